@@ -132,6 +132,23 @@ struct SimulateCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
+struct ManyCommand {
+  std::vector<std::string> data;
+  std::string responses;
+  std::string formula;
+  std::string responses_in = "auto";
+  std::string subset;
+  int min_rows = 2;
+  double min_share = 0;
+  NamedArguments options;
+  std::string out;
+  std::string tests;
+  apps::CollectiveTimeout collective_timeout;
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(mpi::Session& session) const;
+};
+
 struct ConvertCommand {
   std::string data;
   std::string out;

@@ -42,7 +42,7 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   apps::add_mpi_flag(app);
   app.require_subcommand(1);
 
-  std::tuple<FitCommand, PredictCommand, SliceCommand, SmoothsCommand, DerivativesCommand, ContrastsCommand,
+  std::tuple<FitCommand, ManyCommand, PredictCommand, SliceCommand, SmoothsCommand, DerivativesCommand, ContrastsCommand,
              SimulateCommand, ConvertCommand, ColumnsCommand, SummaryCommand, AnovaCommand, CheckCommand,
              ReportCommand>
       commands;

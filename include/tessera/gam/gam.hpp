@@ -11,6 +11,7 @@
 #include <tessera/gam/family.hpp>
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/formula.hpp>
+#include <tessera/gam/many.hpp>
 #include <tessera/gam/matrix.hpp>
 #include <tessera/gam/model.hpp>
 #include <tessera/gam/options.hpp>

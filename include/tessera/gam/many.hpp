@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/gam/family.hpp>
+#include <tessera/gam/fit.hpp>
+#include <tessera/gam/table.hpp>
+#include <tessera/job/job.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+/// Many models: one formula, fitted to each of many responses over the same rows, such as the counts of each
+/// gene of the same cells.
+namespace TESSERA_NAMESPACE::gam {
+
+/// Which dimension of a matrix the responses are.
+enum class ResponsesIn : std::uint8_t {
+  automatic,  ///< the one that is not as long as the table of covariates
+  rows,
+  columns
+};
+
+/// A matrix of responses in a file that every rank can open: a table whose columns are the responses, in any
+/// format of `Table`; or within an HDF5 file, as "FILE.h5:/PATH", a dataset of two dimensions or a group of a
+/// compressed sparse matrix with `data`, `indices`, `indptr` and `shape`, as AnnData's `X` and `layers` are.
+struct Responses {
+  std::string path;
+  ResponsesIn in = ResponsesIn::automatic;
+  std::string subset{};  ///< file with the names of the responses to fit, one a line; empty: all
+};
+
+/// Options of `fit_many`: the same on every rank.
+struct ManyOptions {
+  /// nb, poisson, binomial, gaussian or gamma, with mgcv's default link (log for gamma); nb(theta = 3) fixes
+  /// theta.
+  ResponseFamily family{};
+  std::string weights{};  ///< prior weights, a column or an expression of the covariates; empty: none
+  std::map<std::string, std::vector<double>> knots{};  ///< as `FitOptions::knots`
+  /// A response with fewer values, or a smaller share of the rows, is not fitted (`too_few`).
+  int min_rows = 2;
+  double min_share = 0;
+};
+
+/// Where `fit_many` writes, by the endings of `Table`'s formats (.h5, .csv, .parquet, .feather).
+struct ManyOutputs {
+  std::string fits;     ///< a row for each response
+  std::string tests{};  ///< a row for each response, with p and q values of each term; empty: none
+};
+
+/// The numbers of responses by the way that their fits ended.
+struct ManySummary {
+  std::int64_t responses = 0;
+  std::map<std::string, std::int64_t> by_status{};
+  std::vector<PhaseTime> phases{};
+};
+
+/// *Collective.* Fits the formula to each response by Laplace REML, as `gam(method = "REML")` of mgcv does,
+/// each with smoothing parameters of its own, and for nb with a theta of its own (Wood, JRSSB 73 (2011);
+/// Wood, Pya and Saefken, JASA 111 (2016)). The results have the same bits for any number of ranks and
+/// threads, and whatever other responses there are. The formula has no response: "s(t, by = lineage) +
+/// offset(log_size)".
+///
+/// Rows of the matrix and of the covariates are matched by position. Rows without a value of a variable are
+/// left out, and a missing value of a response leaves its row out of that fit only. Throws the same `Error`
+/// on every rank: `usage` for a family or a term that is not supported, or options that contradict each
+/// other; `input` for data that cannot be read or that the family does not have, with response and row;
+/// `interrupted`. Nothing is left of the outputs then.
+///
+/// Computed on the host threads of all ranks. Memory of a rank: the model matrix, of 8 bytes for each row and
+/// coefficient that is not zero there, and some hundred megabytes of responses at a time. Cost of a response
+/// of n rows: about 6 outer iterations, each some passes of n k^2 operations, k coefficients in a row.
+[[nodiscard]] TESSERA_EXPORT ManySummary fit_many(Job& job, const std::string& formula,
+                                                  const Table& covariates, const Responses& responses,
+                                                  const ManyOptions& options, const ManyOutputs& outputs,
+                                                  FitObserver* observer = nullptr);
+
+}  // namespace TESSERA_NAMESPACE::gam

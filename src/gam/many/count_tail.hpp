@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+#include <utility>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// The part of the log likelihood of negative binomial counts y that depends on theta and the counts only:
+///
+///     sum_i w_i sum_{j < y_i} log(1 + j / theta)
+///
+/// Summed over j with the weight of the counts above it: one logarithm for each number up to the largest
+/// count, in place of two lgamma whose difference loses the digits of a large theta.
+class CountTail {
+ public:
+  void clear() noexcept;
+  /// `count` is a whole number of at least 0.
+  void add(double count, double weight);
+  /// After the last count.
+  void finish();
+
+  /// The sum and its derivatives by log(theta).
+  struct Value {
+    double sum = 0;
+    double slope = 0;
+    double curvature = 0;
+  };
+  [[nodiscard]] Value at(double theta) const;
+
+ private:
+  /// By j: the weight of the counts above j. Counts above `most_terms` are cut there, and the rest of each is
+  /// summed by Stirling's series.
+  std::vector<double> above_;
+  std::vector<std::pair<double, double>> large_;  ///< counts and weights
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/at.hpp"
+#include "base/did_you_mean.hpp"
+#include "base/errors.hpp"
+#include "base/pluralised.hpp"
+#include "gam/data/output/table_output.hpp"
+#include "gam/data/table_source.hpp"
+#include "gam/family/family.hpp"
+#include "gam/fit/run/phase_clock.hpp"
+#include "gam/many/response_results.hpp"
+#include "gam/many/responses.hpp"
+
+#include <tessera/gam/many.hpp>
+#include <tessera/job/stop_request.hpp>
+#include <tessera/job/together.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "files/input_file.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+
+using base::at;
+
+namespace {
+
+/// Bytes of responses that a rank has in memory at a time.
+constexpr std::int64_t bytes_of_batch = std::int64_t{256} << 20;
+/// A source that is read by pieces is fitted in at least so many batches, which show progress.
+constexpr std::int64_t least_batches = 20;
+
+ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows) {
+  const Family& family = options.family.definition();
+  ManyEstimator estimator;
+  if (family.name() == "nb")
+    estimator.family = ManyFamily::nb;
+  else if (family.name() == "poisson")
+    estimator.family = ManyFamily::poisson;
+  else if (family.name() == "binomial")
+    estimator.family = ManyFamily::binomial;
+  else if (family.name() == "gaussian")
+    estimator.family = ManyFamily::gaussian;
+  else if (family.name() == "Gamma")
+    estimator.family = ManyFamily::gamma;
+  else
+    throw base::usage_error(
+        "many models have the families nb, poisson, binomial, gaussian and gamma, not {}: fit each response "
+        "by itself",
+        family.name());
+  if (family.link() != 0)
+    throw base::usage_error("many models have the default link of {}, not {}: leave the link out",
+                            family.name(), family.link_name());
+  if (estimator.family == ManyFamily::nb && !family.estimates_parameters())
+    estimator.theta = family.parameters()[0];
+  if (!(options.min_share >= 0 && options.min_share <= 1))
+    throw base::usage_error("min-share is {}: give a share between 0 and 1", options.min_share);
+  estimator.least_rows =
+      std::max(options.min_rows, static_cast<int>(std::ceil(options.min_share * static_cast<double>(rows))));
+  return estimator;
+}
+
+/// The terms of a formula without a response.
+FormulaTerms terms_of(const std::string& formula) {
+  const auto first = formula.find_first_not_of(" \t\n");
+  if (first == std::string::npos) throw base::usage_error("the formula is empty: write its terms, as s(t)");
+  const std::string right = formula[first] == '~' ? formula.substr(first + 1) : formula;
+  return parse_terms(fmt::format("`(response)` ~ {}", right));
+}
+
+/// The lines of a file; none without a file.
+std::set<std::string> names_in(const std::string& path) {
+  std::set<std::string> names;
+  if (path.empty()) return names;
+  constexpr std::int64_t most_bytes = std::int64_t{64} << 20;
+  std::istringstream lines(files::InputFile(path).text(most_bytes));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (!line.empty()) names.insert(line);
+  }
+  return names;
+}
+
+/// p values adjusted for the false discovery rate; NaN where there is none.
+/// Source: Benjamini and Hochberg, JRSSB 57 (1995), 289-300.
+std::vector<double> false_discovery_rates(std::span<const double> p_values) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < p_values.size(); ++i) {
+    if (!std::isnan(p_values[i])) order.push_back(i);
+  }
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+  std::vector<double> rates(p_values.size(), std::numeric_limits<double>::quiet_NaN());
+  double least = 1;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    least =
+        std::min(least, p_values[order[i]] * static_cast<double>(order.size()) / static_cast<double>(i + 1));
+    rates[order[i]] = least;
+  }
+  return rates;
+}
+
+class ManyFit {
+ public:
+  ManyFit(Job& job, const Table& covariates, const Responses& responses, const ManyOptions& options,
+          const ManyOutputs& outputs, FitObserver& observer)
+      : job_(job),
+        covariates_(covariates),
+        responses_(responses),
+        options_(options),
+        outputs_(outputs),
+        observer_(observer) {}
+
+  ManySummary run(const FormulaTerms& formula) {
+    fits_ = output(outputs_.fits);
+    if (!outputs_.tests.empty()) tests_ = output(outputs_.tests);
+    prepare(formula);
+    const std::int64_t size = batch_size();
+    const auto count = std::ssize(chosen_);
+    for (std::int64_t begin = 0; begin < count; begin += size)
+      fit_batch({begin, std::min(begin + size, count)});
+    write_tests();
+    for (TableOutput* const one : {fits_.get(), tests_.get()}) {
+      if (one == nullptr) continue;
+      if (const std::string problem = one->commit(); !problem.empty()) observer_.note(problem);
+    }
+    summary_.responses = count;
+    return std::move(summary_);
+  }
+
+ private:
+  struct Batch {
+    Plan plan;
+    Range responses;
+    std::vector<std::vector<double>> p_values;  ///< by test, of this rank's responses
+  };
+
+  [[nodiscard]] std::unique_ptr<TableOutput> output(const std::string& path) const {
+    return TableOutput::make(job_.comm(), path, output_format_of(path).value_or(OutputFormat::csv));
+  }
+
+  /// Reads the covariates, and opens the responses.
+  void prepare(const FormulaTerms& formula) {
+    PhaseClock clock(job_.comm(), summary_.phases, "design", "the model matrix");
+    observer_.now("setting up the model");
+    together(job_.comm(), [&] {
+      const TableSource source = source_of(covariates_);
+      const auto table = open_source(alone_, source, job_.options().stop);
+      design_.emplace(
+          make_shared_design(alone_, *table, source.options,
+                             {.formula = formula, .weights = options_.weights, .knots = options_.knots}));
+      estimator_ = estimator_of(options_, design_->rows);
+      source_ = open_responses(alone_, responses_, design_->table_rows);
+      choose_responses();
+      results_.emplace(*design_, estimator_);
+    });
+    observer_.note(fmt::format("{} of {} rows, {} coefficients, {}", design_->rows, design_->table_rows,
+                               design_->columns, base::pluralised(chosen_.size(), "response")));
+    if (design_->dropped > 0)
+      observer_.note(fmt::format("{} of the formula that other terms determine {} no coefficient",
+                                 base::pluralised(design_->dropped, "unpenalised function"),
+                                 design_->dropped == 1 ? "has" : "have"));
+    observer_.note("rows of the responses are those of the covariates, by position");
+  }
+
+  void choose_responses() {
+    const std::vector<std::string>& names = source_->names();
+    const std::set<std::string> only = names_in(responses_.subset);
+    for (const std::string& name : only) {
+      if (std::ranges::find(names, name) == names.end())
+        throw base::usage_error("{}: has no response '{}'{}", responses_.path, name,
+                                base::did_you_mean(names, name));
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!responses_.subset.empty() && !only.contains(names[i])) continue;
+      chosen_.push_back(static_cast<std::int64_t>(i));
+      names_.push_back(names[i]);
+    }
+    if (chosen_.empty()) throw base::input_error("{}: has no response", responses_.path);
+  }
+
+  [[nodiscard]] std::int64_t batch_size() const {
+    const auto count = std::ssize(chosen_);
+    const std::int64_t in_memory =
+        job_.comm().size() *
+        std::max<std::int64_t>(1, bytes_of_batch / (8 * std::max<std::int64_t>(1, design_->table_rows)));
+    const std::int64_t for_progress = source_->reads_all() ? count : (count - 1) / least_batches + 1;
+    const std::int64_t least = std::int64_t{64} * job_.comm().size();
+    return std::clamp(for_progress, std::min(least, count), std::max<std::int64_t>(in_memory, 1));
+  }
+
+  void fit_batch(Range batch) {
+    observer_.now(fmt::format("responses {} to {} of {}", batch.begin + 1, batch.end, chosen_.size()));
+    batches_.push_back({job_.plan_for_hosts(batch.size()), batch, {}});
+    const Plan& plan = batches_.back().plan;
+    const Range mine = job_.local_range(plan);
+    const Matrix values = read({batch.begin + mine.begin, batch.begin + mine.end});
+    std::vector<ResponseRow> rows;
+    {
+      PhaseClock clock(job_.comm(), summary_.phases, "fit", "the fits of the responses");
+      std::vector<std::int64_t> indices(at(mine.size()));
+      std::iota(indices.begin(), indices.end(), 0);
+      rows = job_.map<ResponseRow>(
+          plan, indices, host_only,
+          [&](const HostTile& /*tile*/, std::span<const std::int64_t> some, std::span<ResponseRow> out) {
+            auto fitter = take_fitter();
+            for (std::size_t i = 0; i < some.size(); ++i) {
+              const auto column = static_cast<int>(some[i]);
+              out[i] = fit_one(*fitter, names_[at(batch.begin + mine.begin + column)], values.column(column));
+            }
+            give_back(std::move(fitter));
+          });
+    }
+    write(rows, batches_.back());
+  }
+
+  [[nodiscard]] ResponseRow fit_one(ResponseFitter& fitter, const std::string& name,
+                                    std::span<const double> values) const {
+    try {
+      return results_->row_of(fitter.fit(values));
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("{}: response '{}', {}", responses_.path, name, error.what()));
+    }
+  }
+
+  std::unique_ptr<ResponseFitter> take_fitter() {
+    {
+      const std::scoped_lock lock(fitters_mutex_);
+      if (!fitters_.empty()) {
+        auto fitter = std::move(fitters_.back());
+        fitters_.pop_back();
+        return fitter;
+      }
+    }
+    return std::make_unique<ResponseFitter>(*design_, estimator_);
+  }
+  void give_back(std::unique_ptr<ResponseFitter> fitter) {
+    const std::scoped_lock lock(fitters_mutex_);
+    fitters_.push_back(std::move(fitter));
+  }
+
+  /// This rank's responses [begin, end) of the chosen ones.
+  [[nodiscard]] Matrix read(Range some) {
+    PhaseClock clock(job_.comm(), summary_.phases, "read", "the reading of the responses");
+    Matrix values(static_cast<int>(design_->table_rows), static_cast<int>(some.size()));
+    together(job_.comm(), [&] {
+      // By runs of neighbouring responses.
+      for (std::int64_t begin = some.begin; begin < some.end;) {
+        stop_if_asked(job_.options().stop);
+        std::int64_t end = begin + 1;
+        while (end < some.end && chosen_[at(end)] == chosen_[at(end - 1)] + 1) ++end;
+        const Matrix run = source_->read({chosen_[at(begin)], chosen_[at(end - 1)] + 1});
+        for (int j = 0; j < run.cols(); ++j)
+          std::ranges::copy(run.column(j), values.column(static_cast<int>(begin - some.begin) + j).begin());
+        begin = end;
+      }
+    });
+    return values;
+  }
+
+  void write(std::span<const ResponseRow> rows, Batch& batch) {
+    PhaseClock clock(job_.comm(), summary_.phases, "write", "the writing of the results");
+    const Range mine = job_.local_range(batch.plan);
+    const std::int64_t first = batch.responses.begin + mine.begin;
+    std::vector<OutputColumn> columns = results_->columns(rows, names_, first);
+    fits_->add({.plan = batch.plan,
+                .first_row = batch.responses.begin,
+                .table_rows = std::ssize(chosen_),
+                .columns = columns});
+    batch.p_values.assign(results_->tests().size(), {});
+    std::vector<std::int64_t> counts(status_names.size());
+    for (const ResponseRow& row : rows) {
+      ++counts[at(static_cast<int>(row.status))];
+      for (std::size_t t = 0; t < batch.p_values.size(); ++t) batch.p_values[t].push_back(row.p_values[t]);
+    }
+    job_.comm().allreduce(std::span(counts), mpi::Reduction::sum);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] > 0) summary_.by_status[std::string(status_names[i])] += counts[i];
+    }
+  }
+
+  /// The p values of all responses are known on every rank, for the false discovery rates.
+  void write_tests() {
+    if (!tests_) return;
+    PhaseClock clock(job_.comm(), summary_.phases, "tests", "the tests");
+    const std::vector<std::string>& names = results_->tests();
+    std::vector<std::vector<double>> p_values(names.size());
+    for (std::size_t t = 0; t < names.size(); ++t) {
+      for (const Batch& batch : batches_) {
+        const std::vector<double> all = job_.comm().allgatherv(std::span<const double>(batch.p_values[t]));
+        p_values[t].insert(p_values[t].end(), all.begin(), all.end());
+      }
+    }
+    std::vector<std::vector<double>> rates;
+    for (const std::vector<double>& one : p_values) rates.push_back(false_discovery_rates(one));
+    for (const Batch& batch : batches_) {
+      const Range mine = job_.local_range(batch.plan);
+      const auto first = batch.responses.begin + mine.begin;
+      const auto count = at(mine.size());
+      std::vector<OutputColumn> columns;
+      columns.push_back(results_->name_column(names_, first, mine.size()));
+      for (std::size_t t = 0; t < names.size(); ++t) {
+        columns.push_back(number_column("p:" + names[t], std::span(p_values[t]).subspan(at(first), count)));
+        columns.push_back(number_column("q:" + names[t], std::span(rates[t]).subspan(at(first), count)));
+      }
+      tests_->add({.plan = batch.plan,
+                   .first_row = batch.responses.begin,
+                   .table_rows = std::ssize(chosen_),
+                   .columns = columns});
+    }
+    for (std::size_t t = 0; t < names.size(); ++t) {
+      const auto tested = std::ranges::count_if(p_values[t], [](double p) { return !std::isnan(p); });
+      observer_.note(fmt::format("{}: p values of {}", names[t], base::pluralised(tested, "response")));
+    }
+  }
+
+  Job& job_;
+  const Table& covariates_;
+  const Responses& responses_;
+  const ManyOptions& options_;
+  const ManyOutputs& outputs_;
+  FitObserver& observer_;
+  mpi::Communicator serial_ = mpi::Communicator::serial();
+  Workers alone_{serial_, job_.host_team()};
+  std::unique_ptr<TableOutput> fits_, tests_;
+  std::optional<SharedDesign> design_;
+  ManyEstimator estimator_;
+  std::optional<ResponseResults> results_;
+  std::unique_ptr<ResponseSource> source_;
+  std::vector<std::int64_t> chosen_;  ///< indices of the responses to fit, among those of the source
+  std::vector<std::string> names_;    ///< their names
+  std::mutex fitters_mutex_;
+  std::vector<std::unique_ptr<ResponseFitter>> fitters_;
+  std::vector<Batch> batches_;
+  ManySummary summary_;
+};
+
+}  // namespace
+
+ManySummary fit_many(Job& job, const std::string& formula, const Table& covariates,
+                     const Responses& responses, const ManyOptions& options, const ManyOutputs& outputs,
+                     FitObserver* observer) {
+  FitObserver silent;
+  return ManyFit(job, covariates, responses, options, outputs, observer != nullptr ? *observer : silent)
+      .run(terms_of(formula));
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

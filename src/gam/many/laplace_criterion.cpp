@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/many/laplace_criterion.hpp"
+
+#include "base/at.hpp"
+#include "base/errors.hpp"
+#include "gam/linalg/linalg.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+namespace TESSERA_NAMESPACE::gam {
+
+using base::at;
+using base::lane_count;
+
+namespace {
+
+constexpr int most_newton_steps = 100;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+LaplaceCriterion::LaplaceCriterion(const SharedDesign& design, const ManyEstimator& estimator)
+    : design_(design),
+      estimator_(estimator),
+      y_(design.slots()),
+      active_(design),
+      penalties_(design, active_),
+      eta_(design.slots()),
+      mean_(design.slots()),
+      score_by_tau_(design.slots()) {}
+
+ManyStatus LaplaceCriterion::set_response(std::span<const double> values, ResponseFit& out) {
+  std::ranges::fill(y_, 0.0);
+  weight_ = design_.weight;
+  tail_.clear();
+  sum_ = 0;
+  double least = infinity;
+  double most = -infinity;
+  int zeros = 0;
+  double plain_sum = 0;
+  for (std::size_t row = 0; row < values.size(); ++row) {
+    const int slot = design_.slot_of_row[row];
+    if (slot < 0) continue;
+    const double y = values[row];
+    double& weight = weight_[at(slot)];
+    if (std::isnan(y)) weight = 0;
+    if (weight == 0) continue;
+    if (const char* const fault = fault_of(y))
+      throw base::input_error("row {}: the value {} {}", row + 1, y, fault);
+    y_[at(slot)] = y;
+    ++out.rows;
+    least = std::min(least, y);
+    most = std::max(most, y);
+    zeros += y == 0 ? 1 : 0;
+    plain_sum += y;
+    sum_ += weight * y;
+    if (estimator_.family == ManyFamily::nb) tail_.add(y, weight);
+  }
+  tail_.finish();
+  out.mean = plain_sum / out.rows;
+  out.zeros = static_cast<double>(zeros) / out.rows;
+  const ManyStatus status = out.rows < estimator_.least_rows ? ManyStatus::too_few
+                            : has_counts() && most == 0      ? ManyStatus::all_zero
+                            : least == most && !has_counts() ? ManyStatus::constant
+                                                             : ManyStatus::converged;
+  if (status != ManyStatus::converged) return status;
+  constants_ = constants_of(estimator_.family, y_, weight_);
+  if (has_scale()) {
+    saturated_ = saturated_loss(estimator_.family, 1, y_, weight_);
+    scale_likelihood_ = ScaleLikelihood(estimator_.family, weight_);
+  }
+  leave_out_absent(out);
+  return std::ranges::find(absent_, false) == absent_.end() ? ManyStatus::all_zero : status;
+}
+
+const char* LaplaceCriterion::fault_of(double y) const {
+  switch (estimator_.family) {
+    case ManyFamily::nb:
+    case ManyFamily::poisson:
+      return y >= 0 && y == std::floor(y) && std::isfinite(y)
+                 ? nullptr
+                 : "is not a count: a whole number of at least 0";
+    case ManyFamily::binomial: return y >= 0 && y <= 1 ? nullptr : "is not between 0 and 1";
+    case ManyFamily::gamma: return y > 0 && std::isfinite(y) ? nullptr : "is not above 0";
+    case ManyFamily::gaussian: return std::isfinite(y) ? nullptr : "is not finite";
+  }
+  return nullptr;
+}
+
+/// The curve of a group of counts, if it is its own, is at minus infinity if all counts are zero, or all
+/// others are where an unpenalised function is zero that is negative in every other row: at an end of the
+/// line that s(t) has without a penalty. The rest of the model is then that of the other groups.
+void LaplaceCriterion::leave_out_absent(ResponseFit& out) {
+  absent_.assign(design_.groups.size(), false);
+  if (!has_counts() && estimator_.family != ManyFamily::binomial) return;
+  for (std::size_t g = 0; g < design_.groups.size(); ++g) {
+    if (design_.groups[g].own_curve.empty()) continue;
+    absent_[g] = has_no_curve(design_.groups[g]);
+    if (absent_[g]) out.absent.push_back(static_cast<int>(g));
+  }
+}
+
+bool LaplaceCriterion::has_no_curve(const RowGroup& group) const {
+  const auto first = static_cast<std::size_t>(group.begin) * lane_count;
+  const auto last = static_cast<std::size_t>(group.end) * lane_count;
+  const auto counts = [&](std::size_t slot) { return weight_[slot] != 0 && y_[slot] > 0; };
+  std::size_t one = first;
+  while (one < last && !counts(one)) ++one;
+  if (one == last) return true;
+  if (group.own_line.size() != 2) return false;
+  // The value of one of two columns of a slot of the group.
+  const auto value = [&](std::size_t slot, int column) {
+    const std::size_t packet = (slot - first) / lane_count;
+    return group
+        .x[(packet * group.columns.size() + at(group.own_line[at(column)])) * lane_count + slot % lane_count];
+  };
+  const double a = value(one, 0);
+  const double b = value(one, 1);
+  constexpr double rounding = 1e-12;
+  bool above = false;
+  bool below = false;
+  for (std::size_t slot = first; slot < last; ++slot) {
+    if (weight_[slot] == 0) continue;
+    // Zero at the values of the first count's row.
+    const double line = b * value(slot, 0) - a * value(slot, 1);
+    if (counts(slot) && std::abs(line) > rounding) return false;
+    above = above || line > rounding;
+    below = below || line < -rounding;
+  }
+  return above != below;
+}
+
+ManyPoint LaplaceCriterion::start() {
+  ManyPoint point;
+  point.log_sp.assign(at(design_.parameters), 0);
+  point.b.assign(at(design_.columns), 0);
+  active_.set(absent_, point.log_sp);
+  double offsets = 0;
+  for (std::size_t i = 0; i < y_.size(); ++i)
+    offsets += weight_[i] * (has_log_link() ? std::exp(design_.offset[i]) : design_.offset[i]);
+  double level = 0;
+  if (has_log_link())
+    level = std::log(sum_ / offsets);
+  else if (estimator_.family == ManyFamily::binomial)
+    level = std::log((sum_ + 0.5) / (constants_.weight - sum_ + 0.5)) - offsets / constants_.weight;
+  else
+    level = (sum_ - offsets) / constants_.weight;
+  start_level_ = level;
+  for (std::size_t j = 0; j < point.b.size(); ++j) point.b[j] = level * design_.constant[j];
+  if (estimator_.family == ManyFamily::nb)
+    point.tau = std::log(estimator_.theta ? *estimator_.theta : theta_by_moments(level));
+  // Each lambda makes its penalty as large as X'WX on the coefficients that it penalises.
+  std::vector<double> score;
+  std::vector<double> gram;
+  sum_first_derivatives(point, active_.gathered(point.b), score, gram);
+  std::vector<double> information(at(design_.parameters));
+  std::vector<double> penalty(at(design_.parameters));
+  for (const SharedPenalty& one : design_.penalties) {
+    if (one.parameter < 0) continue;
+    for (int j = 0; j < one.size(); ++j) {
+      const int column = active_.place(one.begin + j);
+      if (column < 0) continue;
+      information[at(one.parameter)] += gram[place_in_packed(active_.size(), column, column)];
+      penalty[at(one.parameter)] +=
+          std::exp(one.offset) * (one.diagonal.empty() ? one.dense(j, j) : one.diagonal[at(j)]);
+    }
+  }
+  for (std::size_t j = 0; j < information.size(); ++j) {
+    constexpr double least = 1e-8;
+    point.log_sp[j] = penalty[j] > 0 ? std::log(std::max(information[j], least) / penalty[j]) : 0;
+  }
+  if (has_scale()) {
+    double square = 0;
+    const double mean = sum_ / constants_.weight;
+    for (std::size_t i = 0; i < y_.size(); ++i) square += weight_[i] * (y_[i] - mean) * (y_[i] - mean);
+    point.tau = std::log(square / constants_.weight / (has_log_link() ? mean * mean : 1));
+  }
+  return point;
+}
+/// The theta whose variance is that around the means e^(level + offset).
+double LaplaceCriterion::theta_by_moments(double level) const {
+  double excess = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < y_.size(); ++i) {
+    const double mean = std::exp(level + design_.offset[i]);
+    excess += weight_[i] * ((y_[i] - mean) * (y_[i] - mean) - mean);
+    squares += weight_[i] * mean * mean;
+  }
+  constexpr double least = 0.02;
+  constexpr double most = 1e3;
+  return excess > 0 ? std::clamp(squares / excess, least, most) : most;
+}
+
+const double* LaplaceCriterion::of_group(std::size_t group, const std::vector<double>& active) {
+  gathered_.clear();
+  for (const int place : active_.places_of(group)) gathered_.push_back(active[at(place)]);
+  return gathered_.data();
+}
+
+void LaplaceCriterion::sum_first_derivatives(const ManyPoint& point, const std::vector<double>& b,
+                                             std::vector<double>& score, std::vector<double>& gram) {
+  score.assign(b.size(), 0);
+  gram.assign(at(packed_size(active_.size())), 0);
+  GroupSums sums(active_);
+  std::array<double, run_rows> row_score;
+  std::array<double, run_rows> row_weight;
+  const ManyFamily family = family_at(point);
+  const double theta = theta_at(point);
+  active_.for_each_run(
+      [&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets, bool ends) {
+        const ResponseRows rows = rows_at(slot);
+        linear_combination(columns, of_group(g, b), packets, design_.offset.data() + slot, rows.eta);
+        first_derivatives(family, theta, rows, packets, row_score.data(), row_weight.data());
+        add_gram(columns, row_weight.data(), packets, sums.gram(g));
+        add_products(columns, row_score.data(), packets, sums.products(g));
+        if (!ends) return;
+        sums.take_gram(g, gram);
+        sums.take_products(g, score);
+      });
+}
+
+bool LaplaceCriterion::settle(ManyPoint& point, double tolerance) {
+  active_.set(absent_, point.log_sp);
+  if (!find_coefficients(point, tolerance)) return false;
+  evaluate(point);
+  return std::isfinite(point.value);
+}
+
+/// A step is halved by the slope at its end alone: the log likelihood is concave here, and needs no
+/// evaluation.
+bool LaplaceCriterion::find_coefficients(ManyPoint& point, double tolerance) {
+  std::vector<double> b = active_.gathered(point.b);
+  std::vector<double> from = b;
+  std::vector<double> step(b.size());
+  std::vector<double> penalised(b.size());
+  double slope = 0;
+  double length = 1;
+  bool stepped = false;
+  for (int i = 0; i < most_newton_steps; ++i) {
+    sum_first_derivatives(point, b, score_, hessian_);
+    penalised.assign(b.size(), 0);
+    penalties_.add_product(point.log_sp, PenaltySums::all, b, penalised);
+    for (std::size_t j = 0; j < b.size(); ++j) score_[j] -= penalised[j];
+    if (stepped) {
+      const double end_slope = dot(score_, step);
+      constexpr double least_slope = 1e-10;
+      if (!(end_slope >= -0.5 * slope) && slope > least_slope) {
+        length /= 2;
+        constexpr double least_length = 1e-6;
+        if (length < least_length) return false;
+        for (std::size_t j = 0; j < b.size(); ++j) b[j] = from[j] + length * step[j];
+        continue;
+      }
+    }
+    penalties_.add_matrix(point.log_sp, PenaltySums::all, hessian_);
+    if (!factor_.factor(hessian_, active_.size())) return false;
+    step = score_;
+    factor_.solve(step.data());
+    slope = dot(score_, step);
+    if (slope < tolerance) {
+      active_.scatter(b, point.b);
+      return true;
+    }
+    // Far coefficients, as of a curve that falls steeply behind all counts, are reached by doubling.
+    constexpr double least_longest = 8;
+    const double longest = std::max(least_longest, 2 * largest(b));
+    const double size = largest(step);
+    if (size > longest) {
+      for (double& value : step) value *= longest / size;
+      slope *= longest / size;
+    }
+    from = b;
+    length = 1;
+    for (std::size_t j = 0; j < b.size(); ++j) b[j] += step[j];
+    stepped = true;
+  }
+  return false;
+}
+
+/// For a family with a scale phi, D the deviance, l_s the saturated log likelihood and M the dimension of the
+/// unpenalised space, V = (D + b'Sb) / (2 phi) - l_s(phi) + log|A| / 2 - log|S|+ / 2 - M log(2 pi phi) / 2.
+void LaplaceCriterion::evaluate(ManyPoint& point) {
+  const ManyFamily family = family_at(point);
+  const double theta = theta_at(point);
+  LossSums losses;
+  by_tau_.assign(at(active_.size()), 0);
+  GroupSums sums(active_);
+  const bool with_tau = family == ManyFamily::nb;
+  active_.for_each_run(
+      [&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets, bool ends) {
+        add_losses(family, theta, rows_at(slot), packets, losses, score_by_tau_.data() + slot);
+        if (!with_tau) return;
+        add_products(columns, score_by_tau_.data() + slot, packets, sums.products(g));
+        if (ends) sums.take_products(g, by_tau_);
+      });
+  loss_ = base::sum_of_lanes(losses.loss);
+  loss_by_tau_ = -base::sum_of_lanes(losses.by_tau);
+  loss_by_tau_twice_ = -base::sum_of_lanes(losses.by_tau_twice);
+  if (with_tau) {
+    const CountTail::Value tail = tail_.at(theta);
+    loss_ -= tail.sum;
+    loss_by_tau_ -= tail.slope;
+    loss_by_tau_twice_ -= tail.curvature;
+  }
+  const std::vector<double> b = active_.gathered(point.b);
+  std::vector<double> penalised(b.size());
+  penalties_.add_product(point.log_sp, PenaltySums::all, b, penalised);
+  log_penalty_ = penalties_.log_determinant(point.log_sp);
+  const double roughness = dot(b, penalised);
+  point.value = 0.5 * (factor_.log_determinant() - log_penalty_.value);
+  if (!has_scale()) {
+    point.value += loss_ + 0.5 * roughness;
+    return;
+  }
+  const double phi = phi_at(point);
+  penalised_deviance_ = 2 * (loss_ - saturated_) + roughness;
+  point.value += penalised_deviance_ / (2 * phi) - scale_likelihood_.at(phi).value -
+                 0.5 * design_.null_space * std::log(2 * M_PI * phi);
+}
+
+void LaplaceCriterion::describe(const ManyPoint& point, ResponseFit& out) const {
+  const double saturated = saturated_loss(family_at(point), theta_at(point), y_, weight_);
+  const double loss = loss_ + (family_at(point) == ManyFamily::nb ? tail_.at(theta_at(point)).sum : 0);
+  out.deviance = 2 * (loss - saturated);
+  out.null_deviance = 2 * (null_loss(point) - saturated);
+  out.criterion = point.value - constants_.log_likelihood;
+  out.log_likelihood = log_likelihood_of(estimator_.family, constants_, loss_, out.deviance, phi_at(point));
+}
+
+double LaplaceCriterion::null_loss(const ManyPoint& point) const {
+  const ManyFamily family = family_at(point);
+  const double theta = theta_at(point);
+  std::vector<double> eta = design_.offset;
+  std::vector<double> mean(eta.size());
+  std::vector<double> score(eta.size());
+  std::vector<double> weight(eta.size());
+  const ResponseRows rows{y_.data(), weight_.data(), eta.data(), mean.data()};
+  double level = start_level_;
+  constexpr int most_steps = 50;
+  for (int i = 0; i < most_steps; ++i) {
+    for (std::size_t slot = 0; slot < eta.size(); ++slot) eta[slot] = design_.offset[slot] + level;
+    first_derivatives(family, theta, rows, design_.packets, score.data(), weight.data());
+    const double step =
+        std::accumulate(score.begin(), score.end(), 0.0) / std::accumulate(weight.begin(), weight.end(), 0.0);
+    constexpr double negligible = 1e-8;
+    if (!(std::abs(step) > negligible)) break;
+    level += std::clamp(step, -1.0, 1.0);
+  }
+  LossSums sums;
+  add_losses(family, theta, rows, design_.packets, sums, score.data());
+  return base::sum_of_lanes(sums.loss);
+}
+
+bool LaplaceCriterion::add_covariance(const ManyPoint& point, ResponseFit& out) {
+  hessian_.assign(at(packed_size(active_.size())), 0);
+  GroupSums sums(active_);
+  std::array<double, run_rows> weights;
+  double pearson = 0;
+  active_.for_each_run([&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets,
+                           bool ends) {
+    expected_weights(family_at(point), theta_at(point), rows_at(slot), packets, weights.data());
+    add_gram(columns, weights.data(), packets, sums.gram(g));
+    if (ends) sums.take_gram(g, hessian_);
+    for (std::size_t i = slot; has_scale() && i < slot + at(packets) * lane_count; ++i) {
+      const double residual = (y_[i] - mean_[i]) / (estimator_.family == ManyFamily::gamma ? mean_[i] : 1);
+      pearson += weight_[i] * residual * residual;
+    }
+  });
+  const std::vector<double> gram = hessian_;
+  penalties_.add_matrix(point.log_sp, PenaltySums::all, hessian_);
+  if (!factor_.factor(hessian_, active_.size())) return false;
+  factor_.inverse(inverse_);
+  out.gram = active_.scattered_matrix(gram);
+  out.inverse = active_.scattered_matrix(inverse_);
+  out.coef_of_tests = point.b;
+  if (!has_scale()) return true;
+  double edf = 0;
+  for (int a = 0, i = 0; a < active_.size(); ++a) {
+    for (int b = a; b < active_.size(); ++b, ++i) edf += (a == b ? 1 : 2) * gram[at(i)] * inverse_[at(i)];
+  }
+  out.scale = pearson / (out.rows - edf);
+  return true;
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/many/active_columns.hpp"
+#include "gam/many/count_tail.hpp"
+#include "gam/many/penalty_sums.hpp"
+#include "gam/many/response_constants.hpp"
+#include "gam/many/response_fit.hpp"
+#include "gam/many/scale_likelihood.hpp"
+#include "gam/many/small_cholesky.hpp"
+
+#include <cmath>
+#include <span>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// A value of all parameters, with its coefficients.
+struct ManyPoint {
+  std::vector<double> log_sp;  ///< infinite at the limit of a term
+  double tau = 0;              ///< log(theta), or log(phi)
+  bool poisson = false;        ///< theta is infinite
+  std::vector<double> b;       ///< by column of the design
+  double value = 0;            ///< the criterion
+};
+
+/// The index of log(theta) or log(phi) among smoothing parameters.
+inline constexpr int index_of_tau = -1;
+
+/// The derivatives of the criterion, and of the coefficients by active column, by the free parameters.
+struct ManyDerivatives {
+  std::vector<int> parameters;  ///< indices of smoothing parameters, then `index_of_tau` if it is estimated
+  std::vector<double> gradient;
+  Matrix hessian;
+  std::vector<std::vector<double>> first;
+  std::vector<std::vector<double>> second;  ///< packed
+};
+
+/// The criterion of one response, with A = X'WX + S at the coefficients b of the highest penalised
+/// likelihood,
+///
+///     V = -l(b) + b'Sb / 2 + log|A| / 2 - log|S|+ / 2
+///
+/// for the families of known scale; for the others S is relative to phi: see `evaluate`. W are the observed
+/// weights.
+class LaplaceCriterion {
+ public:
+  /// The design must outlive it.
+  LaplaceCriterion(const SharedDesign& design, const ManyEstimator& estimator);
+
+  /// Reads a response, and finds the groups that are absent. `converged`: it is to be fitted.
+  [[nodiscard]] ManyStatus set_response(std::span<const double> values, ResponseFit& out);
+  /// Where the search starts: equal predictors in all rows, each lambda making its penalty as large as X'WX
+  /// on the coefficients that it penalises, theta by moments.
+  [[nodiscard]] ManyPoint start();
+
+  /// Finds the coefficients at the parameters of a point, by Newton's method from its own, until the squared
+  /// step in the metric of A is below `tolerance`; sets its criterion. False if that fails.
+  [[nodiscard]] bool settle(ManyPoint& point, double tolerance);
+  /// At the last point that was settled. Cost: with m parameters, m + 1 passes as that of X'WX.
+  void differentiate(const ManyPoint& point, ManyDerivatives& to);
+
+  /// Likelihood and deviance at the last point that was settled.
+  void describe(const ManyPoint& point, ResponseFit& out) const;
+  /// X'WX and the covariance with expected weights, likewise. False if it is singular.
+  [[nodiscard]] bool add_covariance(const ManyPoint& point, ResponseFit& out);
+
+  [[nodiscard]] const ActiveColumns& active() const noexcept { return active_; }
+  /// Whether log(theta) or log(phi) is estimated.
+  [[nodiscard]] bool has_tau() const {
+    return estimator_.family == ManyFamily::nb ? !estimator_.theta : has_scale();
+  }
+  [[nodiscard]] bool has_scale() const {
+    return estimator_.family == ManyFamily::gaussian || estimator_.family == ManyFamily::gamma;
+  }
+
+ private:
+  [[nodiscard]] bool has_counts() const {
+    return estimator_.family == ManyFamily::nb || estimator_.family == ManyFamily::poisson;
+  }
+  [[nodiscard]] bool has_log_link() const { return has_counts() || estimator_.family == ManyFamily::gamma; }
+  [[nodiscard]] ManyFamily family_at(const ManyPoint& point) const {
+    return point.poisson ? ManyFamily::poisson : estimator_.family;
+  }
+  [[nodiscard]] double theta_at(const ManyPoint& point) const {
+    return estimator_.family == ManyFamily::nb ? std::exp(point.tau) : 1;
+  }
+  [[nodiscard]] double phi_at(const ManyPoint& point) const { return has_scale() ? std::exp(point.tau) : 1; }
+  [[nodiscard]] ResponseRows rows_at(std::size_t slot) {
+    return {y_.data() + slot, weight_.data() + slot, eta_.data() + slot, mean_.data() + slot};
+  }
+  /// The values of a group's active columns in a vector over all of them; valid until the next call.
+  [[nodiscard]] const double* of_group(std::size_t group, const std::vector<double>& active);
+
+  [[nodiscard]] const char* fault_of(double y) const;
+  void leave_out_absent(ResponseFit& out);
+  [[nodiscard]] bool has_no_curve(const RowGroup& group) const;
+  [[nodiscard]] double theta_by_moments(double level) const;
+  /// The score X's and X'WX at the coefficients.
+  void sum_first_derivatives(const ManyPoint& point, const std::vector<double>& b, std::vector<double>& score,
+                             std::vector<double>& gram);
+  [[nodiscard]] bool find_coefficients(ManyPoint& point, double tolerance);
+  void evaluate(ManyPoint& point);
+  /// The loss of a model of an intercept and the offset.
+  [[nodiscard]] double null_loss(const ManyPoint& point) const;
+
+  // laplace_derivatives.cpp
+  void list_parameters(const ManyPoint& point, std::vector<int>& to) const;
+  void sum_weight_derivatives(const ManyPoint& point, const ManyDerivatives& derivatives);
+  void add_tau(const ManyPoint& point, const std::vector<double>& b,
+               const std::vector<std::vector<double>>& penalised, ManyDerivatives& to) const;
+  [[nodiscard]] std::vector<double> inverse_of_group(std::size_t group) const;
+  [[nodiscard]] std::vector<double> between_factors(const std::vector<double>& packed) const;
+  [[nodiscard]] double trace_with_inverse(const ManyPoint& point, int parameter) const;
+
+  const SharedDesign& design_;
+  ManyEstimator estimator_;
+  // The response.
+  std::vector<double> y_, weight_;  ///< by slot
+  double sum_ = 0;
+  CountTail tail_;
+  ResponseConstants constants_;
+  ScaleLikelihood scale_likelihood_;
+  double saturated_ = 0;      ///< saturated loss, for a family with a scale
+  double start_level_ = 0;    ///< of the predictor without the offset
+  std::vector<bool> absent_;  ///< by group
+  // At the last point that was settled.
+  ActiveColumns active_;
+  PenaltySums penalties_;
+  std::vector<double> eta_, mean_, score_by_tau_;  ///< by slot
+  std::vector<double> score_, hessian_;
+  SmallCholesky factor_;
+  double loss_ = 0;
+  double loss_by_tau_ = 0;
+  double loss_by_tau_twice_ = 0;
+  double penalised_deviance_ = 0;
+  std::vector<double> by_tau_;  ///< X' d2l/(deta dtau)
+  PenaltyTerm log_penalty_;
+  // Of `differentiate`.
+  std::vector<double> inverse_;                    ///< A^-1
+  std::vector<double> leverage_slope_;             ///< X' (h dw/deta), h_i = x_i'A^-1 x_i
+  std::vector<double> score_by_tau_twice_;         ///< d/dtau of X' d2l/(deta dtau)
+  std::vector<std::vector<double>> weight_grams_;  ///< by parameter: X' diag(dw) X
+  /// By two parameters: the sum of h d2w, without the second derivatives of the coefficients.
+  Matrix leverage_sums_;
+  std::vector<double> gathered_;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

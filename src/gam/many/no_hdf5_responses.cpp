@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrices within HDF5 files in a build without HDF5: all are refused.
+#include "base/errors.hpp"
+#include "gam/many/responses.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+
+std::unique_ptr<ResponseSource> open_hdf5_responses(const std::string& file, const std::string& /*path*/,
+                                                    const Responses& /*responses*/, std::int64_t /*rows*/) {
+  throw base::input_error(
+      "{}: is HDF5, which this build cannot read: give the responses as columns of a CSV file, or configure "
+      "with TESSERA_ENABLE_HDF5=ON",
+      file);
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

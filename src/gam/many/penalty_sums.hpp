@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/many/active_columns.hpp"
+#include "gam/many/shared_design.hpp"
+
+#include <tessera/gam/matrix.hpp>
+
+#include <span>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// log|S|+, without what depends on no parameter, and its derivatives by the log smoothing parameters.
+struct PenaltyTerm {
+  double value = 0;  ///< NaN: S has lost its rank in rounding
+  std::vector<double> gradient;
+  Matrix hessian;
+};
+
+/// The penalties of a design over the active columns, at log smoothing parameters that may be infinite.
+class PenaltySums {
+ public:
+  /// The arguments must outlive it.
+  PenaltySums(const SharedDesign& design, const ActiveColumns& active) : design_(design), active_(active) {}
+
+  static constexpr int all = -2;
+  /// to += lambda S b, of the penalties of a smoothing parameter, or `all`.
+  void add_product(std::span<const double> log_sp, int parameter, const std::vector<double>& b,
+                   std::vector<double>& to) const;
+  /// packed += lambda S.
+  void add_matrix(std::span<const double> log_sp, int parameter, std::vector<double>& packed) const;
+  [[nodiscard]] PenaltyTerm log_determinant(std::span<const double> log_sp) const;
+  /// Whether a smoothing parameter has no active column: its terms are absent.
+  [[nodiscard]] bool is_absent(int parameter) const;
+
+ private:
+  [[nodiscard]] static double log_lambda(const SharedPenalty& penalty, std::span<const double> log_sp) {
+    return penalty.offset + (penalty.parameter < 0 ? 0 : log_sp[base::at(penalty.parameter)]);
+  }
+  const SharedDesign& design_;
+  const ActiveColumns& active_;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/many/row_kernels.hpp"
+
+#include <span>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// Sums over the rows of a response that do not depend on the model.
+struct ResponseConstants {
+  double rows = 0;
+  double weight = 0;          ///< of all rows
+  double log_weight = 0;      ///< the sum of the logarithms of the weights
+  double log_response = 0;    ///< gamma: of the logarithms of the responses, weighted
+  double log_likelihood = 0;  ///< the terms of the log likelihood that `add_losses` leaves out
+};
+[[nodiscard]] ResponseConstants constants_of(ManyFamily family, std::span<const double> y,
+                                             std::span<const double> weights);
+
+/// The sum of the losses of `add_losses` with each mean at its response.
+[[nodiscard]] double saturated_loss(ManyFamily family, double theta, std::span<const double> y,
+                                    std::span<const double> weights);
+
+/// The log likelihood that mgcv's AIC has: of gaussian with the deviance over the rows as the variance, of
+/// gamma with the scale `phi`. `loss`: the sum of `add_losses`, less that of `CountTail` for nb.
+[[nodiscard]] double log_likelihood_of(ManyFamily family, const ResponseConstants& constants, double loss,
+                                       double deviance, double phi);
+
+}  // namespace TESSERA_NAMESPACE::gam

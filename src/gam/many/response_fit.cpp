@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/many/response_fit.hpp"
+
+#include "base/at.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/many/laplace_criterion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace TESSERA_NAMESPACE::gam {
+
+using base::at;
+
+namespace {
+
+constexpr int most_iterations = 60;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Range of log(theta), beyond which the criterion of counts no longer depends on it.
+constexpr double least_log_theta = -9.2;
+constexpr double most_log_theta = 16.118;
+/// Range of a log smoothing parameter around its start.
+constexpr double range_below = 22;
+constexpr double range_above = 24;
+/// Tests take this in place of an infinite one: as far as gam goes.
+constexpr double range_of_tests = 20;
+
+/// The tolerance of coefficients that are results.
+constexpr double exact = 1e-20;
+
+}  // namespace
+
+/// The search for the minimum of the criterion of one response after the other.
+class ResponseFitter::Search {
+ public:
+  Search(const SharedDesign& design, const ManyEstimator& estimator)
+      : design_(design), estimator_(estimator), criterion_(design, estimator) {}
+
+  ResponseFit fit(std::span<const double> values) {
+    ResponseFit out;
+    out.status = criterion_.set_response(values, out);
+    if (out.status != ManyStatus::converged) return out;
+    ManyPoint point = criterion_.start();
+    origin_ = point.log_sp;
+    out.status = search(point, out.iterations);
+    finish(point, out);
+    return out;
+  }
+
+ private:
+  [[nodiscard]] double lower(int parameter) const {
+    return parameter >= 0           ? origin_[at(parameter)] - range_below
+           : criterion_.has_scale() ? -infinity
+                                    : least_log_theta;
+  }
+  [[nodiscard]] double upper(int parameter) const {
+    return parameter >= 0           ? origin_[at(parameter)] + range_above
+           : criterion_.has_scale() ? infinity
+                                    : most_log_theta;
+  }
+  static double& value_of(ManyPoint& point, int parameter) {
+    return parameter >= 0 ? point.log_sp[at(parameter)] : point.tau;
+  }
+  /// Whether a parameter has a limit of its own: no penalised part, or a Poisson response.
+  [[nodiscard]] bool has_limit(int parameter) const {
+    return parameter >= 0 ? !design_.penalised[at(parameter)].empty() : !criterion_.has_scale();
+  }
+  static void go_to_limit(ManyPoint& point, int parameter) {
+    if (parameter >= 0)
+      point.log_sp[at(parameter)] = infinity;
+    else
+      point.poisson = true;
+  }
+
+  struct Step {
+    std::vector<double> change;
+    double predicted = 0;      ///< fall of the criterion by the quadratic model, twice
+    double largest_slope = 0;  ///< of parameters that are not held at an end of their range
+    std::vector<bool> held;
+  };
+
+  /// Newton's step with the absolute eigenvalues of the Hessian.
+  Step newton_step(ManyPoint& point, const ManyDerivatives& at_point) const {
+    Step step;
+    std::vector<int> free;
+    const std::size_t m = at_point.parameters.size();
+    step.change.assign(m, 0);
+    step.held.assign(m, false);
+    for (std::size_t j = 0; j < m; ++j) {
+      const int parameter = at_point.parameters[j];
+      const double value = value_of(point, parameter);
+      const double slope = at_point.gradient[j];
+      step.held[j] = (value <= lower(parameter) && slope > 0) || (value >= upper(parameter) && slope < 0);
+      if (step.held[j]) continue;
+      free.push_back(static_cast<int>(j));
+      step.largest_slope = std::max(step.largest_slope, std::abs(slope));
+    }
+    if (free.empty()) return step;
+    Matrix hessian(static_cast<int>(free.size()), static_cast<int>(free.size()));
+    for (int i = 0; i < hessian.rows(); ++i) {
+      for (int j = 0; j < hessian.cols(); ++j) hessian(i, j) = at_point.hessian(free[at(i)], free[at(j)]);
+    }
+    const SymmetricEigen eigen = symmetric_eigen(hessian);
+    for (int k = 0; k < hessian.cols(); ++k) {
+      double along = 0;
+      for (int i = 0; i < hessian.rows(); ++i)
+        along += eigen.vectors(i, k) * at_point.gradient[at(free[at(i)])];
+      constexpr double least = 1e-9;
+      along /= std::max(std::abs(eigen.values[at(k)]), least);
+      for (int i = 0; i < hessian.rows(); ++i) step.change[at(free[at(i)])] -= along * eigen.vectors(i, k);
+    }
+    step.predicted = -dot(step.change, at_point.gradient);
+    return step;
+  }
+
+  /// The parameter along which the criterion falls as c e^-value, and so is lowest at infinity; -2: none. Its
+  /// slope and curvature are equal and opposite, and Newton would go by steps of 1. A limit that was refused
+  /// is tried again where the slope is much smaller.
+  int towards_limit(const ManyDerivatives& at_point, const Step& step) {
+    for (std::size_t j = 0; j < at_point.parameters.size(); ++j) {
+      const int parameter = at_point.parameters[j];
+      const auto i = static_cast<int>(j);
+      const double slope = at_point.gradient[j];
+      const double curvature = at_point.hessian(i, i);
+      double& largest_slope = slope_of_limit_[at(parameter + 1)];
+      constexpr double share = 0.12;
+      constexpr double smaller = 0.25;
+      if (step.held[j] || !has_limit(parameter) || !(slope < 0 && -slope < largest_slope) ||
+          !(std::abs(slope + curvature) < share * curvature))
+        continue;
+      largest_slope = -slope * smaller;
+      return parameter;
+    }
+    return -2;
+  }
+
+  ManyStatus search(ManyPoint& point, int& iterations) {
+    constexpr double first_slope = 0.6;
+    slope_of_limit_.assign(at(design_.parameters) + 1, first_slope);
+    constexpr double first_tolerance = 1e-8;
+    if (!criterion_.settle(point, first_tolerance)) return ManyStatus::failed;
+    // What inexact coefficients may add to the criterion.
+    constexpr double most_slack = 2e-4;
+    double slack = most_slack;
+    ManyDerivatives derivatives;
+    for (iterations = 0; iterations < most_iterations; ++iterations) {
+      criterion_.differentiate(point, derivatives);
+      Step step = newton_step(point, derivatives);
+      const int limit = towards_limit(derivatives, step);
+      constexpr double small_slope = 1e-7;
+      constexpr double small_fall = 1e-9;
+      constexpr double slope_at_rounding = 5e-8;
+      constexpr double fall_at_rounding = 1e-7;
+      if (limit == -2 &&
+          ((step.largest_slope < small_slope && step.predicted < small_fall) ||
+           (step.largest_slope < slope_at_rounding && step.predicted < fall_at_rounding && iterations > 0))) {
+        if (enter_limits(point, derivatives, step) || leave_limits(point)) continue;
+        return polish(point, derivatives, step, slack);
+      }
+      if (limit != -2 && try_limit(point, derivatives, limit)) continue;
+      if (!descend(point, derivatives, step, slack)) {
+        constexpr double negligible = 1e-6;
+        return step.largest_slope < negligible ? settled(point, derivatives) : ManyStatus::failed;
+      }
+    }
+    return ManyStatus::failed;
+  }
+
+  /// Takes the limit of a parameter if the criterion falls towards it as c e^-value: by its slope in all, and
+  /// by nine tenths of that up to log(10) from here. Otherwise there may be a minimum before.
+  bool try_limit(ManyPoint& point, const ManyDerivatives& derivatives, int limit) {
+    const auto j = std::ranges::find(derivatives.parameters, limit) - derivatives.parameters.begin();
+    const double expected = -derivatives.gradient[at(j)];
+    ManyPoint between = point;
+    value_of(between, limit) += std::log(10);
+    ManyPoint next = between;
+    go_to_limit(next, limit);
+    constexpr double tolerance = 1e-14;
+    constexpr double share = 0.25;
+    constexpr double rounding = 1e-7;
+    const auto falls_by = [&](double fall, double part) {
+      return std::abs(fall - part * expected) < share * part * expected + rounding;
+    };
+    if (criterion_.settle(between, tolerance) && criterion_.settle(next, tolerance) &&
+        falls_by(point.value - next.value, 1) && falls_by(between.value - next.value, 0.1)) {
+      point = std::move(next);
+      return true;
+    }
+    // The arrays of the rows are those of the refused point: back to the other.
+    static_cast<void>(criterion_.settle(point, tolerance));
+    return false;
+  }
+
+  /// Takes the limit of a parameter that is held at the upper end of its range, where the criterion is flat.
+  bool enter_limits(ManyPoint& point, const ManyDerivatives& derivatives, const Step& step) {
+    constexpr double tolerance = 1e-14;
+    constexpr double rounding = 1e-6;
+    for (std::size_t j = 0; j < derivatives.parameters.size(); ++j) {
+      const int parameter = derivatives.parameters[j];
+      if (!step.held[j] || !has_limit(parameter) || derivatives.gradient[j] > 0) continue;
+      ManyPoint next = point;
+      go_to_limit(next, parameter);
+      if (!criterion_.settle(next, tolerance) || !(next.value <= point.value + rounding)) continue;
+      point = std::move(next);
+      return true;
+    }
+    return false;
+  }
+
+  /// Whether the criterion is lower at some value before a limit than there: goes back to it. There may be
+  /// two minima, and a limit that was the lowest may no longer be after changes of the other parameters.
+  bool leave_limits(ManyPoint& point) {
+    constexpr double tolerance = 1e-14;
+    constexpr double coarse = 1e-6;
+    constexpr double rounding = 1e-6;
+    for (int j = 0; j < design_.parameters; ++j) {
+      if (point.log_sp[at(j)] != infinity) continue;
+      ManyPoint finite = point;
+      for (const double from_origin : {6.0, 4.0, 2.0, 0.0, -2.0, -4.0, -6.0}) {
+        finite.log_sp[at(j)] = origin_[at(j)] + from_origin;
+        if (!criterion_.settle(finite, coarse) || !(finite.value < point.value - rounding)) continue;
+        point = std::move(finite);
+        return true;
+      }
+    }
+    static_cast<void>(criterion_.settle(point, tolerance));
+    return false;
+  }
+
+  bool descend(ManyPoint& point, const ManyDerivatives& derivatives, Step& step, double& slack) {
+    constexpr double longest = 4;
+    const double size = largest(step.change);
+    if (size > longest) {
+      for (double& value : step.change) value *= longest / size;
+    }
+    constexpr double least_tolerance = 1e-17;
+    constexpr double most_tolerance = 1e-8;
+    constexpr double share = 4e-4;
+    const double tolerance =
+        std::clamp(share * step.predicted * step.predicted, least_tolerance, most_tolerance);
+    constexpr int most_halvings = 25;
+    for (int halving = 0; halving < most_halvings; ++halving) {
+      ManyPoint next = point;
+      std::vector<double> change(step.change.size());
+      for (std::size_t j = 0; j < change.size(); ++j) {
+        const int parameter = derivatives.parameters[j];
+        double& value = value_of(next, parameter);
+        const double moved =
+            std::clamp(value + std::ldexp(step.change[j], -halving), lower(parameter), upper(parameter));
+        change[j] = moved - value;
+        value = moved;
+      }
+      predict_coefficients(next, derivatives, change);
+      constexpr double rounding = 1e-12;
+      if (criterion_.settle(next, tolerance) &&
+          next.value <= point.value + slack + rounding * (1 + std::abs(point.value))) {
+        constexpr double most_slack = 2e-4;
+        slack = std::min(most_slack, 3 * std::sqrt(tolerance));
+        point = std::move(next);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Moves the coefficients along a short step of the parameters, to second order where that is not larger
+  /// than the first.
+  void predict_coefficients(ManyPoint& next, const ManyDerivatives& derivatives,
+                            const std::vector<double>& change) const {
+    constexpr double longest = 2;
+    if (largest(change) >= longest) return;
+    const std::size_t m = change.size();
+    const ActiveColumns& active = criterion_.active();
+    for (std::size_t i = 0; i < active.columns().size(); ++i) {
+      double first = 0;
+      double second = 0;
+      std::size_t pair = 0;
+      for (std::size_t j = 0; j < m; ++j) {
+        first += change[j] * derivatives.first[j][i];
+        for (std::size_t k = j; k < m; ++k)
+          second += (j == k ? 0.5 : 1.0) * change[j] * change[k] * derivatives.second[pair++][i];
+      }
+      constexpr double small = 0.1;
+      next.b[at(active.columns()[i])] += std::abs(second) < std::abs(first) + small ? first + second : first;
+    }
+  }
+
+  /// One more step with exact coefficients.
+  ManyStatus polish(ManyPoint& point, const ManyDerivatives& derivatives, const Step& step, double slack) {
+    ManyPoint next = point;
+    constexpr double longest = 0.05;
+    for (std::size_t j = 0; j < step.change.size(); ++j) {
+      if (!step.held[j] && std::abs(step.change[j]) < longest)
+        value_of(next, derivatives.parameters[j]) += step.change[j];
+    }
+    if (criterion_.settle(next, exact) && next.value <= point.value + slack) point = std::move(next);
+    return settled(point, derivatives);
+  }
+
+  /// The status at an end of the search: a parameter at an end of its range that is no limit of the model
+  /// leaves the criterion without a minimum.
+  [[nodiscard]] ManyStatus settled(ManyPoint& point, const ManyDerivatives& derivatives) const {
+    for (const int parameter : derivatives.parameters) {
+      const double value = value_of(point, parameter);
+      if (value <= lower(parameter) || (value >= upper(parameter) && has_limit(parameter)))
+        return ManyStatus::unbounded;
+    }
+    return ManyStatus::converged;
+  }
+
+  void finish(ManyPoint& point, ResponseFit& out) {
+    if (!criterion_.settle(point, exact) && out.status != ManyStatus::failed) out.status = ManyStatus::failed;
+    if (out.status == ManyStatus::failed) return;
+    out.log_sp = point.log_sp;
+    out.theta = estimator_.family != ManyFamily::nb ? 0 : point.poisson ? infinity : std::exp(point.tau);
+    out.coef = point.b;
+    criterion_.describe(point, out);
+    // Near the limits, for the covariance and the tests.
+    for (std::size_t j = 0; j < point.log_sp.size(); ++j) {
+      if (point.log_sp[j] == infinity) point.log_sp[j] = origin_[j] + range_of_tests;
+    }
+    if (!criterion_.settle(point, exact) || !criterion_.add_covariance(point, out))
+      out = ResponseFit{.rows = out.rows, .iterations = out.iterations, .mean = out.mean, .zeros = out.zeros};
+  }
+
+  const SharedDesign& design_;
+  ManyEstimator estimator_;
+  LaplaceCriterion criterion_;
+  std::vector<double> origin_;          ///< the starts of the log smoothing parameters
+  std::vector<double> slope_of_limit_;  ///< by parameter + 1: slopes below it let its limit be tried
+};
+
+ResponseFitter::ResponseFitter(const SharedDesign& design, const ManyEstimator& estimator)
+    : search_(std::make_unique<Search>(design, estimator)) {}
+ResponseFitter::~ResponseFitter() = default;
+ResponseFitter::ResponseFitter(ResponseFitter&&) noexcept = default;
+
+ResponseFit ResponseFitter::fit(std::span<const double> values) {
+  return search_->fit(values);
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/many/row_kernels.hpp"
+#include "gam/many/shared_design.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+/// The model of one response over a shared design: Laplace REML in the log smoothing parameters, and in
+/// log(theta) or log(phi), by Newton's method with exact derivatives: the criterion of
+/// `gam(method = "REML")` of mgcv. A pure function of the response and the design, on one thread.
+///
+/// Source: Wood, "Fast stable restricted maximum likelihood and marginal likelihood estimation of
+/// semiparametric generalized linear models", JRSSB 73 (2011), 3-36; for theta, Wood, Pya and Saefken,
+/// "Smoothing parameter and model selection for general smooth models", JASA 111 (2016), 1548-1563.
+namespace TESSERA_NAMESPACE::gam {
+
+/// How the fit of a response ended.
+enum class ManyStatus : std::uint8_t {
+  converged,  ///< at a minimum of the criterion, or at a limit that is one
+  all_zero,   ///< no count above zero that a curve could pass: not fitted
+  constant,   ///< one value in all rows: not fitted
+  too_few,    ///< fewer rows than asked for: not fitted
+  unbounded,  ///< the criterion falls up to an end of the range of a parameter that is no limit of the model
+  failed      ///< no step lowers the criterion, or the iterations are used up
+};
+
+struct ManyEstimator {
+  ManyFamily family = ManyFamily::nb;
+  std::optional<double> theta{};  ///< given, in place of estimated
+  int least_rows = 2;             ///< responses with fewer values are `too_few`
+};
+
+struct ResponseFit {
+  ManyStatus status = ManyStatus::failed;
+  int rows = 0;        ///< rows with a value
+  int iterations = 0;  ///< outer ones
+  double mean = 0;     ///< of the response
+  double zeros = 0;    ///< share of zeros among its values
+  // Only of a fit that has begun: `coef` is empty otherwise.
+  std::vector<double> log_sp{};  ///< by parameter: infinite at the limit of a `linear` term
+  double theta = 0;              ///< of nb: infinite at the limit, poisson
+  double scale = 1;              ///< phi
+  double criterion = 0;          ///< -log REML, up to a constant of the design
+  double log_likelihood = 0;
+  double deviance = 0;
+  double null_deviance = 0;    ///< of the intercept and the offset
+  std::vector<int> absent{};   ///< groups of the design left out, as all of their counts are zero
+  std::vector<double> coef{};  ///< in the design's coordinates; zero where left out
+  // With the expectations of the weights W, as in mgcv, where the criterion has the observed ones.
+  // A lambda at its limit is large and finite here: tests of what it leaves zero have a limit, 0 / 0.
+  std::vector<double> gram{};           ///< X'WX, packed
+  std::vector<double> coef_of_tests{};  ///< the coefficients
+  std::vector<double> inverse{};  ///< (X'WX + S)^-1, packed; zero where left out. The covariance over `scale`
+  [[nodiscard]] bool is_fitted() const noexcept { return !coef.empty(); }
+};
+
+/// Fits responses one after the other. Not thread-safe: each thread has its own. Bounds: 60 outer iterations,
+/// 100 Newton steps of the coefficients in each.
+class ResponseFitter {
+ public:
+  /// The design must outlive it.
+  ResponseFitter(const SharedDesign& design, const ManyEstimator& estimator);
+  ~ResponseFitter();
+  ResponseFitter(ResponseFitter&&) noexcept;
+  ResponseFitter& operator=(ResponseFitter&&) = delete;
+
+  /// `values`: by row of the table; NaN: missing. Throws `Error(input)` for a value that the family does not
+  /// have, with its index in front of the message: "row 5: …".
+  [[nodiscard]] ResponseFit fit(std::span<const double> values);
+
+ private:
+  class Search;
+  std::unique_ptr<Search> search_;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

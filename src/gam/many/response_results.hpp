@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/output/output_rows.hpp"
+#include "gam/many/response_fit.hpp"
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// By `ManyStatus`.
+inline constexpr std::array<std::string_view, 6> status_names = {"converged", "all_zero",  "constant",
+                                                                 "too_few",   "unbounded", "failed"};
+
+/// What is written of one response, in the formula's coefficients: NaN where there is no number.
+struct ResponseRow {
+  ManyStatus status = ManyStatus::failed;
+  std::vector<double> values{};    ///< by column, without the name and the status
+  std::vector<double> p_values{};  ///< by test
+};
+
+/// The columns of the results of all responses.
+class ResponseResults {
+ public:
+  /// The design must outlive it.
+  ResponseResults(const SharedDesign& design, const ManyEstimator& estimator);
+
+  /// Thread-safe. Cost: O(p^3) for p coefficients.
+  [[nodiscard]] ResponseRow row_of(const ResponseFit& fit) const;
+  /// The terms that are tested: a parametric coefficient (Wald) or a smooth (Wood 2013).
+  [[nodiscard]] const std::vector<std::string>& tests() const noexcept { return tests_; }
+
+  /// Columns of rows; `names` are those of all responses, and `first` is that of the first row. They refer to
+  /// nothing.
+  [[nodiscard]] std::vector<OutputColumn> columns(std::span<const ResponseRow> rows,
+                                                  const std::vector<std::string>& names,
+                                                  std::int64_t first) const;
+  [[nodiscard]] static OutputColumn name_column(const std::vector<std::string>& names, std::int64_t first,
+                                                std::int64_t count);
+
+ private:
+  const SharedDesign& design_;
+  ManyEstimator estimator_;
+  std::vector<std::string> columns_;
+  std::vector<std::string> tests_;
+};
+
+/// A column with a copy of these numbers.
+[[nodiscard]] OutputColumn number_column(std::string name, std::span<const double> numbers);
+
+}  // namespace TESSERA_NAMESPACE::gam

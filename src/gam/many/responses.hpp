@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/frame/workers.hpp"
+
+#include <tessera/gam/many.hpp>
+#include <tessera/gam/matrix.hpp>
+#include <tessera/partition/plan.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// A matrix of responses in a file, some of which are read at a time. Each rank opens and reads it by itself.
+class ResponseSource {
+ public:
+  ResponseSource() = default;
+  virtual ~ResponseSource() = default;
+  ResponseSource(const ResponseSource&) = delete;
+  ResponseSource& operator=(const ResponseSource&) = delete;
+
+  /// As many as columns of a table, or rows or columns of a matrix.
+  [[nodiscard]] virtual const std::vector<std::string>& names() const = 0;
+  /// The values of responses [begin, end), a column each, by row of the covariates; NaN where there is none.
+  /// Throws `Error(input)`.
+  [[nodiscard]] virtual Matrix read(Range responses) = 0;
+  /// Whether `read` costs a reading of the whole file, so that few calls are better.
+  [[nodiscard]] virtual bool reads_all() const { return false; }
+};
+
+/// Opens the responses of `rows` covariates. `workers` has a serial communicator. Throws `Error(input)` for a
+/// file that is no such matrix, or has another number of rows; `Error(usage)` where rows and columns are as
+/// many, and the options do not say which are the responses.
+[[nodiscard]] std::unique_ptr<ResponseSource> open_responses(const Workers& workers,
+                                                             const Responses& responses, std::int64_t rows);
+
+/// The same for "FILE.h5:/PATH": a dataset of two dimensions, or a group of a compressed sparse matrix (data,
+/// indices and indptr, with the attribute or dataset `shape`), as AnnData has them.
+[[nodiscard]] std::unique_ptr<ResponseSource> open_hdf5_responses(const std::string& file,
+                                                                  const std::string& path,
+                                                                  const Responses& responses,
+                                                                  std::int64_t rows);
+
+/// Which dimension of a matrix the responses are: true for its columns. Throws as `open_responses` does.
+[[nodiscard]] bool responses_in_columns(const std::string& name, std::int64_t matrix_rows,
+                                        std::int64_t matrix_columns, ResponsesIn given,
+                                        std::int64_t covariate_rows);
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/many/shared_design.hpp"
+
+#include "base/at.hpp"
+#include "base/errors.hpp"
+#include "gam/data/table_source.hpp"
+#include "gam/design/build_design.hpp"
+#include "gam/design/model_terms.hpp"
+#include "gam/design/side_conditions.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+#include "gam/rows/row_reader.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace TESSERA_NAMESPACE::gam {
+
+using base::at;
+using base::lane_count;
+
+namespace {
+
+/// More groups than this are not worth their padding: all rows are then one group.
+constexpr std::size_t most_groups = 64;
+
+class SharedDesignMaker {
+ public:
+  SharedDesignMaker(const Workers& workers, TableReader& table, const TableOptions& options,
+                    const SharedDesignRequest& request)
+      : workers_(workers), table_(table), options_(options), request_(request) {}
+
+  SharedDesign run() {
+    read();
+    out_.design = with_conditions(constrained());
+    out_.columns = out_.design.coef_size;
+    choose_coordinates();
+    evaluate();
+    scale_columns();
+    drop_dependent();
+    add_penalties();
+    find_constant();
+    group_rows();
+    find_own_curves();
+    return std::move(out_);
+  }
+
+ private:
+  void read() {
+    FormulaTerms formula = request_.formula;
+    FrameRequest frame;
+    frame.options = options_;
+    frame.variables = formula.variables();
+    std::erase_if(frame.variables, [&](const Expression& one) { return one.text == formula.response.text; });
+    frame.numeric = formula.numeric_variables();
+    std::optional<Expression> weights;
+    if (!request_.weights.empty()) {
+      weights = option_expression(request_.weights);
+      frame.variables.push_back(*weights);
+      frame.numeric.push_back(weights->text);
+    }
+    frame_ = read_variables(table_, workers_, frame, {0, table_.rows()});
+    if (frame_.complete_rows == 0)
+      throw base::input_error("{}: no row has a value of every variable of the formula", table_.name());
+    formula_ = model_terms(workers_, formula, frame_);
+    if (weights) weight_ = &frame_.at(weights->text).numbers;
+    for (const Expression& offset : formula_.offsets) offsets_.push_back(&frame_.at(offset.text).numbers);
+    for (std::size_t i = 0; i < frame_.complete.size(); ++i) {
+      if (frame_.complete[i] != 0) rows_.push_back(i);
+    }
+    for (const std::size_t row : rows_) {
+      if (weight_ != nullptr && !((*weight_)[row] >= 0 && std::isfinite((*weight_)[row])))
+        throw base::input_error("{}: the weight {} is not a number of at least 0: correct it",
+                                table_.place(static_cast<std::int64_t>(row)), (*weight_)[row]);
+    }
+    out_.table_rows = table_.rows();
+    out_.rows = static_cast<int>(rows_.size());
+  }
+
+  /// The design with the constraints of its smooths.
+  Design constrained() {
+    const DesignDraft draft =
+        draft_design(workers_, formula_, frame_, request_.knots, {}, std::numeric_limits<int>::max(),
+                     weight_ == nullptr ? -1 : frame_.index_of(option_expression(request_.weights).text),
+                     SetupSample::all_rows);
+    std::vector<double> raw(at(draft.design.raw_size));
+    std::vector<double> sums(raw.size());
+    RowReader reader(frame_, draft.design);
+    for (const std::size_t row : rows_) {
+      reader.raw_row(row, raw);
+      add_multiple(sums, 1, raw);
+    }
+    return finish_design(draft, sums, out_.rows);
+  }
+
+  /// The design with the side conditions of nested smooths.
+  [[nodiscard]] Design with_conditions(Design design) const {
+    const auto nested = nested_smooths(design);
+    if (nested.empty()) return design;
+    ColumnSums columns;
+    columns.rows = out_.rows;
+    columns.sketch = formula_rows(design);
+    columns.gram = multiply_tn(columns.sketch, columns.sketch);
+    columns.sketched_ones.assign(rows_.size(), 1);
+    columns.sums = multiply_t(columns.sketch, columns.sketched_ones);
+    if (design.coef_size > out_.rows) columns = with_penalties(std::move(columns), design);
+    const auto dropped = dependent_columns(design, nested, columns, has_constant(design));
+    return without_columns(std::move(design), dropped);
+  }
+
+  /// The model matrix in the formula's coefficients, complete rows by columns.
+  [[nodiscard]] Matrix formula_rows(const Design& design) const {
+    Matrix x(out_.rows, design.coef_size);
+    std::vector<double> row(at(design.coef_size));
+    RowReader reader(frame_, design);
+    for (int i = 0; i < out_.rows; ++i) {
+      reader.coefficient_row(rows_[at(i)], row);
+      for (int j = 0; j < design.coef_size; ++j) x(i, j) = row[at(j)];
+    }
+    return x;
+  }
+
+  /// `to_formula` without the scales of unpenalised columns.
+  void choose_coordinates() {
+    out_.bases = penalty_bases(out_.design);
+    out_.to_formula = identity(out_.columns);
+    out_.null_space = out_.columns;
+    for (const BlockBasis& basis : out_.bases) {
+      out_.null_space -= basis.rank;
+      Matrix own = basis.rotation.empty() ? identity(basis.size) : basis.rotation;
+      if (basis.penalties() == 1) {
+        const std::vector<double> roots = unit_scale(basis, own);
+        for (int j = 0; j < basis.rank; ++j) {
+          for (double& value : own.column(j)) value *= roots[at(j)];
+        }
+      }
+      assign(out_.to_formula, basis.begin, basis.begin, own);
+    }
+  }
+
+  /// The scales of the penalised coordinates in which a single penalty is the identity; turns the coordinates
+  /// so that it is diagonal.
+  static std::vector<double> unit_scale(const BlockBasis& basis, Matrix& coordinates) {
+    std::vector<double> values;
+    if (!basis.diagonals.empty()) {
+      values = basis.diagonals.front();
+    } else {
+      const Matrix penalised = submatrix(coordinates, 0, basis.size, 0, basis.rank);
+      const Matrix s = multiply_tn(penalised, multiply(basis.penalty->matrix(0), penalised));
+      SymmetricEigen eigen = symmetric_eigen(s);
+      assign(coordinates, 0, 0, multiply(penalised, eigen.vectors));
+      values = std::move(eigen.values);
+    }
+    for (double& value : values) value = 1 / std::sqrt(value);
+    return values;
+  }
+
+  void evaluate() {
+    const Matrix formula = formula_rows(out_.design);
+    x_ = Matrix(out_.rows, out_.columns);
+    for (const CoefBlock& block : out_.design.blocks) {
+      const Matrix own = submatrix(formula, 0, out_.rows, block.coef_begin, block.coef_size);
+      const Matrix map =
+          submatrix(out_.to_formula, block.coef_begin, block.coef_size, block.coef_begin, block.coef_size);
+      assign(x_, 0, block.coef_begin, multiply(own, map));
+    }
+  }
+
+  /// Scales the columns that no single penalty has scaled to a mean square of 1.
+  void scale_columns() {
+    std::vector<bool> scaled(at(out_.columns));
+    for (const BlockBasis& basis : out_.bases) {
+      if (basis.penalties() == 1) std::fill_n(scaled.begin() + basis.begin, basis.rank, true);
+    }
+    for (int j = 0; j < out_.columns; ++j) {
+      const double square = dot(x_.column(j), x_.column(j));
+      if (scaled[at(j)] || square == 0) continue;
+      const double factor = std::sqrt(static_cast<double>(out_.rows) / square);
+      for (double& value : x_.column(j)) value *= factor;
+      for (double& value : out_.to_formula.column(j)) value *= factor;
+    }
+  }
+
+  /// Drops unpenalised coordinates that are combinations of those before: parametric ones last, so that each
+  /// smooth without a constraint keeps its constant.
+  void drop_dependent() {
+    std::vector<int> order;
+    std::vector<bool> smooth(at(out_.columns));
+    std::vector<bool> penalised(at(out_.columns));
+    for (const BlockBasis& basis : out_.bases) {
+      std::fill_n(smooth.begin() + basis.begin, basis.size, true);
+      std::fill_n(penalised.begin() + basis.begin, basis.rank, true);
+    }
+    for (const bool of_smooths : {true, false}) {
+      for (int j = 0; j < out_.columns; ++j) {
+        if (!penalised[at(j)] && smooth[at(j)] == of_smooths) order.push_back(j);
+      }
+    }
+    // Gram-Schmidt, twice for the digits of the rows.
+    constexpr double rounding = 1e-9;
+    Matrix orthonormal(out_.rows, static_cast<int>(order.size()));
+    int kept = 0;
+    std::vector<bool> dropped(at(out_.columns));
+    for (const int j : order) {
+      const auto residual = orthonormal.column(kept);
+      std::ranges::copy(x_.column(j), residual.begin());
+      const double size = std::sqrt(dot(residual, residual));
+      for (int pass = 0; pass < 2; ++pass) {
+        for (int k = 0; k < kept; ++k)
+          add_multiple(residual, -dot(residual, orthonormal.column(k)), orthonormal.column(k));
+      }
+      const double left = std::sqrt(dot(residual, residual));
+      dropped[at(j)] = !(left > rounding * size);
+      if (dropped[at(j)]) continue;
+      for (double& value : residual) value /= left;
+      ++kept;
+    }
+    keep_columns(dropped);
+  }
+
+  void keep_columns(const std::vector<bool>& dropped) {
+    std::vector<int> all(x_.rows());
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<int> kept;
+    for (int j = 0; j < out_.columns; ++j) {
+      place_of_.push_back(static_cast<int>(kept.size()));
+      if (!dropped[at(j)]) kept.push_back(j);
+    }
+    x_ = submatrix(x_, all, kept);
+    std::vector<int> columns(at(out_.columns));
+    std::iota(columns.begin(), columns.end(), 0);
+    auto inverse = solve(out_.to_formula, identity(out_.columns));
+    if (!inverse) throw std::logic_error("many: the coordinates of the penalties are dependent");
+    out_.from_formula = submatrix(*inverse, kept, columns);
+    all.resize(at(out_.columns));
+    out_.to_formula = submatrix(out_.to_formula, all, kept);
+    out_.dropped = out_.columns - static_cast<int>(kept.size());
+    out_.null_space -= out_.dropped;
+    out_.columns = static_cast<int>(kept.size());
+  }
+
+  void add_penalties() {
+    const std::vector<PenaltyParameter> parameters = out_.design.parameters();
+    for (const BlockBasis& basis : out_.bases) {
+      const int begin = place_of_[at(basis.begin)];
+      const Matrix map = submatrix(out_.to_formula, basis.begin, basis.size, begin, basis.rank);
+      for (int j = 0; j < basis.penalties(); ++j) {
+        const PenaltyParameter& parameter = parameters[at(basis.first_sp + j)];
+        SharedPenalty penalty{.parameter = parameter.index, .offset = parameter.offset, .begin = begin};
+        if (basis.penalties() == 1)
+          penalty.diagonal.assign(at(basis.rank), 1.0);
+        else
+          penalty.dense = multiply_tn(map, multiply(basis.penalty->matrix(at(j)), map));
+        name_parameter(basis.penalty->labels[at(j)], parameter.index);
+        out_.penalties.push_back(std::move(penalty));
+      }
+    }
+    out_.parameters = static_cast<int>(out_.parameter_names.size());
+    out_.penalised.resize(at(out_.parameters));
+    std::vector<bool> single(at(out_.parameters), true);
+    for (const SharedPenalty& penalty : out_.penalties) {
+      if (penalty.parameter < 0) continue;
+      if (penalty.diagonal.empty()) single[at(penalty.parameter)] = false;
+      for (int j = 0; j < penalty.size(); ++j)
+        out_.penalised[at(penalty.parameter)].push_back(penalty.begin + j);
+    }
+    for (std::size_t i = 0; i < single.size(); ++i) {
+      if (!single[i]) out_.penalised[i].clear();
+    }
+  }
+
+  void name_parameter(const std::string& label, int index) {
+    if (index == static_cast<int>(out_.parameter_names.size())) out_.parameter_names.push_back(label);
+  }
+
+  void find_constant() {
+    Matrix gram = multiply_tn(x_, x_);
+    for (const SharedPenalty& penalty : out_.penalties) {
+      for (int j = 0; j < static_cast<int>(penalty.diagonal.size()); ++j)
+        gram(penalty.begin + j, penalty.begin + j) += out_.rows;
+      for (int j = 0; j < penalty.dense.cols(); ++j) {
+        for (int i = 0; i < penalty.dense.rows(); ++i)
+          gram(penalty.begin + i, penalty.begin + j) += penalty.dense(i, j);
+      }
+    }
+    const auto factor = cholesky(gram);
+    if (!factor)
+      throw base::input_error(
+          "the terms of the formula are linearly dependent in the rows of {}: leave one of them out",
+          table_.name());
+    const std::vector<double> ones(at(out_.rows), 1.0);
+    out_.constant = cholesky_solve(*factor, multiply_t(x_, ones));
+  }
+
+  /// By row: which of the smooths are not zero.
+  [[nodiscard]] std::vector<bool> smooths_in(int row) const {
+    std::vector<bool> in;
+    for (const BlockBasis& basis : out_.bases) {
+      bool any = false;
+      for (int j = 0; j < basis.rank; ++j) any = any || x_(row, place_of_[at(basis.begin)] + j) != 0;
+      in.push_back(any);
+    }
+    return in;
+  }
+
+  void group_rows() {
+    std::map<std::vector<bool>, std::vector<int>> by_smooths;
+    for (int i = 0; i < out_.rows; ++i) by_smooths[smooths_in(i)].push_back(i);
+    if (by_smooths.size() > most_groups) {
+      by_smooths.clear();
+      std::vector<int>& all = by_smooths[{}];
+      all.resize(at(out_.rows));
+      std::iota(all.begin(), all.end(), 0);
+    }
+    out_.slot_of_row.assign(at(out_.table_rows), -1);
+    for (const auto& one : by_smooths) add_group(one.second);
+  }
+
+  void add_group(const std::vector<int>& rows) {
+    RowGroup group;
+    for (int j = 0; j < out_.columns; ++j) {
+      if (std::ranges::any_of(rows, [&](int row) { return x_(row, j) != 0; })) group.columns.push_back(j);
+    }
+    const int packets = (static_cast<int>(rows.size()) + lane_count - 1) / lane_count;
+    group.begin = out_.packets;
+    group.end = out_.packets += packets;
+    group.x.assign(at(packets) * group.columns.size() * lane_count, 0);
+    out_.offset.resize(out_.slots());
+    out_.weight.resize(out_.slots());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::size_t row = rows_[at(rows[i])];
+      const std::size_t slot = at(group.begin) * lane_count + i;
+      out_.slot_of_row[row] = static_cast<int>(slot);
+      out_.weight[slot] = weight_ == nullptr ? 1 : (*weight_)[row];
+      for (const ColumnNumbers* offset : offsets_) out_.offset[slot] += (*offset)[row];
+      const std::size_t packet = i / lane_count;
+      for (std::size_t c = 0; c < group.columns.size(); ++c)
+        group.x[(packet * group.columns.size() + c) * lane_count + i % lane_count] =
+            x_(rows[i], group.columns[c]);
+    }
+    rows_of_group_.push_back(rows);
+    out_.groups.push_back(std::move(group));
+  }
+
+  void find_own_curves() {
+    std::vector<int> groups_with(at(out_.columns));
+    std::vector<bool> penalised(at(out_.columns));
+    for (const BlockBasis& basis : out_.bases)
+      std::fill_n(penalised.begin() + place_of_[at(basis.begin)], basis.rank, true);
+    for (const RowGroup& group : out_.groups) {
+      for (const int column : group.columns) ++groups_with[at(column)];
+    }
+    for (std::size_t g = 0; g < out_.groups.size(); ++g) {
+      std::vector<int> own;
+      std::vector<int> unpenalised;
+      for (const int column : out_.groups[g].columns) {
+        if (groups_with[at(column)] > 1) continue;
+        own.push_back(column);
+        if (!penalised[at(column)]) unpenalised.push_back(column);
+      }
+      const std::vector<int>& rows = rows_of_group_[g];
+      if (out_.groups.size() == 1 || unpenalised.empty() || rows.size() <= unpenalised.size()) continue;
+      Matrix columns(static_cast<int>(rows.size()), static_cast<int>(unpenalised.size()));
+      Matrix ones(columns.rows(), 1);
+      for (int i = 0; i < columns.rows(); ++i) {
+        ones(i, 0) = 1;
+        for (int j = 0; j < columns.cols(); ++j) columns(i, j) = x_(rows[at(i)], unpenalised[at(j)]);
+      }
+      constexpr double rounding = 1e-16;
+      const Matrix residual = unexplained(columns, ones);
+      if (!(dot(residual.values(), residual.values()) < rounding * columns.rows())) continue;
+      RowGroup& group = out_.groups[g];
+      group.own_curve = std::move(own);
+      for (const int column : unpenalised)
+        group.own_line.push_back(
+            static_cast<int>(std::ranges::find(group.columns, column) - group.columns.begin()));
+    }
+  }
+
+  const Workers& workers_;
+  TableReader& table_;
+  const TableOptions& options_;
+  const SharedDesignRequest& request_;
+  FormulaTerms formula_;
+  Frame frame_;
+  const ColumnNumbers* weight_ = nullptr;
+  std::vector<const ColumnNumbers*> offsets_;
+  std::vector<std::size_t> rows_;  ///< the complete rows of the table
+  Matrix x_;                       ///< complete rows x coordinates
+  std::vector<int> place_of_;      ///< by coordinate of `bases`: its index among those that are kept
+  std::vector<std::vector<int>> rows_of_group_;
+  SharedDesign out_;
+};
+
+}  // namespace
+
+SharedDesign make_shared_design(const Workers& workers, TableReader& table, const TableOptions& options,
+                                const SharedDesignRequest& request) {
+  return SharedDesignMaker(workers, table, options, request).run();
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/frame/workers.hpp"
+#include "gam/data/source/table_reader.hpp"
+#include "gam/design/design.hpp"
+#include "gam/design/knots.hpp"
+#include "gam/formula/formula.hpp"
+#include "gam/many/row_kernels.hpp"
+#include "gam/reml/penalty_basis.hpp"
+
+#include <tessera/gam/matrix.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// Rows that have values in the same blocks of coefficients, such as the cells of one lineage in a model with
+/// a smooth for each. All other columns are zero in them.
+struct RowGroup {
+  int begin = 0;  ///< packets [begin, end) of the design
+  int end = 0;
+  std::vector<int> columns;  ///< the coefficients, ascending
+  std::vector<double> x;     ///< as `LaneColumns`, with all of `columns`
+  /// The coefficients that no other group has, if an unpenalised combination of them is 1 in each row of the
+  /// group: without a count the curve of the group is at minus infinity. Else empty.
+  std::vector<int> own_curve;
+  std::vector<int> own_line;  ///< the unpenalised ones among them, as indices among `columns`
+};
+
+/// A penalty exp(log lambda) b'Sb on the coefficients from `begin` on, for the smoothing parameter with an
+/// index, or a given one (-1): log lambda = log smoothing parameter + offset.
+struct SharedPenalty {
+  int parameter = -1;
+  double offset = 0;
+  int begin = 0;
+  std::vector<double> diagonal{};  ///< S, if it is diagonal
+  Matrix dense{};                  ///< else S
+  [[nodiscard]] int size() const noexcept {
+    return diagonal.empty() ? dense.rows() : static_cast<int>(diagonal.size());
+  }
+};
+
+/// What all responses of `fit_many` share: the rows of the covariates, in packets of eight, and the
+/// penalties.
+///
+/// Coefficients are those of coordinates in which a single penalty is the identity on its range, and zero on
+/// its null space, exactly: a lambda of e^25 costs no digits. `to_formula` maps them to those of the formula.
+struct SharedDesign {
+  Design design;                  ///< the formula's terms, blocks and names
+  std::vector<BlockBasis> bases;  ///< of `design`'s penalties
+  std::int64_t table_rows = 0;
+  int rows = 0;     ///< complete rows
+  int packets = 0;  ///< of all groups
+  int columns = 0;  ///< coefficients
+  /// Number of unpenalised functions of the formula that others determine, and that have no coefficient: of
+  /// the parametric part, if they may be.
+  int dropped = 0;
+  std::vector<RowGroup> groups;
+  std::vector<int> slot_of_row;  ///< by row of the table: its place among the lanes; -1: a value is missing
+  std::vector<double> offset;    ///< by slot
+  std::vector<double> weight;    ///< by slot: the prior weight, zero where a packet has no row
+  std::vector<SharedPenalty> penalties;
+  int parameters = 0;  ///< smoothing parameters that are estimated
+  std::vector<std::string> parameter_names;
+  /// By parameter: the coefficients that an infinite lambda leaves zero, if its penalties are single ones.
+  std::vector<std::vector<int>> penalised;
+  std::vector<double> constant;  ///< coefficients whose predictor is nearest to 1 in every row
+  Matrix to_formula;             ///< coefficients of the formula x columns
+  Matrix from_formula;           ///< columns x coefficients of the formula: its inverse on their range
+  int null_space = 0;            ///< dimension of the unpenalised space
+
+  [[nodiscard]] std::size_t slots() const noexcept {
+    return static_cast<std::size_t>(packets) * base::lane_count;
+  }
+};
+
+/// Options of the design.
+struct SharedDesignRequest {
+  FormulaTerms formula;  ///< its response is not read
+  std::string weights;   ///< an expression; empty: 1
+  SuppliedKnots knots;
+};
+
+/// Reads the covariates and sets up the model on this rank alone: `workers` has a serial communicator. The
+/// same bits on every rank. Throws `Error(input)` and `Error(usage)` as a fit of the table does.
+[[nodiscard]] SharedDesign make_shared_design(const Workers& workers, TableReader& table,
+                                              const TableOptions& options,
+                                              const SharedDesignRequest& request);
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -3,8 +3,7 @@
 // content packed as plain.
 #include "csv_reading.hpp"
 #include "fuzz_target.hpp"
-#include "gam/data/bytes/byte_source.hpp"
-#include "gam/data/gzip/gzip_source.hpp"
+#include "gam/data/bytes/packed_source.hpp"
 #include "memory_source.hpp"
 
 #include <zlib.h>
@@ -26,6 +25,10 @@ const MemoryFile& file() {
   return one;
 }
 
+std::unique_ptr<tessera::gam::PackedSource> open_gzip() {
+  return std::make_unique<tessera::gam::PackedSource>(file().path(), tessera::gam::gzip_packing);
+}
+
 constexpr std::size_t max_bytes = std::size_t{1} << 20;
 
 /// The unpacked content of the file from an offset on, with a buffer of this many bytes.
@@ -34,7 +37,7 @@ Unpacked unpacked(std::int64_t offset, std::size_t buffer_bytes) {
   std::vector<char> buffer(buffer_bytes);
   const auto fault = refusal(
       [&] {
-        const auto source = tessera::gam::open_gzip(file().path());
+        const auto source = open_gzip();
         if (offset > 0) source->seek(offset);
         for (std::size_t got = buffer.size(); got == buffer.size() && out.bytes.size() < max_bytes;) {
           got = source->read(buffer);
@@ -63,12 +66,11 @@ std::string packed(std::string_view text) {
 /// Unpacking at once equals unpacking in order, if there is room, and gives nothing otherwise.
 void check_whole(std::string_view bytes) {
   const std::shared_ptr<char[]> room(new char[bytes.size() + 1]);
-  const auto size = tessera::gam::open_gzip(file().path())->unpack_all(room, bytes.size() + 1);
+  const auto size = open_gzip()->unpack_all(room, bytes.size() + 1);
   require(size == std::ssize(bytes) && std::string_view(room.get(), bytes.size()) == bytes,
           "the same is unpacked at once");
   if (bytes.empty()) return;
-  require(!tessera::gam::open_gzip(file().path())->unpack_all(room, bytes.size() - 1),
-          "what has no room is not unpacked");
+  require(!open_gzip()->unpack_all(room, bytes.size() - 1), "what has no room is not unpacked");
 }
 
 /// Bytes of a file that may be gzip.
@@ -91,7 +93,7 @@ void check_table(std::string_view text, std::size_t cut) {
   file().write(members);
   require(unpacked(0, 512).bytes == text, "what was packed is unpacked");
   MemorySource plain(text);
-  const auto source = tessera::gam::open_gzip(file().path());
+  const auto source = open_gzip();
   const auto bytes = static_cast<std::int64_t>(text.size());
   require(read_csv(*source, bytes, {}) == read_csv(plain, bytes, {}), "a packed table is the plain one");
   check_whole(text);

@@ -24,7 +24,7 @@ class MemorySource final : public gam::ByteSource {
     return got;
   }
   void seek(std::int64_t offset) override { at_ = static_cast<std::size_t>(offset); }
-  [[nodiscard]] std::unique_ptr<gam::ByteSource> for_another_thread() override {
+  [[nodiscard]] std::unique_ptr<gam::ByteReader> for_another_thread() override {
     return std::make_unique<MemorySource>(bytes_);
   }
   [[nodiscard]] std::int64_t bytes_read() const override { return 0; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/errors.hpp"
 #include "base/message.hpp"
-#include "gam/data/bytes/byte_source.hpp"
 #include "gam/data/folder/file_list.hpp"
 #include "gam/data/list.hpp"
 #include "gam/data/source/table_format.hpp"
@@ -20,7 +19,7 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 struct FormatEntry {
-  bool (*recognises)(ByteSource& bytes);
+  bool (*recognises)(const files::InputFile& file);
   std::unique_ptr<TableReader> (*open)(const Workers& workers, const std::string& path,
                                        const OpenOptions& options);
 };
@@ -34,11 +33,11 @@ constexpr auto formats = entries_of(TableFormats{});
 
 /// The index of the file's format in the list.
 std::size_t format_of(const std::string& path) {
-  const auto bytes = open_plain(path);
-  if (bytes->file().size() == 0)
+  const files::InputFile file(path);
+  if (file.size() == 0)
     throw base::input_error("{}: the file is empty: give a table with a header and rows", path);
-  const auto* const found = std::find_if(
-      formats.begin(), formats.end(), [&](const FormatEntry& format) { return format.recognises(*bytes); });
+  const auto* const found = std::find_if(formats.begin(), formats.end(),
+                                         [&](const FormatEntry& format) { return format.recognises(file); });
   if (found == formats.end()) throw base::input_error("{}: is not a table: give CSV or HDF5", path);
   return static_cast<std::size_t>(found - formats.begin());
 }

@@ -3,7 +3,7 @@
 // names, and fitted.
 #include "gam/basis/bases.hpp"
 #include "gam/basis/cr.hpp"
-#include "gam/data/csv/csv_format.hpp"
+#include "gam/data/csv/csv_table.hpp"
 #include "gam/data/source/table_reader.hpp"
 #include "gam/family/family.hpp"
 #include "gam/family/gamma.hpp"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/data/bytes/byte_source.hpp"
+#include "gam/data/arrow/arrow_file.hpp"
 #include "gam/data/frame/workers.hpp"
-#include "gam/data/source/table_reader.hpp"
+#include "gam/data/source/table_format.hpp"
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -20,5 +21,18 @@ namespace TESSERA_NAMESPACE::gam {
 /// Throws the same `Error(input)` on every rank: no plugin, or a file that it cannot open.
 [[nodiscard]] std::unique_ptr<TableReader> open_arrow_file(const Workers& workers, const std::string& path,
                                                            const BetweenReads& between);
+
+/// Parquet and Feather.
+struct ArrowFormat {
+  static bool recognises(const files::InputFile& file) {
+    std::array<char, 16> beginning{};
+    return !arrow_format({beginning.data(), file.read_at(0, beginning)}).empty();
+  }
+  static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
+                                           const OpenOptions& options) {
+    refuse_text_options(path, "Parquet or Feather", options.table);
+    return open_arrow_file(workers, path, options.between);
+  }
+};
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -9,10 +9,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A thread's read position in a file that another source has open.
-class PlaceInFile final : public ByteSource {
+class PlainReader final : public ByteReader {
  public:
-  PlaceInFile(const files::InputFile& file, std::atomic<std::int64_t>& bytes_read)
+  PlainReader(const files::InputFile& file, std::atomic<std::int64_t>& bytes_read)
       : file_(file), bytes_read_(bytes_read) {}
 
   std::size_t read(std::span<char> buffer) override {
@@ -22,11 +21,6 @@ class PlaceInFile final : public ByteSource {
     return got;
   }
   void seek(std::int64_t offset) override { offset_ = offset; }
-  [[nodiscard]] std::unique_ptr<ByteSource> for_another_thread() override {
-    return std::make_unique<PlaceInFile>(file_, bytes_read_);
-  }
-  [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
-  [[nodiscard]] const files::InputFile& file() const override { return file_; }
 
  private:
   const files::InputFile& file_;
@@ -40,11 +34,11 @@ class PlainSource final : public ByteSource {
 
   std::size_t read(std::span<char> buffer) override {
     if (between_) between_();
-    return place_.read(buffer);
+    return reader_.read(buffer);
   }
-  void seek(std::int64_t offset) override { place_.seek(offset); }
-  [[nodiscard]] std::unique_ptr<ByteSource> for_another_thread() override {
-    return place_.for_another_thread();
+  void seek(std::int64_t offset) override { reader_.seek(offset); }
+  [[nodiscard]] std::unique_ptr<ByteReader> for_another_thread() override {
+    return std::make_unique<PlainReader>(file_, bytes_read_);
   }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
   [[nodiscard]] const files::InputFile& file() const override { return file_; }
@@ -53,7 +47,7 @@ class PlainSource final : public ByteSource {
   files::InputFile file_;
   BetweenReads between_;
   std::atomic<std::int64_t> bytes_read_ = 0;
-  PlaceInFile place_{file_, bytes_read_};
+  PlainReader reader_{file_, bytes_read_};
 };
 
 }  // namespace

@@ -5,13 +5,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace tessera::files {
 class InputFile;
@@ -33,48 +31,29 @@ struct OpenOptions {
   TableOptions table{};  ///< how a text file is divided into fields
 };
 
-/// The bytes of a file in order, read with a bounded buffer: a plain file, or a packed one unpacked.
-class ByteSource {
+/// A thread's position in the bytes of a file.
+class ByteReader {
  public:
-  virtual ~ByteSource() = default;
+  virtual ~ByteReader() = default;
   /// Fills the buffer from the current position; returns less than its size only at the end. Throws
   /// `Error(input)`.
   [[nodiscard]] virtual std::size_t read(std::span<char> buffer) = 0;
   /// Moves to an offset in the unpacked bytes. A gzip stream is unpacked up to there, from its beginning or
   /// from the current position.
   virtual void seek(std::int64_t offset) = 0;
-  /// A source of the same bytes for another thread. Its reads count in `bytes_read` of this source, and do
-  /// not call `between`. Null if the bytes can only be read in order, as those of a gzip stream. This source
-  /// must outlive it.
-  [[nodiscard]] virtual std::unique_ptr<ByteSource> for_another_thread() = 0;
+};
+
+/// The bytes of a file in order, read with a bounded buffer: a plain file, or a packed one unpacked.
+class ByteSource : public ByteReader {
+ public:
+  /// Another thread's position in the same bytes. Its reads count in `bytes_read` of this source, and do not
+  /// call `between`. Null if the bytes can only be read in order, as those of a gzip stream. This source must
+  /// outlive it.
+  [[nodiscard]] virtual std::unique_ptr<ByteReader> for_another_thread() = 0;
   /// Bytes read from the file so far; packed bytes for a packed file.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
   /// The file that the bytes come from.
   [[nodiscard]] virtual const files::InputFile& file() const = 0;
-};
-
-/// The beginning of a member of a gzip file, or the end of the last one.
-struct GzipMember {
-  std::int64_t packed = 0;    ///< offset in the file
-  std::int64_t unpacked = 0;  ///< offset in the unpacked bytes
-};
-
-/// The bytes of a packed file.
-class PackedSource : public ByteSource {
- public:
-  /// An upper bound of the number of unpacked bytes.
-  [[nodiscard]] virtual std::int64_t most_bytes() const { return std::numeric_limits<std::int64_t>::max(); }
-  /// The beginnings of all members, and the end of the last, in a file of small members with known sizes, as
-  /// written by bgzip: other threads can then unpack from any member. Empty for any other file. Throws
-  /// `Error(input)`.
-  [[nodiscard]] virtual const std::vector<GzipMember>& find_members() = 0;
-  /// Sets the members that another rank found in the same file.
-  virtual void set_members(std::vector<GzipMember> members) = 0;
-  /// Unpacks the whole file into `room` of this many bytes. Returns the unpacked size; nothing if `room` is
-  /// too small. Call `seek` before the next `read`. Throws `Error(input)`, and what `between` throws: a
-  /// thread may then still write to the room, which it also owns.
-  [[nodiscard]] virtual std::optional<std::int64_t> unpack_all(const std::shared_ptr<char[]>& room,
-                                                               std::size_t room_bytes) = 0;
 };
 
 /// Throws `Error(input)` if the file cannot be opened or is not a regular file.

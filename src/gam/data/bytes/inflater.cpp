@@ -12,15 +12,11 @@ struct Inflater::State {
     if (decompressor == nullptr) throw std::bad_alloc();
   }
   ~State() { libdeflate_free_decompressor(decompressor); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
 
   libdeflate_decompressor* const decompressor = libdeflate_alloc_decompressor();
 };
 
 Inflater::Inflater() : state_(std::make_unique<State>()) {}
-Inflater::Inflater(Inflater&& other) noexcept = default;
-Inflater& Inflater::operator=(Inflater&& other) noexcept = default;
 Inflater::~Inflater() = default;
 
 std::optional<Inflater::Amounts> Inflater::gzip_member(std::span<const char> packed, std::span<char> room) {

@@ -18,8 +18,8 @@ class Inflater {
  public:
   /// Throws std::bad_alloc.
   Inflater();
-  Inflater(Inflater&& other) noexcept;
-  Inflater& operator=(Inflater&& other) noexcept;
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
   ~Inflater();
 
   struct Amounts {

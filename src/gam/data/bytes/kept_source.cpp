@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -32,54 +31,34 @@ std::span<const char> KeptText::from(std::int64_t offset) const noexcept {
   return all.subspan(static_cast<std::size_t>(offset - begin_));
 }
 
-/// Another thread's source of the same bytes.
-class KeptSource::Place final : public ByteSource {
- public:
-  Place(KeptSource& source, std::unique_ptr<ByteSource> packed)
-      : source_(source), packed_(std::move(packed)), cursor_{source.kept_, packed_.get()} {}
-
-  [[nodiscard]] std::size_t read(std::span<char> buffer) override { return cursor_.read(buffer); }
-  void seek(std::int64_t offset) override { cursor_.offset = offset; }
-  [[nodiscard]] std::unique_ptr<ByteSource> for_another_thread() override {
-    return source_.for_another_thread();
-  }
-  [[nodiscard]] std::int64_t bytes_read() const override { return source_.bytes_read(); }
-  [[nodiscard]] const files::InputFile& file() const override { return source_.file(); }
-
- private:
-  KeptSource& source_;
-  std::unique_ptr<ByteSource> packed_;
-  Cursor cursor_;
-};
-
-std::size_t KeptSource::Cursor::read(std::span<char> buffer) {
-  const std::span<const char> text = kept.from(offset);
+std::size_t KeptSource::Reader::read(std::span<char> buffer) {
+  const std::span<const char> text = kept_.from(offset_);
   std::size_t got = std::min(text.size(), buffer.size());
   if (got > 0) std::memcpy(buffer.data(), text.data(), got);
-  offset += static_cast<std::int64_t>(got);
-  if (got == buffer.size() || kept.is_all()) return got;
-  if (packed_offset != offset) packed->seek(offset);
-  const std::size_t unpacked = packed->read(buffer.subspan(got));
-  kept.keep(offset, buffer.subspan(got, unpacked));
-  offset += static_cast<std::int64_t>(unpacked);
-  packed_offset = offset;
+  offset_ += static_cast<std::int64_t>(got);
+  if (got == buffer.size() || kept_.is_all()) return got;
+  if (packed_offset_ != offset_) packed_->seek(offset_);
+  const std::size_t unpacked = packed_->read(buffer.subspan(got));
+  kept_.keep(offset_, buffer.subspan(got, unpacked));
+  offset_ += static_cast<std::int64_t>(unpacked);
+  packed_offset_ = offset_;
   return got + unpacked;
 }
 
 std::optional<std::int64_t> KeptSource::keep_all(std::int64_t max_bytes) {
   KeptText all({0, max_bytes});
-  const auto size = packed_->unpack_all(all.room(), static_cast<std::size_t>(all.bytes()));
-  place_.packed_offset = -1;
+  reader_.forget_position();
+  const auto size = packed_.unpack_all(all.room(), static_cast<std::size_t>(all.bytes()));
   if (!size) return std::nullopt;
   all.finish_all(static_cast<std::size_t>(*size));
   kept_ = std::move(all);
   return size;
 }
 
-std::unique_ptr<ByteSource> KeptSource::for_another_thread() {
-  auto packed = packed_->for_another_thread();
+std::unique_ptr<ByteReader> KeptSource::for_another_thread() {
+  auto packed = packed_.for_another_thread();
   if (packed == nullptr && !keeps_all()) return nullptr;
-  return std::make_unique<Place>(*this, std::move(packed));
+  return std::make_unique<Reader>(kept_, std::move(packed));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

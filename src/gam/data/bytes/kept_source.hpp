@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/data/bytes/byte_source.hpp"
+#include "gam/data/bytes/packed_source.hpp"
 
 #include <tessera/partition/plan.hpp>
 
@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -48,15 +50,17 @@ class KeptText {
 
 /// A packed file with part of its unpacked bytes in memory, to avoid unpacking them again.
 ///
-///     KeptSource source(open_gzip(path));
+///     KeptSource source(path, gzip_packing);
 ///     source.begin_keeping({0, size});
 ///     …                                  // threads read all of that, once
 ///     source.end_keeping();
 class KeptSource final : public ByteSource {
  public:
-  explicit KeptSource(std::unique_ptr<PackedSource> packed) : packed_(std::move(packed)) {}
+  /// As `PackedSource`.
+  KeptSource(const std::string& path, const Packing& packing, OpenOptions options = {})
+      : packed_(path, packing, std::move(options)) {}
 
-  [[nodiscard]] PackedSource& packed() noexcept { return *packed_; }
+  [[nodiscard]] PackedSource& packed() noexcept { return packed_; }
   /// Unpacks the whole file into memory if it has at most `max_bytes`, and returns its size.
   [[nodiscard]] std::optional<std::int64_t> keep_all(std::int64_t max_bytes);
   [[nodiscard]] bool keeps_all() const noexcept { return kept_.is_all(); }
@@ -68,27 +72,37 @@ class KeptSource final : public ByteSource {
   /// Frees the memory: stored bytes are unpacked again. No other thread may have a source of this one.
   void let_go() noexcept { kept_ = {}; }
 
-  [[nodiscard]] std::size_t read(std::span<char> buffer) override { return place_.read(buffer); }
-  void seek(std::int64_t offset) override { place_.offset = offset; }
-  [[nodiscard]] std::unique_ptr<ByteSource> for_another_thread() override;
-  [[nodiscard]] std::int64_t bytes_read() const override { return packed_->bytes_read(); }
-  [[nodiscard]] const files::InputFile& file() const override { return packed_->file(); }
+  [[nodiscard]] std::size_t read(std::span<char> buffer) override { return reader_.read(buffer); }
+  void seek(std::int64_t offset) override { reader_.seek(offset); }
+  [[nodiscard]] std::unique_ptr<ByteReader> for_another_thread() override;
+  [[nodiscard]] std::int64_t bytes_read() const override { return packed_.bytes_read(); }
+  [[nodiscard]] const files::InputFile& file() const override { return packed_.file(); }
 
  private:
-  class Place;
-  /// A thread's position: it reads stored bytes from memory, others from the packed file.
-  struct Cursor {
-    KeptText& kept;
-    ByteSource* packed;  ///< may be null if all bytes are stored
-    std::int64_t offset = 0;
-    std::int64_t packed_offset = 0;  ///< position of `packed`
+  /// Reads stored bytes from memory, others from the packed file.
+  class Reader final : public ByteReader {
+   public:
+    /// `packed` may be null if all bytes are stored.
+    Reader(KeptText& kept, ByteReader* packed) : kept_(kept), packed_(packed) {}
+    Reader(KeptText& kept, std::unique_ptr<ByteReader> packed)
+        : kept_(kept), own_(std::move(packed)), packed_(own_.get()) {}
 
-    [[nodiscard]] std::size_t read(std::span<char> buffer);
+    [[nodiscard]] std::size_t read(std::span<char> buffer) override;
+    void seek(std::int64_t offset) override { offset_ = offset; }
+    /// The position of `packed` is not known any more.
+    void forget_position() noexcept { packed_offset_ = -1; }
+
+   private:
+    KeptText& kept_;
+    std::unique_ptr<ByteReader> own_;
+    ByteReader* packed_;
+    std::int64_t offset_ = 0;
+    std::int64_t packed_offset_ = 0;  ///< position of `packed_`
   };
 
-  std::unique_ptr<PackedSource> packed_;
+  PackedSource packed_;
   KeptText kept_;
-  Cursor place_{kept_, packed_.get()};
+  Reader reader_{kept_, &packed_};
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

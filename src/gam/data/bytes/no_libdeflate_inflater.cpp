@@ -15,8 +15,6 @@ struct Inflater::State {
     if (inflateInit2(&stream, gzip_window) != Z_OK) throw std::bad_alloc();
   }
   ~State() { inflateEnd(&stream); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
 
   [[nodiscard]] std::optional<Amounts> unpack(int window, std::span<const char> packed, std::span<char> room);
 
@@ -51,8 +49,6 @@ std::optional<Inflater::Amounts> Inflater::State::unpack(int window, std::span<c
 }
 
 Inflater::Inflater() : state_(std::make_unique<State>()) {}
-Inflater::Inflater(Inflater&& other) noexcept = default;
-Inflater& Inflater::operator=(Inflater&& other) noexcept = default;
 Inflater::~Inflater() = default;
 
 std::optional<Inflater::Amounts> Inflater::gzip_member(std::span<const char> packed, std::span<char> room) {

@@ -72,7 +72,7 @@ std::vector<Range> pieces_of(Range part, std::size_t buffer_bytes, bool in_order
 /// A thread's reader of a file.
 class PieceReader {
  public:
-  PieceReader(ByteSource& source, std::size_t buffer_bytes) : source_(source), buffer_(buffer_bytes) {}
+  PieceReader(ByteReader& source, std::size_t buffer_bytes) : source_(source), buffer_(buffer_bytes) {}
 
   void read(Range piece, CsvPartScanner& scanner) {
     source_.seek(piece.begin);
@@ -86,13 +86,13 @@ class PieceReader {
   }
 
  private:
-  ByteSource& source_;
+  ByteReader& source_;
   std::vector<char> buffer_;
 };
 
 void scan_pieces(HostTeam& team, ByteSource& source, std::size_t buffer_bytes, std::span<const Range> pieces,
                  const BetweenReads& between, std::span<CsvPartScanner> scanners) {
-  std::vector<std::unique_ptr<ByteSource>> sources;
+  std::vector<std::unique_ptr<ByteReader>> sources;
   sources.reserve(static_cast<std::size_t>(team.size()));
   for (int thread = 0; thread < team.size(); ++thread) sources.push_back(source.for_another_thread());
   std::vector<std::optional<PieceReader>> readers(sources.size());

@@ -27,7 +27,7 @@ std::uint64_t up_to(int bit) {
 
 }  // namespace
 
-CsvRowReader::CsvRowReader(ByteSource& source, std::string path, std::size_t buffer_bytes,
+CsvRowReader::CsvRowReader(ByteReader& source, std::string path, std::size_t buffer_bytes,
                            std::int64_t offset, std::int64_t line, const CsvDialect& dialect)
     : source_(source), path_(std::move(path)), dialect_(dialect), buffer_(buffer_bytes + padding) {
   go_to(offset, line, std::numeric_limits<std::int64_t>::max());

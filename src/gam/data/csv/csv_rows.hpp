@@ -21,7 +21,7 @@ namespace TESSERA_NAMESPACE::gam {
 class CsvRowReader {
  public:
   /// Begins at `offset`, which is outside quotes and on line `line`.
-  CsvRowReader(ByteSource& source, std::string path, std::size_t buffer_bytes, std::int64_t offset,
+  CsvRowReader(ByteReader& source, std::string path, std::size_t buffer_bytes, std::int64_t offset,
                std::int64_t line, const CsvDialect& dialect = {});
 
   /// Continues at another offset, up to byte `end`, where a row begins, or to the end of the file.
@@ -65,7 +65,7 @@ class CsvRowReader {
     std::uint64_t inner_newlines = 0;  // newlines within quotes
   };
 
-  ByteSource& source_;
+  ByteReader& source_;
   std::string path_;
   CsvDialect dialect_;
   std::vector<char> buffer_;  // the bytes, followed by the padding

@@ -76,7 +76,7 @@ std::vector<WantedField> wanted_of(const ReadPlan& plan, std::span<const std::st
 /// Reads rows of a file on one thread.
 class RowScanner {
  public:
-  RowScanner(const CsvRows& file, ByteSource& source, const ReadPlan& plan)
+  RowScanner(const CsvRows& file, ByteReader& source, const ReadPlan& plan)
       : file_(file),
         wanted_(wanted_of(plan, file.columns)),
         reader_(source, file.path, file.buffer_bytes, 0, 1, file.dialect) {}
@@ -222,7 +222,8 @@ class CsvScan final : public RowScan {
   void read(int thread, Range run, FramePart& part) override {
     const auto own = static_cast<std::size_t>(thread);
     if (!scanners_[own])
-      scanners_[own] = std::make_unique<RowScanner>(file_, in_order_ ? file_.source : *sources_[own], plan_);
+      scanners_[own] = std::make_unique<RowScanner>(
+          file_, in_order_ ? static_cast<ByteReader&>(file_.source) : *sources_[own], plan_);
     const std::vector<CsvLandmark>& marks = file_.index.landmarks;
     const std::size_t behind = file_.index.before(run.end - 1) + 1;
     const std::int64_t end =
@@ -234,7 +235,7 @@ class CsvScan final : public RowScan {
   CsvRows file_;
   const ReadPlan& plan_;
   bool in_order_;
-  std::vector<std::unique_ptr<ByteSource>> sources_;  // one a thread
+  std::vector<std::unique_ptr<ByteReader>> sources_;  // one a thread
   std::vector<std::unique_ptr<RowScanner>> scanners_;
 };
 

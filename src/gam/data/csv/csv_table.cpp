@@ -184,11 +184,10 @@ std::unique_ptr<TableReader> open_csv(const Workers& workers, const std::string&
   const mpi::Communicator& comm = workers.comm;
   CsvBytes bytes;
   together(comm, [&] {
-    if (options.open_packed == nullptr) {
-      bytes.source = open_plain(path, options.open.between);
-      return;
-    }
-    auto packed = std::make_unique<KeptSource>(options.open_packed(path, options.open));
+    bytes.source = open_plain(path, options.open.between);
+    const Packing* const packing = packing_of(bytes.source->file());
+    if (packing == nullptr) return;
+    auto packed = std::make_unique<KeptSource>(path, *packing, options.open);
     bytes.packed = packed.get();
     bytes.source = std::move(packed);
   });

@@ -4,7 +4,7 @@
 #include "gam/data/bytes/byte_source.hpp"
 #include "gam/data/frame/frame.hpp"
 #include "gam/data/frame/workers.hpp"
-#include "gam/data/source/table_reader.hpp"
+#include "gam/data/source/table_format.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +14,6 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct CsvOptions {
-  /// Opens a packed file, as `open_gzip` does; null: the file is plain.
-  std::unique_ptr<PackedSource> (*open_packed)(const std::string& path, OpenOptions options) = nullptr;
   std::size_t buffer_bytes = std::size_t{1} << 18;  ///< per thread, small enough for its cache
   /// Distance of the offsets at which rows can be found again; 0: chosen by the file's size.
   std::int64_t landmark_bytes = 0;
@@ -23,7 +21,7 @@ struct CsvOptions {
 };
 
 /// *Collective.* A table in comma-separated values, as RFC 4180 and R's read.csv have them, or of another
-/// dialect (csv_dialect.hpp), by `open.table`.
+/// dialect (csv_dialect.hpp), by `open.table`; plain, or packed by gzip, zstd, xz or bzip2.
 ///
 /// The first line that is not blank names the columns. Fields may be quoted, with quotes doubled and newlines
 /// inside; lines end in LF or CRLF; a byte order mark and blank lines are skipped. Blanks are part of a
@@ -42,5 +40,14 @@ struct CsvOptions {
 /// one name.
 [[nodiscard]] std::unique_ptr<TableReader> open_csv(const Workers& workers, const std::string& path,
                                                     const CsvOptions& options = {});
+
+/// Text: any file that no other format recognises.
+struct CsvFormat {
+  static bool recognises(const files::InputFile& /*file*/) { return true; }
+  static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
+                                           const OpenOptions& options) {
+    return open_csv(workers, path, {.open = options});
+  }
+};
 
 }  // namespace TESSERA_NAMESPACE::gam

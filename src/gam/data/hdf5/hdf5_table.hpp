@@ -3,7 +3,7 @@
 
 #include "gam/data/bytes/byte_source.hpp"
 #include "gam/data/frame/frame.hpp"
-#include "gam/data/source/table_reader.hpp"
+#include "gam/data/source/table_format.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -28,5 +28,21 @@ struct Hdf5Options {
 /// lengths or without a row; any file, in a build without HDF5.
 [[nodiscard]] std::unique_ptr<TableReader> open_hdf5(const Workers& workers, const std::string& path,
                                                      const Hdf5Options& options = {});
+
+struct Hdf5Format {
+  /// The signature is at offset 0 or, behind a user block, at 512, 1024, 2048, …
+  static bool recognises(const files::InputFile& file) {
+    constexpr std::int64_t max_user_block = std::int64_t{1} << 20;
+    for (std::int64_t offset = 0; offset <= max_user_block; offset = offset == 0 ? 512 : 2 * offset) {
+      if (has_signature(file, offset, "\x89HDF\r\n\x1a\n")) return true;
+    }
+    return false;
+  }
+  static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
+                                           const OpenOptions& options) {
+    refuse_text_options(path, "HDF5", options.table);
+    return open_hdf5(workers, path, {.between = options.between});
+  }
+};
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -2,22 +2,23 @@
 #pragma once
 
 #include "base/errors.hpp"
-#include "gam/data/bytes/byte_source.hpp"
 #include "gam/data/source/table_reader.hpp"
 
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "files/input_file.hpp"
+
 /// The parts of a table format. A format is one type in a file of its own, such as hdf5_format.hpp; one that
 /// lacks a part does not compile (`TableFormat`).
 namespace TESSERA_NAMESPACE::gam {
 
 template <class F>
-concept TableFormat = requires(ByteSource& bytes, const Workers& workers, const std::string& path,
+concept TableFormat = requires(const files::InputFile& file, const Workers& workers, const std::string& path,
                                const OpenOptions& options) {
   // bool: whether a file, which is not empty, has this format, by its raw bytes
-  {+F::recognises(bytes)};
+  {+F::recognises(file)};
   // *Collective.* Its reader; throws the same `Error(input)` on every rank
   {std::unique_ptr<TableReader>(F::open(workers, path, options))};
 };
@@ -41,10 +42,10 @@ inline void refuse_text_options(const std::string& path, std::string_view kind, 
 }
 
 /// True if the bytes from `offset` on are `signature`.
-[[nodiscard]] inline bool has_signature(ByteSource& bytes, std::int64_t offset, std::string_view signature) {
+[[nodiscard]] inline bool has_signature(const files::InputFile& file, std::int64_t offset,
+                                        std::string_view signature) {
   std::string found(signature.size(), '\0');
-  bytes.seek(offset);
-  found.resize(bytes.read(found));
+  found.resize(file.read_at(offset, found));
   return found == signature;
 }
 

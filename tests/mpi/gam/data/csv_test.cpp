@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/csv/csv_table.hpp"
-#include "gam/data/gzip/gzip_source.hpp"
 #include "gam/data/source/table_reader.hpp"
 #include "support/bgzip.hpp"
 #include "support/errors.hpp"
@@ -698,7 +697,6 @@ TEST_F(CsvTable, ReadsStreamsInOrderAndBlocksFromAnyOfThem) {
     for (const std::optional<std::int64_t> node_bytes :
          {std::optional<std::int64_t>(), std::optional<std::int64_t>(0)}) {
       CsvOptions options;
-      options.open_packed = &open_gzip;
       options.buffer_bytes = 1 << 12;
       options.landmark_bytes = 1 << 12;
       options.open.node_bytes = node_bytes;
@@ -742,7 +740,6 @@ TEST_F(CsvTable, UnpacksAFileOnceUnlessItsColumnsLackTheMemory) {
     if (path == stream.path() && comm.size() > 1) continue;
     for (const bool is_short : {false, true}) {
       CsvOptions options;
-      options.open_packed = &open_gzip;
       options.landmark_bytes = 1 << 14;
       const auto table = open_csv(crew(comm), path, options);
       const std::int64_t opened = table->bytes_read();

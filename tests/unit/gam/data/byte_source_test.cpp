@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/bytes/byte_source.hpp"
-#include "gam/data/gzip/gzip_source.hpp"
+#include "gam/data/bytes/packed_source.hpp"
 #include "support/bgzip.hpp"
 #include "support/errors.hpp"
 #include "temporary_folder.hpp"
@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -31,7 +32,7 @@ class ByteSourceTest : public ::testing::Test {
     std::ofstream(path(), std::ios::binary) << bytes;
     std::string text;
     const auto fault = error_if_any(ErrorCode::input, [&] {
-      const auto source = open_gzip(path());
+      const auto source = std::make_unique<PackedSource>(path(), gzip_packing);
       std::array<char, 7> buffer{};
       while (const std::size_t got = source->read(buffer)) text.append(buffer.data(), got);
     });
@@ -98,7 +99,7 @@ TEST_F(ByteSourceTest, GoesBackAndForthInAGzipFile) {
   const std::string half = packed(text.substr(0, text.size() / 2));
   const std::string whole = half + packed(text.substr(text.size() / 2));
   std::ofstream(path(), std::ios::binary) << whole;
-  const auto source = open_gzip(path());
+  const auto source = std::make_unique<PackedSource>(path(), gzip_packing);
   std::array<char, 100> buffer{};
   for (const std::size_t offset : {std::size_t{5}, text.size() - 100, std::size_t{0}, text.size() / 2 - 50}) {
     source->seek(static_cast<std::int64_t>(offset));
@@ -133,7 +134,7 @@ void expect_from_anywhere(ByteSource& source, const std::string& text) {
 
 TEST_F(ByteSourceTest, AGzipStreamIsReadInOrder) {
   std::ofstream(path(), std::ios::binary) << packed(long_text());
-  const auto source = open_gzip(path());
+  const auto source = std::make_unique<PackedSource>(path(), gzip_packing);
   EXPECT_TRUE(source->find_members().empty());
   std::string buffer(10'000, '\0');
   while (source->read(buffer) == buffer.size()) continue;
@@ -146,22 +147,22 @@ TEST_F(ByteSourceTest, OneWhoIsAskedToStopDoesNotWaitForAPlaceInAStream) {
   const std::string text(std::size_t{20} << 20, '1');
   std::ofstream(path(), std::ios::binary) << packed(text);
   int calls = 0;
-  const auto source = open_gzip(path(), {.between = [&] {
-                                  if (++calls == 3) throw Stopped();
-                                }});
+  const auto source = std::make_unique<PackedSource>(path(), gzip_packing, OpenOptions{.between = [&] {
+                                                       if (++calls == 3) throw Stopped();
+                                                     }});
   EXPECT_THROW(source->seek(std::ssize(text)), Stopped);
 }
 
 TEST_F(ByteSourceTest, AFileOfBlocksIsReadFromAnywhereAtOnce) {
   const std::string text = long_text();
   std::ofstream(path(), std::ios::binary) << testing::bgzip(text, 5000);
-  const auto source = open_gzip(path());
+  const auto source = std::make_unique<PackedSource>(path(), gzip_packing);
   const std::vector<GzipMember> members = source->find_members();
   ASSERT_FALSE(members.empty());
   EXPECT_EQ(members.back().unpacked, std::ssize(text));
   expect_from_anywhere(*source, text);
   // A found index serves another source of the same file.
-  const auto other = open_gzip(path());
+  const auto other = std::make_unique<PackedSource>(path(), gzip_packing);
   other->set_members(members);
   expect_from_anywhere(*other, text);
 }
@@ -175,7 +176,7 @@ TEST_F(ByteSourceTest, NoDamagedBitLosesBytesOfAFileOfBlocks) {
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
     std::ofstream(path(), std::ios::binary) << damaged;
     error_if_any(ErrorCode::input, [&] {
-      const auto source = open_gzip(path());
+      const auto source = std::make_unique<PackedSource>(path(), gzip_packing);
       const bool by_blocks = !source->find_members().empty();
       const auto other = source->for_another_thread();
       ASSERT_EQ(other != nullptr, by_blocks);
@@ -192,7 +193,7 @@ TEST_F(ByteSourceTest, ABlockOfAnotherSizeThanItSaysIsRefused) {
   std::string hidden = first + second;
   hidden[16] = static_cast<char>(hidden.size() - 1);
   std::ofstream(path(), std::ios::binary) << hidden << testing::bgzip_block("5,6\n");
-  const auto source = open_gzip(path());
+  const auto source = std::make_unique<PackedSource>(path(), gzip_packing);
   ASSERT_FALSE(source->find_members().empty());
   std::string buffer(100, '\0');
   EXPECT_THROW(static_cast<void>(source->for_another_thread()->read(buffer)), Error);
@@ -204,7 +205,7 @@ TEST_F(ByteSourceTest, APipeIsRefusedAndNotWaitedFor) {
     EXPECT_EQ(error_of(ErrorCode::input, open), path() + ": cannot be read: it is not a regular file");
   };
   expect_refused([&] { return open_plain(path()); });
-  expect_refused([&] { return open_gzip(path()); });
+  expect_refused([&] { return std::make_unique<PackedSource>(path(), gzip_packing); });
 }
 
 }  // namespace

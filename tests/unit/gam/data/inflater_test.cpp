@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/bytes/inflater.hpp"
 
-#include "gam/data/gzip/gzip_members.hpp"
+#include "gam/data/bytes/gzip_members.hpp"
 #include "support/bgzip.hpp"
 
 #include <gtest/gtest.h>

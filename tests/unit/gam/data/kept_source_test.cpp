@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/bytes/kept_source.hpp"
-#include "gam/data/gzip/gzip_source.hpp"
 
 #include "support/bgzip.hpp"
 #include "temporary_folder.hpp"
@@ -26,19 +25,19 @@ class KeptSourceTest : public ::testing::Test {
   KeptSource source_of(const std::string& packed) {
     const std::string path = (folder_ / "t.csv.gz").string();
     std::ofstream(path, std::ios::binary) << packed;
-    return KeptSource(open_gzip(path));
+    return {path, gzip_packing};
   }
   /// A member without its size, as written by gzip.
   [[nodiscard]] std::string stream() const { return testing::gzip_member(text_); }
   [[nodiscard]] std::int64_t size() const { return std::ssize(text_); }
 
-  void expect_text(ByteSource& source, std::int64_t offset) {
+  void expect_text(ByteReader& source, std::int64_t offset) {
     std::string buffer(3000, '\0');
     source.seek(offset);
     const std::size_t got = source.read(buffer);
     EXPECT_EQ(buffer.substr(0, got), text_.substr(static_cast<std::size_t>(offset), buffer.size()));
   }
-  void expect_text_everywhere(ByteSource& source) {
+  void expect_text_everywhere(ByteReader& source) {
     for (const std::int64_t offset : {size() - 10, std::int64_t{0}, size() / 2, size()})
       expect_text(source, offset);
   }
@@ -84,7 +83,7 @@ TEST_F(KeptSourceTest, AStreamThatUnpacksToManyTimesItsBytesIsTold) {
   for (int i = 0; i < 5; ++i) file << member;
   file.close();
   std::vector<std::string> told;
-  KeptSource source(open_gzip(path, {.tell = [&](std::string_view line) { told.emplace_back(line); }}));
+  KeptSource source(path, gzip_packing, {.tell = [&](std::string_view line) { told.emplace_back(line); }});
   EXPECT_EQ(source.keep_all(6 * member_bytes), 5 * member_bytes);
   EXPECT_EQ(source.kept_bytes(), 5 * member_bytes);
   ASSERT_EQ(told.size(), 1U);
@@ -98,9 +97,9 @@ TEST_F(KeptSourceTest, OneWhoIsAskedToStopDoesNotWaitForTheEndOfAMember) {
   const std::string path = (folder_ / "t.csv.gz").string();
   std::ofstream(path, std::ios::binary) << stream();
   // The whole file is read in the first call.
-  KeptSource source(open_gzip(path, {.between = [&] {
-                                if (++calls == 2) throw Stopped();
-                              }}));
+  KeptSource source(path, gzip_packing, {.between = [&] {
+                      if (++calls == 2) throw Stopped();
+                    }});
   EXPECT_THROW(static_cast<void>(source.keep_all(size() + 1)), Stopped);
   EXPECT_FALSE(source.keeps_all());
   expect_text(source, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that zstd, xz and bzip2 made, of two streams each.
-#include "gam/data/packed/packed_source.hpp"
+#include "gam/data/bytes/packed_source.hpp"
 #include "support/errors.hpp"
 #include "temporary_folder.hpp"
 
@@ -56,7 +56,8 @@ class PackedFile : public ::testing::TestWithParam<PackedBy> {
     all_ += "3,4\n5,6\n5,6\n5,6\n";
     whole_ = bytes_of(GetParam().first) + bytes_of(GetParam().second);
     write(whole_);
-    if (!is_packed(*open_plain(path()))) GTEST_SKIP() << "this build has no " << GetParam().name;
+    packing_ = packing_of(files::InputFile(path()));
+    if (packing_ == nullptr) GTEST_SKIP() << "this build has no " << GetParam().name;
   }
   void write(const std::string& bytes) const { std::ofstream(path(), std::ios::binary) << bytes; }
   [[nodiscard]] std::string path() const { return (folder_ / "t.csv").string(); }
@@ -66,15 +67,16 @@ class PackedFile : public ::testing::TestWithParam<PackedBy> {
     write(bytes);
     std::string text;
     const auto fault = error_if_any(ErrorCode::input, [&] {
-      const auto source = open_packed(path());
+      PackedSource source(path(), *packing_);
       std::array<char, 7> buffer{};
-      while (const std::size_t got = source->read(buffer)) text.append(buffer.data(), got);
+      while (const std::size_t got = source.read(buffer)) text.append(buffer.data(), got);
     });
     fault_ = fault.value_or("");
     return fault ? std::nullopt : std::optional(text);
   }
 
   TemporaryFolder folder_;
+  const Packing* packing_ = nullptr;
   std::string whole_;
   std::string all_ = "x,y\n";
   std::string fault_;
@@ -82,19 +84,19 @@ class PackedFile : public ::testing::TestWithParam<PackedBy> {
 
 TEST_P(PackedFile, HasItsContent) {
   EXPECT_EQ(unpacked(whole_), all_);
-  const auto source = open_packed(path());
+  PackedSource source(path(), *packing_);
   std::array<char, 4> buffer{};
   for (const std::size_t offset : {std::size_t{1600}, std::size_t{4}, all_.size() - 4, std::size_t{0}}) {
-    source->seek(static_cast<std::int64_t>(offset));
-    ASSERT_EQ(source->read(buffer), buffer.size());
+    source.seek(static_cast<std::int64_t>(offset));
+    ASSERT_EQ(source.read(buffer), buffer.size());
     EXPECT_EQ(std::string(buffer.data(), buffer.size()), all_.substr(offset, buffer.size()));
   }
-  EXPECT_EQ(source->for_another_thread(), nullptr);
-  EXPECT_TRUE(source->find_members().empty());
+  EXPECT_EQ(source.for_another_thread(), nullptr);
+  EXPECT_TRUE(source.find_members().empty());
   const std::shared_ptr<char[]> room(new char[all_.size() + 1]);
-  EXPECT_EQ(source->unpack_all(room, all_.size() + 1), std::ssize(all_));
+  EXPECT_EQ(source.unpack_all(room, all_.size() + 1), std::ssize(all_));
   EXPECT_EQ(std::string(room.get(), all_.size()), all_);
-  EXPECT_EQ(source->unpack_all(room, all_.size() - 1), std::nullopt);
+  EXPECT_EQ(source.unpack_all(room, all_.size() - 1), std::nullopt);
 }
 
 TEST_P(PackedFile, LosesNoBytesByDamage) {

@@ -75,7 +75,9 @@ class DoublesTable final : public TableReader {
 };
 
 struct DoublesFormat {
-  static bool recognises(ByteSource& bytes) { return has_signature(bytes, 0, DoublesTable::signature); }
+  static bool recognises(const files::InputFile& file) {
+    return has_signature(file, 0, DoublesTable::signature);
+  }
   static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
                                            const OpenOptions& options) {
     return std::make_unique<DoublesTable>(workers, path, options.between);

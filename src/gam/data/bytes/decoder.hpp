@@ -32,6 +32,10 @@ class Decoder {
 };
 
 [[nodiscard]] std::unique_ptr<Decoder> make_bzip2_decoder();
+/// The members of a gzip file, one after another (RFC 1952, 2.2), and zeros behind them, as written by tapes
+/// and block devices. gzip itself ignores anything that does not begin like a member, and so ends without an
+/// error at a member whose first bytes are damaged.
+[[nodiscard]] std::unique_ptr<Decoder> make_gzip_decoder();
 [[nodiscard]] std::unique_ptr<Decoder> make_xz_decoder();
 [[nodiscard]] std::unique_ptr<Decoder> make_zstd_decoder();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/data/gzip/gzip_members.hpp"
+#include "gam/data/bytes/gzip_members.hpp"
 
-#include "gam/data/gzip/gzip_unpacker.hpp"
+#include "gam/data/bytes/packed_source.hpp"
 
 #include <algorithm>
 #include <array>
@@ -123,9 +123,9 @@ bool GzipMembers::inflate(std::int64_t begin, std::int64_t end) {
 
 // Unpacks the member as a stream, which finds and locates the damage.
 void GzipMembers::refuse_damage(std::int64_t begin) {
-  GzipUnpacker unpacker(file_, bytes_read_, begin);
+  PackedStream stream(file_, gzip_packing, bytes_read_, begin);
   std::vector<char> text(text_.size() + 1);  // to read to the end of the member, and its checksum
-  static_cast<void>(unpacker.read(text));
+  static_cast<void>(stream.read(text));
   file_.fail("it has damaged gzip data (a block does not unpack to its declared size)");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/data/packed/decoder.hpp"
+#include "gam/data/bytes/decoder.hpp"
 
 #include <lzma.h>
 

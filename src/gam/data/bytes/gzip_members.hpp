@@ -15,6 +15,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
+/// The beginning of a member of a gzip file, or the end of the last one.
+struct GzipMember {
+  std::int64_t packed = 0;    ///< offset in the file
+  std::int64_t unpacked = 0;  ///< offset in the unpacked bytes
+};
+
 /// The beginnings of a file's members if their headers have sizes, as written by bgzip; else empty. Cost:
 /// reads 26 bytes of each member.
 [[nodiscard]] std::vector<GzipMember> members_of(const files::InputFile& file);
@@ -28,7 +34,7 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] std::optional<std::size_t> unpack_gzip(std::span<const char> packed, std::span<char> room);
 
 /// Unpacks a file of members with declared sizes, one whole member at a time.
-class GzipMembers {
+class GzipMembers final : public ByteReader {
  public:
   /// `members`: from `members_of`. Bytes read from the file are added to `bytes_read`. All arguments must
   /// outlive this object.
@@ -36,9 +42,8 @@ class GzipMembers {
               std::atomic<std::int64_t>& bytes_read)
       : file_(file), members_(members), bytes_read_(bytes_read) {}
 
-  /// Fills the buffer; less than its size only at the end. Throws `Error(input)`.
-  std::size_t read(std::span<char> buffer);
-  void seek(std::int64_t offset);
+  std::size_t read(std::span<char> buffer) override;
+  void seek(std::int64_t offset) override;
 
  private:
   void load(std::size_t member);

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/bytes/byte_source.hpp"
+#include "gam/data/bytes/decoder.hpp"
+#include "gam/data/bytes/gzip_members.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "files/input_file.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// A way of packing that this build can unpack.
+struct Packing {
+  std::string_view name;
+  std::string_view mark;  ///< the first bytes of a file
+  std::unique_ptr<Decoder> (*decoder)();
+};
+inline constexpr Packing gzip_packing{"gzip", "\x1f\x8b", &make_gzip_decoder};
+
+/// That of a file; null: it is not packed.
+[[nodiscard]] const Packing* packing_of(const files::InputFile& file);
+
+/// Unpacks a file in order.
+class PackedStream {
+ public:
+  /// From the stream, or gzip member, at this offset of the file on. Bytes read from it are added to
+  /// `bytes_read`. All arguments must outlive this object.
+  PackedStream(const files::InputFile& file, const Packing& packing, std::atomic<std::int64_t>& bytes_read,
+               std::int64_t begin = 0);
+
+  /// Fills the buffer; less than its size only at the end. Throws `Error(input)` for damaged or truncated
+  /// data, with the offset in the file: no data are ever skipped.
+  std::size_t read(std::span<char> buffer);
+  /// Goes back to the first byte of the file.
+  void restart();
+  /// Bytes unpacked so far.
+  [[nodiscard]] std::int64_t position() const noexcept { return position_; }
+  /// The end of the bytes of the file from which they came.
+  [[nodiscard]] std::int64_t packed_position() const noexcept {
+    return packed_end_ - static_cast<std::int64_t>(filled_ - at_);
+  }
+
+ private:
+  void refill();
+  [[noreturn]] void refuse_damage(std::string_view reason) const;
+
+  const files::InputFile& file_;
+  const Packing& packing_;
+  std::atomic<std::int64_t>& bytes_read_;
+  std::unique_ptr<Decoder> decoder_;
+  std::vector<char> packed_;
+  std::size_t at_ = 0;
+  std::size_t filled_ = 0;
+  bool at_end_ = false;
+  std::int64_t packed_end_;    ///< end, in the file, of the bytes in `packed_`
+  std::int64_t position_ = 0;  ///< in the unpacked bytes
+};
+
+/// The bytes of a packed file, in order; by blocks on all threads if bgzip wrote it. A file that unpacks to
+/// more than 100 times its bytes, and to 256 MiB, is reported, and again each time its text quadruples: it
+/// may be a table of constants, or made to exhaust memory and disks.
+class PackedSource final : public ByteSource {
+ public:
+  /// Throws `Error(input)` if the file cannot be opened or is not a regular file; `read` throws as
+  /// `PackedStream` does.
+  PackedSource(const std::string& path, const Packing& packing, OpenOptions options = {});
+
+  [[nodiscard]] std::size_t read(std::span<char> buffer) override;
+  void seek(std::int64_t offset) override;
+  [[nodiscard]] std::unique_ptr<ByteReader> for_another_thread() override;
+  [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
+  [[nodiscard]] const files::InputFile& file() const override { return file_; }
+
+  /// An upper bound of the number of unpacked bytes.
+  [[nodiscard]] std::int64_t most_bytes() const;
+  /// The beginnings of all members, and the end of the last, in a file of small members with known sizes, as
+  /// written by bgzip: other threads can then unpack from any member. Empty for any other file. Throws
+  /// `Error(input)`.
+  [[nodiscard]] const std::vector<GzipMember>& find_members();
+  /// Sets the members that another rank found in the same file.
+  void set_members(std::vector<GzipMember> members) { members_ = std::move(members); }
+  /// Unpacks the whole file into `room` of this many bytes. Returns the unpacked size; nothing if `room` is
+  /// too small. Call `seek` before the next `read`. Throws `Error(input)`, and what `between` throws: a
+  /// thread may then still write to the room, which it also owns.
+  [[nodiscard]] std::optional<std::int64_t> unpack_all(const std::shared_ptr<char[]>& room,
+                                                       std::size_t room_bytes);
+
+ private:
+  [[nodiscard]] bool may_have_room(std::size_t room_bytes) const;
+  std::optional<std::int64_t> unpack_at_once(const std::shared_ptr<char[]>& room, std::size_t room_bytes);
+  std::optional<std::int64_t> unpack_in_order(std::span<char> room);
+  void tell_growth(std::int64_t unpacked, std::int64_t packed);
+
+  static constexpr std::int64_t least_to_tell = std::int64_t{256} << 20;
+  files::InputFile file_;
+  OpenOptions options_;
+  bool is_gzip_;
+  std::int64_t next_told_ = least_to_tell;
+  std::vector<GzipMember> members_;
+  std::atomic<std::int64_t> bytes_read_ = 0;
+  PackedStream stream_;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -36,7 +36,7 @@ void read_in_batches(const Workers& workers, TableReader& table, Range rows, con
       std::erase_if(*of_options,
                     [&](const std::string& name) { return std::ranges::find(some, name) == some.end(); });
     std::vector<StrayTexts> strays;
-    const Frame frame = table.read(workers, request, rows, columns.described ? &strays : nullptr);
+    Frame frame = table.read(workers, request, rows, columns.described ? &strays : nullptr);
     take(some, frame, strays);
   }
 }

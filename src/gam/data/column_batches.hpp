@@ -22,9 +22,9 @@ struct ColumnBatches {
   bool described = false;
 };
 
-/// A batch: every row of this rank, in the order of `names`.
-using TakeColumns = std::function<void(std::span<const std::string> names, const Frame& frame,
-                                       std::span<const StrayTexts> strays)>;
+/// A batch: every row of this rank, in the order of `names`; the frame may be taken.
+using TakeColumns =
+    std::function<void(std::span<const std::string> names, Frame& frame, std::span<const StrayTexts> strays)>;
 
 /// *Collective.* Passes each batch to `take`. Throws the same `Error` on every rank, as reading the table
 /// does.

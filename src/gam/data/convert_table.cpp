@@ -5,12 +5,9 @@
 #include "base/pluralised.hpp"
 #include "gam/data/column_batches.hpp"
 #include "gam/data/hdf5/hdf5_writer.hpp"
-#include "gam/data/output/table_output.hpp"
-#include "gam/data/row_pieces.hpp"
 #include "gam/data/table_source.hpp"
 
 #include <tessera/gam/convert.hpp>
-#include <tessera/job/together.hpp>
 
 #include <fmt/format.h>
 
@@ -18,12 +15,10 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
-
-// Bytes of a message to rank 0.
-constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
 
 class Converter {
  public:
@@ -39,25 +34,18 @@ class Converter {
                                  base::pluralised(columns_.names.size(), "column")));
   }
 
-  /// Adds columns, some at a time.
-  void write_columns(files::OutputFile* to) {
+  /// Adds columns to HDF5, some at a time.
+  void write_columns(TableOutput& to) {
     for (const std::string& name : columns_.names) {
       const std::string problem = problem_of_hdf5_name(name);
       if (!problem.empty())
         throw base::input_error("{}: the column '{}' {}, or leave it out by naming the other columns",
                                 source_.name, name, problem);
     }
-    read([&](std::span<const std::string> names, const Frame& frame) {
-      std::vector<NewColumn> columns;
-      for (std::size_t c = 0; c < names.size(); ++c)
-        columns.push_back({names[c], encoding_of(frame.variables[c], frame.columns[c], source_.name)});
-      std::vector<std::int64_t> places;
-      together(comm_, [&] {
-        if (to != nullptr) places = add_hdf5_columns(*to, columns, table_->rows());
-      });
-      places.resize(columns.size());
-      for (std::size_t c = 0; c < columns.size(); ++c)
-        write(columns[c].encoding, frame.variables[c], places[c], to);
+    write(to, [&](const Variable& variable, const ColumnReading& reading) {
+      const bool may_be_missing = reading.missing > 0;
+      static_cast<void>(encoding_of(variable, reading.name, may_be_missing, source_.name));
+      return may_be_missing;
     });
   }
 
@@ -65,13 +53,9 @@ class Converter {
   void write_rows(TableOutput& to) {
     columns_.at_once = std::max<std::size_t>(1, columns_.names.size());
     columns_.memory = MemoryOptions{};
-    read([&](std::span<const std::string> names, const Frame& frame) {
-      std::vector<OutputColumn> columns;
-      for (std::size_t c = 0; c < names.size(); ++c) {
-        require_no_missing_level(frame.variables[c], names[c], source_.name);
-        columns.push_back({.name = names[c], .values = frame.variables[c], .has_constant_levels = true});
-      }
-      to.add({.plan = plan_, .first_row = 0, .table_rows = table_->rows(), .columns = columns});
+    write(to, [&](const Variable& variable, const ColumnReading& reading) {
+      require_no_missing_level(variable, reading.name, source_.name);
+      return true;
     });
   }
 
@@ -98,25 +82,22 @@ class Converter {
     }
   }
 
-  template <class Take>
-  void read(const Take& take) {
+  /// `check` refuses a column, or returns whether it may have missing values.
+  template <class Check>
+  void write(TableOutput& to, const Check& check) {
     read_in_batches(
         workers_, *table_, plan_.range_of(comm_.rank()), columns_,
-        [&](std::span<const std::string> names, const Frame& frame, std::span<const StrayTexts> /*strays*/) {
-          for (std::size_t c = 0; c < names.size(); ++c) conversion_.tell(to_string(frame.columns[c]));
-          take(names, frame);
-        });
-  }
-
-  void write(const ColumnEncoding& encoding, const Variable& variable, std::int64_t place,
-             files::OutputFile* to) {
-    write_in_row_order(
-        comm_, plan_,
-        static_cast<std::int64_t>(std::max<std::size_t>(1, bytes_of_piece / encoding.value_bytes)),
-        [&](Range rows) { return encoding.bytes_of(variable, rows); },
-        [&](std::string_view bytes) {
-          to->write_at(place, bytes);
-          place += std::ssize(bytes);
+        [&](std::span<const std::string> names, Frame& frame, std::span<const StrayTexts> /*strays*/) {
+          std::vector<OutputColumn> columns;
+          for (std::size_t c = 0; c < names.size(); ++c) {
+            conversion_.tell(to_string(frame.columns[c]));
+            const bool may_be_missing = check(frame.variables[c], frame.columns[c]);
+            columns.push_back({.name = names[c],
+                               .values = std::move(frame.variables[c]),
+                               .has_constant_levels = true,
+                               .may_be_missing = may_be_missing});
+          }
+          to.add({.plan = plan_, .first_row = 0, .table_rows = table_->rows(), .columns = columns});
         });
   }
 
@@ -131,7 +112,7 @@ class Converter {
 
 }  // namespace
 
-void add_columns_to_hdf5(Job& job, const Table& table, const Conversion& conversion, files::OutputFile* to) {
+void add_columns_to_hdf5(Job& job, const Table& table, const Conversion& conversion, TableOutput& to) {
   Converter(job, table, conversion).write_columns(to);
 }
 
@@ -144,7 +125,7 @@ void convert_table(Job& job, const Table& table, const std::string& path, const 
   const auto output = TableOutput::make(job.comm(), path, format);
   Converter converter(job, table, conversion);
   if (format == OutputFormat::hdf5 && !is_folder)
-    converter.write_columns(output->hdf5());
+    converter.write_columns(*output);
   else
     converter.write_rows(*output);
   if (const std::string problem = output->commit(); !problem.empty()) conversion.tell(problem);

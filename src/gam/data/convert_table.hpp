@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/output/table_output.hpp"
+
 #include <tessera/gam/table.hpp>
 #include <tessera/job/job.hpp>
 
@@ -9,8 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "files/output_file.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -29,8 +29,8 @@ struct Conversion {
 /// they must be.
 void convert_table(Job& job, const Table& table, const std::string& path, const Conversion& conversion);
 
-/// *Collective.* Adds the columns to an HDF5 file made by `begin_hdf5`, one dataset each, in their order: see
-/// written_encoding.hpp. `to` is the file of rank 0, which is not committed; null elsewhere.
-void add_columns_to_hdf5(Job& job, const Table& table, const Conversion& conversion, files::OutputFile* to);
+/// *Collective.* Adds the columns to an HDF5 file, which is not committed, one dataset each, in their order:
+/// see written_encoding.hpp.
+void add_columns_to_hdf5(Job& job, const Table& table, const Conversion& conversion, TableOutput& to);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -74,7 +74,7 @@ TableDescription describe_columns(Job& job, const Table& table, const std::vecto
       .names = chosen_columns(*reader, columns), .options = source.options, .described = true};
   read_in_batches(
       workers, *reader, rows, batches,
-      [&](std::span<const std::string> names, const Frame& frame, std::span<const StrayTexts> strays) {
+      [&](std::span<const std::string> names, Frame& frame, std::span<const StrayTexts> strays) {
         for (std::size_t c = 0; c < names.size(); ++c) {
           ColumnDescription& column =
               out.columns.emplace_back(description_of(names[c], frame.columns[c], out.rows));

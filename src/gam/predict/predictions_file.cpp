@@ -65,7 +65,7 @@ PredictionsFile::PredictionsFile(const mpi::Communicator& comm, const std::strin
 PredictionsFile::~PredictionsFile() = default;
 
 void PredictionsFile::add_columns(Job& job, const Table& table, const std::vector<std::string>& columns) {
-  add_columns_to_hdf5(job, table, {.columns = columns}, state_->output->hdf5());
+  add_columns_to_hdf5(job, table, {.columns = columns}, *state_->output);
 }
 
 void PredictionsFile::add(const Predictions& predictions) {

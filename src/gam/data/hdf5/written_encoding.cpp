@@ -66,18 +66,18 @@ void require_no_missing_level(const Variable& variable, const std::string& colum
         path, column);
 }
 
-ColumnEncoding encoding_of(const Variable& variable, const ColumnReading& column, const std::string& path) {
+ColumnEncoding encoding_of(const Variable& variable, const std::string& column, bool may_be_missing,
+                           const std::string& path) {
   if (!variable.factor) return {};
   ColumnEncoding encoding;
   encoding.texts = variable.levels;
-  require_no_missing_level(variable, column.name, path);
+  require_no_missing_level(variable, column, path);
   for (const std::string& level : variable.levels) {
     if (level.find('\0') != std::string::npos)
       throw base::input_error(
-          "{}: the column '{}' has a level with a zero byte, at which a text of HDF5 ends", path,
-          column.name);
+          "{}: the column '{}' has a level with a zero byte, at which a text of HDF5 ends", path, column);
   }
-  if (column.missing > 0) encoding.texts.emplace_back(ColumnEncoding::missing);
+  if (may_be_missing) encoding.texts.emplace_back(ColumnEncoding::missing);
   if (can_be_members(encoding.texts)) {
     encoding.kind = ColumnEncoding::Kind::enumeration;
     const bool small = encoding.texts.size() <= at(std::numeric_limits<std::int8_t>::max());

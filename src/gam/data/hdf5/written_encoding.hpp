@@ -30,9 +30,9 @@ struct ColumnEncoding {
 /// Throws `Error(input)`, beginning with `path`, for a level that would be read as a missing value.
 void require_no_missing_level(const Variable& variable, const std::string& column, const std::string& path);
 
-/// The encoding of a column of the job, which depends on whether it has missing values; the same on every
-/// rank. Throws `Error(input)`, beginning with `path`, for a level that could not be read back.
-[[nodiscard]] ColumnEncoding encoding_of(const Variable& variable, const ColumnReading& column,
-                                         const std::string& path);
+/// The encoding of a column of the job; the same on every rank. Throws `Error(input)`, beginning with `path`,
+/// for a level that could not be read back.
+[[nodiscard]] ColumnEncoding encoding_of(const Variable& variable, const std::string& column,
+                                         bool may_be_missing, const std::string& path);
 
 }  // namespace TESSERA_NAMESPACE::gam

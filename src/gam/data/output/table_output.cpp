@@ -1,22 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/output/table_output.hpp"
 
+#include "base/at.hpp"
+#include "base/csv_text.hpp"
 #include "base/errors.hpp"
 #include "files/output_stream.hpp"
 #include "gam/data/hdf5/hdf5_writer.hpp"
 #include "gam/data/output/arrow_output.hpp"
-#include "gam/data/output/csv_lines.hpp"
 #include "gam/data/output/folder_output.hpp"
 #include "gam/data/row_pieces.hpp"
 
 #include <tessera/job/together.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <optional>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
+
+using base::at;
+
+void append_shortest(std::string& text, double number) {
+  if (std::isnan(number))
+    text += "NA";
+  else
+    fmt::format_to(std::back_inserter(text), "{}", number);
+}
+
+/// The header: names, in quotes where they must be.
+std::string csv_header(std::span<const OutputColumn> columns) {
+  // Were only a factor's name in quotes, those around its numbers would mean nothing.
+  const bool all_in_quotes = std::ranges::any_of(columns, [](const OutputColumn& column) {
+    return column.values.factor && base::csv_name(column.name) != column.name;
+  });
+  std::string text;
+  for (const OutputColumn& column : columns) {
+    if (!text.empty()) text += ',';
+    text += all_in_quotes ? base::in_quotes(column.name) : base::csv_name(column.name);
+  }
+  return text + '\n';
+}
+
+/// Local rows, one line each: NA for missing values, levels in quotes, so that they are read as the same
+/// columns.
+std::string csv_lines(std::span<const OutputColumn> columns, Range rows) {
+  std::vector<std::vector<std::string>> levels(columns.size());
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    for (const std::string& level : columns[c].values.levels) levels[c].push_back(base::in_quotes(level));
+  }
+  std::string text;
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (c > 0) text += ',';
+      const Variable& values = columns[c].values;
+      if (values.factor) {
+        const std::int32_t code = values.codes[at(row)];
+        text += code < 0 ? "NA" : levels[c][at(code)];
+      } else if (columns[c].with_all_digits) {
+        base::append_number(text, values.numbers[at(row)]);
+      } else {
+        append_shortest(text, values.numbers[at(row)]);
+      }
+    }
+    text += '\n';
+  }
+  return text;
+}
 
 /// Numbers whose bytes are sent to rank 0 at once: some megabytes.
 constexpr std::int64_t numbers_per_piece = 1 << 18;
@@ -85,12 +137,10 @@ class Hdf5TableOutput final : public TableOutput {
     });
     return problem;
   }
-  files::OutputFile* hdf5() override { return file_ ? &*file_ : nullptr; }
 
  private:
-  /// A part may have missing levels where the first has none.
   [[nodiscard]] ColumnEncoding encoding_of_part(const OutputColumn& column) const {
-    return encoding_of(column.values, {.name = column.name, .missing = 1}, path_);
+    return encoding_of(column.values, column.name, column.may_be_missing, path_);
   }
 
   void begin(const OutputRows& rows) {

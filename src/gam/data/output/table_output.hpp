@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/data/output/output_rows.hpp"
+#include "gam/data/frame/frame.hpp"
 
 #include <tessera/mpi/communicator.hpp>
+#include <tessera/partition/plan.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-
-namespace tessera::files {
-class OutputFile;
-}
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -27,9 +25,26 @@ enum class OutputFormat : std::uint8_t { csv, hdf5, parquet, feather };
 /// Whether the name ends in '/': a folder of parts.
 [[nodiscard]] bool is_folder_name(std::string_view path);
 
+/// A column of rows that are written.
+struct OutputColumn {
+  std::string name;
+  Variable values;                   ///< of this rank's rows
+  bool with_all_digits = false;      ///< in text numbers have 17 digits; else as few as give the same bits
+  bool has_constant_levels = false;  ///< its levels are the same in all parts
+  bool may_be_missing = true;        ///< in this part, or in a later one
+};
+
+/// A part of a table, in the order of its rows; the columns are the same on every rank and in every part.
+struct OutputRows {
+  const Plan& plan;             ///< the division of the part's rows
+  std::int64_t first_row = 0;   ///< the first of them, among the table's
+  std::int64_t table_rows = 0;  ///< of all parts
+  std::span<const OutputColumn> columns;
+};
+
 /// A table that is written: a file of rank 0, or a folder with a file for each rank and part. All is put in
-/// place by `commit`, as a whole; without it nothing is left. Every member function but `hdf5` is
-/// *collective*, and throws the same `Error` on every rank if the table cannot be written.
+/// place by `commit`, as a whole; without it nothing is left. Every member function is *collective*, and
+/// throws the same `Error` on every rank if the table cannot be written.
 class TableOutput {
  public:
   /// Creates it, so that errors are found before the work. `comm` must outlive this.
@@ -40,12 +55,10 @@ class TableOutput {
   TableOutput(const TableOutput&) = delete;
   TableOutput& operator=(const TableOutput&) = delete;
 
-  /// The next rows.
+  /// The next rows; the table's first rows also begin further columns of HDF5.
   virtual void add(const OutputRows& rows) = 0;
   /// Returns one line on rank 0 if the table is in place, but may not survive a power failure.
   virtual std::string commit() = 0;
-  /// The HDF5 file of this rank, to which columns may be added before rows; null: there is none.
-  [[nodiscard]] virtual files::OutputFile* hdf5() { return nullptr; }
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -2,13 +2,76 @@
 #include "gam/data/hdf5/hdf5_writer.hpp"
 
 #include "base/errors.hpp"
-#include "gam/data/hdf5/hdf5_driver.hpp"
 #include "gam/data/hdf5/hdf5_storage.hpp"
 
+#include <cerrno>
 #include <cstring>
+#if H5_VERSION_GE(1, 13, 0)
+#include <H5FDdevelop.h>
+#endif
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
+
+/// The error number of the first call that failed in a file opened on this thread with the last list of
+/// `access_that_remembers`; 0: all succeeded.
+thread_local int first_error = 0;
+
+void remember() noexcept {
+  if (first_error == 0) first_error = errno != 0 ? errno : EIO;
+}
+
+/// The functions of the driver sec2; empty until they are found.
+H5FD_class_t sec2{};
+
+/// A class is known only from a file that its driver has open.
+void find_sec2() {
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_fapl_sec2(access.get());
+  H5FD_t* const file = H5FDopen("/dev/null", H5F_ACC_RDONLY, access.get(), HADDR_UNDEF);
+  if (file == nullptr) return remember();
+  sec2 = *file->cls;
+  H5FDclose(file);
+}
+
+/// Calls a function of sec2. HDF5 does not learn that it failed.
+template <auto Function, class... Argument>
+herr_t hide_failure(Argument... arguments) {
+  errno = 0;
+  if ((sec2.*Function)(arguments...) < 0) remember();
+  return 0;
+}
+
+H5FD_t* open_file(const char* path, unsigned flags, hid_t access, haddr_t most) {
+  errno = 0;
+  H5FD_t* const file = sec2.open(path, flags, access, most);
+  if (file == nullptr) remember();
+  return file;
+}
+
+/// An access list with which HDF5 writes a file by its driver sec2, except that failed writes are hidden from
+/// it, and the first of them is remembered.
+///
+/// HDF5 1.10 keeps a file open that it failed to close, as on a full disk, and crashes when it closes it at
+/// the end of the process. `H5dont_atexit` prevents that only if nothing in the process used HDF5 before, and
+/// then no files are closed at exit. With this list every write and close succeeds as HDF5 sees it.
+Handle access_that_remembers() {
+  first_error = 0;
+  if (sec2.open == nullptr) find_sec2();
+  H5FD_class_t driver = sec2;
+  driver.name = "tessera";
+  driver.terminate = nullptr;  // sec2 remains
+  driver.lock = nullptr;       // shared file systems often lack locks
+  driver.unlock = nullptr;
+  driver.open = open_file;
+  driver.close = hide_failure<&H5FD_class_t::close>;
+  driver.write = hide_failure<&H5FD_class_t::write>;
+  driver.truncate = hide_failure<&H5FD_class_t::truncate>;
+  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  const Handle registered(H5FDregister(&driver), H5FDunregister);
+  if (H5Pset_driver(access.get(), registered.get(), nullptr) < 0) return {};
+  return access;
+}
 
 /// A file opened by HDF5 for writing. Failed writes are detected when it is closed.
 class Hdf5Output {
@@ -28,13 +91,12 @@ class Hdf5Output {
   }
   /// HDF5 writes its buffers when a file is closed.
   void close() {
-    if (H5Fclose(hdf5_.release()) < 0 || remembered_error() != 0) fail();
+    if (H5Fclose(hdf5_.release()) < 0 || first_error != 0) fail();
   }
   [[noreturn]] void fail() const {
-    const int error = remembered_error();
     throw base::input_error(
         "{}: cannot be written: {}", file_.path(),
-        error != 0 ? std::strerror(error) : "HDF5 refused it: rename its columns, or write CSV");
+        first_error != 0 ? std::strerror(first_error) : "HDF5 refused it: rename its columns, or write CSV");
   }
 
  private:

@@ -292,18 +292,16 @@ class FrameComputer {
     if (!request_.subset) return;
     const Program program = program_of(compiled(*request_.subset));
     std::uint8_t* const complete = in_.complete.writable();
-    std::vector<std::int64_t> chosen(at(workers_.team.size()));
-    for_each_run(workers_, in_, [&](int thread, std::size_t begin, std::size_t end) {
-      std::vector<double> values(end - begin);
-      evaluate(program, begin, values);
-      for (std::size_t i = begin; i < end; ++i) {
-        complete[i] = values[i - begin] != 0 && !std::isnan(values[i - begin]) ? 1 : 0;
-        chosen[at(thread)] += complete[i];
-      }
-    });
-    std::int64_t rows = 0;
-    for (const std::int64_t one : chosen) rows += one;
-    out_.chosen_rows = workers_.comm.allreduce(rows, mpi::Reduction::sum);
+    const auto chosen = counts_over_rows(
+        workers_, in_, 1, [&](std::span<std::int64_t> rows, std::size_t begin, std::size_t end) {
+          std::vector<double> values(end - begin);
+          evaluate(program, begin, values);
+          for (std::size_t i = begin; i < end; ++i) {
+            complete[i] = values[i - begin] != 0 && !std::isnan(values[i - begin]) ? 1 : 0;
+            rows[0] += complete[i];
+          }
+        });
+    out_.chosen_rows = chosen[0];
   }
 
   /// Marks rows without a value, and reports a computed variable to the log.
@@ -312,24 +310,19 @@ class FrameComputer {
     const bool needs_finite = has_text(request_.left_out_if_infinite, variable.name);
     map_to_known_levels(variable);
     std::uint8_t* const complete = in_.complete.writable();
-    std::vector<std::int64_t> missing(at(workers_.team.size()));
-    std::vector<std::int64_t> unseen(at(workers_.team.size()));
-    for_each_run(workers_, in_, [&](int thread, std::size_t begin, std::size_t end) {
-      variable.prepare_to_read(begin, end);
-      for (std::size_t i = begin; i < end; ++i) {
-        const bool lacks = variable.factor ? variable.codes[i] == Variable::missing
-                                           : std::isnan(variable.numbers[i]) ||
-                                                 (needs_finite && std::isinf(variable.numbers[i]));
-        const bool is_unseen = variable.factor && variable.codes[i] == Variable::unseen;
-        missing[at(thread)] += lacks ? 1 : 0;
-        unseen[at(thread)] += is_unseen ? 1 : 0;
-        if (lacks || (is_unseen && !unseen_is_complete)) complete[i] = 0;
-      }
-    });
-    std::vector<std::int64_t> counts(2);
-    for (const std::int64_t one : missing) counts[0] += one;
-    for (const std::int64_t one : unseen) counts[1] += one;
-    workers_.comm.allreduce(std::span(counts), mpi::Reduction::sum);
+    const auto counts = counts_over_rows(
+        workers_, in_, 2, [&](std::span<std::int64_t> rows, std::size_t begin, std::size_t end) {
+          variable.prepare_to_read(begin, end);
+          for (std::size_t i = begin; i < end; ++i) {
+            const bool lacks = variable.factor ? variable.codes[i] == Variable::missing
+                                               : std::isnan(variable.numbers[i]) ||
+                                                     (needs_finite && std::isinf(variable.numbers[i]));
+            const bool is_unseen = variable.factor && variable.codes[i] == Variable::unseen;
+            rows[0] += lacks ? 1 : 0;
+            rows[1] += is_unseen ? 1 : 0;
+            if (lacks || (is_unseen && !unseen_is_complete)) complete[i] = 0;
+          }
+        });
     const auto reading = std::ranges::find(in_.columns, variable.name, &ColumnReading::variable);
     if (reading != in_.columns.end()) {
       reading->unseen = counts[1];
@@ -386,14 +379,10 @@ class FrameComputer {
   }
 
   void count_complete() {
-    std::vector<std::int64_t> counts(at(workers_.team.size()));
-    for_each_run(workers_, in_, [&](int thread, std::size_t begin, std::size_t end) {
-      counts[at(thread)] +=
-          std::count(in_.complete.data() + begin, in_.complete.data() + end, std::uint8_t{1});
-    });
-    std::int64_t mine = 0;
-    for (const std::int64_t one : counts) mine += one;
-    out_.complete_rows = workers_.comm.allreduce(mine, mpi::Reduction::sum);
+    out_.complete_rows = counts_over_rows(
+        workers_, in_, 1, [&](std::span<std::int64_t> rows, std::size_t begin, std::size_t end) {
+          rows[0] += std::count(in_.complete.data() + begin, in_.complete.data() + end, std::uint8_t{1});
+        })[0];
   }
 
   /// Drops levels that no complete row has, unless they are known or requested.
@@ -401,18 +390,14 @@ class FrameComputer {
     const bool known = std::ranges::any_of(request_.known_levels,
                                            [&](const auto& one) { return one.first == variable.name; });
     if (!known && !request_.keeps_unused_levels) {
-      std::vector<std::vector<std::int32_t>> seen(at(workers_.team.size()),
-                                                  std::vector<std::int32_t>(variable.levels.size()));
-      for_each_run(workers_, in_, [&](int thread, std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) {
-          if (in_.complete[i] != 0 && variable.codes[i] >= 0) seen[at(thread)][at(variable.codes[i])] = 1;
-        }
-      });
-      std::vector<std::int32_t> all(variable.levels.size());
-      for (const auto& one : seen) {
-        for (std::size_t i = 0; i < all.size(); ++i) all[i] = std::max(all[i], one[i]);
-      }
-      if (!all.empty()) workers_.comm.allreduce(std::span(all), mpi::Reduction::max);
+      const auto all =
+          counts_over_rows(workers_, in_, variable.levels.size(),
+                           [&](std::span<std::int64_t> rows, std::size_t begin, std::size_t end) {
+                             for (std::size_t i = begin; i < end; ++i) {
+                               if (in_.complete[i] != 0 && variable.codes[i] >= 0)
+                                 ++rows[at(variable.codes[i])];
+                             }
+                           });
       std::vector<std::int32_t> codes;
       std::vector<std::string> levels;
       for (std::size_t i = 0; i < all.size(); ++i) {

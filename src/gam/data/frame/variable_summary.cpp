@@ -203,18 +203,15 @@ double value_at(const Workers& workers, const Frame& frame, const ColumnNumbers&
 /// column read by an expression may lack some, as in ifelse(is.na(x), 0, x).
 std::int64_t present(const Workers& workers, const Frame& frame, const ColumnNumbers& column) {
   if (!frame.extents.empty()) return frame.complete_rows;
-  std::vector<std::int64_t> counts(at(workers.team.size()));
-  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
-    column.prepare_to_read(begin, end);
-    for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
-      column.for_each_piece(first, last, [&](std::span<const double> numbers) {
-        for (const double number : numbers) counts[at(thread)] += std::isnan(number) ? 0 : 1;
-      });
-    });
-  });
-  std::int64_t mine = 0;
-  for (const std::int64_t one : counts) mine += one;
-  return workers.comm.allreduce(mine, mpi::Reduction::sum);
+  return counts_over_rows(
+      workers, frame, 1, [&](std::span<std::int64_t> counts, std::size_t begin, std::size_t end) {
+        column.prepare_to_read(begin, end);
+        for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
+          column.for_each_piece(first, last, [&](std::span<const double> numbers) {
+            for (const double number : numbers) counts[0] += std::isnan(number) ? 0 : 1;
+          });
+        });
+      })[0];
 }
 
 /// The sum of numbers, NaN apart, in lanes that are added at the same time: number i is in lane i mod 8,
@@ -275,23 +272,17 @@ std::int64_t place_of_median(std::int64_t count) {
 
 /// *Collective.* The most frequent level; ties: the first; empty: none.
 std::string most_frequent(const Workers& workers, const Frame& frame, const Variable& variable) {
-  std::vector<std::vector<std::int64_t>> of_threads(at(workers.team.size()),
-                                                    std::vector<std::int64_t>(variable.levels.size()));
-  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
-    variable.prepare_to_read(begin, end);
-    std::vector<std::int64_t>& counts = of_threads[at(thread)];
-    for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) {
-        if (variable.codes[i] >= 0) ++counts[at(variable.codes[i])];
-      }
-    });
-  });
-  std::vector<std::int64_t> counts = std::move(of_threads.front());
-  for (std::size_t thread = 1; thread < of_threads.size(); ++thread) {
-    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += of_threads[thread][i];
-  }
+  const auto counts =
+      counts_over_rows(workers, frame, variable.levels.size(),
+                       [&](std::span<std::int64_t> rows, std::size_t begin, std::size_t end) {
+                         variable.prepare_to_read(begin, end);
+                         for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
+                           for (std::size_t i = first; i < last; ++i) {
+                             if (variable.codes[i] >= 0) ++rows[at(variable.codes[i])];
+                           }
+                         });
+                       });
   if (counts.empty()) return {};
-  workers.comm.allreduce(std::span(counts), mpi::Reduction::sum);
   return variable.levels[at(std::ranges::max_element(counts) - counts.begin())];
 }
 
@@ -355,20 +346,15 @@ Occupancy occupancy_of(const Workers& workers, const Frame& frame, int x, int y)
     return std::min(static_cast<std::int64_t>((variables[v]->numbers[row] - extents[v].min) * scales[v]),
                     parts - 1);
   };
-  std::vector<std::vector<std::int32_t>> of_threads(at(workers.team.size()),
-                                                    std::vector<std::int32_t>(at(parts * parts)));
-  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
-    for (const Variable* variable : variables) variable->prepare_to_read(begin, end);
-    for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i)
-        of_threads[at(thread)][at(part_of(1, i) * parts + part_of(0, i))] = 1;
-    });
-  });
-  std::vector<std::int32_t> cells(at(parts * parts));
-  for (const auto& one : of_threads) {
-    for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = std::max(cells[i], one[i]);
-  }
-  workers.comm.allreduce(std::span(cells), mpi::Reduction::max);
+  const auto cells =
+      counts_over_rows(workers, frame, at(parts * parts),
+                       [&](std::span<std::int64_t> rows, std::size_t begin, std::size_t end) {
+                         for (const Variable* variable : variables) variable->prepare_to_read(begin, end);
+                         for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
+                           for (std::size_t i = first; i < last; ++i)
+                             ++rows[at(part_of(1, i) * parts + part_of(0, i))];
+                         });
+                       });
   Occupancy out{.x = variables[0]->name, .y = variables[1]->name, .cells = {}};
   for (std::int64_t j = 0; j < parts; ++j) {
     std::string& line = out.cells.emplace_back();

@@ -9,6 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -27,6 +30,24 @@ void for_each_run(const Workers& workers, const Frame& frame, const Work& work) 
       {0, static_cast<std::int64_t>(frame.complete.size())}, rows_of_run, [&](int thread, Range run) {
         work(thread, static_cast<std::size_t>(run.begin), static_cast<std::size_t>(run.end));
       });
+}
+
+/// *Collective.* Counts over the rows of the job: `work(counts, begin, end)` adds those of a range of this
+/// rank's rows, on the threads of the team.
+template <class Work>
+[[nodiscard]] std::vector<std::int64_t> counts_over_rows(const Workers& workers, const Frame& frame,
+                                                         std::size_t size, const Work& work) {
+  std::vector<std::vector<std::int64_t>> of_threads(static_cast<std::size_t>(workers.team.size()),
+                                                    std::vector<std::int64_t>(size));
+  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
+    work(std::span(of_threads[static_cast<std::size_t>(thread)]), begin, end);
+  });
+  std::vector<std::int64_t> counts = std::move(of_threads.front());
+  for (std::size_t thread = 1; thread < of_threads.size(); ++thread) {
+    for (std::size_t i = 0; i < size; ++i) counts[i] += of_threads[thread][i];
+  }
+  if (size > 0) workers.comm.allreduce(std::span(counts), mpi::Reduction::sum);
+  return counts;
 }
 
 /// Calls `work(begin, end)` for each run of complete rows within a range, in order.

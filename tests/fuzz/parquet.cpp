@@ -3,7 +3,6 @@
 // the rows, columns and texts that it says.
 #include "fuzz_target.hpp"
 #include "gam/data/arrow/arrow_batches.hpp"
-#include "gam/data/arrow/arrow_type.hpp"
 #include "gam/data/arrow/arrow_values.hpp"
 #include "gam/data/arrow/plugin/file.hpp"
 

@@ -4,8 +4,8 @@
 #include "gam/data/bytes/byte_source.hpp"
 #include "gam/data/csv/csv_dialect.hpp"
 #include "gam/data/csv/csv_index.hpp"
+#include "gam/data/frame/frame_builder.hpp"
 #include "gam/data/frame/read_plan.hpp"
-#include "gam/data/frame/row_scan.hpp"
 
 #include <cstddef>
 #include <cstdint>

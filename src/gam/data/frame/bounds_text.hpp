@@ -49,7 +49,7 @@ TESSERA_TARGET Bounded scan_bounded(const double* values, std::size_t count, dou
   constexpr std::size_t step = vectors * Wide::count;
   const __m512d least = _mm512_set1_pd(low);
   const __m512d greatest = _mm512_set1_pd(high);
-  const __m512i no_sign = _mm512_set1_epi64(static_cast<long long>(magnitude));
+  const __m512i no_sign = _mm512_set1_epi64(static_cast<long long>(magnitude_bits));
   const __m512i exponent = _mm512_set1_epi64(static_cast<long long>(lowest_of_exponent));
   __m512d min[vectors];
   __m512d max[vectors];

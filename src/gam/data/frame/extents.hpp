@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/at.hpp"
-#include "gam/data/frame/extent.hpp"
 #include "gam/data/frame/frame.hpp"
 #include "gam/data/frame/number_scan.hpp"
 #include "gam/data/frame/workers.hpp"

@@ -3,8 +3,7 @@
 
 #include "gam/data/frame/bounded_values.hpp"
 #include "gam/data/frame/column_numbers.hpp"
-#include "gam/data/frame/column_storage.hpp"
-#include "gam/data/frame/extent.hpp"
+#include "gam/data/frame/number_scan.hpp"
 #include "gam/data/frame/number_taker.hpp"
 #include "gam/data/frame/row_memory.hpp"
 #include "gam/formula/compile.hpp"

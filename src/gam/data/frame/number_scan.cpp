@@ -32,7 +32,7 @@ TESSERA_TARGET_CLONES NumberScan scan_wide(std::span<const double> numbers) {
       std::memcpy(&values, numbers.data() + i + r * width, sizeof values);
       least[r] = values < least[r] ? values : least[r];
       largest[r] = values > largest[r] ? values : largest[r];
-      carried[r] |= (reinterpret_cast<FourIntegers>(values) & magnitude) + lowest_of_exponent;
+      carried[r] |= (reinterpret_cast<FourIntegers>(values) & magnitude_bits) + lowest_of_exponent;
     }
   }
   NumberScan found;
@@ -45,7 +45,7 @@ TESSERA_TARGET_CLONES NumberScan scan_wide(std::span<const double> numbers) {
   }
   for (; i < numbers.size(); ++i) {
     found.extent.add(numbers[i]);
-    signs |= (std::bit_cast<std::uint64_t>(numbers[i]) & magnitude) + lowest_of_exponent;
+    signs |= (std::bit_cast<std::uint64_t>(numbers[i]) & magnitude_bits) + lowest_of_exponent;
   }
   found.all_finite = signs >> 63 == 0;
   return found;

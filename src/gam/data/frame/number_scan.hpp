@@ -1,14 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/data/frame/extent.hpp"
-
 #include <tessera/version.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace TESSERA_NAMESPACE::gam {
+
+/// The minimum and maximum of some values.
+struct Extent {
+  double min = std::numeric_limits<double>::infinity();
+  double max = -std::numeric_limits<double>::infinity();
+
+  void add(double value) {
+    min = std::min(min, value);
+    max = std::max(max, value);
+  }
+  void add(const Extent& other) {
+    min = std::min(min, other.min);
+    max = std::max(max, other.max);
+  }
+  [[nodiscard]] bool empty() const { return min > max; }
+  /// Whether the values are equal up to rounding at the magnitude `size`.
+  [[nodiscard]] bool constant(double size) const {
+    return max - min <= 4 * std::numeric_limits<double>::epsilon() * size;
+  }
+  [[nodiscard]] double size() const { return std::max(std::abs(min), std::abs(max)); }
+};
 
 /// Result of one scan of some numbers.
 struct NumberScan {
@@ -22,7 +44,7 @@ struct NumberScan {
 };
 
 // The exponent of a non-finite number, all ones, carries into the sign bit.
-inline constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
+inline constexpr std::uint64_t magnitude_bits = ~(std::uint64_t{1} << 63);
 inline constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
 
 /// Scans the numbers once, at about the memory bandwidth of a core.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/huge_pages.hpp"
-#include "gam/data/frame/column_storage.hpp"
+#include "gam/data/frame/column_numbers.hpp"
 
 #include <cstddef>
 #include <cstdint>

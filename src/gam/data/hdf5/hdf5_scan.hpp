@@ -2,8 +2,8 @@
 #pragma once
 
 #include "gam/data/bytes/byte_source.hpp"
+#include "gam/data/frame/frame_builder.hpp"
 #include "gam/data/frame/read_plan.hpp"
-#include "gam/data/frame/row_scan.hpp"
 #include "gam/data/hdf5/hdf5_storage.hpp"
 
 #include <atomic>

@@ -2,7 +2,7 @@
 #include "gam/fit/pirls/predictor_bound.hpp"
 
 #include "base/at.hpp"
-#include "gam/data/frame/extent.hpp"
+#include "gam/data/frame/number_scan.hpp"
 #include "gam/linalg/linalg.hpp"
 
 #include <algorithm>

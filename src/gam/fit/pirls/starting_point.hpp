@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/data/frame/extent.hpp"
+#include "gam/data/frame/number_scan.hpp"
 #include "gam/data/frame/workers.hpp"
 #include "gam/design/design.hpp"
 #include "gam/family/family.hpp"

@@ -47,7 +47,7 @@ CsvIndex index_of(ByteSource& source, const CsvHeader& header, std::int64_t file
       scanner.feed({buffer.data(), got});
       at += static_cast<std::int64_t>(got);
     }
-    summaries.push_back(summary_of(scanner));
+    summaries.push_back(scanner.summary());
     scanners.push_back(std::move(scanner));
     begin = std::max(begin, end);
   }

@@ -41,8 +41,8 @@ struct PartStart {
 /// Appends the landmarks of a part with this initial state, with their rows and lines in the file.
 void add_landmarks(const CsvPartScanner& scanner, const PartStart& here,
                    std::vector<CsvLandmark>& landmarks) {
-  const bool continues = here.continues(scanner.leading_content());
-  for (CsvLandmark mark : scanner.count(here.inside ? 1 : 0).landmarks) {
+  const bool continues = here.continues(scanner.summary().leading_content != 0);
+  for (CsvLandmark mark : scanner.landmarks(here.inside)) {
     // If the part's first row is a continuation, later rows count from one less.
     if (continues && mark.row == 0) continue;
     mark.row += here.row - (continues ? 1 : 0);
@@ -116,38 +116,37 @@ CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, b
       begin_(begin),
       spacing_(spacing_bytes),
       position_(begin),
+      line_begin_{at_line ? begin : -1, -1},
       next_landmark_{begin, begin} {
-  if (at_line) counts_[0].line_begin = begin;
-  counts_[1].content = true;  // assuming that the part begins inside quotes: an open quote is content
+  summary_.content[1] = 1;  // assuming that the part begins inside quotes: an open quote is content
 }
 
 // Processes bytes of one line, or a part of it.
 void CsvPartScanner::fragment(std::string_view text, std::int64_t offset) {
-  if (counts_[0].content && counts_[1].content) return;
+  if (summary_.content[0] != 0 && summary_.content[1] != 0) return;
   std::size_t blanks = 0;
   while (blanks < text.size() && dialect_.is_blank(text[blanks])) ++blanks;
   if (blanks == text.size()) return;
   const std::int64_t begin = offset + static_cast<std::int64_t>(blanks);
   for (std::size_t h = 0; h < 2; ++h) {
-    Count& count = counts_[h];
-    if (count.content) continue;
-    count.content = true;
-    if (h == 0 && count.line_ends == 0) leading_content_ = true;
-    if (begin >= next_landmark_[h] && count.line_begin >= 0) {
-      count.landmarks.push_back({count.rows, count.line_begin, newlines_});
+    if (summary_.content[h] != 0) continue;
+    summary_.content[h] = 1;
+    if (h == 0 && summary_.line_ends[0] == 0) summary_.leading_content = 1;
+    if (begin >= next_landmark_[h] && line_begin_[h] >= 0) {
+      landmarks_[h].push_back({summary_.rows[h], line_begin_[h], summary_.newlines});
       next_landmark_[h] = begin - begin % spacing_ + spacing_;
     }
-    ++count.rows;
+    ++summary_.rows[h];
   }
 }
 
 void CsvPartScanner::newline(std::int64_t next_line) {
-  ++newlines_;
+  ++summary_.newlines;
   // Only one of the two assumptions is outside quotes here: for it the line ends.
-  Count& count = counts_[odd_quotes_ ? 1 : 0];
-  count.content = false;
-  count.line_begin = next_line;
-  ++count.line_ends;
+  const std::size_t h = summary_.odd_quotes != 0 ? 1 : 0;
+  summary_.content[h] = 0;
+  line_begin_[h] = next_line;
+  ++summary_.line_ends[h];
 }
 
 void CsvPartScanner::feed(std::string_view bytes) {
@@ -159,17 +158,17 @@ void CsvPartScanner::feed(std::string_view bytes) {
 
 void CsvPartScanner::block(const char* bytes, std::size_t size) {
   const std::uint64_t quotes = places_of('"', bytes);
-  const std::uint64_t odd = parities(quotes) ^ (odd_quotes_ ? ~std::uint64_t{0} : 0);
+  const std::uint64_t odd = parities(quotes) ^ (summary_.odd_quotes != 0 ? ~std::uint64_t{0} : 0);
   std::size_t begin = 0;
   for (std::uint64_t newlines = places_of('\n', bytes); newlines != 0; newlines &= newlines - 1) {
     const auto end = static_cast<std::size_t>(std::countr_zero(newlines));
     fragment({bytes + begin, end - begin}, position_ + static_cast<std::int64_t>(begin));
     begin = end + 1;
-    odd_quotes_ = ((odd >> end) & 1) != 0;
+    summary_.odd_quotes = static_cast<std::int32_t>((odd >> end) & 1);
     newline(position_ + static_cast<std::int64_t>(begin));
   }
   fragment({bytes + begin, size - begin}, position_ + static_cast<std::int64_t>(begin));
-  odd_quotes_ = (odd >> (block_bytes - 1)) != 0;
+  summary_.odd_quotes = static_cast<std::int32_t>(odd >> (block_bytes - 1));
   position_ += static_cast<std::int64_t>(size);
 }
 
@@ -177,20 +176,6 @@ std::size_t CsvIndex::before(std::int64_t row) const {
   const auto after = std::upper_bound(landmarks.begin(), landmarks.end(), row,
                                       [](std::int64_t r, const CsvLandmark& mark) { return r < mark.row; });
   return static_cast<std::size_t>(after - landmarks.begin()) - 1;
-}
-
-CsvPartSummary summary_of(const CsvPartScanner& scanner) {
-  CsvPartSummary summary;
-  for (std::size_t h = 0; h < 2; ++h) {
-    const CsvPartScanner::Count& count = scanner.count(static_cast<int>(h));
-    summary.rows[h] = count.rows;
-    summary.line_ends[h] = count.line_ends;
-    summary.content[h] = count.content ? 1 : 0;
-  }
-  summary.newlines = scanner.newlines();
-  summary.leading_content = scanner.leading_content() ? 1 : 0;
-  summary.odd_quotes = scanner.odd_quotes() ? 1 : 0;
-  return summary;
 }
 
 CsvStarts located(std::span<const CsvPartScanner> scanners, std::span<const CsvPartSummary> parts,
@@ -226,7 +211,7 @@ CsvIndex index_csv(const Workers& workers, ByteSource& source, CsvPart part, std
 
   std::vector<CsvPartSummary> mine;
   mine.reserve(scanners.size());
-  for (const CsvPartScanner& scanner : scanners) mine.push_back(summary_of(scanner));
+  for (const CsvPartScanner& scanner : scanners) mine.push_back(scanner.summary());
   const std::vector<std::size_t> counts = comm.allgather(mine.size());
   const std::size_t position = std::accumulate(counts.begin(), counts.begin() + comm.rank(), std::size_t{0});
   const std::vector<CsvPartSummary> parts = comm.allgatherv(std::span<const CsvPartSummary>(mine));

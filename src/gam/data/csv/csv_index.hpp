@@ -29,7 +29,18 @@ struct CsvLandmark {
   std::int64_t line = 0;
 };
 
-/// The rows of one part of the file, under both assumptions.
+/// The rows of one part of the file, under both assumptions: that it begins outside (0) or inside (1) quotes.
+struct CsvPartSummary {
+  std::array<std::int64_t, 2> rows{};       ///< rows that begin here
+  std::array<std::int64_t, 2> line_ends{};  ///< ends of rows or of empty lines
+  std::array<std::int32_t, 2> content{};    ///< at the end of the part: its last line has more than blanks
+  std::int64_t newlines = 0;
+  /// If the part begins outside quotes: its first row begins before the first line end. It is not a row of
+  /// its own if the line had content before.
+  std::int32_t leading_content = 0;
+  std::int32_t odd_quotes = 0;
+};
+
 class CsvPartScanner {
  public:
   /// Makes a landmark at the first row at or after each multiple of `spacing_bytes` whose line begins in the
@@ -40,20 +51,11 @@ class CsvPartScanner {
   /// The next bytes of the part.
   void feed(std::string_view bytes);
 
-  /// The counts if the part begins outside (0) or inside (1) quotes.
-  struct Count {
-    std::int64_t rows = 0;         ///< rows that begin here
-    std::int64_t line_ends = 0;    ///< ends of rows or of empty lines
-    bool content = false;          ///< at the end of the part: its last line has more than blanks
-    std::int64_t line_begin = -1;  ///< where the line at the end of the part begins; -1: in an earlier part
-    std::vector<CsvLandmark> landmarks;  ///< row and line counted from the part's beginning
-  };
-  [[nodiscard]] const Count& count(int inside) const { return counts_[static_cast<std::size_t>(inside)]; }
-  /// If the part begins outside quotes: its first row begins before the first line end. It is not a row of
-  /// its own if the line had content before.
-  [[nodiscard]] bool leading_content() const { return leading_content_; }
-  [[nodiscard]] bool odd_quotes() const { return odd_quotes_; }
-  [[nodiscard]] std::int64_t newlines() const { return newlines_; }
+  [[nodiscard]] const CsvPartSummary& summary() const { return summary_; }
+  /// By assumption; row and line are counted from the part's beginning.
+  [[nodiscard]] const std::vector<CsvLandmark>& landmarks(bool inside) const {
+    return landmarks_[inside ? 1 : 0];
+  }
   [[nodiscard]] std::int64_t begin() const { return begin_; }
 
  private:
@@ -65,23 +67,12 @@ class CsvPartScanner {
   std::int64_t begin_;
   std::int64_t spacing_;
   std::int64_t position_;
-  std::int64_t newlines_ = 0;
-  bool odd_quotes_ = false;
-  bool leading_content_ = false;
-  std::array<Count, 2> counts_;
+  CsvPartSummary summary_;
+  /// By assumption: where the line at the end of the part begins; -1: in an earlier part.
+  std::array<std::int64_t, 2> line_begin_;
+  std::array<std::vector<CsvLandmark>, 2> landmarks_;
   std::array<std::int64_t, 2> next_landmark_;
 };
-
-/// Summary of a part for the other ranks.
-struct CsvPartSummary {
-  std::array<std::int64_t, 2> rows{};
-  std::array<std::int64_t, 2> line_ends{};
-  std::array<std::int32_t, 2> content{};
-  std::int64_t newlines = 0;
-  std::int32_t leading_content = 0;
-  std::int32_t odd_quotes = 0;
-};
-[[nodiscard]] CsvPartSummary summary_of(const CsvPartScanner& scanner);
 
 /// Number of rows of the whole file, and the landmarks of some parts with their rows and lines in it.
 struct CsvStarts {

@@ -49,9 +49,8 @@ Table table_of(Job& job, const std::function<ArrowBatches()>& take, const ArrowO
   together(comm, [&] {
     const std::int64_t rows = job.local_range(table.plan).size();
     if (columns->rows() != rows)
-      refuse_arrow(ErrorCode::usage,
-                   fmt::format("rank {} has {} of its {} rows, but the job's plan gives it {}", comm.rank(),
-                               columns->rows(), table.plan.units(), rows));
+      refuse_arrow(ErrorCode::usage, "rank {} has {} of its {} rows, but the job's plan gives it {}",
+                   comm.rank(), columns->rows(), table.plan.units(), rows);
     columns->set_levels(std::move(levels), team);
   });
   table.columns = columns->columns();

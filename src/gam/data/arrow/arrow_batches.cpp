@@ -65,8 +65,7 @@ ArrowBatches take_batches(ArrowSchema* schema, std::span<ArrowArray> batches) {
   out.schema = ArrowOwner<ArrowSchema>(*schema);
   if (!out.schema) refuse_arrow(ErrorCode::usage, "its schema was released, or moved elsewhere");
   for (std::size_t b = 0; b < out.batches.size(); ++b) {
-    if (!out.batches[b])
-      refuse_arrow(ErrorCode::usage, fmt::format("batch {} was released, or moved elsewhere", b + 1));
+    if (!out.batches[b]) refuse_arrow(ErrorCode::usage, "batch {} was released, or moved elsewhere", b + 1);
   }
   return out;
 }
@@ -105,8 +104,8 @@ ArrowBatches take_batches(ArrowArrayStream* from, const BetweenReads& between) {
     ArrowOwner<ArrowArray> batch;
     if (const int error = stream->get_next(stream.out(), batch.out()); error != 0) {
       batch.out()->release = nullptr;
-      refuse_arrow(ErrorCode::input, fmt::format("its stream fails at batch {}: {}", out.batches.size() + 1,
-                                                 reason(stream, error)));
+      refuse_arrow(ErrorCode::input, "its stream fails at batch {}: {}", out.batches.size() + 1,
+                   reason(stream, error));
     }
     if (!batch) return out;
     out.batches.push_back(std::move(batch));

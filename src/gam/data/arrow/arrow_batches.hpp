@@ -6,6 +6,8 @@
 #include <tessera/error.hpp>
 #include <tessera/gam/arrow.hpp>
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -94,5 +96,11 @@ class ArrowFault : public Error {
 };
 
 [[noreturn]] void refuse_arrow(ErrorCode code, std::string_view fault);
+/// The same, with values as of `fmt::format`.
+template <class First, class... Values>
+[[noreturn]] void refuse_arrow(ErrorCode code, fmt::format_string<First, Values...> fault, First&& first,
+                               Values&&... values) {
+  refuse_arrow(code, fmt::format(fault, std::forward<First>(first), std::forward<Values>(values)...));
+}
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -57,18 +57,16 @@ void ArrowColumns::for_each_part(HostTeam& team, const Work& work) {
 void ArrowColumns::choose_columns(const ArrowOptions& options) {
   const ArrowSchema& schema = *from_.schema;
   if (schema.format == nullptr || std::string_view(schema.format) != "+s")
-    refuse_arrow(ErrorCode::input, fmt::format("its schema has the format '{}', but record batches have '+s'",
-                                               schema.format == nullptr ? "" : printable(schema.format)));
+    refuse_arrow(ErrorCode::input, "its schema has the format '{}', but record batches have '+s'",
+                 schema.format == nullptr ? "" : printable(schema.format));
   if (schema.n_children < 0 || schema.n_children > static_cast<std::int64_t>(max_columns) ||
       (schema.n_children > 0 && schema.children == nullptr))
-    refuse_arrow(ErrorCode::input,
-                 fmt::format("its schema has {} columns, which is impossible", schema.n_children));
+    refuse_arrow(ErrorCode::input, "its schema has {} columns, which is impossible", schema.n_children);
   std::vector<std::string> names;
   for (std::int64_t place = 0; place < schema.n_children; ++place) {
     const ArrowSchema* const child = schema.children[place];
     if (child == nullptr || child->release == nullptr)
-      refuse_arrow(ErrorCode::input,
-                   fmt::format("column {} of its schema is a null pointer, or was released", place + 1));
+      refuse_arrow(ErrorCode::input, "column {} of its schema is a null pointer, or was released", place + 1);
     names.emplace_back(child->name == nullptr ? "" : child->name);
     const bool taken =
         options.columns.empty() || std::ranges::find(options.columns, names.back()) != options.columns.end();
@@ -76,8 +74,8 @@ void ArrowColumns::choose_columns(const ArrowOptions& options) {
   }
   const auto find = [&](const std::string& name) {
     if (std::ranges::find(names, name) == names.end())
-      refuse_arrow(ErrorCode::usage,
-                   fmt::format("it has no column '{}'{}", printable(name), base::did_you_mean(names, name)));
+      refuse_arrow(ErrorCode::usage, "it has no column '{}'{}", printable(name),
+                   base::did_you_mean(names, name));
     return std::ranges::find(columns_, name, &Column::name);
   };
   for (const std::string& name : options.columns) find(name);
@@ -85,8 +83,8 @@ void ArrowColumns::choose_columns(const ArrowOptions& options) {
     const auto column = find(name);
     if (column == columns_.end()) continue;
     if (!column->factor())
-      refuse_arrow(ErrorCode::usage, fmt::format("{} has numbers, but is given levels: leave the levels out",
-                                                 quoted_column(name)));
+      refuse_arrow(ErrorCode::usage, "{} has numbers, but is given levels: leave the levels out",
+                   quoted_column(name));
     column->levels = levels;
     column->given = true;
   }
@@ -94,7 +92,7 @@ void ArrowColumns::choose_columns(const ArrowOptions& options) {
 
 void ArrowColumns::check_batch(const ArrowArray& batch, std::size_t number) const {
   const auto refuse = [&](const std::string& fault) {
-    refuse_arrow(ErrorCode::input, fmt::format("batch {} {}", number, fault));
+    refuse_arrow(ErrorCode::input, "batch {} {}", number, fault);
   };
   if (batch.length < 0 || batch.offset < 0 || batch.length > most_arrow_rows ||
       batch.offset > most_arrow_rows || rows_ > most_arrow_rows)
@@ -149,10 +147,9 @@ void ArrowColumns::set_levels(std::vector<Levels> levels, HostTeam& team) {
 void ArrowColumns::check_order(const Column& column, std::size_t batch, std::vector<std::int32_t> codes) {
   std::erase(codes, Variable::missing);
   if (!std::ranges::is_sorted(codes))
-    refuse_arrow(
-        ErrorCode::input,
-        fmt::format("{}, batch {}: its ordered dictionary contradicts earlier ones: use one dictionary",
-                    quoted_column(column.name), batch + 1));
+    refuse_arrow(ErrorCode::input,
+                 "{}, batch {}: its ordered dictionary contradicts earlier ones: use one dictionary",
+                 quoted_column(column.name), batch + 1);
 }
 
 void ArrowColumns::recode(std::span<const std::int32_t> to, ArrowPart& part) {

@@ -4,7 +4,6 @@
 #include "base/at.hpp"
 #include "base/go_on.hpp"
 #include "gam/data/arrow/arrow_batches.hpp"
-#include "gam/data/arrow/arrow_values.hpp"
 #include "gam/data/frame/frame_part.hpp"
 #include "gam/data/frame/level_cache.hpp"
 
@@ -105,7 +104,7 @@ void read_codes(const ArrowColumn& column, const ArrowArray& array, const ArrowV
     part.texts.push_back(texts.is_null(i) ? std::nullopt : std::optional(texts.text(i)));
   with_numbers_of(column.type, [&]<class T>(T) {
     if constexpr (std::is_integral_v<T>) {
-      const bool as_they_are = std::is_same_v<T, std::int32_t> && !values.has_nulls() &&
+      const bool as_they_are = std::is_same_v<T, std::int32_t> && !values.has_nulls() && !texts.has_nulls() &&
                                values.in_place<T>().size() == values.size();
       if (!as_they_are) part.own_codes.resize(values.size());
       for (std::size_t i = 0; i < values.size(); ++i) {
@@ -114,9 +113,12 @@ void read_codes(const ArrowColumn& column, const ArrowArray& array, const ArrowV
         const T index = values.number<T>(i);
         if (!null && (std::cmp_less(index, 0) || std::cmp_greater_equal(index, texts.size())))
           refuse_arrow(ErrorCode::input,
-                       fmt::format("{}: value {} is entry {} of a dictionary that has {} (the first is 0)",
-                                   what, i + 1, index, texts.size()));
-        if (!as_they_are) part.own_codes[i] = null ? Variable::missing : static_cast<std::int32_t>(index);
+                       "{}: value {} is entry {} of a dictionary that has {} (the first is 0)", what, i + 1,
+                       index, texts.size());
+        if (!as_they_are)
+          part.own_codes[i] = null || texts.is_null(static_cast<std::size_t>(index))
+                                  ? Variable::missing
+                                  : static_cast<std::int32_t>(index);
       }
       if constexpr (std::is_same_v<T, std::int32_t>) {
         if (as_they_are) part.codes = values.in_place<T>();
@@ -135,9 +137,8 @@ std::string quoted_column(const std::string& column) {
 void refuse_many_texts(const std::string& what) {
   refuse_arrow(
       ErrorCode::input,
-      fmt::format(
-          "{} has more than {} distinct texts, and a factor has a coefficient for each: leave the column out",
-          what, max_levels));
+      "{} has more than {} distinct texts, and a factor has a coefficient for each: leave the column out",
+      what, max_levels);
 }
 
 std::string_view ArrowColumn::unit() const {
@@ -155,12 +156,11 @@ ArrowColumn arrow_column(const ArrowSchema& batches, std::int64_t place) {
     column.dictionary = arrow_type(*schema.dictionary, "the dictionary of " + quoted_column(name));
     column.ordered = (schema.flags & ARROW_FLAG_DICTIONARY_ORDERED) != 0;
     if (!column.type.is_integer() || !column.dictionary.is_text())
-      refuse_arrow(
-          ErrorCode::input,
-          fmt::format("{} has a dictionary of the format '{}' with indices of the "
-                      "format '{}': only texts with integer indices are read: cast it, or "
-                      "leave the column out",
-                      quoted_column(name), printable(schema.dictionary->format), printable(schema.format)));
+      refuse_arrow(ErrorCode::input,
+                   "{} has a dictionary of the format '{}' with indices of the "
+                   "format '{}': only texts with integer indices are read: cast it, or "
+                   "leave the column out",
+                   quoted_column(name), printable(schema.dictionary->format), printable(schema.format));
   }
   return column;
 }
@@ -169,8 +169,8 @@ void read_part(const ArrowColumn& column, const ArrowArray& batch, const std::st
   const ArrowArray* const array = batch.children[column.place];
   if (array == nullptr) refuse_arrow(ErrorCode::input, what + ": its array is a null pointer");
   if ((array->dictionary != nullptr) != column.coded())
-    refuse_arrow(ErrorCode::input, fmt::format("{}: its array has {} dictionary, unlike its schema", what,
-                                               column.coded() ? "no" : "a"));
+    refuse_arrow(ErrorCode::input, "{}: its array has {} dictionary, unlike its schema", what,
+                 column.coded() ? "no" : "a");
   const ArrowValues values(*array, column.type, batch.offset, batch.length, what);
   if (column.coded())
     read_codes(column, *array, values, what, part);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/data/arrow/arrow_type.hpp"
+#include "gam/data/arrow/arrow_values.hpp"
 
 #include <tessera/gam/arrow_abi.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/data/arrow/arrow_type.hpp"
+#include <tessera/gam/arrow.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +11,30 @@
 #include <string_view>
 
 namespace TESSERA_NAMESPACE::gam {
+
+/// Memory layout of an array's values, and their meaning in a table.
+struct ArrowType {
+  enum class Kind : std::uint8_t {
+    boolean,  ///< one bit each
+    integer,
+    unsigned_integer,
+    real,
+    text,      ///< offsets into one buffer
+    text_view  ///< of 16 bytes, which hold a short text or refer to one of many buffers
+  };
+  Kind kind = Kind::real;
+  int bytes = 0;        ///< size of a number, or of an offset
+  double per_unit = 1;  ///< units per second of a timestamp
+
+  [[nodiscard]] bool is_text() const noexcept { return kind == Kind::text || kind == Kind::text_view; }
+  [[nodiscard]] bool is_integer() const noexcept {
+    return kind == Kind::integer || kind == Kind::unsigned_integer;
+  }
+};
+
+/// The type of a column, or of a dictionary's indices or values. Throws `Error(input)` for an unsupported
+/// type. `what` names the column in messages.
+[[nodiscard]] ArrowType arrow_type(const ArrowSchema& schema, const std::string& what);
 
 /// A run of an array's values, read from its buffers. The structure is checked against its type; buffers need
 /// not be aligned.

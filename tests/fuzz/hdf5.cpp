@@ -188,7 +188,7 @@ void read_file(const std::vector<Written>& written) {
           FrameRequest request;
           request.variables.push_back(column_expression(name));
           ReadPlan plan(request, contents.columns, "a.h5");
-          plan.set_text(0, true);
+          plan.column(0).text = true;
           const Range rows{0, std::min<std::int64_t>(contents.rows, 1000)};
           FrameBuilder builder(plan, rows, alone);
           read(file.get(), opened, contents, plan, builder);

@@ -49,20 +49,6 @@ std::string kind_of(const ArrowColumn& column) {
   return column.ordered ? "ordered texts" : "texts";
 }
 
-/// The texts of a part as levels, and codes of these: a text that is null is a missing value.
-void set_factor(std::size_t column, const ArrowPart& read, Range rows, std::int64_t first_row_number,
-                std::span<const std::string> levels, std::vector<std::int32_t>& codes, FramePart& part) {
-  std::span<const std::int32_t> of_rows = read.codes.subspan(at(rows.begin), at(rows.size()));
-  if (std::ranges::any_of(read.texts, [](const auto& text) { return !text; })) {
-    codes.assign(of_rows.begin(), of_rows.end());
-    for (std::int32_t& code : codes) {
-      if (code >= 0 && !read.texts[at(code)]) code = Variable::missing;
-    }
-    of_rows = codes;
-  }
-  part.set_levels(column, of_rows, levels, first_row_number);
-}
-
 class ArrowFileTable final : public TableReader {
  public:
   ArrowFileTable(const Workers& workers, const std::string& path, BetweenReads between)
@@ -116,9 +102,9 @@ class ArrowFileTable final : public TableReader {
     for (std::size_t c = 0; c < plan.columns().size(); ++c) {
       const auto position = plan.columns()[c].position_among(names);
       if (!position) continue;
-      plan.set_unit(c, std::string(columns_[*position].unit()));
+      plan.column(c).unit = columns_[*position].unit();
       if (columns_[*position].ordered && !plan.columns()[c].made_factor)
-        plan.set_factor(c, &levels_of(*position));
+        plan.column(c).make_factor(&levels_of(*position));
     }
   }
 
@@ -249,61 +235,31 @@ class ArrowFileTable::Scan final : public RowScan {
       read_part(columns[i], batch, quoted_column(columns[i].name), read[i]);
       for (const auto& text : read[i].texts) levels[i].emplace_back(text.value_or(""));
     }
+    std::vector<BatchColumn> set;
     for (const Wanted& one : wanted_) {
+      const ArrowPart& values = read[one.place];
       part.forget_levels(one.column);
-      part.note_inexact(one.column, read[one.place].inexact);
-      if (one.order != nullptr) check_levels(columns[one.place], read[one.place], *one.order);
-    }
-    std::vector<std::int32_t> codes;
-    while (rows.begin < rows.end) {
-      const Range some{rows.begin, std::min(rows.end, rows.begin + static_cast<std::int64_t>(part.room()))};
-      std::vector<Wanted> fields;
-      for (const Wanted& one : wanted_) {
-        const bool text = part.plan().columns()[one.column].text;
-        const ArrowPart& values = read[one.place];
-        if (columns[one.place].factor() && text)
-          set_factor(one.column, values, some, first + some.begin + 1, levels[one.place], codes, part);
-        else if (!columns[one.place].factor() && !text && !part.plan().numbers_may_be_missing())
-          part.set_numbers(one.column, values.numbers.subspan(at(some.begin), at(some.size())));
-        else
-          fields.push_back(one);
-      }
-      if (fields.empty())
-        part.end_rows(first + some.begin + 1, at(some.size()));
+      part.note_inexact(one.column, values.inexact);
+      if (one.order != nullptr) check_levels(columns[one.place], values, *one.order);
+      if (columns[one.place].factor())
+        set.push_back({.column = one.column,
+                       .codes = values.codes.subspan(at(rows.begin), at(rows.size())),
+                       .levels = &levels[one.place]});
       else
-        set_fields(columns, read, fields, some, first, part);
-      rows.begin = some.end;
+        set.push_back(
+            {.column = one.column, .numbers = values.numbers.subspan(at(rows.begin), at(rows.size()))});
     }
-  }
-
-  /// Passes the fields of some columns row by row, and ends the rows.
-  static void set_fields(std::span<const ArrowColumn> columns, std::span<const ArrowPart> read,
-                         std::span<const Wanted> fields, Range rows, std::int64_t first, FramePart& part) {
-    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
-      const std::int64_t row_number = first + i + 1;
-      for (const Wanted& one : fields) {
-        const ArrowPart& values = read[one.place];
-        if (!columns[one.place].factor()) {
-          part.set_number_field(one.column, values.numbers[at(i)], row_number);
-        } else if (const std::int32_t code = values.codes[at(i)]; code < 0 || !values.texts[at(code)]) {
-          part.set_missing(one.column);
-        } else {
-          part.set_field(one.column, *values.texts[at(code)], true, row_number);
-        }
-      }
-      part.end_row(row_number);
-    }
+    part.set_batch(set, first + rows.begin + 1, at(rows.size()));
   }
 
   static void check_levels(const ArrowColumn& column, const ArrowPart& read,
                            std::span<const std::string> order) {
     for (const auto& text : read.texts) {
       if (text && std::ranges::find(order, *text) == order.end())
-        refuse_arrow(
-            ErrorCode::input,
-            fmt::format("{} has the ordered level '{}', which its first rows do not declare: give all "
-                        "files and row groups the same levels",
-                        quoted_column(column.name), excerpt(*text)));
+        refuse_arrow(ErrorCode::input,
+                     "{} has the ordered level '{}', which its first rows do not declare: give all "
+                     "files and row groups the same levels",
+                     quoted_column(column.name), excerpt(*text));
     }
   }
 

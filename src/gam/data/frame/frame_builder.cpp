@@ -37,7 +37,7 @@ std::int64_t bytes_per_row(const ReadPlan& plan) {
     if (plan.in_memory(variable) == nullptr)
       bytes += plan.is_factor(variable) ? sizeof(std::int32_t) : sizeof(double);
   }
-  return static_cast<std::int64_t>(bytes) + plan.more_bytes_per_row();
+  return static_cast<std::int64_t>(bytes) + plan.request().more_bytes_per_row;
 }
 
 /// Memory available for a rank's columns, and what limits it.
@@ -51,8 +51,8 @@ struct Share {
 bool is_short_of_memory(const mpi::Communicator& comm, const ReadPlan& plan, Range rows,
                         std::int64_t spare_bytes) {
   const std::int64_t bytes = rows.size() * bytes_per_row(plan);
-  if (!plan.memory()) return find_memory_shortage(comm, bytes).has_value();
-  const auto node_bytes = plan.memory()->node_bytes;
+  if (!plan.request().memory) return find_memory_shortage(comm, bytes).has_value();
+  const auto node_bytes = plan.request().memory->node_bytes;
   return share_memory(comm, bytes + (node_bytes ? spare_bytes : 0), node_bytes).shortage.has_value();
 }
 
@@ -60,15 +60,15 @@ bool is_short_of_memory(const mpi::Communicator& comm, const ReadPlan& plan, Ran
 /// fit, before the kernel kills a rank.
 Share share_for(const mpi::Communicator& comm, const ReadPlan& plan, Range rows) {
   const std::int64_t bytes = rows.size() * bytes_per_row(plan);
-  if (!plan.memory()) {
+  if (!plan.request().memory) {
     if (const auto shortage = find_memory_shortage(comm, bytes))
       throw base::input_error("{}: the rows {}", plan.path(), to_string(*shortage));
     return {};
   }
-  const MemoryShare share = share_memory(comm, bytes, plan.memory()->node_bytes);
+  const MemoryShare share = share_memory(comm, bytes, plan.request().memory->node_bytes);
   if (!share.shortage) return {};
   const std::string& source = share.shortage->limit.source;
-  const std::string& folder = plan.memory()->scratch;
+  const std::string& folder = plan.request().memory->scratch;
   return {RowMemory(share.bytes, folder.empty() ? files::default_scratch_folder() : folder),
           source.empty() ? "the limit that was given" : source};
 }
@@ -333,10 +333,10 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
     // Includes levels without a row, if it is decided later which of them are kept.
     const std::unordered_set<std::string> there(variable.levels.begin(), variable.levels.end());
     variable.levels.clear();
-    std::ranges::copy_if(*used.level_order, std::back_inserter(variable.levels),
-                         [&](const std::string& level) {
-                           return plan_.every_row() ? !plan_.is_missing(level) : there.contains(level);
-                         });
+    std::ranges::copy_if(
+        *used.level_order, std::back_inserter(variable.levels), [&](const std::string& level) {
+          return plan_.request().every_row ? !plan_.is_missing(level) : there.contains(level);
+        });
   }
   if (plan_.strays() == nullptr && variable.levels.size() > max_levels) refuse_levels(plan_, used);
   std::unordered_map<std::string_view, std::int32_t> code_of;
@@ -360,7 +360,7 @@ Frame FrameBuilder::finish(const mpi::Communicator& comm, std::int64_t file_rows
   std::int64_t mine = 0;
   for (const FramePart& part : parts_) mine += part.complete_rows();
   frame_.complete_rows = comm.allreduce(mine, mpi::Reduction::sum);
-  if (!plan_.every_row()) frame_.extents.resize(frame_.variables.size());
+  if (!plan_.request().every_row) frame_.extents.resize(frame_.variables.size());
   for (const FramePart& part : parts_) {
     for (std::size_t v = 0; v < frame_.extents.size(); ++v) frame_.extents[v].add(part.extents()[v]);
   }
@@ -458,7 +458,7 @@ namespace {
 
 /// *Collective.* Requests the search for medians during reading, if a sample predicts their ranges.
 void look_for_medians(const Workers& workers, ReadPlan& plan, std::int64_t file_rows) {
-  if (plan.every_row()) return;
+  if (plan.request().every_row) return;
   std::vector<std::size_t> variables;
   std::vector<const ColumnNumbers*> columns;
   for (std::size_t v = 0; v < plan.variables().size(); ++v) {
@@ -486,8 +486,8 @@ Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t
       const bool number_levels = used.made_factor && counts[c].texts == 0;
       const bool text = used.typed ? used.text : counts[c].factor();
       if (used.text == text && used.number_levels == number_levels) continue;
-      plan.set_text(c, text);
-      plan.set_number_levels(c, number_levels);
+      plan.column(c).text = text;
+      plan.column(c).number_levels = number_levels;
       changed = true;
     }
     return changed;
@@ -509,7 +509,7 @@ Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t
     look_for_medians(workers, plan, file_rows);
     std::optional<FrameBuilder> builder;
     together(comm, [&] {
-      builder.emplace(plan, rows, workers.team, share.memory, plan.taker())
+      builder.emplace(plan, rows, workers.team, share.memory, plan.request().taker)
           .read(*scan(plan, workers.team.size()));
     });
     const std::vector<FieldCounts> counts = builder->counts(comm);

@@ -167,7 +167,6 @@ FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Fr
       taker_(thread.taker) {
   for (std::size_t v = 0; v < plan.variables().size(); ++v) {
     const ReadPlan::PlannedVariable& planned = plan.variables()[v];
-    unseen_is_complete_.push_back(plan.unseen_is_complete(planned));
     if (planned.near_median) near_medians_[v].range = *planned.near_median;
     if (!planned.expression->is_column()) continue;
     Column& column = columns_[at(planned.columns[0])];
@@ -291,6 +290,7 @@ void FramePart::set_field(std::size_t column, std::string_view text, bool quoted
   of.to[waiting_] = value && kind != FieldKind::not_a_level ? *value : missing_number;
 }
 
+// A number is treated as its field in a CSV file would be.
 void FramePart::set_number_field(std::size_t column, double value, std::int64_t row_number) {
   if (std::isnan(value)) return set_missing(column);
   set_field(column, fmt::format("{}", value), false, row_number);
@@ -334,21 +334,21 @@ void FramePart::set_numbers(std::size_t column, std::span<const double> numbers)
   }
 }
 
-void FramePart::set_levels(std::size_t column, std::span<const std::int32_t> places,
+void FramePart::set_levels(std::size_t column, std::span<const std::int32_t> codes,
                            std::span<const std::string> levels, std::int64_t first_row_number) {
   Column& of = columns_[column];
   ColumnFindings& found = found_[column];
   if (of.levels.empty()) of.levels.resize(levels.size());
   std::int32_t* const to = of.codes + waiting_;
-  for (std::size_t i = 0; i < places.size(); ++i) {
+  for (std::size_t i = 0; i < codes.size(); ++i) {
     to[i] = Variable::missing;
-    if (places[i] < 0) {
+    if (codes[i] < 0) {
       ++found.counts.missing;
       continue;
     }
-    std::optional<Dictionary::Entry>& entry = of.levels[at(places[i])];
+    std::optional<Dictionary::Entry>& entry = of.levels[at(codes[i])];
     if (!entry) {
-      const std::string& level = levels[at(places[i])];
+      const std::string& level = levels[at(codes[i])];
       entry = plan_->is_missing(level)
                   ? Dictionary::Entry{.code = Variable::missing, .quoted = FieldKind::missing}
                   : look_up(column, level, first_row_number + static_cast<std::int64_t>(i));
@@ -356,6 +356,43 @@ void FramePart::set_levels(std::size_t column, std::span<const std::int32_t> pla
     found.counts.add(entry->quoted);
     if (entry->code == Variable::unseen) ++found.unseen_rows;
     to[i] = entry->code;
+  }
+}
+
+void FramePart::set_field(const BatchColumn& of, std::size_t row, std::int64_t row_number) {
+  if (of.levels == nullptr && of.texts.empty())
+    set_number_field(of.column, of.numbers[row], row_number);
+  else if (of.levels == nullptr)
+    set_field(of.column, of.texts[row], true, row_number);
+  else if (of.codes[row] < 0)
+    set_missing(of.column);
+  else
+    set_field(of.column, (*of.levels)[at(of.codes[row])], true, row_number);
+}
+
+void FramePart::set_batch(std::span<const BatchColumn> columns, std::int64_t first_row_number,
+                          std::size_t rows) {
+  std::vector<const BatchColumn*> by_row;
+  for (std::size_t begin = 0; begin < rows;) {
+    const std::size_t count = std::min(room(), rows - begin);
+    const std::int64_t row_number = first_row_number + static_cast<std::int64_t>(begin);
+    by_row.clear();
+    for (const BatchColumn& one : columns) {
+      const bool text = plan_->columns()[one.column].text;
+      if (one.levels != nullptr && text)
+        set_levels(one.column, one.codes.subspan(begin, count), *one.levels, row_number);
+      else if (one.levels == nullptr && one.texts.empty() && !text && !plan_->numbers_may_be_missing())
+        set_numbers(one.column, one.numbers.subspan(begin, count));
+      else
+        by_row.push_back(&one);
+    }
+    if (by_row.empty()) end_rows(row_number, count);
+    for (std::size_t i = 0; !by_row.empty() && i < count; ++i) {
+      for (const BatchColumn* const one : by_row)
+        set_field(*one, begin + i, row_number + static_cast<std::int64_t>(i));
+      end_row(row_number + static_cast<std::int64_t>(i));
+    }
+    begin += count;
   }
 }
 
@@ -416,12 +453,12 @@ void FramePart::flush() {
   for (std::size_t v = 0; v < frame_->variables.size(); ++v) {
     const Variable& variable = frame_->variables[v];
     if (!plan_->variables()[v].expression->is_column()) evaluate(v, count);
-    if (plan_->every_row()) continue;
+    if (plan_->request().every_row) continue;
     if (variable.factor) {
       const std::span codes(variable.codes.data() + at_, count);
       if (all_levels(codes)) continue;
       all_complete = false;
-      const std::int32_t least = unseen_is_complete_[v] ? Variable::unseen : 0;
+      const std::int32_t least = plan_->variables()[v].unseen_is_complete ? Variable::unseen : 0;
       for (std::size_t i = 0; i < count; ++i) {
         if (codes[i] < least || codes[i] == Variable::missing) complete[i] = 0;
       }
@@ -441,7 +478,7 @@ void FramePart::flush() {
       if (std::isinf(numbers[i])) infinite = infinite || !plan_->variables()[v].may_be_infinite;
     }
   }
-  if (!plan_->every_row()) {
+  if (!plan_->request().every_row) {
     if (!all_complete) measure_complete(count);
     for (std::size_t v = 0; v < extents_.size(); ++v) extents_[v].add(waiting_extents_[v]);
   }

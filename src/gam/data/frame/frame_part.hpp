@@ -119,6 +119,17 @@ struct ColumnFindings {
   std::set<std::string> unseen_levels;  ///< the first few of these in byte order
 };
 
+/// A column of some rows: numbers, codes of levels, or texts.
+struct BatchColumn {
+  std::size_t column = 0;             ///< of the plan
+  std::span<const double> numbers{};  ///< unquoted; NaN for a missing value
+  std::span<const std::int32_t> codes{};
+  /// Quoted fields, by code; a negative code is a missing value. They must be the same in each batch, until
+  /// `set_file` or `forget_levels`.
+  const std::vector<std::string>* levels = nullptr;
+  std::span<const std::string_view> texts{};  ///< quoted fields
+};
+
 /// The first infinite value that is not allowed, in a row without missing values.
 struct Infinity {
   std::int64_t row = 0;         ///< among those of the table
@@ -131,15 +142,12 @@ struct Infinity {
 /// part of the frame's columns, and records its findings.
 ///
 ///     part.begin({17, 20});
-///     part.set_number(0, 2.5);        // or set_missing, set_field: one for each column of the plan
+///     part.set_number(0, 2.5);        // or set_field: one for each column of the plan
 ///     part.end_row(18);               // the line of the file, for messages
 ///     …
 ///     part.end();
 ///
-/// Several rows may be set at once, column by column, if a table is stored by columns:
-///
-///     part.set_numbers(0, numbers);   // or set_levels; at most `room()` rows
-///     part.end_rows(18, numbers.size());
+/// A table that is stored by columns passes several rows at once, by `set_batch`.
 class FramePart {
  public:
   /// A reading thread of the rank, and the receiver of numbers in memory, or null.
@@ -170,14 +178,11 @@ class FramePart {
     ++found_[column].counts.numbers;
     columns_[column].to[waiting_] = value;
   }
-  void set_missing(std::size_t column) noexcept;
   /// Notes numbers of a column that lost digits when they were converted.
   void note_inexact(std::size_t column, std::int64_t count) { found_[column].counts.inexact += count; }
   /// A raw field of the file. Throws `Error(input)` for text in a column that must be numeric; other faults
   /// depend on the type that is finally chosen.
   void set_field(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
-  /// A number, treated as its field in a CSV file would be; NaN for a missing value.
-  void set_number_field(std::size_t column, double value, std::int64_t row_number);
   void end_row(std::int64_t row_number) {
     note_row_number(row_number);
     if (!constants_.empty()) set_constants(row_number);
@@ -186,16 +191,10 @@ class FramePart {
 
   /// Number of rows that can be set at once.
   [[nodiscard]] std::size_t room() const noexcept { return most_waiting_ - waiting_; }
-  /// The next rows of a column: unquoted numbers, NaN for a missing value. Not copied if the plan has the
-  /// column in memory.
-  void set_numbers(std::size_t column, std::span<const double> numbers) noexcept;
-  /// The next rows of a factor: indices into `levels`, which are quoted fields; negative for a missing value.
-  /// The levels must be the same in each call for a column, until `set_file` or `forget_levels`.
-  void set_levels(std::size_t column, std::span<const std::int32_t> places,
-                  std::span<const std::string> levels, std::int64_t first_row_number);
+  /// Sets the fields of rows with consecutive row numbers, and ends them: column by column, or row by row
+  /// where a value may be refused. Numbers are not copied if the plan has them in memory.
+  void set_batch(std::span<const BatchColumn> columns, std::int64_t first_row_number, std::size_t rows);
   void forget_levels(std::size_t column) { columns_[column].levels.clear(); }
-  /// Ends rows with consecutive row numbers.
-  void end_rows(std::int64_t first_row_number, std::size_t count);
 
   /// Ends the run.
   void end() { flush(); }
@@ -236,6 +235,13 @@ class FramePart {
     std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // of `set_field`, if called for a factor
   };
 
+  void set_missing(std::size_t column) noexcept;
+  void set_number_field(std::size_t column, double value, std::int64_t row_number);
+  void set_numbers(std::size_t column, std::span<const double> numbers) noexcept;
+  void set_levels(std::size_t column, std::span<const std::int32_t> codes,
+                  std::span<const std::string> levels, std::int64_t first_row_number);
+  void set_field(const BatchColumn& of, std::size_t row, std::int64_t row_number);
+  void end_rows(std::int64_t first_row_number, std::size_t count);
   void set_constants(std::int64_t row_number);
   void set_level(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
   Dictionary::Entry look_up(std::size_t column, std::string_view text, std::int64_t row_number);
@@ -274,7 +280,6 @@ class FramePart {
   std::int64_t before_ = 0;    // added to row numbers
   std::span<const Constant> constants_;
   std::vector<const double*> arguments_;
-  std::vector<bool> unseen_is_complete_;
 
   std::vector<Range> runs_;
   std::vector<ColumnFindings> found_;

@@ -36,7 +36,7 @@ constexpr std::size_t max_listed = 20;
 }
 
 /// Makes the column a factor; its fields count as numbers until a text is read. Known levels are kept.
-void make_factor(UsedColumn& column) {
+void make_number_factor(UsedColumn& column) {
   column.text = column.typed = column.made_factor = true;
   if (column.known_levels == nullptr) column.number_levels = true;
 }
@@ -51,25 +51,30 @@ std::optional<std::size_t> UsedColumn::position_among(std::span<const std::strin
   return static_cast<std::size_t>(found - file_columns.begin());
 }
 
+void UsedColumn::make_factor(const std::vector<std::string>* order) {
+  level_order = order;
+  text = typed = true;
+  made_factor = number_levels = false;
+}
+
 ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path)
-    : missing_(request.options.missing),
-      unseen_is_complete_(request.unseen_is_complete),
-      memory_(request.memory),
-      every_row_(request.every_row),
-      more_bytes_per_row_(request.more_bytes_per_row),
-      taker_(request.taker),
-      path_(std::move(path)) {
+    : request_(&request), path_(std::move(path)) {
   look_for_missing_numbers();
   for (const Expression& expression : request.variables) {
     const bool repeated = std::any_of(variables_.begin(), variables_.end(), [&](const PlannedVariable& v) {
       return v.expression->text == expression.text;
     });
     if (repeated) continue;
-    PlannedVariable variable;
-    variable.expression = &expression;
-    const bool needs_numbers =
-        !expression.is_column() ||
-        std::find(request.numeric.begin(), request.numeric.end(), expression.text) != request.numeric.end();
+    const auto is_among = [&](const std::vector<std::string>& texts) {
+      return std::ranges::find(texts, expression.text) != texts.end();
+    };
+    PlannedVariable variable{.expression = &expression,
+                             .columns = {},
+                             .may_be_infinite = is_among(request.unbounded),
+                             .wants_median = is_among(request.medians),
+                             .left_out_if_infinite = is_among(request.left_out_if_infinite),
+                             .unseen_is_complete = is_among(request.unseen_is_complete)};
+    const bool needs_numbers = !expression.is_column() || is_among(request.numeric);
     if (needs_numbers && expression.factor)
       throw base::usage_error("{} has levels, but the model needs numbers", expression.text);
     const std::string factor_call = expression.factor ? expression.text : std::string();
@@ -84,7 +89,7 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
         column.name = name;
         column.factor_call = factor_call;
         column.position = static_cast<int>(found - file_columns.begin());
-        if (expression.factor) make_factor(column);
+        if (expression.factor) make_number_factor(column);
         used = columns_.insert(columns_.end(), std::move(column));
       }
       if (needs_numbers) used->numbers_for = expression.text;
@@ -97,15 +102,10 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
       column.text = column.typed = true;
       column.number_levels = are_number_levels(levels);
     }
-    if (expression.is_column() && std::ranges::find(request.texts, expression.text) != request.texts.end()) {
+    if (expression.is_column() && is_among(request.texts)) {
       UsedColumn& column = columns_[at(variable.columns[0])];
       column.text = column.typed = true;
     }
-    variable.may_be_infinite =
-        std::ranges::find(request.unbounded, expression.text) != request.unbounded.end();
-    variable.wants_median = std::ranges::find(request.medians, expression.text) != request.medians.end();
-    const auto& left_out = request.left_out_if_infinite;
-    variable.left_out_if_infinite = std::ranges::find(left_out, expression.text) != left_out.end();
     variables_.push_back(std::move(variable));
   }
   apply(request.options);
@@ -136,7 +136,7 @@ void ReadPlan::apply(const TableOptions& options) {
         throw base::usage_error(
             "factor '{}': {} numbers of this column: leave it out of the factors", name,
             column.numbers_for == name ? "the model needs" : column.numbers_for + " needs");
-      make_factor(column);
+      make_number_factor(column);
     });
   }
 }
@@ -158,19 +158,13 @@ void ReadPlan::set_decimal_commas() {
 }
 
 void ReadPlan::look_for_missing_numbers() {
-  numbers_may_be_missing_ = std::any_of(missing_.begin(), missing_.end(), [this](const std::string& field) {
+  numbers_may_be_missing_ = std::ranges::any_of(request_->options.missing, [this](const std::string& field) {
     return number_of(trimmed_field(field)).has_value();
   });
 }
 
 std::optional<double> ReadPlan::number_of(std::string_view field) const {
   return has_decimal_commas_ ? field_number(with_decimal_point(field)) : field_number(field);
-}
-
-void ReadPlan::set_factor(std::size_t column, const std::vector<std::string>* level_order) {
-  columns_[column].level_order = level_order;
-  columns_[column].text = columns_[column].typed = true;
-  columns_[column].made_factor = columns_[column].number_levels = false;
 }
 
 bool ReadPlan::is_factor(const PlannedVariable& variable) const {
@@ -183,12 +177,7 @@ const ColumnNumbers* ReadPlan::in_memory(const PlannedVariable& variable) const 
 }
 
 bool ReadPlan::is_missing(std::string_view field) const {
-  return std::find(missing_.begin(), missing_.end(), field) != missing_.end();
-}
-
-bool ReadPlan::unseen_is_complete(const PlannedVariable& variable) const {
-  const auto& names = unseen_is_complete_;
-  return std::find(names.begin(), names.end(), variable.expression->text) != names.end();
+  return std::ranges::find(request_->options.missing, field) != request_->options.missing.end();
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

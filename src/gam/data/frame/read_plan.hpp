@@ -30,10 +30,13 @@ struct UsedColumn {
   std::string numbers_for;    ///< the variable that needs it as numbers; empty: none
   const std::vector<std::string>* known_levels = nullptr;  ///< all others are unseen
   const std::vector<std::string>* level_order = nullptr;   ///< the order of all its levels; null: sorted
-  const ColumnNumbers* in_memory = nullptr;                ///< this rank's rows, if the table is in memory
+  const ColumnNumbers* in_memory =
+      nullptr;  ///< this rank's rows, where they outlive the plan; null: not in memory
 
   /// Its position among the columns of a file of several; nothing if that file lacks it.
   [[nodiscard]] std::optional<std::size_t> position_among(std::span<const std::string> file_columns) const;
+  /// Makes it a factor with literal levels, in this order unless it is null.
+  void make_factor(const std::vector<std::string>* order);
   /// The text of the variable that reads this column.
   [[nodiscard]] std::string variable() const {
     return factor_call.empty() ? column_expression(name).text : factor_call;
@@ -61,9 +64,13 @@ class ReadPlan {
     bool wants_median = false;
     std::optional<KeySpan> near_median{};  ///< range in which to look for it while reading
     bool left_out_if_infinite = false;
+    bool unseen_is_complete = false;  ///< whether a row with an unseen level is complete
   };
 
+  [[nodiscard]] const FrameRequest& request() const noexcept { return *request_; }
   [[nodiscard]] const std::vector<UsedColumn>& columns() const noexcept { return columns_; }
+  /// For what a source knows of a column, and the fields that were read.
+  [[nodiscard]] UsedColumn& column(std::size_t column) { return columns_[column]; }
   [[nodiscard]] const std::vector<PlannedVariable>& variables() const noexcept { return variables_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Where the row with a number is, for messages: "data.csv, line 12".
@@ -82,49 +89,25 @@ class ReadPlan {
   /// For a file that may have quoted fields: '"' for each column with a quoted name in the header.
   void set_quotes(std::string_view quotes);
   [[nodiscard]] bool has_quotes() const noexcept { return has_quotes_; }
-  void set_unit(std::size_t column, std::string unit) { columns_[column].unit = std::move(unit); }
   /// For a file whose numbers have decimal commas.
   void set_decimal_commas();
   [[nodiscard]] bool has_decimal_commas() const noexcept { return has_decimal_commas_; }
   /// The number that a trimmed field is; nothing for any other text.
   [[nodiscard]] std::optional<double> number_of(std::string_view field) const;
-  void set_text(std::size_t column, bool text) { columns_[column].text = text; }
-  void set_number_levels(std::size_t column, bool number_levels) {
-    columns_[column].number_levels = number_levels;
-  }
-  /// Makes a column a factor with literal levels, in this order unless it is null.
-  void set_factor(std::size_t column, const std::vector<std::string>* level_order);
-  /// Sets this rank's numbers of a column, which must outlive the plan.
-  void set_in_memory(std::size_t column, const ColumnNumbers& numbers) {
-    columns_[column].in_memory = &numbers;
-  }
-  /// The memory options of the request.
-  [[nodiscard]] const std::optional<MemoryOptions>& memory() const noexcept { return memory_; }
-  [[nodiscard]] NumberTaker* taker() const noexcept { return taker_; }
   /// True for a field that denotes a missing value.
   [[nodiscard]] bool is_missing(std::string_view field) const;
   /// Whether a number may denote a missing value: fields are then compared as texts first.
   [[nodiscard]] bool numbers_may_be_missing() const noexcept { return numbers_may_be_missing_; }
-  /// Every row is complete, whatever its values.
-  [[nodiscard]] bool every_row() const noexcept { return every_row_; }
-  [[nodiscard]] std::int64_t more_bytes_per_row() const noexcept { return more_bytes_per_row_; }
-  /// Whether a row with an unseen level of this variable is complete.
-  [[nodiscard]] bool unseen_is_complete(const PlannedVariable& variable) const;
 
  private:
   void apply(const TableOptions& options);
   void look_for_missing_numbers();
+  const FrameRequest* request_;
   std::vector<UsedColumn> columns_;
   std::vector<PlannedVariable> variables_;
-  std::vector<std::string> missing_;
-  std::vector<std::string> unseen_is_complete_;
   bool numbers_may_be_missing_ = false;
   bool has_quotes_ = false;
   bool has_decimal_commas_ = false;
-  std::optional<MemoryOptions> memory_;
-  bool every_row_ = false;
-  std::int64_t more_bytes_per_row_ = 0;
-  NumberTaker* taker_ = nullptr;
   std::string path_;
   std::function<std::string(std::int64_t row_number)> places_;
   std::vector<StrayTexts>* strays_ = nullptr;

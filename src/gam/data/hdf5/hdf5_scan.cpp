@@ -223,13 +223,11 @@ class Column {
     space_padded_ = kind_ == Kind::fixed_text && H5Tget_strpad(type.get()) == H5T_STR_SPACEPAD;
   }
 
-  [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] std::size_t value_bytes() const noexcept { return value_bytes_; }
   /// Rows unpacked together; 1: separately.
   [[nodiscard]] std::int64_t chunk_rows() const noexcept { return chunk_rows_; }
 
-  /// Loads rows for `numbers` and `text`, indexed from the first of them, until the next call. Returns their
-  /// bytes in the file.
+  /// Loads rows, until the next call. Returns their bytes in the file.
   std::int64_t load(tessera::Range rows, Scratch& scratch) {
     release();
     const auto count = static_cast<std::size_t>(rows.size());
@@ -242,35 +240,31 @@ class Column {
       values = values_;
     }
     if (!read_directly(rows, values, scratch)) read_by_library(rows, values);
-    if (kind_ == Kind::enumeration) find_members();
+    if (kind_ == Kind::enumeration)
+      find_members();
+    else if (kind_ != Kind::number)
+      find_texts();
     return static_cast<std::int64_t>(count * file_bytes_);
   }
 
-  [[nodiscard]] std::span<const double> numbers() const noexcept { return numbers_; }
-
-  [[nodiscard]] std::string_view text(std::size_t i, std::int64_t row_number) const {
-    const auto* at = reinterpret_cast<const char*>(values_.data() + i * value_bytes_);
-    if (kind_ == Kind::variable_text) {
-      const char* text = nullptr;
-      std::memcpy(&text, at, sizeof text);
-      return text == nullptr ? std::string_view{} : std::string_view(text);
-    }
-    if (kind_ == Kind::enumeration) {
-      if (places_[i] < 0)
-        throw base::input_error(
-            "{}, row {}: the value of '{}' is not a member of its enumeration: write the column again", path_,
-            row_number, name_);
-      return members_[static_cast<std::size_t>(places_[i])];
-    }
-    std::string_view text(at, value_bytes_);
-    text = text.substr(0, text.find('\0'));
-    if (space_padded_) text = text.substr(0, text.find_last_not_of(' ') + 1);
-    return text;
+  /// The loaded rows, for a column of the plan.
+  [[nodiscard]] BatchColumn loaded(std::size_t column) const {
+    return {.column = column,
+            .numbers = numbers_,
+            .codes = codes_,
+            .levels = kind_ == Kind::enumeration ? &members_ : nullptr,
+            .texts = texts_};
   }
-
-  /// For an enumeration: the index of each row's member, negative for an unknown value.
-  [[nodiscard]] std::span<const std::int32_t> places() const noexcept { return places_; }
-  [[nodiscard]] std::span<const std::string> members() const noexcept { return members_; }
+  /// The number of rows before the first value that is not a member of the enumeration.
+  [[nodiscard]] std::size_t valid_rows() const {
+    if (kind_ != Kind::enumeration) return std::numeric_limits<std::size_t>::max();
+    return static_cast<std::size_t>(std::ranges::find(codes_, -1) - codes_.begin());
+  }
+  [[noreturn]] void refuse_value(std::int64_t row_number) const {
+    throw base::input_error(
+        "{}, row {}: the value of '{}' is not a member of its enumeration: write the column again", path_,
+        row_number, name_);
+  }
 
   Column(const Column&) = delete;
   Column& operator=(const Column&) = delete;
@@ -356,16 +350,33 @@ class Column {
   }
 
   void find_members() {
-    places_.resize(values_.size() / value_bytes_);
-    for (std::size_t i = 0; i < places_.size(); ++i) {
+    codes_.resize(values_.size() / value_bytes_);
+    for (std::size_t i = 0; i < codes_.size(); ++i) {
       std::uint64_t value = 0;
       copy_value(values_.data() + i * value_bytes_, value);
       if (value < small_.size()) {
-        places_[i] = small_[value];
+        codes_[i] = small_[value];
       } else {
         const auto found = place_of_.find(value);
-        places_[i] = found == place_of_.end() ? -1 : found->second;
+        codes_[i] = found == place_of_.end() ? -1 : found->second;
       }
+    }
+  }
+
+  void find_texts() {
+    texts_.resize(values_.size() / value_bytes_);
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      const auto* const at = reinterpret_cast<const char*>(values_.data() + i * value_bytes_);
+      if (kind_ == Kind::variable_text) {
+        const char* text = nullptr;
+        std::memcpy(&text, at, sizeof text);
+        texts_[i] = text == nullptr ? std::string_view{} : std::string_view(text);
+        continue;
+      }
+      std::string_view text(at, value_bytes_);
+      text = text.substr(0, text.find('\0'));
+      if (space_padded_) text = text.substr(0, text.find_last_not_of(' ') + 1);
+      texts_[i] = text;
     }
   }
 
@@ -415,32 +426,12 @@ class Column {
   std::vector<std::string> members_;                          // names, of an enumeration
   std::unordered_map<std::uint64_t, std::int32_t> place_of_;  // by its value
   std::vector<std::int32_t> small_;                           // index by small value, the usual case
-  std::vector<std::int32_t> places_;                          // of the loaded rows
+  std::vector<std::int32_t> codes_;                           // of the loaded rows: indices of members, or -1
+  std::vector<std::string_view> texts_;                       // of the loaded rows
   std::vector<double> numbers_;                               // of the loaded rows
   std::vector<std::byte> values_;                             // of the loaded rows, if not numbers
   bool loaded_ = false;
 };
-
-std::int64_t room_of(const FramePart& part) {
-  return static_cast<std::int64_t>(part.room());
-}
-
-/// Passes rows of a column, indexed from the first loaded, to a part at once; false if they must be passed
-/// field by field.
-bool set_column(const Column& column, std::size_t c, std::size_t begin, std::size_t count,
-                std::int64_t first_row_number, FramePart& part) {
-  const bool text = part.plan().columns()[c].text;
-  if (column.kind() == Kind::number && !text && !part.plan().numbers_may_be_missing()) {
-    part.set_numbers(c, column.numbers().subspan(begin, count));
-    return true;
-  }
-  if (column.kind() != Kind::enumeration || !text) return false;
-  const std::span<const std::int32_t> places = column.places().subspan(begin, count);
-  // The first faulty row is reported, whatever its column.
-  if (std::any_of(places.begin(), places.end(), [](std::int32_t place) { return place < 0; })) return false;
-  part.set_levels(c, places, column.members(), first_row_number);
-  return true;
-}
 
 /// The columns of a plan that a file has, as read by one thread.
 class Columns {
@@ -458,39 +449,23 @@ class Columns {
   /// Reads rows and passes them on. Returns their bytes in the file.
   std::int64_t read(Range rows, FramePart& part) {
     std::int64_t bytes = 0;
-    for (Column& column : columns_) bytes += column.load(rows, scratch_);
-    for (std::int64_t row = rows.begin; row < rows.end;)
-      row += set_rows(rows.begin, {row, std::min(rows.end, row + room_of(part))}, part);
+    std::vector<BatchColumn> batch;
+    std::size_t valid = static_cast<std::size_t>(rows.size());
+    const Column* first_invalid = nullptr;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      bytes += columns_[i].load(rows, scratch_);
+      batch.push_back(columns_[i].loaded(places_[i]));
+      if (columns_[i].valid_rows() >= valid) continue;
+      valid = columns_[i].valid_rows();
+      first_invalid = &columns_[i];
+    }
+    part.set_batch(batch, rows.begin + 1, valid);
+    if (first_invalid != nullptr)
+      first_invalid->refuse_value(rows.begin + static_cast<std::int64_t>(valid) + 1);
     return bytes;
   }
 
  private:
-  /// Passes loaded rows, from `first` on, to a part: by columns, or by rows if a value may be refused.
-  /// Returns their number.
-  std::int64_t set_rows(std::int64_t first, Range rows, FramePart& part) const {
-    const auto begin = static_cast<std::size_t>(rows.begin - first);
-    const auto count = static_cast<std::size_t>(rows.size());
-    std::vector<std::size_t> fields;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (!set_column(columns_[i], places_[i], begin, count, rows.begin + 1, part)) fields.push_back(i);
-    }
-    if (fields.empty()) {
-      part.end_rows(rows.begin + 1, count);
-      return rows.size();
-    }
-    for (std::size_t row = begin; row < begin + count; ++row) {
-      const std::int64_t row_number = first + static_cast<std::int64_t>(row) + 1;
-      for (const std::size_t i : fields) {
-        if (columns_[i].kind() != Kind::number)
-          part.set_field(places_[i], columns_[i].text(row, row_number), true, row_number);
-        else
-          part.set_number_field(places_[i], columns_[i].numbers()[row], row_number);
-      }
-      part.end_row(row_number);
-    }
-    return rows.size();
-  }
-
   std::deque<Column> columns_;
   std::vector<std::size_t> places_;  // their indices in the plan
   Scratch scratch_;

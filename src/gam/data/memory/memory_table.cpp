@@ -34,8 +34,9 @@ constexpr std::int64_t rows_of_read = std::int64_t{1} << 17;
 /// Minimum number of runs per thread, for load balance.
 constexpr std::int64_t runs_of_thread = 8;
 
-[[noreturn]] void refuse_table(ErrorCode code, const std::string& what) {
-  throw Error(code, fmt::format("{}: {}", memory_name, what));
+template <class... Values>
+[[noreturn]] void refuse_table(ErrorCode code, fmt::format_string<Values...> what, Values&&... values) {
+  throw Error(code, fmt::format("{}: {}", memory_name, fmt::format(what, std::forward<Values>(values)...)));
 }
 
 using base::at;
@@ -99,22 +100,19 @@ std::vector<MemoryColumn> columns_of(const Table& table) {
 /// Checks a column on this rank only.
 void check_column(HostTeam& team, const MemoryColumn& column, std::int64_t rows) {
   if (column.size() != rows)
-    refuse_table(ErrorCode::usage,
-                 fmt::format("the column '{}' has {} rows on a rank whose part of the plan has {}",
-                             *column.name, column.size(), rows));
+    refuse_table(ErrorCode::usage, "the column '{}' has {} rows on a rank whose part of the plan has {}",
+                 *column.name, column.size(), rows);
   if (column.levels == nullptr) return;
   if (std::set(column.levels->begin(), column.levels->end()).size() != column.levels->size())
-    refuse_table(ErrorCode::usage,
-                 fmt::format("the column '{}' has a level twice: give distinct levels", *column.name));
+    refuse_table(ErrorCode::usage, "the column '{}' has a level twice: give distinct levels", *column.name);
   const auto levels = static_cast<std::int32_t>(column.levels->size());
   // Reports the first fault of the earliest block.
   team.for_each_block({0, rows}, rows_of_run, [&](int /*thread*/, Range block) {
     column.codes.for_each(at(block.begin), at(block.end), [&](std::span<const std::int32_t> codes) {
       const auto beyond = std::ranges::find_if(codes, [&](std::int32_t code) { return code >= levels; });
       if (beyond != codes.end())
-        refuse_table(ErrorCode::usage,
-                     fmt::format("the column '{}' has the code {}, but {} levels (codes begin at 0)",
-                                 *column.name, *beyond, levels));
+        refuse_table(ErrorCode::usage, "the column '{}' has the code {}, but {} levels (codes begin at 0)",
+                     *column.name, *beyond, levels);
     });
   });
 }
@@ -146,19 +144,17 @@ std::vector<std::string> outline_of(std::span<const MemoryColumn> columns) {
 /// Throws unless this rank's columns equal those of rank 0, whose outline is `first`.
 void check_outline(const std::vector<std::string>& mine, const std::vector<std::string>& first, int rank) {
   if (mine.size() != first.size())
-    refuse_table(ErrorCode::usage, fmt::format("rank {} has {} columns, but rank 0 has {}", rank,
-                                               mine.size() / 2, first.size() / 2));
+    refuse_table(ErrorCode::usage, "rank {} has {} columns, but rank 0 has {}", rank, mine.size() / 2,
+                 first.size() / 2);
   for (std::size_t i = 0; i < mine.size(); i += 2) {
     if (mine[i] != first[i])
-      refuse_table(
-          ErrorCode::usage,
-          fmt::format("column {} is '{}' on rank {}, but '{}' on rank 0: give every rank the same columns",
-                      i / 2 + 1, mine[i], rank, first[i]));
+      refuse_table(ErrorCode::usage,
+                   "column {} is '{}' on rank {}, but '{}' on rank 0: give every rank the same columns",
+                   i / 2 + 1, mine[i], rank, first[i]);
     if (mine[i + 1] != first[i + 1])
-      refuse_table(
-          ErrorCode::usage,
-          fmt::format("the column '{}' has other levels on rank {} than on rank 0: give every rank the same",
-                      mine[i], rank));
+      refuse_table(ErrorCode::usage,
+                   "the column '{}' has other levels on rank {} than on rank 0: give every rank the same",
+                   mine[i], rank);
   }
 }
 
@@ -168,16 +164,14 @@ std::vector<MemoryColumn> checked_columns(const Workers& workers, const Table& t
   std::vector<MemoryColumn> columns;
   together(comm, [&] {
     if (table.plan.ranks() != comm.size())
-      refuse_table(ErrorCode::usage,
-                   fmt::format("its plan is over {} ranks, but the job has {}: make it with this job",
-                               table.plan.ranks(), comm.size()));
+      refuse_table(ErrorCode::usage, "its plan is over {} ranks, but the job has {}: make it with this job",
+                   table.plan.ranks(), comm.size());
     if (table.plan.units() == 0) refuse_table(ErrorCode::input, "it has no row");
     columns = columns_of(table);
     std::set<std::string_view> names;
     for (const MemoryColumn& column : columns) {
       if (!names.insert(*column.name).second)
-        refuse_table(ErrorCode::usage,
-                     fmt::format("two columns have the name '{}': rename one", *column.name));
+        refuse_table(ErrorCode::usage, "two columns have the name '{}': rename one", *column.name);
       check_column(workers.team, column, table.plan.range_of(comm.rank()).size());
     }
   });
@@ -242,23 +236,16 @@ class MemoryTable final : public TableReader {
     const bool factor = column.levels != nullptr;
     if (factor && !used.numbers_for.empty())
       refuse_table(ErrorCode::input,
-                   fmt::format("the column '{}' has levels, but {} needs numbers: give a numeric column",
-                               used.name, used.numbers_for == used.name ? "the model" : used.numbers_for));
+                   "the column '{}' has levels, but {} needs numbers: give a numeric column", used.name,
+                   used.numbers_for == used.name ? "the model" : used.numbers_for);
     if (!factor && used.text && !used.made_factor)
       refuse_table(ErrorCode::input,
-                   fmt::format("the column '{}' has numbers, but the model needs its levels: give a factor",
-                               used.name));
+                   "the column '{}' has numbers, but the model needs its levels: give a factor", used.name);
     if (factor)
-      plan.set_factor(c, column.order == LevelOrder::sorted ? nullptr : column.levels);
+      plan.column(c).make_factor(column.order == LevelOrder::sorted ? nullptr : column.levels);
     else if (!used.text && !column.integer)
-      plan.set_in_memory(c, column.numbers);
+      plan.column(c).in_memory = &column.numbers;
   }
-
-  /// Buffer for values of rows that span two pieces.
-  struct Joined {
-    std::vector<double> numbers;
-    std::vector<std::int32_t> codes;
-  };
 
   class Scan final : public RowScan {
    public:
@@ -278,46 +265,36 @@ class MemoryTable final : public TableReader {
       table_.bytes_read_ += (runs.back().end - runs.front().begin) * columns_ * std::int64_t{sizeof(double)};
     }
     void read(int /*thread*/, Range run, FramePart& part) override {
-      Joined joined;
-      for (std::int64_t row = run.begin; row < run.end;)
-        row += table_.set_rows(part, {row, std::min(run.end, row + static_cast<std::int64_t>(part.room()))},
-                               joined);
+      const std::vector<UsedColumn>& used = part.plan().columns();
+      std::vector<Joined> joined(used.size());
+      std::vector<BatchColumn> batch(used.size());
+      for (std::int64_t row = run.begin; row < run.end;) {
+        const std::size_t count = std::min(at(run.end - row), part.room());
+        const std::size_t first = at(row - table_.first_);
+        for (std::size_t c = 0; c < used.size(); ++c) {
+          const MemoryColumn& column = table_.column_of(used[c]);
+          batch[c] = {.column = c, .levels = column.levels};
+          if (column.levels != nullptr)
+            batch[c].codes = column.codes.rows(first, first + count, joined[c].codes);
+          else
+            batch[c].numbers = column.rows(first, first + count, joined[c].numbers);
+        }
+        part.set_batch(batch, row + 1, count);
+        row += static_cast<std::int64_t>(count);
+      }
     }
 
    private:
+    /// Buffers for values of rows that span two pieces.
+    struct Joined {
+      std::vector<double> numbers;
+      std::vector<std::int32_t> codes;
+    };
+
     MemoryTable& table_;
     std::int64_t columns_;
     int threads_;
   };
-
-  /// Returns the number of rows.
-  std::int64_t set_rows(FramePart& part, Range rows, Joined& joined) const {
-    const std::vector<UsedColumn>& used = part.plan().columns();
-    const std::size_t first = at(rows.begin - first_);
-    const std::size_t count = at(rows.size());
-    std::vector<std::size_t> fields;  // columns of numbers that are requested as factors
-    for (std::size_t c = 0; c < used.size(); ++c) {
-      const MemoryColumn& column = column_of(used[c]);
-      if (column.levels != nullptr)
-        part.set_levels(c, column.codes.rows(first, first + count, joined.codes), *column.levels,
-                        rows.begin + 1);
-      else if (used[c].text)
-        fields.push_back(c);
-      else
-        part.set_numbers(c, column.rows(first, first + count, joined.numbers));
-    }
-    if (fields.empty()) {
-      part.end_rows(rows.begin + 1, count);
-      return rows.size();
-    }
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      const std::size_t place = at(row - first_);
-      for (const std::size_t c : fields)
-        part.set_number_field(c, column_of(used[c]).rows(place, place + 1, joined.numbers)[0], row + 1);
-      part.end_row(row + 1);
-    }
-    return rows.size();
-  }
 
   std::int64_t rows_;
   std::int64_t first_;

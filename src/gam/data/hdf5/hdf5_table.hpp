@@ -2,7 +2,6 @@
 #pragma once
 
 #include "gam/data/bytes/byte_source.hpp"
-#include "gam/data/frame/frame.hpp"
 #include "gam/data/source/table_format.hpp"
 
 #include <cstdint>

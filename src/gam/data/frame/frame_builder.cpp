@@ -6,16 +6,11 @@
 #include "base/message.hpp"
 #include "base/utf8.hpp"
 #include "gam/data/frame/levels.hpp"
-#include "gam/data/frame/variable_summary.hpp"
 
 #include <tessera/job/together.hpp>
-#include <tessera/topology/memory_shortage.hpp>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
-#include <limits>
-#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -25,61 +20,8 @@ namespace {
 
 using base::at;
 
-// Rows read before the columns' types are decided.
-constexpr std::int64_t sampled_rows = 1000;
 // Runs of rows per thread between two checks for a request to stop.
 constexpr std::size_t runs_between = 16;
-
-/// Bytes per row of a frame: the minimum that a rank needs for its part of the table.
-std::int64_t bytes_per_row(const ReadPlan& plan) {
-  std::size_t bytes = sizeof(Frame{}.complete[0]);
-  for (const ReadPlan::PlannedVariable& variable : plan.variables()) {
-    if (plan.in_memory(variable) == nullptr)
-      bytes += plan.is_factor(variable) ? sizeof(std::int32_t) : sizeof(double);
-  }
-  return static_cast<std::int64_t>(bytes) + plan.request().more_bytes_per_row;
-}
-
-/// Memory available for a rank's columns, and what limits it.
-struct Share {
-  RowMemory memory;
-  std::string limit;
-};
-
-/// *Collective.* Whether a rank lacks memory for its columns. Free memory already excludes `spare_bytes`; a
-/// given limit for the columns does not.
-bool is_short_of_memory(const mpi::Communicator& comm, const ReadPlan& plan, Range rows,
-                        std::int64_t spare_bytes) {
-  const std::int64_t bytes = rows.size() * bytes_per_row(plan);
-  if (!plan.request().memory) return find_memory_shortage(comm, bytes).has_value();
-  const auto node_bytes = plan.request().memory->node_bytes;
-  return share_memory(comm, bytes + (node_bytes ? spare_bytes : 0), node_bytes).shortage.has_value();
-}
-
-/// *Collective.* Divides the memory among the ranks. Refuses a table that must be held in memory and does not
-/// fit, before the kernel kills a rank.
-Share share_for(const mpi::Communicator& comm, const ReadPlan& plan, Range rows) {
-  const std::int64_t bytes = rows.size() * bytes_per_row(plan);
-  if (!plan.request().memory) {
-    if (const auto shortage = find_memory_shortage(comm, bytes))
-      throw base::input_error("{}: the rows {}", plan.path(), to_string(*shortage));
-    return {};
-  }
-  const MemoryShare share = share_memory(comm, bytes, plan.request().memory->node_bytes);
-  if (!share.shortage) return {};
-  const std::string& source = share.shortage->limit.source;
-  const std::string& folder = plan.request().memory->scratch;
-  return {RowMemory(share.bytes, folder.empty() ? files::default_scratch_folder() : folder),
-          source.empty() ? "the limit that was given" : source};
-}
-
-/// *Collective.* Summarises the spilled columns of all ranks.
-SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std::int64_t all_bytes,
-                          const std::string& limit) {
-  std::array<std::int64_t, 2> bytes{frame.memory.spilled_bytes(), all_bytes};
-  comm.allreduce(std::span<std::int64_t>(bytes), mpi::Reduction::sum);
-  return {bytes[0], bytes[1], comm.broadcast_text(frame.memory.folder(), 0), limit};
-}
 
 [[noreturn]] void refuse_levels(const ReadPlan& plan, const UsedColumn& column) {
   throw base::input_error(
@@ -223,13 +165,14 @@ std::vector<FieldCounts> FrameBuilder::counts() const {
 std::vector<FieldCounts> FrameBuilder::counts(const mpi::Communicator& comm) const {
   std::vector<FieldCounts> counts = this->counts();
   std::vector<std::int64_t> sums{std::ranges::count_if(parts_, &FramePart::has_bare_field)};
-  for (const FieldCounts& of : counts)
-    sums.insert(sums.end(),
-                {of.numbers, of.texts, of.missing, of.blank, of.quoted_numbers, of.not_numbers, of.inexact});
+  for (const FieldCounts& of : counts) {
+    for (const auto count : FieldCounts::all) sums.push_back(of.*count);
+  }
   comm.allreduce(std::span(sums), mpi::Reduction::sum);
+  auto sum = sums.begin() + 1;
   for (std::size_t c = 0; c < counts.size(); ++c) {
-    const std::int64_t* const sum = sums.data() + 1 + 7 * c;
-    FieldCounts& of = counts[c] = {sum[0], sum[1], sum[2], sum[3], sum[4], sum[5], sum[6]};
+    FieldCounts& of = counts[c];
+    for (const auto count : FieldCounts::all) of.*count = *sum++;
     const bool all_in_quotes = of.numbers == 0 && of.texts == of.quoted_numbers;
     if (plan_.has_quotes() && (sums[0] == 0 || (plan_.columns()[c].quoted_apart && all_in_quotes)))
       of.ignore_quotes();
@@ -451,73 +394,6 @@ void FrameBuilder::describe_expressions(const mpi::Communicator& comm) {
     const std::string& name = planned.expression->text;
     if (without[v] > explained)
       frame_.columns.push_back({.name = name, .variable = name, .missing = without[v]});
-  }
-}
-
-namespace {
-
-/// *Collective.* Requests the search for medians during reading, if a sample predicts their ranges.
-void look_for_medians(const Workers& workers, ReadPlan& plan, std::int64_t file_rows) {
-  if (plan.request().every_row) return;
-  std::vector<std::size_t> variables;
-  std::vector<const ColumnNumbers*> columns;
-  for (std::size_t v = 0; v < plan.variables().size(); ++v) {
-    const ReadPlan::PlannedVariable& planned = plan.variables()[v];
-    const ColumnNumbers* const numbers = plan.in_memory(planned);
-    if (!planned.wants_median || numbers == nullptr) continue;
-    variables.push_back(v);
-    columns.push_back(numbers);
-  }
-  const std::vector<KeySpan> ranges = likely_medians(workers, columns, file_rows);
-  for (std::size_t i = 0; i < variables.size(); ++i) plan.set_near_median(variables[i], ranges[i]);
-}
-
-}  // namespace
-
-Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
-                 const NewScan& scan, const SpareMemory& spare) {
-  const mpi::Communicator& comm = workers.comm;
-  // Types implied by the fields read; true if they differ from those used for reading.
-  const auto retyped = [&](std::span<const FieldCounts> counts) {
-    bool changed = false;
-    for (std::size_t c = 0; c < counts.size(); ++c) {
-      const UsedColumn& used = plan.columns()[c];
-      if (used.known_levels != nullptr || !used.numbers_for.empty()) continue;
-      const bool number_levels = used.made_factor && counts[c].texts == 0;
-      const bool text = used.typed ? used.text : counts[c].factor();
-      if (used.text == text && used.number_levels == number_levels) continue;
-      plan.column(c).text = text;
-      plan.column(c).number_levels = number_levels;
-      changed = true;
-    }
-    return changed;
-  };
-  {
-    // The rank with the first rows samples them.
-    const std::int64_t first = comm.allreduce(
-        rows.empty() ? std::numeric_limits<std::int64_t>::max() : rows.begin, mpi::Reduction::min);
-    Range sample = rows;
-    sample.end = rows.begin == first ? std::min(rows.end, first + sampled_rows) : rows.begin;
-    std::optional<FrameBuilder> builder;
-    together(comm,
-             [&] { builder.emplace(plan, sample, workers.team).read(*scan(plan, workers.team.size())); });
-    static_cast<void>(retyped(builder->counts(comm)));
-  }
-  for (;;) {
-    if (spare.let_go && is_short_of_memory(comm, plan, rows, spare.bytes)) spare.let_go();
-    const Share share = share_for(comm, plan, rows);
-    look_for_medians(workers, plan, file_rows);
-    std::optional<FrameBuilder> builder;
-    together(comm, [&] {
-      builder.emplace(plan, rows, workers.team, share.memory, plan.request().taker)
-          .read(*scan(plan, workers.team.size()));
-    });
-    const std::vector<FieldCounts> counts = builder->counts(comm);
-    if (retyped(counts)) continue;
-    together(comm, [&] { builder->refuse_faults(counts); });
-    Frame frame = builder->finish(comm, file_rows);
-    frame.spilled = spilled_of(comm, frame, rows.size() * bytes_per_row(plan), share.limit);
-    return frame;
   }
 }
 

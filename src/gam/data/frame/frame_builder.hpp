@@ -78,19 +78,4 @@ class FrameBuilder {
   std::deque<FramePart> parts_;  // one a thread of the team
 };
 
-/// Makes a scan of a source's rows for a number of threads.
-using NewScan = std::function<std::unique_ptr<RowScan>(const ReadPlan& plan, int threads)>;
-
-/// Memory of this rank that reading can release: its bytes, and a function that frees it.
-struct SpareMemory {
-  std::int64_t bytes = 0;
-  std::function<void()> let_go{};
-};
-
-/// *Collective.* Reads this rank's rows. The first rows suggest a column's type; if the whole table implies
-/// another, rows are read again. Spare memory is freed on every rank if a rank lacks memory for its columns,
-/// or if they exceed a given limit together with it.
-[[nodiscard]] Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
-                               const NewScan& scan, const SpareMemory& spare = {});
-
 }  // namespace TESSERA_NAMESPACE::gam

@@ -102,13 +102,7 @@ void FieldCounts::add(FieldKind kind) noexcept {
 }
 
 FieldCounts& FieldCounts::operator+=(const FieldCounts& other) noexcept {
-  numbers += other.numbers;
-  texts += other.texts;
-  missing += other.missing;
-  blank += other.blank;
-  quoted_numbers += other.quoted_numbers;
-  not_numbers += other.not_numbers;
-  inexact += other.inexact;
+  for (const auto count : all) this->*count += other.*count;
   return *this;
 }
 

@@ -62,6 +62,10 @@ struct FieldCounts {
   std::int64_t not_numbers = 0;     ///< NaN in a column of numbers: counted as numbers, but missing
   std::int64_t inexact = 0;         ///< numbers with more digits than a double has
   bool without_quotes = false;      ///< quotes are ignored
+  /// All counts.
+  static constexpr std::int64_t FieldCounts::*all[] = {
+      &FieldCounts::numbers,        &FieldCounts::texts,       &FieldCounts::missing, &FieldCounts::blank,
+      &FieldCounts::quoted_numbers, &FieldCounts::not_numbers, &FieldCounts::inexact};
 
   /// Counts numbers in quotes as numbers.
   void ignore_quotes() noexcept;

@@ -83,6 +83,7 @@ class TableReader {
   }
 
  private:
+  [[nodiscard]] Frame read_rows(const Workers& workers, ReadPlan& plan, Range rows);
   /// Adds what the source knows of columns.
   virtual void describe(ReadPlan& /*plan*/) const {}
 };

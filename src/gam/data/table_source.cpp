@@ -22,28 +22,19 @@ void stop_if_asked(StopRequest* stop) {
 }
 
 TableSource source_of(const Table& table) {
-  if (table.in_files())
-    return {.name = name_of(table.paths),
-            .options = table.options,
-            .plan = {},
-            .open = [paths = table.paths](
-                        const Workers& workers,
-                        const OpenOptions& options) { return open_table(workers, paths, options); },
-            .expected = {}};
-  return {
-      .name = memory_name,
-      .options = {.missing = {}, .block_rows = table.plan.block()},
-      .plan = table.plan.ranks() > 1 ? std::optional(table.plan) : std::nullopt,
-      .open = [&table](const Workers& workers,
-                       const OpenOptions& options) { return open_memory(workers, table, options.between); },
-      .expected = {}};
+  if (table.in_files()) return {.name = name_of(table.paths), .options = table.options, .paths = table.paths};
+  return {.name = memory_name,
+          .options = {.missing = {}, .block_rows = table.plan.block()},
+          .plan = table.plan.ranks() > 1 ? std::optional(table.plan) : std::nullopt,
+          .in_memory = &table};
 }
 
 std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSource& source, StopRequest* stop,
                                          OpenOptions options) {
   options.between = [stop] { stop_if_asked(stop); };
   options.table = source.options;
-  auto table = source.open(workers, options);
+  auto table = source.in_memory != nullptr ? open_memory(workers, *source.in_memory, options.between)
+                                           : open_table(workers, source.paths, options);
   if (source.expected) {
     together(workers.comm, [&] {
       if (workers.comm.rank() == 0 && table->opened() != source.expected)

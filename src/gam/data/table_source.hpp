@@ -7,10 +7,10 @@
 #include <tessera/gam/table.hpp>
 #include <tessera/job/stop_request.hpp>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "files/input_file.hpp"
 
@@ -22,10 +22,11 @@ struct TableSource {
   std::string name;      ///< for messages
   TableOptions options;  ///< how its fields are read
   /// Distribution of a table in memory over several ranks; else the caller makes a plan.
-  std::optional<Plan> plan;
-  std::function<std::unique_ptr<TableReader>(const Workers&, const OpenOptions&)> open;
+  std::optional<Plan> plan{};
+  std::vector<std::string> paths{};  ///< of the files; none: the table is in memory
+  const Table* in_memory = nullptr;
   /// The state of the file on rank 0, known on every rank or on none: `open_source` refuses any other file.
-  std::optional<files::FileState> expected;
+  std::optional<files::FileState> expected{};
 };
 
 /// Throws `Error(usage)` for a table in several files.

@@ -104,20 +104,9 @@ struct ArrowFile::Inside {
 
 ArrowFile::ArrowFile(const files::InputFile& bytes, const BetweenReads& between)
     : inside_(std::make_shared<Inside>(bytes, between)) {}
-ArrowFile::~ArrowFile() = default;
-ArrowFile::ArrowFile(ArrowFile&&) noexcept = default;
 
-std::string_view ArrowFile::format() const noexcept {
-  return name_of(inside_->contents->format);
-}
-std::int64_t ArrowFile::rows() const noexcept {
-  return inside_->contents->rows;
-}
-std::span<const std::int64_t> ArrowFile::piece_rows() const noexcept {
-  return {inside_->contents->piece_rows, static_cast<std::size_t>(inside_->contents->pieces)};
-}
-const ArrowSchema& ArrowFile::schema() const noexcept {
-  return *inside_->contents->schema;
+const tessera_arrow_contents& ArrowFile::contents() const noexcept {
+  return *inside_->contents;
 }
 std::int64_t ArrowFile::bytes_read() const noexcept {
   return inside_->bytes_read;

@@ -19,8 +19,8 @@
 ///
 ///     const files::InputFile bytes(path);
 ///     const ArrowFile file(bytes);                        // refused in one line without the plugin
-///     const std::int64_t columns[] = {2, 0};              // of file.schema().children
-///     ArrowFile::Stream rows = file.stream({0, std::ssize(file.piece_rows())}, columns);
+///     const std::int64_t columns[] = {2, 0};              // of file.contents().schema->children
+///     ArrowFile::Stream rows = file.stream({0, file.contents().pieces}, columns);
 ///     ArrowOwner<ArrowArray> batch;
 ///     while (rows.next(batch)) use(rows.schema(), *batch);
 namespace tessera::files {
@@ -39,16 +39,8 @@ class ArrowFile {
   /// Throws `Error(input)` with the path and one line: no plugin, or none that can be used in this process; a
   /// file that is damaged, encrypted or of another format; and what `bytes` and `between` throw.
   explicit ArrowFile(const files::InputFile& bytes, const BetweenReads& between = {});
-  ~ArrowFile();
-  ArrowFile(ArrowFile&&) noexcept;
-  ArrowFile& operator=(ArrowFile&&) = delete;
 
-  [[nodiscard]] std::string_view format() const noexcept;  ///< "Parquet" or "Feather"
-  [[nodiscard]] std::int64_t rows() const noexcept;
-  /// The rows of each row group or record batch.
-  [[nodiscard]] std::span<const std::int64_t> piece_rows() const noexcept;
-  /// The columns, as streams have them: `tessera_arrow_contents::schema`.
-  [[nodiscard]] const ArrowSchema& schema() const noexcept;
+  [[nodiscard]] const tessera_arrow_contents& contents() const noexcept;
   [[nodiscard]] std::int64_t bytes_read() const noexcept;  ///< by all streams so far
   /// Decimals, read so far, that have more digits than a number has.
   [[nodiscard]] std::int64_t inexact_decimals(std::int64_t column) const noexcept;

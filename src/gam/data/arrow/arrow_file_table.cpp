@@ -4,7 +4,6 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "gam/data/arrow/arrow_batches.hpp"
-#include "gam/data/arrow/arrow_file.hpp"
 #include "gam/data/arrow/arrow_part.hpp"
 #include "gam/data/frame/frame_part.hpp"
 #include "gam/data/source/shared_input.hpp"
@@ -110,7 +109,8 @@ class ArrowFileTable final : public TableReader {
 
   void open() {
     file_ = std::make_unique<ArrowFile>(*bytes_, between_);
-    const ArrowSchema& schema = file_->schema();
+    const tessera_arrow_contents& in = file_->contents();
+    const ArrowSchema& schema = *in.schema;
     std::unordered_set<std::string> names;
     for (std::int64_t place = 0; place < schema.n_children; ++place) {
       const char* const given = schema.children[place]->name;
@@ -127,7 +127,8 @@ class ArrowFileTable final : public TableReader {
       }
     }
     starts_.push_back(0);
-    for (const std::int64_t rows : file_->piece_rows()) starts_.push_back(starts_.back() + rows);
+    for (std::int64_t piece = 0; piece < in.pieces; ++piece)
+      starts_.push_back(starts_.back() + in.piece_rows[piece]);
   }
 
   /// The levels of an ordered column, in order: the dictionary of its first batch.
@@ -135,7 +136,7 @@ class ArrowFileTable final : public TableReader {
     const auto [found, is_new] = levels_.try_emplace(column);
     if (!is_new || rows() == 0) return found->second;
     const std::int64_t place[] = {columns_[column].place};
-    ArrowFile::Stream stream = file_->stream({0, std::ssize(file_->piece_rows())}, place);
+    ArrowFile::Stream stream = file_->stream({0, file_->contents().pieces}, place);
     ArrowOwner<ArrowArray> batch;
     ArrowPart read;
     naming(name(), [&] {

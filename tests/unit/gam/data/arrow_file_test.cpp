@@ -47,7 +47,7 @@ class ArrowFiles : public ::testing::Test {
 };
 
 std::vector<std::int64_t> all_columns(const ArrowFile& file) {
-  std::vector<std::int64_t> all(static_cast<std::size_t>(file.schema().n_children));
+  std::vector<std::int64_t> all(static_cast<std::size_t>(file.contents().schema->n_children));
   std::iota(all.begin(), all.end(), 0);
   return all;
 }
@@ -55,8 +55,8 @@ std::vector<std::int64_t> all_columns(const ArrowFile& file) {
 std::vector<std::int64_t> columns_named(const ArrowFile& file, const std::vector<std::string>& names) {
   std::vector<std::int64_t> columns;
   for (const std::string& name : names) {
-    for (std::int64_t i = 0; i < file.schema().n_children; ++i) {
-      if (file.schema().children[i]->name == name) columns.push_back(i);
+    for (std::int64_t i = 0; i < file.contents().schema->n_children; ++i) {
+      if (file.contents().schema->children[i]->name == name) columns.push_back(i);
     }
   }
   return columns;
@@ -99,7 +99,7 @@ Columns values_of(const std::filesystem::path& path, const std::vector<std::stri
   const files::InputFile bytes(path.string());
   const ArrowFile file(bytes);
   const std::vector<std::int64_t> columns = names.empty() ? all_columns(file) : columns_named(file, names);
-  return values_of(file.stream({0, std::ssize(file.piece_rows())}, columns));
+  return values_of(file.stream({0, file.contents().pieces}, columns));
 }
 
 /// The message of what reading the whole file throws; empty: nothing.
@@ -157,10 +157,10 @@ TEST_F(ArrowFiles, AreReadByPieceAndColumn) {
     SCOPED_TRACE(name);
     const files::InputFile bytes((data / name).string());
     const ArrowFile file(bytes);
-    EXPECT_EQ(file.format(), std::string(name).ends_with("t") ? "Parquet" : "Feather");
-    EXPECT_EQ(file.rows(), 5);
-    EXPECT_EQ(std::vector(file.piece_rows().begin(), file.piece_rows().end()),
-              (std::vector<std::int64_t>{2, 2, 1}));
+    const tessera_arrow_contents& in = file.contents();
+    EXPECT_EQ(in.format, std::string(name).ends_with("t") ? TESSERA_ARROW_PARQUET : TESSERA_ARROW_FEATHER);
+    EXPECT_EQ(file.contents().rows, 5);
+    EXPECT_EQ(std::vector(in.piece_rows, in.piece_rows + in.pieces), (std::vector<std::int64_t>{2, 2, 1}));
     const std::vector<std::int64_t> columns = columns_named(file, {"ordered", "int8", "text"});
     ArrowFile::Stream stream = file.stream({1, 3}, columns);
     ASSERT_EQ(stream.schema().n_children, 3);
@@ -195,7 +195,7 @@ TEST_F(ArrowFiles, MayHaveNoRows) {
   for (const char* const name : {"empty.parquet", "empty.feather"}) {
     const files::InputFile bytes((data / name).string());
     const ArrowFile file(bytes);
-    EXPECT_EQ(file.rows(), 0);
+    EXPECT_EQ(file.contents().rows, 0);
     EXPECT_EQ(values_of(data / name).at("double"), "");
   }
 }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/message.hpp"
 #include "gam/data/arrow/arrow_columns.hpp"
-#include "gam/data/frame/frame_builder.hpp"
 #include "gam/data/table_source.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/gam/arrow.hpp>
 #include <tessera/job/together.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>

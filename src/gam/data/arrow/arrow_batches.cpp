@@ -3,8 +3,6 @@
 
 #include <tessera/printable.hpp>
 
-#include <fmt/format.h>
-
 #include <memory>
 #include <system_error>
 

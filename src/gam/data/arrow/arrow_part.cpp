@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/arrow/arrow_part.hpp"
 
-#include "base/at.hpp"
 #include "base/go_on.hpp"
 #include "gam/data/arrow/arrow_batches.hpp"
 #include "gam/data/frame/frame_part.hpp"

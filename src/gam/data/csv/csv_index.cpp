@@ -3,8 +3,6 @@
 
 #include "base/message.hpp"
 #include "gam/data/csv/byte_places.hpp"
-#include "gam/data/csv/csv_rows.hpp"
-#include "gam/data/frame/frame.hpp"
 
 #include <tessera/job/together.hpp>
 
@@ -12,7 +10,6 @@
 #include <bit>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -69,41 +66,32 @@ std::vector<Range> pieces_of(Range part, std::size_t buffer_bytes, bool in_order
   return pieces;
 }
 
-/// A thread's reader of a file.
-class PieceReader {
- public:
-  PieceReader(ByteReader& source, std::size_t buffer_bytes) : source_(source), buffer_(buffer_bytes) {}
-
-  void read(Range piece, CsvPartScanner& scanner) {
-    source_.seek(piece.begin);
-    for (std::int64_t at = piece.begin; at < piece.end;) {
-      const auto wanted = std::min(std::ssize(buffer_), piece.end - at);
-      const std::size_t got = source_.read(std::span(buffer_).first(static_cast<std::size_t>(wanted)));
-      if (got == 0) break;
-      scanner.feed({buffer_.data(), got});
-      at += static_cast<std::int64_t>(got);
-    }
+/// Reads a piece on one thread, through its buffer.
+void scan_piece(ByteReader& reader, std::span<char> buffer, Range piece, CsvPartScanner& scanner) {
+  reader.seek(piece.begin);
+  for (std::int64_t at = piece.begin; at < piece.end;) {
+    const auto wanted = std::min(std::ssize(buffer), piece.end - at);
+    const std::size_t got = reader.read(buffer.first(static_cast<std::size_t>(wanted)));
+    if (got == 0) break;
+    scanner.feed({buffer.data(), got});
+    at += static_cast<std::int64_t>(got);
   }
-
- private:
-  ByteReader& source_;
-  std::vector<char> buffer_;
-};
+}
 
 void scan_pieces(HostTeam& team, ByteSource& source, std::size_t buffer_bytes, std::span<const Range> pieces,
                  const BetweenReads& between, std::span<CsvPartScanner> scanners) {
   std::vector<std::unique_ptr<ByteReader>> sources;
   sources.reserve(static_cast<std::size_t>(team.size()));
   for (int thread = 0; thread < team.size(); ++thread) sources.push_back(source.for_another_thread());
-  std::vector<std::optional<PieceReader>> readers(sources.size());
+  std::vector<std::vector<char>> buffers(sources.size());
   const std::int64_t step = pieces_between * team.size();
   for (std::int64_t begin = 0; begin < std::ssize(pieces); begin += step) {
     if (between) between();
     team.for_each_block({begin, std::min(std::ssize(pieces), begin + step)}, 1, [&](int thread, Range one) {
       const auto own = static_cast<std::size_t>(thread);
-      if (!readers[own]) readers[own].emplace(*sources[own], buffer_bytes);
       const auto i = static_cast<std::size_t>(one.begin);
-      readers[own]->read(pieces[i], scanners[i]);
+      buffers[own].resize(buffer_bytes);
+      scan_piece(*sources[own], buffers[own], pieces[i], scanners[i]);
     });
   }
 }
@@ -203,10 +191,9 @@ CsvIndex index_csv(const Workers& workers, ByteSource& source, CsvPart part, std
     const std::vector<Range> pieces = pieces_of({part.begin, part.end}, buffer_bytes, in_order);
     for (const Range piece : pieces)
       scanners.emplace_back(piece.begin, spacing_bytes, first_part && piece.begin == part.begin, dialect);
-    if (in_order)
-      PieceReader(source, buffer_bytes).read(pieces[0], scanners[0]);
-    else
-      scan_pieces(workers.team, source, buffer_bytes, pieces, between, scanners);
+    if (!in_order) return scan_pieces(workers.team, source, buffer_bytes, pieces, between, scanners);
+    std::vector<char> buffer(buffer_bytes);
+    scan_piece(source, buffer, pieces[0], scanners[0]);
   });
 
   std::vector<CsvPartSummary> mine;

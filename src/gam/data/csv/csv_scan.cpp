@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>

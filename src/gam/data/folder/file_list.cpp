@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/frame/bounded_values.hpp"
 
-#include "base/at.hpp"
 #include "base/ordered_key.hpp"
 #include "base/vectors.hpp"
 

@@ -4,7 +4,6 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "gam/data/frame/column_statistics.hpp"
-#include "gam/data/frame/frame_builder.hpp"
 #include "gam/data/frame/levels.hpp"
 
 #include <tessera/error.hpp>

@@ -11,8 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
-#include <limits>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {

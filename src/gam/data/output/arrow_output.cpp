@@ -8,7 +8,6 @@
 
 #include <tessera/job/together.hpp>
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstring>

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <optional>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {

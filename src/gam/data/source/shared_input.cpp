@@ -2,7 +2,6 @@
 #include "gam/data/source/shared_input.hpp"
 
 #include "base/errors.hpp"
-#include "gam/data/frame/frame.hpp"
 
 #include <tessera/job/together.hpp>
 

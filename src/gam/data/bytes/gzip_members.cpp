@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/bytes/gzip_members.hpp"
 
+#include "gam/data/bytes/inflater.hpp"
 #include "gam/data/bytes/packed_source.hpp"
 
 #include <algorithm>
@@ -67,10 +68,9 @@ std::size_t size_of_last_member(const files::InputFile& file) {
 }
 
 std::optional<std::size_t> unpack_gzip(std::span<const char> packed, std::span<char> room) {
-  Inflater inflater;
   std::size_t unpacked = 0;
   do {
-    const auto member = inflater.gzip_member(packed, room.subspan(unpacked));
+    const auto member = inflate_gzip_member(packed, room.subspan(unpacked));
     if (!member) return std::nullopt;
     unpacked += member->unpacked;
     packed = packed.subspan(member->packed);
@@ -117,7 +117,7 @@ bool GzipMembers::inflate(std::int64_t begin, std::int64_t end) {
   packed_.resize(static_cast<std::size_t>(end - begin));
   const std::size_t got = file_.read_at(begin, packed_);
   bytes_read_ += static_cast<std::int64_t>(got);
-  const auto amounts = inflater_.gzip_member(std::span(packed_).first(got), text_);
+  const auto amounts = inflate_gzip_member(std::span(packed_).first(got), text_);
   return amounts && amounts->packed == packed_.size() && amounts->unpacked == text_.size();
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "gam/data/bytes/byte_source.hpp"
-#include "gam/data/bytes/inflater.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -53,7 +52,6 @@ class GzipMembers final : public ByteReader {
   const files::InputFile& file_;
   const std::vector<GzipMember>& members_;
   std::atomic<std::int64_t>& bytes_read_;
-  Inflater inflater_;
   std::vector<char> packed_;
   std::vector<char> text_;  ///< unpacked text of the current member
   std::size_t at_ = 0;      ///< position in it

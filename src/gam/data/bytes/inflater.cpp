@@ -3,34 +3,32 @@
 
 #include <libdeflate.h>
 
+#include <memory>
 #include <new>
 
 namespace TESSERA_NAMESPACE::gam {
+namespace {
 
-struct Inflater::State {
-  State() {
-    if (decompressor == nullptr) throw std::bad_alloc();
-  }
-  ~State() { libdeflate_free_decompressor(decompressor); }
+libdeflate_decompressor* decompressor() {
+  thread_local const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> own(
+      libdeflate_alloc_decompressor(), &libdeflate_free_decompressor);
+  if (own == nullptr) throw std::bad_alloc();
+  return own.get();
+}
 
-  libdeflate_decompressor* const decompressor = libdeflate_alloc_decompressor();
-};
+}  // namespace
 
-Inflater::Inflater() : state_(std::make_unique<State>()) {}
-Inflater::~Inflater() = default;
-
-std::optional<Inflater::Amounts> Inflater::gzip_member(std::span<const char> packed, std::span<char> room) {
-  Amounts amounts;
-  const auto result =
-      libdeflate_gzip_decompress_ex(state_->decompressor, packed.data(), packed.size(), room.data(),
-                                    room.size(), &amounts.packed, &amounts.unpacked);
+std::optional<InflatedAmounts> inflate_gzip_member(std::span<const char> packed, std::span<char> room) {
+  InflatedAmounts amounts;
+  const auto result = libdeflate_gzip_decompress_ex(decompressor(), packed.data(), packed.size(), room.data(),
+                                                    room.size(), &amounts.packed, &amounts.unpacked);
   return result == LIBDEFLATE_SUCCESS ? std::optional(amounts) : std::nullopt;
 }
 
-std::optional<std::size_t> Inflater::zlib(std::span<const char> packed, std::span<char> room) {
+std::optional<std::size_t> inflate_zlib(std::span<const char> packed, std::span<char> room) {
   std::size_t unpacked = 0;
-  const auto result = libdeflate_zlib_decompress(state_->decompressor, packed.data(), packed.size(),
-                                                 room.data(), room.size(), &unpacked);
+  const auto result = libdeflate_zlib_decompress(decompressor(), packed.data(), packed.size(), room.data(),
+                                                 room.size(), &unpacked);
   return result == LIBDEFLATE_SUCCESS ? std::optional(unpacked) : std::nullopt;
 }
 

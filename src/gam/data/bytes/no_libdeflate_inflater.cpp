@@ -9,26 +9,27 @@
 #include <new>
 
 namespace TESSERA_NAMESPACE::gam {
+namespace {
 
-struct Inflater::State {
-  State() {
+constexpr int zlib_window = 15;
+constexpr int gzip_window = zlib_window + 16;
+
+struct InflateStream {
+  InflateStream() {
     if (inflateInit2(&stream, gzip_window) != Z_OK) throw std::bad_alloc();
   }
-  ~State() { inflateEnd(&stream); }
-
-  [[nodiscard]] std::optional<Amounts> unpack(int window, std::span<const char> packed, std::span<char> room);
-
-  static constexpr int zlib_window = 15;
-  static constexpr int gzip_window = zlib_window + 16;
+  ~InflateStream() { inflateEnd(&stream); }
   z_stream stream{};
 };
 
 // zlib counts its input in 32 bits, and rejects a null buffer even if there is nothing to unpack.
-std::optional<Inflater::Amounts> Inflater::State::unpack(int window, std::span<const char> packed,
-                                                         std::span<char> room) {
+std::optional<InflatedAmounts> inflate_by_zlib(int window, std::span<const char> packed,
+                                               std::span<char> room) {
   const auto part_of = [](std::size_t left) {
     return static_cast<uInt>(std::min<std::size_t>(left, std::numeric_limits<uInt>::max()));
   };
+  thread_local InflateStream own;
+  z_stream& stream = own.stream;
   inflateReset2(&stream, window);
   stream.avail_in = stream.avail_out = 0;
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
@@ -45,18 +46,17 @@ std::optional<Inflater::Amounts> Inflater::State::unpack(int window, std::span<c
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
     if (status != Z_OK && status != Z_STREAM_END) return std::nullopt;
   }
-  return Amounts{packed.size() - packed_left, room.size() - room_left};
+  return InflatedAmounts{packed.size() - packed_left, room.size() - room_left};
 }
 
-Inflater::Inflater() : state_(std::make_unique<State>()) {}
-Inflater::~Inflater() = default;
+}  // namespace
 
-std::optional<Inflater::Amounts> Inflater::gzip_member(std::span<const char> packed, std::span<char> room) {
-  return state_->unpack(State::gzip_window, packed, room);
+std::optional<InflatedAmounts> inflate_gzip_member(std::span<const char> packed, std::span<char> room) {
+  return inflate_by_zlib(gzip_window, packed, room);
 }
 
-std::optional<std::size_t> Inflater::zlib(std::span<const char> packed, std::span<char> room) {
-  const auto amounts = state_->unpack(State::zlib_window, packed, room);
+std::optional<std::size_t> inflate_zlib(std::span<const char> packed, std::span<char> room) {
+  const auto amounts = inflate_by_zlib(zlib_window, packed, room);
   return amounts ? std::optional(amounts->unpacked) : std::nullopt;
 }
 

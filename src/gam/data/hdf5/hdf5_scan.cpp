@@ -2,13 +2,8 @@
 #include "gam/data/hdf5/hdf5_scan.hpp"
 
 #include "base/errors.hpp"
-#include "base/pluralised.hpp"
-#include "base/utf8.hpp"
+#include "gam/data/bytes/inflater.hpp"
 #include "gam/data/frame/frame_part.hpp"
-#include "gam/data/hdf5/hdf5_chunks.hpp"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -25,119 +20,116 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-enum class Kind { number, fixed_text, variable_text, enumeration, other };
+/// Lock it while using HDF5 if other threads may use it.
+std::mutex& hdf5_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
 
-Kind kind_of(hid_t type) {
-  switch (H5Tget_class(type)) {
-    case H5T_INTEGER:
-    case H5T_FLOAT: return Kind::number;
-    case H5T_STRING: return H5Tis_variable_str(type) > 0 ? Kind::variable_text : Kind::fixed_text;
-    case H5T_ENUM: return H5Tget_size(type) <= sizeof(std::uint64_t) ? Kind::enumeration : Kind::other;
-    default: return Kind::other;
+/// The filters and chunks of a one-dimensional dataset.
+struct ChunkPacking {
+  std::size_t rows = 0;
+  std::size_t value_bytes = 0;
+  /// Index of the filter among those of the dataset, which is its bit in a chunk's mask of skipped filters;
+  /// nothing: not used.
+  std::optional<unsigned> shuffle{};
+  std::optional<unsigned> deflate{};
+};
+
+/// Reverses the shuffle filter, which stores the first bytes of all values, then the second ones, and so on.
+template <std::size_t ValueBytes>
+void unshuffle_values(const char* from, std::size_t count, char* to) {
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t byte = 0; byte < ValueBytes; ++byte) to[i * ValueBytes + byte] = from[byte * count + i];
   }
 }
 
-/// Whether HDF5 has opened this file, and not a replacement of it.
-bool is_open_as(hid_t hdf5, const files::InputFile& file) {
-  void* handle = nullptr;
-  if (H5Fget_vfd_handle(hdf5, H5P_DEFAULT, &handle) < 0 || handle == nullptr) return false;
-  const auto opened = files::state_of(*static_cast<const int*>(handle));
-  const files::FileState expected = file.state();
-  return opened && opened->device == expected.device && opened->inode == expected.inode;
-}
-
-/// The creation order of the root's links if the file stores it; else their order by name.
-H5_index_t order_of_links(hid_t file) {
-  const Handle root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
-  const Handle creation(H5Gget_create_plist(root.get()), H5Pclose);
-  unsigned kept = 0;
-  H5Pget_link_creation_order(creation.get(), &kept);
-  return (kept & H5P_CRT_ORDER_INDEXED) != 0 ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
-}
-
-std::string name_of_link(hid_t group, H5_index_t order, hsize_t index) {
-  const auto size = H5Lget_name_by_idx(group, ".", order, H5_ITER_INC, index, nullptr, 0, H5P_DEFAULT);
-  std::string name(size < 0 ? 0 : static_cast<std::size_t>(size), '\0');
-  H5Lget_name_by_idx(group, ".", order, H5_ITER_INC, index, name.data(), name.size() + 1, H5P_DEFAULT);
-  return name;
-}
-
-constexpr const char* as_numbers_or_texts = "write it as numbers or texts";
-
-/// Why values of a type cannot be read, in words that follow the dataset's name; empty: they can.
-std::string problem_of_type(hid_t type) {
-  if (kind_of(type) != Kind::other) return {};
-  switch (H5Tget_class(type)) {
-    case H5T_COMPOUND:
-      return fmt::format("has compound values: write each of its {} as a dataset of its own",
-                         base::pluralised(H5Tget_nmembers(type), "member"));
-    case H5T_ARRAY: return "has arrays as values: write each of their elements as a dataset of its own";
-    case H5T_VLEN: return "has lists of any length as values: write one number or text for each row";
-    case H5T_REFERENCE: return "has references to other objects, which are not followed";
-    case H5T_OPAQUE: return fmt::format("has opaque values: {}", as_numbers_or_texts);
-    case H5T_BITFIELD: return "has bit fields: write them as integers";
-    case H5T_ENUM: return "has an enumeration of more than 8 bytes: write it as texts";
-    default: return fmt::format("has values that are neither numbers nor texts: {}", as_numbers_or_texts);
+void unshuffle(std::span<const char> from, std::size_t value_bytes, char* to) {
+  const std::size_t count = from.size() / value_bytes;
+  switch (value_bytes) {
+    case 2: return unshuffle_values<2>(from.data(), count, to);
+    case 4: return unshuffle_values<4>(from.data(), count, to);
+    case 8: return unshuffle_values<8>(from.data(), count, to);
+    default: break;
+  }
+  for (std::size_t byte = 0; byte < value_bytes; ++byte) {
+    for (std::size_t i = 0; i < count; ++i) to[i * value_bytes + byte] = from[byte * count + i];
   }
 }
 
-/// Why a dataset of this shape is not a column.
-std::string problem_of_shape(hid_t space) {
-  if (H5Sget_simple_extent_type(space) == H5S_NULL) return "has no values (a null dataspace)";
-  const int dimensions = H5Sget_simple_extent_ndims(space);
-  if (dimensions == 1) return {};
-  if (dimensions == 0) return "is one value (a scalar), not one for each row";
-  if (dimensions < 0) return "has no readable description";
-  std::vector<hsize_t> extents(static_cast<std::size_t>(dimensions));
-  H5Sget_simple_extent_dims(space, extents.data(), nullptr);
-  return fmt::format("has {} dimensions ({}): write each of its columns as a dataset of one", dimensions,
-                     fmt::join(extents, " x "));
+/// Whether a chunk was written with a filter of its dataset.
+bool has(std::optional<unsigned> filter, std::uint32_t left_out) {
+  return filter && (left_out >> *filter & 1) == 0;
 }
 
-/// Why a link of the root to `object` is not a column, in words that follow its name; empty: it is one, of
-/// `rows` values.
-std::string problem_of_object(hid_t file, hid_t object, std::int64_t& rows) {
-  switch (H5Iget_type(object)) {
-    case H5I_DATASET: break;
-    case H5I_GROUP: return "is a group: copy its datasets to the root";
-    case H5I_DATATYPE: return "is a type, without values";
-    default: return "is an object that cannot be read";
+/// Nothing if only the library can unpack the chunks: it supports deflate, or shuffle followed by deflate.
+std::optional<ChunkPacking> packing_of(hid_t creation, std::size_t value_bytes) {
+  ChunkPacking packing{.value_bytes = value_bytes};
+  hsize_t rows = 0;
+  unsigned options = 0;
+  if (H5Pget_chunk(creation, 1, &rows) != 1 || H5Pget_chunk_opts(creation, &options) < 0 || options != 0)
+    return std::nullopt;
+  packing.rows = static_cast<std::size_t>(rows);
+  const int filters = H5Pget_nfilters(creation);
+  for (unsigned i = 0; i < static_cast<unsigned>(filters); ++i) {
+    unsigned flags = 0;
+    std::size_t parameters = 1;
+    unsigned parameter = 0;
+    switch (H5Pget_filter2(creation, i, &flags, &parameters, &parameter, 0, nullptr, nullptr)) {
+      case H5Z_FILTER_SHUFFLE:
+        if (packing.shuffle || packing.deflate || parameter != value_bytes) return std::nullopt;
+        packing.shuffle = i;
+        break;
+      case H5Z_FILTER_DEFLATE:
+        if (packing.deflate) return std::nullopt;
+        packing.deflate = i;
+        break;
+      default: return std::nullopt;
+    }
   }
-  const Handle space(H5Dget_space(object), H5Sclose);
-  const Handle type(H5Dget_type(object), H5Tclose);
-  if (std::string problem = problem_of_shape(space.get()); !problem.empty()) return problem;
-  if (std::string problem = problem_of_type(type.get()); !problem.empty()) return problem;
-  rows = static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
-  if (rows == 0) return {};
-  if (rows < 0) return "has more values than can be counted";
-  hsize_t file_bytes = 0;
-  H5Fget_filesize(file, &file_bytes);
-  return problem_of_storage(object, type.get(), rows, static_cast<std::int64_t>(file_bytes));
+  return packing;
 }
 
-/// Adds the target of a link of the root: a column, or the reason why it is not one.
-void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, const std::string& name) {
-  std::int64_t rows = 0;
-  std::string problem = problem_of_link(file, name);
-  if (problem.empty()) {
-    const Handle object(H5Oopen(file, name.c_str(), H5P_DEFAULT), H5Oclose);
-    problem = problem_of_object(file, object.get(), rows);
+/// One thread's buffers for unpacking chunks.
+class ChunkUnpacker {
+ public:
+  /// The values of the chunk that begins at a row, including padding after the last row; valid until the next
+  /// call. Nothing if it cannot be read, or is damaged.
+  std::optional<std::span<const char>> unpack(hid_t dataset, const ChunkPacking& packing, hsize_t first_row) {
+    const auto left_out = load(dataset, packing, first_row);
+    if (!left_out) return std::nullopt;
+    const std::size_t bytes = packing.rows * packing.value_bytes;
+    std::span<const char> values = packed_;
+    if (has(packing.deflate, *left_out)) {
+      inflated_.resize(bytes);
+      if (inflate_zlib(packed_, inflated_) != bytes) return std::nullopt;
+      values = inflated_;
+    }
+    if (values.size() != bytes) return std::nullopt;
+    if (!has(packing.shuffle, *left_out)) return values;
+    values_.resize(bytes);
+    unshuffle(values, packing.value_bytes, values_.data());
+    return values_;
   }
-  if (!problem.empty()) {
-    contents.unusable[name] = std::move(problem);
-    return;
+
+ private:
+  /// Returns the filters that the chunk was written without, as a bit mask.
+  std::optional<std::uint32_t> load(hid_t dataset, const ChunkPacking& packing, hsize_t first_row) {
+    const std::lock_guard lock(hdf5_mutex());
+    hsize_t bytes = 0;
+    if (H5Dget_chunk_storage_size(dataset, &first_row, &bytes) < 0 || bytes == 0) return std::nullopt;
+    // Deflate enlarges incompressible data only slightly.
+    if (bytes > 2 * packing.rows * packing.value_bytes + 64) return std::nullopt;
+    packed_.resize(static_cast<std::size_t>(bytes));
+    std::uint32_t left_out = 0;
+    if (H5Dread_chunk(dataset, H5P_DEFAULT, &first_row, &left_out, packed_.data()) < 0) return std::nullopt;
+    return left_out;
   }
-  if (!contents.columns.empty() && rows != contents.rows)
-    throw base::input_error(
-        "{}: its columns have different lengths, '{}' has {} values and '{}' has {}: write columns of one "
-        "length",
-        path, contents.columns[0], contents.rows, name, rows);
-  contents.rows = rows;
-  contents.columns.push_back(name);
-  if (!base::is_utf8(name))
-    throw base::input_error("{}: the name of column {} is not UTF-8: {}", path, contents.columns.size(),
-                            base::how_to_utf8);
-}
+
+  std::vector<char> packed_;
+  std::vector<char> inflated_;
+  std::vector<char> values_;
+};
 
 /// The library unpacks larger chunks, once for all threads: otherwise each thread has a chunk of each column
 /// in memory.
@@ -207,11 +199,11 @@ class Column {
       : file_(file), path_(file.path()), name_(std::move(name)), dataset_(open_dataset(hdf5, name_)) {
     if (!dataset_.valid()) fail();
     const Handle type(H5Dget_type(dataset_.get()), H5Tclose);
-    kind_ = kind_of(type.get());
+    kind_ = hdf5_kind(type.get());
     file_bytes_ = H5Tget_size(type.get());
     switch (kind_) {
-      case Kind::number: memory_type_ = Handle(H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose); break;
-      case Kind::enumeration:
+      case Hdf5Kind::number: memory_type_ = Handle(H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose); break;
+      case Hdf5Kind::enumeration:
         memory_type_ = Handle(H5Tget_native_type(type.get(), H5T_DIR_ASCEND), H5Tclose);
         read_members();
         break;
@@ -220,7 +212,7 @@ class Column {
     if (!memory_type_.valid()) fail();
     value_bytes_ = H5Tget_size(memory_type_.get());
     find_values(type.get());
-    space_padded_ = kind_ == Kind::fixed_text && H5Tget_strpad(type.get()) == H5T_STR_SPACEPAD;
+    space_padded_ = kind_ == Hdf5Kind::fixed_text && H5Tget_strpad(type.get()) == H5T_STR_SPACEPAD;
   }
 
   [[nodiscard]] std::size_t value_bytes() const noexcept { return value_bytes_; }
@@ -232,7 +224,7 @@ class Column {
     release();
     const auto count = static_cast<std::size_t>(rows.size());
     std::span<std::byte> values;
-    if (kind_ == Kind::number) {
+    if (kind_ == Hdf5Kind::number) {
       numbers_.resize(count);
       values = std::as_writable_bytes(std::span(numbers_));
     } else {
@@ -240,9 +232,9 @@ class Column {
       values = values_;
     }
     if (!read_directly(rows, values, scratch)) read_by_library(rows, values);
-    if (kind_ == Kind::enumeration)
+    if (kind_ == Hdf5Kind::enumeration)
       find_members();
-    else if (kind_ != Kind::number)
+    else if (kind_ != Hdf5Kind::number)
       find_texts();
     return static_cast<std::int64_t>(count * file_bytes_);
   }
@@ -252,12 +244,12 @@ class Column {
     return {.column = column,
             .numbers = numbers_,
             .codes = codes_,
-            .levels = kind_ == Kind::enumeration ? &members_ : nullptr,
+            .levels = kind_ == Hdf5Kind::enumeration ? &members_ : nullptr,
             .texts = texts_};
   }
   /// The number of rows before the first value that is not a member of the enumeration.
   [[nodiscard]] std::size_t valid_rows() const {
-    if (kind_ != Kind::enumeration) return std::numeric_limits<std::size_t>::max();
+    if (kind_ != Hdf5Kind::enumeration) return std::numeric_limits<std::size_t>::max();
     return static_cast<std::size_t>(std::ranges::find(codes_, -1) - codes_.begin());
   }
   [[noreturn]] void refuse_value(std::int64_t row_number) const {
@@ -276,8 +268,8 @@ class Column {
     const Handle creation(H5Dget_create_plist(dataset_.get()), H5Pclose);
     const H5D_layout_t layout = H5Pget_layout(creation.get());
     if (layout == H5D_CHUNKED) chunk_rows_ = rows_of_chunk(creation.get());
-    as_in_memory_ = kind_ != Kind::variable_text && H5Tequal(file_type, memory_type_.get()) > 0;
-    if (kind_ == Kind::number && !as_in_memory_) to_numbers_ = conversion_of(file_type);
+    as_in_memory_ = kind_ != Hdf5Kind::variable_text && H5Tequal(file_type, memory_type_.get()) > 0;
+    if (kind_ == Hdf5Kind::number && !as_in_memory_) to_numbers_ = conversion_of(file_type);
     if (!as_in_memory_ && to_numbers_ == nullptr) return;
     if (layout == H5D_CHUNKED && chunk_rows_ <= most_of_chunk)
       packing_ = packing_of(creation.get(), file_bytes_);
@@ -367,7 +359,7 @@ class Column {
     texts_.resize(values_.size() / value_bytes_);
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       const auto* const at = reinterpret_cast<const char*>(values_.data() + i * value_bytes_);
-      if (kind_ == Kind::variable_text) {
+      if (kind_ == Hdf5Kind::variable_text) {
         const char* text = nullptr;
         std::memcpy(&text, at, sizeof text);
         texts_[i] = text == nullptr ? std::string_view{} : std::string_view(text);
@@ -392,7 +384,7 @@ class Column {
 
   // Frees texts of variable length, allocated by HDF5.
   void release() noexcept {
-    if (!std::exchange(loaded_, false) || kind_ != Kind::variable_text) return;
+    if (!std::exchange(loaded_, false) || kind_ != Hdf5Kind::variable_text) return;
     const std::lock_guard lock(hdf5_mutex());
 #if H5_VERSION_GE(1, 12, 0)
     H5Treclaim(memory_type_.get(), memory_space_.get(), H5P_DEFAULT, values_.data());
@@ -414,7 +406,7 @@ class Column {
   Handle dataset_;
   Handle memory_type_;
   Handle memory_space_;
-  Kind kind_ = Kind::other;
+  Hdf5Kind kind_ = Hdf5Kind::other;
   std::size_t file_bytes_ = 0;   // of one value in the file
   std::size_t value_bytes_ = 0;  // of one value in memory
   bool space_padded_ = false;
@@ -517,43 +509,6 @@ class Hdf5Scan final : public RowScan {
 };
 
 }  // namespace
-
-Handle open_hdf5_file(const files::InputFile& opened) {
-  const std::string& path = opened.path();
-  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  H5Pset_fapl_sec2(access.get());  // its handle is a descriptor, whatever driver the environment selects
-#if H5_VERSION_GE(1, 10, 7)
-  // Shared file systems often lack locks, which a reader does not need.
-  H5Pset_file_locking(access.get(), false, true);
-#endif
-  Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
-  if (!file.valid())
-    throw base::input_error("{}: begins as HDF5 does, but cannot be opened as HDF5: write it again", path);
-  if (!is_open_as(file.get(), opened))
-    throw base::input_error("{}: was replaced while it was opened: start again when it no longer is", path);
-  return file;
-}
-
-Hdf5Contents contents_of(hid_t file, const std::string& path) {
-  Hdf5Contents contents;
-  H5G_info_t group{};
-  if (H5Gget_info(file, &group) < 0)
-    throw base::input_error("{}: the root of the HDF5 file cannot be read: write the file again", path);
-  if (group.nlinks > max_columns)
-    throw base::input_error("{}: has more than the {} columns that a table may have", path, max_columns);
-  const H5_index_t order = order_of_links(file);
-  for (hsize_t i = 0; i < group.nlinks; ++i) add_object(contents, file, path, name_of_link(file, order, i));
-  if (contents.columns.empty() && !contents.unusable.empty()) {
-    const auto& [name, problem] = *contents.unusable.begin();
-    throw base::input_error("{}: no dataset at the root of the HDF5 file is a column: '{}' {}", path, name,
-                            problem);
-  }
-  if (contents.columns.empty())
-    throw base::input_error("{}: the root of the HDF5 file is empty: write one dataset there for each column",
-                            path);
-  if (contents.rows == 0) throw base::input_error("{}: the columns are empty: give a table with rows", path);
-  return contents;
-}
 
 std::unique_ptr<RowScan> scan_hdf5(const Hdf5Rows& rows, const ReadPlan& plan, int threads) {
   return std::make_unique<Hdf5Scan>(rows, plan, threads);

@@ -4,31 +4,16 @@
 #include "gam/data/bytes/byte_source.hpp"
 #include "gam/data/frame/frame_builder.hpp"
 #include "gam/data/frame/read_plan.hpp"
-#include "gam/data/hdf5/hdf5_storage.hpp"
+#include "gam/data/hdf5/hdf5_contents.hpp"
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-/// Reads the columns and rows of an HDF5 file on one rank, without communication.
+/// Reads the rows of an HDF5 file on one rank, without communication.
 namespace TESSERA_NAMESPACE::gam {
-
-/// The contents of a file's root.
-struct Hdf5Contents {
-  std::vector<std::string> columns;
-  std::map<std::string, std::string> unusable;  ///< all other links, with the reason why they are not columns
-  std::int64_t rows = 0;
-};
-
-/// Opens in HDF5 a file that is already open. Throws `Error(input)` if HDF5 cannot, or has opened a
-/// replacement of the file.
-[[nodiscard]] Handle open_hdf5_file(const files::InputFile& opened);
-
-/// Throws `Error(input)`: no column, columns of different lengths or without a row, a name that is not UTF-8.
-[[nodiscard]] Hdf5Contents contents_of(hid_t file, const std::string& path);
 
 /// The rows of an open file. Refers to what outlives its scans.
 struct Hdf5Rows {

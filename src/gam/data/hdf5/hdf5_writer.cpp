@@ -2,7 +2,7 @@
 #include "gam/data/hdf5/hdf5_writer.hpp"
 
 #include "base/errors.hpp"
-#include "gam/data/hdf5/hdf5_storage.hpp"
+#include "gam/data/hdf5/hdf5_contents.hpp"
 
 #include <cerrno>
 #include <cstring>

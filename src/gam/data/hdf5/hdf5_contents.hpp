@@ -7,10 +7,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
-/// Checks a dataset's header against the bytes in the file.
+#include "files/input_file.hpp"
+
+/// Opens HDF5 files, and finds their columns.
 namespace TESSERA_NAMESPACE::gam {
 
 /// An HDF5 identifier that is closed with its owner.
@@ -60,17 +64,22 @@ class QuietHdf5 {
 /// Maximum bytes of a text, as for a row of a CSV file.
 inline constexpr std::size_t max_text_bytes = std::size_t{64} << 20;
 
-/// Why a link of the root is not followed, in words that follow its name; empty: it is a hard link to an
-/// object of this file. Other links can lead to any file that the user may read.
-[[nodiscard]] std::string problem_of_link(hid_t file, const std::string& name);
+/// What the values of a type are read as.
+enum class Hdf5Kind { number, fixed_text, variable_text, enumeration, other };
+[[nodiscard]] Hdf5Kind hdf5_kind(hid_t type);
 
-/// Why a dataset of `rows` values cannot be read, in words that follow its name; empty: all its values are in
-/// this file, of `file_bytes` bytes, and there is memory for its chunks.
-///
-/// The extent of a dataset is only a number in its header. Its storage shows what was written: the bytes of a
-/// contiguous dataset must be in the file, and all chunks of a chunked one. Missing values would be read as
-/// zeros.
-[[nodiscard]] std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t rows,
-                                             std::int64_t file_bytes);
+/// The contents of a file's root.
+struct Hdf5Contents {
+  std::vector<std::string> columns;
+  std::map<std::string, std::string> unusable;  ///< all other links, with the reason why they are not columns
+  std::int64_t rows = 0;
+};
+
+/// Opens in HDF5 a file that is already open. Throws `Error(input)` if HDF5 cannot, or has opened a
+/// replacement of the file.
+[[nodiscard]] Handle open_hdf5_file(const files::InputFile& opened);
+
+/// Throws `Error(input)`: no column, columns of different lengths or without a row, a name that is not UTF-8.
+[[nodiscard]] Hdf5Contents contents_of(hid_t file, const std::string& path);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/data/hdf5/hdf5_contents.hpp"
+
+#include "base/errors.hpp"
+#include "base/pluralised.hpp"
+#include "base/utf8.hpp"
+#include "gam/data/frame/frame.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+std::string not_written(std::int64_t rows) {
+  return fmt::format("has {} values by its header, which are not all in the file", rows);
+}
+
+std::string problem_of_chunks(hid_t dataset, hid_t creation, std::size_t value_bytes, std::int64_t rows) {
+  hsize_t chunk = 0;
+  if (H5Pget_chunk(creation, 1, &chunk) != 1 || chunk == 0) return "has chunks without a size";
+  const auto left = static_cast<std::uint64_t>(files::memory_left());
+  if (chunk > left / value_bytes)
+    return fmt::format("has chunks of {} values of {} bytes, which do not fit into memory", chunk,
+                       value_bytes);
+  hsize_t written = 0;
+  const Handle space(H5Dget_space(dataset), H5Sclose);
+  if (H5Dget_num_chunks(dataset, space.get(), &written) < 0) return "has chunks that cannot be listed";
+  const auto needed = (static_cast<hsize_t>(rows) - 1) / chunk + 1;
+  return written < needed ? not_written(rows) : std::string();
+}
+
+/// Why a link of the root is not followed, in words that follow its name; empty: it is a hard link to an
+/// object of this file. Other links can lead to any file that the user may read.
+std::string problem_of_link(hid_t file, const std::string& name) {
+  H5L_info_t info{};
+  if (H5Lget_info(file, name.c_str(), &info, H5P_DEFAULT) < 0) return "is a link that cannot be read";
+  switch (info.type) {
+    case H5L_TYPE_HARD: return {};
+    case H5L_TYPE_SOFT: return "is a symbolic link, which is not followed: copy the dataset to the root";
+    default: return "is a link to another file, which is not followed: copy the dataset to this one";
+  }
+}
+
+/// Why a dataset of `rows` values cannot be read, in words that follow its name; empty: all its values are in
+/// this file, of `file_bytes` bytes, and there is memory for its chunks.
+///
+/// The extent of a dataset is only a number in its header. Its storage shows what was written: the bytes of a
+/// contiguous dataset must be in the file, and all chunks of a chunked one. Missing values would be read as
+/// zeros.
+std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t rows, std::int64_t file_bytes) {
+  const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+  const std::size_t value_bytes = H5Tget_size(type);
+  if (!creation.valid() || value_bytes == 0) return "has no readable description";
+  if (value_bytes > max_text_bytes)
+    return fmt::format("has values of {} bytes, more than the {} that one may have", value_bytes,
+                       max_text_bytes);
+  if (H5Pget_external_count(creation.get()) != 0)
+    return "keeps its values in other files, which are not read: copy them to this one";
+  switch (H5Pget_layout(creation.get())) {
+    case H5D_COMPACT:
+      return static_cast<std::uint64_t>(rows) > H5Dget_storage_size(dataset) / value_bytes ? not_written(rows)
+                                                                                           : std::string();
+    case H5D_CONTIGUOUS: {
+      const haddr_t begin = H5Dget_offset(dataset);
+      const auto bytes = static_cast<haddr_t>(file_bytes);
+      const bool inside = begin != HADDR_UNDEF && begin <= bytes &&
+                          static_cast<std::uint64_t>(rows) <= (bytes - begin) / value_bytes &&
+                          static_cast<std::uint64_t>(rows) <= H5Dget_storage_size(dataset) / value_bytes;
+      return inside ? std::string() : not_written(rows);
+    }
+    case H5D_CHUNKED: return problem_of_chunks(dataset, creation.get(), value_bytes, rows);
+    default: return "is made of parts of other files, which are not read: copy them to this one";
+  }
+}
+
+/// Whether HDF5 has opened this file, and not a replacement of it.
+bool is_open_as(hid_t hdf5, const files::InputFile& file) {
+  void* handle = nullptr;
+  if (H5Fget_vfd_handle(hdf5, H5P_DEFAULT, &handle) < 0 || handle == nullptr) return false;
+  const auto opened = files::state_of(*static_cast<const int*>(handle));
+  const files::FileState expected = file.state();
+  return opened && opened->device == expected.device && opened->inode == expected.inode;
+}
+
+/// The creation order of the root's links if the file stores it; else their order by name.
+H5_index_t order_of_links(hid_t file) {
+  const Handle root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
+  const Handle creation(H5Gget_create_plist(root.get()), H5Pclose);
+  unsigned kept = 0;
+  H5Pget_link_creation_order(creation.get(), &kept);
+  return (kept & H5P_CRT_ORDER_INDEXED) != 0 ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+}
+
+std::string name_of_link(hid_t group, H5_index_t order, hsize_t index) {
+  const auto size = H5Lget_name_by_idx(group, ".", order, H5_ITER_INC, index, nullptr, 0, H5P_DEFAULT);
+  std::string name(size < 0 ? 0 : static_cast<std::size_t>(size), '\0');
+  H5Lget_name_by_idx(group, ".", order, H5_ITER_INC, index, name.data(), name.size() + 1, H5P_DEFAULT);
+  return name;
+}
+
+constexpr const char* as_numbers_or_texts = "write it as numbers or texts";
+
+/// Why values of a type cannot be read, in words that follow the dataset's name; empty: they can.
+std::string problem_of_type(hid_t type) {
+  if (hdf5_kind(type) != Hdf5Kind::other) return {};
+  switch (H5Tget_class(type)) {
+    case H5T_COMPOUND:
+      return fmt::format("has compound values: write each of its {} as a dataset of its own",
+                         base::pluralised(H5Tget_nmembers(type), "member"));
+    case H5T_ARRAY: return "has arrays as values: write each of their elements as a dataset of its own";
+    case H5T_VLEN: return "has lists of any length as values: write one number or text for each row";
+    case H5T_REFERENCE: return "has references to other objects, which are not followed";
+    case H5T_OPAQUE: return fmt::format("has opaque values: {}", as_numbers_or_texts);
+    case H5T_BITFIELD: return "has bit fields: write them as integers";
+    case H5T_ENUM: return "has an enumeration of more than 8 bytes: write it as texts";
+    default: return fmt::format("has values that are neither numbers nor texts: {}", as_numbers_or_texts);
+  }
+}
+
+/// Why a dataset of this shape is not a column.
+std::string problem_of_shape(hid_t space) {
+  if (H5Sget_simple_extent_type(space) == H5S_NULL) return "has no values (a null dataspace)";
+  const int dimensions = H5Sget_simple_extent_ndims(space);
+  if (dimensions == 1) return {};
+  if (dimensions == 0) return "is one value (a scalar), not one for each row";
+  if (dimensions < 0) return "has no readable description";
+  std::vector<hsize_t> extents(static_cast<std::size_t>(dimensions));
+  H5Sget_simple_extent_dims(space, extents.data(), nullptr);
+  return fmt::format("has {} dimensions ({}): write each of its columns as a dataset of one", dimensions,
+                     fmt::join(extents, " x "));
+}
+
+/// Why a link of the root to `object` is not a column, in words that follow its name; empty: it is one, of
+/// `rows` values.
+std::string problem_of_object(hid_t file, hid_t object, std::int64_t& rows) {
+  switch (H5Iget_type(object)) {
+    case H5I_DATASET: break;
+    case H5I_GROUP: return "is a group: copy its datasets to the root";
+    case H5I_DATATYPE: return "is a type, without values";
+    default: return "is an object that cannot be read";
+  }
+  const Handle space(H5Dget_space(object), H5Sclose);
+  const Handle type(H5Dget_type(object), H5Tclose);
+  if (std::string problem = problem_of_shape(space.get()); !problem.empty()) return problem;
+  if (std::string problem = problem_of_type(type.get()); !problem.empty()) return problem;
+  rows = static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
+  if (rows == 0) return {};
+  if (rows < 0) return "has more values than can be counted";
+  hsize_t file_bytes = 0;
+  H5Fget_filesize(file, &file_bytes);
+  return problem_of_storage(object, type.get(), rows, static_cast<std::int64_t>(file_bytes));
+}
+
+/// Adds the target of a link of the root: a column, or the reason why it is not one.
+void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, const std::string& name) {
+  std::int64_t rows = 0;
+  std::string problem = problem_of_link(file, name);
+  if (problem.empty()) {
+    const Handle object(H5Oopen(file, name.c_str(), H5P_DEFAULT), H5Oclose);
+    problem = problem_of_object(file, object.get(), rows);
+  }
+  if (!problem.empty()) {
+    contents.unusable[name] = std::move(problem);
+    return;
+  }
+  if (!contents.columns.empty() && rows != contents.rows)
+    throw base::input_error(
+        "{}: its columns have different lengths, '{}' has {} values and '{}' has {}: write columns of one "
+        "length",
+        path, contents.columns[0], contents.rows, name, rows);
+  contents.rows = rows;
+  contents.columns.push_back(name);
+  if (!base::is_utf8(name))
+    throw base::input_error("{}: the name of column {} is not UTF-8: {}", path, contents.columns.size(),
+                            base::how_to_utf8);
+}
+
+}  // namespace
+
+Hdf5Kind hdf5_kind(hid_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+    case H5T_FLOAT: return Hdf5Kind::number;
+    case H5T_STRING: return H5Tis_variable_str(type) > 0 ? Hdf5Kind::variable_text : Hdf5Kind::fixed_text;
+    case H5T_ENUM:
+      return H5Tget_size(type) <= sizeof(std::uint64_t) ? Hdf5Kind::enumeration : Hdf5Kind::other;
+    default: return Hdf5Kind::other;
+  }
+}
+
+Handle open_hdf5_file(const files::InputFile& opened) {
+  const std::string& path = opened.path();
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_fapl_sec2(access.get());  // its handle is a descriptor, whatever driver the environment selects
+#if H5_VERSION_GE(1, 10, 7)
+  // Shared file systems often lack locks, which a reader does not need.
+  H5Pset_file_locking(access.get(), false, true);
+#endif
+  Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+  if (!file.valid())
+    throw base::input_error("{}: begins as HDF5 does, but cannot be opened as HDF5: write it again", path);
+  if (!is_open_as(file.get(), opened))
+    throw base::input_error("{}: was replaced while it was opened: start again when it no longer is", path);
+  return file;
+}
+
+Hdf5Contents contents_of(hid_t file, const std::string& path) {
+  Hdf5Contents contents;
+  H5G_info_t group{};
+  if (H5Gget_info(file, &group) < 0)
+    throw base::input_error("{}: the root of the HDF5 file cannot be read: write the file again", path);
+  if (group.nlinks > max_columns)
+    throw base::input_error("{}: has more than the {} columns that a table may have", path, max_columns);
+  const H5_index_t order = order_of_links(file);
+  for (hsize_t i = 0; i < group.nlinks; ++i) add_object(contents, file, path, name_of_link(file, order, i));
+  if (contents.columns.empty() && !contents.unusable.empty()) {
+    const auto& [name, problem] = *contents.unusable.begin();
+    throw base::input_error("{}: no dataset at the root of the HDF5 file is a column: '{}' {}", path, name,
+                            problem);
+  }
+  if (contents.columns.empty())
+    throw base::input_error("{}: the root of the HDF5 file is empty: write one dataset there for each column",
+                            path);
+  if (contents.rows == 0) throw base::input_error("{}: the columns are empty: give a table with rows", path);
+  return contents;
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

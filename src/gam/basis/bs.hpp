@@ -51,7 +51,7 @@ struct Bs {
             "m", "m: bs=\"bs\" takes a degree, then distinct orders of derivatives from 0 to the degree"};
     }
     options.m = std::move(orders);
-    return settle_k(options, 10, static_cast<int>(degree) + 1, name);
+    return set_default_k(options, 10, static_cast<int>(degree) + 1, name);
   }
   static BasisSize size(const BasisOptions& options) {
     return {.cells = options.k - degree_of(options),

@@ -43,7 +43,7 @@ struct Cc {
   static constexpr bool several = false;
   static std::optional<OptionFault> settle(BasisOptions& options) {
     ignore_orders(options, 0, name);
-    return settle_k(options, 10, 4, name);
+    return set_default_k(options, 10, 4, name);
   }
   static BasisSize size(const BasisOptions& options) {
     return {.cells = options.k - 1, .stride = 2, .coefficients = options.k - 1, .free = 1};

@@ -36,7 +36,7 @@ struct Cp {
   static constexpr bool several = false;
   static std::optional<OptionFault> settle(BasisOptions& options) {
     if (auto fault = settle_differences(options, 1, name)) return fault;
-    return settle_k(options, 10, static_cast<int>(std::max(options.m[0], options.m[1])) + 1, name);
+    return set_default_k(options, 10, static_cast<int>(std::max(options.m[0], options.m[1])) + 1, name);
   }
   static BasisSize size(const BasisOptions& options) {
     return {.cells = options.k, .stride = 1, .coefficients = options.k, .free = 1};

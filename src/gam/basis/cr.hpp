@@ -59,7 +59,7 @@ struct Cr {
  protected:
   static std::optional<OptionFault> settle_as(BasisOptions& options, std::string_view basis) {
     ignore_orders(options, 0, basis);
-    return settle_k(options, 10, 3, basis);
+    return set_default_k(options, 10, 3, basis);
   }
 };
 

@@ -39,9 +39,9 @@ struct OptionFault {
   return i < options.m.size() && !std::isnan(options.m[i]) ? options.m[i] : otherwise;
 }
 
-[[nodiscard]] inline std::optional<OptionFault> settle_k(BasisOptions& options, int usual, int least,
-                                                         std::string_view basis) {
-  // The default k is raised to what the orders need.
+/// Sets k to its default, `usual`, raised to what the orders need; refuses a k below `least`.
+[[nodiscard]] inline std::optional<OptionFault> set_default_k(BasisOptions& options, int usual, int least,
+                                                              std::string_view basis) {
   if (options.k == 0) options.k = std::max(usual, least);
   if (options.k >= least) return std::nullopt;
   return OptionFault{"k",

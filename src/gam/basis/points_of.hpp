@@ -18,7 +18,7 @@ namespace TESSERA_NAMESPACE::gam {
                                                               int of_two, std::string_view basis) {
   constexpr int of_more = 100;
   const int more = options.variables == 1 ? of_one : options.variables == 2 ? of_two : of_more;
-  return settle_k(options, free + more, free + 1, basis);
+  return set_default_k(options, free + more, free + 1, basis);
 }
 
 [[nodiscard]] inline BasisSize radial_size(const BasisOptions& options, int free) {

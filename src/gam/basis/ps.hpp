@@ -39,7 +39,7 @@ struct Ps {
   static constexpr bool several = false;
   static std::optional<OptionFault> settle(BasisOptions& options) {
     if (auto fault = settle_differences(options, 0, name)) return fault;
-    return settle_k(options, 10, static_cast<int>(std::max(options.m[0] + 2, options.m[1] + 1)), name);
+    return set_default_k(options, 10, static_cast<int>(std::max(options.m[0] + 2, options.m[1] + 1)), name);
   }
   static BasisSize size(const BasisOptions& options) {
     return {.cells = options.k - spline_degree(options),

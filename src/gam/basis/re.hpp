@@ -26,7 +26,7 @@ struct Re {
   static constexpr bool several = false;
   static std::optional<OptionFault> settle(BasisOptions& options) {
     ignore_orders(options, 0, name);
-    return settle_k(options, 10, 1, name);
+    return set_default_k(options, 10, 1, name);
   }
   static BasisSize size(const BasisOptions& /*options*/) { return {}; }
 

@@ -16,7 +16,7 @@ struct Pl {
   static constexpr bool several = false;
   static std::optional<OptionFault> settle(BasisOptions& options) {
     ignore_orders(options, 0, name);
-    return settle_k(options, 10, 3, name);
+    return set_default_k(options, 10, 3, name);
   }
   static BasisSize size(const BasisOptions& options) {
     return {.cells = options.k - 1, .stride = 1, .coefficients = options.k};

@@ -103,7 +103,7 @@ TESSERA_EXPORT void read_options(std::span<NamedOption> given, JobOptions& optio
 
 /// Throws `Error(usage)` for the first option that was not read, and suggests the nearest name. `call` is the
 /// call without this option, e.g. "a prediction".
-TESSERA_EXPORT void refuse_unread(std::span<const NamedOption> given, std::string_view call);
+TESSERA_EXPORT void refuse_unknown_options(std::span<const NamedOption> given, std::string_view call);
 
 /// The values that "x=1,2,3;g=a" selects for `data_slice`. Throws `Error(usage)`, which names `option`.
 [[nodiscard]] TESSERA_EXPORT std::vector<ChosenValues> chosen_values(const std::string& text,

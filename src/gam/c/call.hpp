@@ -24,7 +24,7 @@ class Call {
   template <class... Options>
   void read_all(std::string_view function, Options&... options) {
     (read_options(options_, options), ...);
-    refuse_unread(options_, function);
+    refuse_unknown_options(options_, function);
   }
 
   /// Removes the option comm and returns a duplicate of the MPI communicator that it names; nothing without

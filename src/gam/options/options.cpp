@@ -635,7 +635,7 @@ void read_options(std::span<NamedOption> given, JobOptions& options) {
   read<JobOptions>(given, options, of_jobs);
 }
 
-void refuse_unread(std::span<const NamedOption> given, std::string_view call) {
+void refuse_unknown_options(std::span<const NamedOption> given, std::string_view call) {
   const auto unread = std::ranges::find(given, false, &NamedOption::is_read);
   if (unread == given.end()) return;
   const std::vector<std::string> names = all_names();

@@ -420,7 +420,7 @@ class TablePrediction {
   /// The effect on rows with unseen levels of a variable.
   [[nodiscard]] std::string_view made_of_unseen(const std::string& variable) const {
     const auto is_it = [&](const auto& one) { return one.first == variable; };
-    if (std::ranges::any_of(plan_.without_unseen, is_it)) return "its terms are NA there";
+    if (std::ranges::any_of(plan_.nan_at_unseen_levels, is_it)) return "its terms are NA there";
     if (std::ranges::find(plan_.unseen_is_complete, variable) == plan_.unseen_is_complete.end())
       return "their predictions are NA";
     return options_.new_levels == NewLevels::population ? "predicted without its effects"
@@ -429,7 +429,7 @@ class TablePrediction {
   void leave_out_unseen(const Frame& frame, Predictions& out) const {
     constexpr double missing = std::numeric_limits<double>::quiet_NaN();
     const std::size_t of_each = plan_.design_rows ? 1 : columns_of_term();
-    for (const auto& [name, columns] : plan_.without_unseen) {
+    for (const auto& [name, columns] : plan_.nan_at_unseen_levels) {
       const Variable& variable = frame.at(name);
       std::vector<std::size_t> rows;
       for (std::size_t i = 0; i < frame.complete.size(); ++i) {

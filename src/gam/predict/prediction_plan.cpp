@@ -64,13 +64,14 @@ void keep_blocks(Design& design, const std::vector<bool>& kept) {
 }
 
 /// Contribution of a block to a row with an unseen level.
-enum class Unseen { is_zero, is_missing };
+enum class UnseenLevel { is_zero, is_missing };
 
-Unseen unseen_in(const CoefBlock& block, const std::string& factor, NewLevels policy) {
+UnseenLevel effect_of_unseen_level(const CoefBlock& block, const std::string& factor, NewLevels policy) {
   // The by variable is last.
   const bool by = !block.by_level.empty() && block.variables.back() == factor;
-  if (policy == NewLevels::na || by || !block.penalty) return Unseen::is_missing;
-  return block.is_factor_smooth() && policy != NewLevels::population ? Unseen::is_missing : Unseen::is_zero;
+  if (policy == NewLevels::na || by || !block.penalty) return UnseenLevel::is_missing;
+  return block.is_factor_smooth() && policy != NewLevels::population ? UnseenLevel::is_missing
+                                                                     : UnseenLevel::is_zero;
 }
 
 class Planner {
@@ -86,7 +87,7 @@ class Planner {
     if (options_.terms) refuse_unknown(*options_.terms, terms_);
     refuse_unknown(options_.exclude, terms_);
     choose_terms();
-    find_unseen();
+    plan_unseen_levels();
     if (plan_.terms) divide();
     if (options_.type == PredictionType::iterms && needs_covariance(options_)) add_uncertainty_of_mean();
     // Interval ends are computed on the scale of the predictor.
@@ -190,13 +191,13 @@ class Planner {
     }
   }
 
-  void find_unseen() {
+  void plan_unseen_levels() {
     for (const auto& [factor, levels] : plan_.design.known_levels()) {
       bool all_zero = true;
       std::vector<int> missing;
       const auto look = [&, &factor = factor](const CoefBlock& block, int first, int count) {
         if (std::ranges::find(block.variables, factor) == block.variables.end()) return;
-        if (unseen_in(block, factor, options_.new_levels) == Unseen::is_zero) return;
+        if (effect_of_unseen_level(block, factor, options_.new_levels) == UnseenLevel::is_zero) return;
         all_zero = false;
         for (int i = 0; i < count; ++i) missing.push_back(first + i);
       };
@@ -212,7 +213,7 @@ class Planner {
         continue;
       }
       plan_.unseen_is_complete.push_back(factor);
-      if (!missing.empty()) plan_.without_unseen.emplace_back(factor, std::move(missing));
+      if (!missing.empty()) plan_.nan_at_unseen_levels.emplace_back(factor, std::move(missing));
     }
   }
 

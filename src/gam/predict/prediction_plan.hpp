@@ -37,7 +37,7 @@ struct PredictionPlan {
   std::vector<std::string> names;  ///< names of terms, or of coefficients; else empty
   double constant = 0;             ///< the intercept, if no column contains it
   /// Variables, with the columns of `names` that are NaN for their unseen levels.
-  std::vector<std::pair<std::string, std::vector<int>>> without_unseen;
+  std::vector<std::pair<std::string, std::vector<int>>> nan_at_unseen_levels;
   /// Variables with unseen levels allowed in predicted rows.
   std::vector<std::string> unseen_is_complete;
 };

@@ -46,8 +46,8 @@ std::string in_quotes(std::string_view value) {
   return '"' + text + (value.size() > shown ? "…\"" : "\"");
 }
 
-/// The names whose values differ, with both values.
-std::string difference(const Fingerprint& there, const Fingerprint& here) {
+/// The entries that have changed, with both values, for a message.
+std::string changed_fingerprint_entries(const Fingerprint& there, const Fingerprint& here) {
   const auto value_in = [](const Fingerprint& all, const std::string& name) {
     const auto found = std::ranges::find(all, name, &Fingerprint::value_type::first);
     return found == all.end() ? std::string("not given") : in_quotes(found->second);
@@ -109,7 +109,7 @@ std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view 
   }
   if (found != expected)
     return CheckpointRefusal{CheckpointRefusal::Kind::foreign,
-                             "belongs to something else: " + difference(found, expected) +
+                             "belongs to something else: " + changed_fingerprint_entries(found, expected) +
                                  "; give the name of another file, or remove this one"};
   const auto state = take(bytes);
   if (!state || !bytes.empty()) return torn();

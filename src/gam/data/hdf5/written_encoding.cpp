@@ -61,8 +61,8 @@ std::string ColumnEncoding::bytes_of(const Variable& variable, Range rows) const
 void require_no_missing_level(const Variable& variable, const std::string& column, const std::string& path) {
   if (std::ranges::find(variable.levels, ColumnEncoding::missing) != variable.levels.end())
     throw base::input_error(
-        "{}: the column '{}' has the level 'NA', which would be read as a missing value: name it among the "
-        "NA strings",
+        "{}: the column '{}' has the level 'NA', which readers take for a missing value: rename the "
+        "level, or declare it an NA string",
         path, column);
 }
 

@@ -115,8 +115,8 @@ TEST_F(Convert, CsvKeepsFactorsOfNumbers) {
     convert_table(job, Table{dash.path(), {.missing = {"-"}}}, out.path(), Conversion{});
   });
   EXPECT_EQ(fault, dash.path() +
-                       ": the column 'f' has the level 'NA', which would be read as a missing value: name it "
-                       "among the NA strings");
+                       ": the column 'f' has the level 'NA', which readers take for a missing value: rename "
+                       "the level, or declare it an NA string");
 }
 
 TEST_F(Convert, AFolderIsPutInPlaceAsAWhole) {

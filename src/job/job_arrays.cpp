@@ -36,8 +36,9 @@ void require_all_units(const ArrayState& array, Range mine) {
   for (const ArrayState::DeviceCopy& copy : array.devices)
     if (copy.version == array.version) units += copy.units.size();
   if (units != mine.size())
-    throw Error(ErrorCode::job_fault, "the devices have " + std::to_string(units) + " units of an array of " +
-                                          std::to_string(mine.size()));
+    throw Error(ErrorCode::job_fault, "the devices of this rank have the last version of only " +
+                                          std::to_string(units) + " of its " + std::to_string(mine.size()) +
+                                          " units of an array");
 }
 
 /// The arrays whose last version is not on the host.

@@ -19,8 +19,8 @@ void watch_finalize();
 /// all ranks of MPI_COMM_WORLD were among them.
 bool pass_exit_barriers(ExitPath path) noexcept;
 
-/// Runs `work` if this rank reaches MPI_Finalize, or leaves the program without it, during its lifetime, in
-/// reverse order of construction. `work` must not throw.
+/// Runs `work` when this rank, during the object's lifetime, reaches MPI_Finalize or leaves the program
+/// without it. Objects run in reverse order of construction. `work` must not throw.
 class AtFinalize {
  public:
   explicit AtFinalize(std::function<void(ExitPath)> work);

@@ -564,7 +564,7 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] const Plan& plan_of(std::span<const detail::ArrayAccess> arrays) const;
   void download_together(std::span<ArrayBase* const> arrays);
   void run(const Plan& plan, const Pass& pass);
-  /// *Collective.* How many of this rank's `units` by `from` belong to each rank by `to`.
+  /// *Collective.* For each rank, the number of this rank's `units` by `from` that it has by `to`.
   [[nodiscard]] std::vector<std::size_t> units_for_ranks(std::int64_t units, std::size_t unit_bytes,
                                                          const Plan& from, const Plan& to) const;
   template <class T>

@@ -40,8 +40,8 @@ struct PlanPart {
 /// A plan balanced by measured times, and the gain expected of it.
 struct BalancedPlan {
   Plan plan;
-  /// Expected speedup of the slowest part, absolute or relative to the mean of all devices, whichever is
-  /// larger.
+  /// Expected speedup: the largest time of a device now over that by `plan`, in seconds or relative to the
+  /// mean of all devices, whichever ratio is larger.
   double gain = 1;
   /// True: no part will take longer than the slowest does now, even if the units that a device gains cost as
   /// much as any near them.

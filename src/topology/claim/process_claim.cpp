@@ -95,8 +95,8 @@ void ProcessClaim::begin_turn(FunctionRef<void()> between) {
     leave_queue();
     throw Error(
         ErrorCode::usage,
-        "a job would wait for its turn on a device while this thread keeps the turn of another job: end "
-        "the fit or the DeviceTurn of that one first");
+        "this thread would wait for its turn on a device while it keeps the turn of another job: end the "
+        "fit or DeviceTurn of that job first");
   }
   while (!may_begin()) {
     all_.changed.wait_for(lock, between_looks);

@@ -21,10 +21,10 @@ struct BamWork {
 };
 
 /// Runs bam() on the model's data in a child process, which reads the data from a temporary file. Figures:
-/// "seconds", the elapsed time of each bam(); "processor", the CPU time of all its threads, not with a
-/// cluster; "prediction", the elapsed time of each predict(discrete = FALSE), by one process per thread; and
-/// "discrete_prediction". Nothing if Rscript or mgcv is not installed. Throws `tessera::Error(input)` if the
-/// run fails.
+/// "seconds", the elapsed time of each bam(); "processor", the CPU time of each bam() over all its threads
+/// (absent if bam() uses a cluster); "prediction", the elapsed time of each predict(discrete = FALSE), in one
+/// process per thread; and "discrete_prediction". Returns nothing if Rscript or mgcv is not installed. Throws
+/// `Error(input)` if the run fails.
 [[nodiscard]] std::optional<RRun> run_bam(const SimulatedModel& model, const BamWork& work);
 
 }  // namespace tessera::bench

@@ -58,8 +58,8 @@ struct QuantileResiduals {
 };
 
 struct Concurvity {
-  /// The part of a component that lies in the span of others, from 0 to 1: of its worst function, of its
-  /// estimate, and of all its columns.
+  /// How well other components can represent this one, from 0 to 1 (exactly), as mgcv's `concurvity`: in the
+  /// worst case, for the fitted function (`observed`), and for its basis as a whole (`estimate`).
   struct Values {
     double worst = 0;
     double observed = 0;

@@ -77,8 +77,8 @@ std::vector<double> margin_means(const Workers& workers, const Frame& frame, con
   return multiply_t(margin.map, means);
 }
 
-/// *Collective.* X'X / n over the complete rows of the job, X the columns of a curve or of a number with this
-/// map.
+/// *Collective.* X'X / n over the complete rows of the job, where X has the columns of `curve`, mapped by
+/// `map`.
 Matrix mean_products(const Workers& workers, const Frame& frame, const Component& curve, const Matrix& map) {
   const std::size_t width = at(map.cols());
   std::vector<ReproducibleSum> sums(at(workers.team.size()), ReproducibleSum(width * (width + 1) / 2));

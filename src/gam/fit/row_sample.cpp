@@ -18,7 +18,7 @@ namespace {
 
 using base::at;
 
-/// Numbers of a row before its variables.
+/// Positions of the numbers of a row; its variables begin at the last one.
 enum RowNumber : std::size_t { row_predictor, row_response, row_weight, first_row_variable };
 
 /// The variables of the terms: numbers, then factors; contrasts are replaced by their factors.

@@ -17,9 +17,9 @@ using base::at;
 constexpr int warps_limit = 12;
 /// Maximum number of windows x tiles of a task, whose sums fill a warp's registers.
 constexpr int tiles_of_windows = 12;
-/// Number of warp schedulers of a multiprocessor, whose warps share its units.
+/// Maximum number of warps per block: the registers limit it, since they hold the sums of each warp.
 constexpr int quarters = 4;
-/// Shared memory of a multiprocessor, part of which each block reserves.
+/// Maximum number of windows x tiles per task, whose sums are in the registers of one warp.
 constexpr int shared_memory_bytes = 228 * 1024;
 constexpr int reserved_bytes = 1024;
 
@@ -27,8 +27,8 @@ int quads_of(const CrossTerm& term) {
   return (term.columns + quad_columns - 1) / quad_columns;
 }
 
-/// Each edge of the complete graph once, listed at one of its ends, its centre. The lists are nearly equally
-/// long, most of them of even length.
+/// Divides the edges of the complete graph on `count` vertices into one star per vertex, its centre, and
+/// returns the leaves of each star. Stars are nearly equal in size, and most have an even number of leaves.
 std::vector<std::vector<int>> edges_by_centre(int count) {
   std::vector<std::vector<int>> leaves(at(count));
   for (int v = 0; v < count; ++v) {

@@ -17,7 +17,7 @@ void Job::State::bring_home_for(const Plan& plan, const Pass& work, const Attemp
 
 void Job::State::bring_home_in_pass(std::span<detail::ArrayState* const> wanted, const Plan& plan,
                                     const Pass& work, const Attempt& attempt) {
-  // A download needs every rank, and one may have failed to prepare.
+  // A download is collective, and a rank may have failed to prepare: vote first.
   if (const Ballot ready = vote(attempt, plan, work); ready.outcome != Outcome::success)
     end_pass(attempt, ready);
   bring_home_or_throw(wanted);

@@ -61,10 +61,10 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
     }
     if (cut_short) attempt.cut_short();
   } catch (...) {  // too few threads or memory: no tile was started
-    // As on the CPU, where no device of the rank can be left out.
+    // A host cannot be left out: without a GPU the failure is fatal, as in a pass on the CPU.
     const auto is_of_gpu = [&](const PlannedTile& tile) { return !known_device(tile.device).host; };
     if (std::ranges::none_of(tiles, is_of_gpu)) return attempt.fatal(std::current_exception());
-    Verdict::Failure failure;  // without a UUID: of the rank
+    Verdict::Failure failure;  // without a UUID: the failure concerns the rank
     failure.stage = "bind";
     failure.reason = reason_of(std::current_exception());
     attempt.device_failed(std::move(failure));

@@ -51,7 +51,7 @@ std::vector<ArrayState*> stale_on_host(std::span<ArrayState* const> arrays) {
   return stale;
 }
 
-/// Copies what a device has of `units` to the host's next version.
+/// Copies the part of `units` that a device has into the host's next version.
 void download_units(ArrayState& array, Range units, const MemoryLease& from, DeviceStaging& staging,
                     StreamView stream) {
   const std::size_t bytes = array.bytes_of(units);

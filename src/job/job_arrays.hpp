@@ -45,8 +45,8 @@ class JobArrays {
   /// Whether some device lacks memory for its tile of all arrays of this pass, so that parts of them are
   /// copied back and forth.
   [[nodiscard]] bool streams() const noexcept { return streams_; }
-  /// The bytes of a unit if the memory budget must hold only a part of a tile, at least a block; 0: whole
-  /// tiles.
+  /// Bytes of a unit if a device processes its tile in parts of at least a block; 0 if it holds the whole
+  /// tile.
   [[nodiscard]] std::int64_t bytes_per_unit(const Job::Pass& work) const;
 
   /// Prepares arrays before the functions of a pass.
@@ -98,8 +98,8 @@ class JobArrays {
   void download_copies(std::span<ArrayState* const> stale, int device);
   [[nodiscard]] StreamView stream_of(int worker, const DeviceContext& context) const;
   [[nodiscard]] DeviceStaging& staging_of(int worker, const DeviceContext& context);
-  /// The fraction of the memory budgets that this many copies of an array take, on the device with the least
-  /// room.
+  /// The fraction of the memory budget that this many copies of an array take, on the device where it is
+  /// largest.
   [[nodiscard]] double share_of(ArrayState& array, int copies) const;
   /// Decides which arrays have memory on devices in a pass over these: `ArrayState::wanted`, and `streams`.
   void place(std::span<const ArrayAccess> used);

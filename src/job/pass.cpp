@@ -27,8 +27,8 @@ namespace {
   throw Error(ErrorCode::usage, message);
 }
 
-/// The fault point "vote-late": sleeps for longer than the others wait, if they wait for a minute or less, or
-/// else for a moment.
+/// Fault point "vote-late": sleeps for longer than the vote's timeout if that is at most a minute, or else
+/// for a moment.
 void delay_vote(std::chrono::milliseconds timeout) {
   const bool ends_job = timeout.count() > 0 && timeout <= std::chrono::minutes(1);
   std::this_thread::sleep_for(ends_job ? timeout + 6 * mpi::detail::grace_of_watchdogs
@@ -77,7 +77,8 @@ Job::Call Job::call_of(const char* verb, std::initializer_list<const std::type_i
 
 void Job::State::require_thread() const {
   mpi::detail::CommunicatorAccess::require_usable(comm);
-  // Over MPI such a call is on another thread than the main one.
+  // With MPI, the calling thread is checked instead: functions of a pass run on other threads than the main
+  // one.
   if (comm.is_serial() && ApplicationScope::is_entered())
     throw Misuse("a function of a pass called a verb of a job: call it between passes");
 }
@@ -166,7 +167,7 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
     attempt.run([&] { other = substitute_for(plan, work); });
     bool moves = other && rank_without_device(plan, remaining);
     if (moves) {
-      // An exchange needs every rank, and one may have failed to prepare.
+      // An exchange is collective, and a rank may have failed to prepare: vote first.
       if (const Ballot ready = vote(attempt, plan, work); ready.outcome != Outcome::success)
         end_pass(attempt, ready);
       if (work.arrays.empty()) {
@@ -263,7 +264,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   if (decided.outcome != Outcome::success) state.end_pass(attempt, decided);
   state.arrays.commit(pass, false);
   state.verdict = state.verdict_of_host(plan, pass);
-  // Times are recorded only for a plan of the job's hardware: over a plan for devices the caller chose hosts.
+  // Over a plan for devices the caller chose hosts; balancers want times of plans of the job's hardware.
   if (!state.runs_on_devices(plan)) state.timers.record(plan, false, state.seconds);
 }
 

@@ -49,7 +49,8 @@ struct Job::State {
   std::shared_ptr<ModuleCache> modules;  ///< shared with the devices of the pool
   fault::Faults faults;
   Inventory inventory;
-  std::optional<Inventory> planned_for;  ///< once all devices are lost: the last one that plans were for
+  std::optional<Inventory> planned_for;  ///< once all devices are lost: the last inventory for which plans
+                                         ///< were made
   std::optional<detail::CudaVisibility> visibility;
   // `locks` and `turns` come from the claim, and outlive the contexts of the devices.
   std::shared_ptr<const void> device_locks;     ///< `Claim::locks`
@@ -66,7 +67,8 @@ struct Job::State {
   std::optional<HostTeam> tile_team;  ///< computes the tile of the host as a device (`JobOptions::hosts`)
   std::vector<int> threads_of_ranks;
   bool plans_for_hosts = false;                    ///< plan() plans for hosts: no device, or a failed set-up
-  int forks = mpi::detail::forks();                ///< above the process that has its threads
+  int forks = mpi::detail::forks();                ///< value when the threads were started; it is higher in a
+                                                   ///< forked child
   int number = 1;                                  ///< distinguishes jobs of one program in messages
   int pass = 0;                                    ///< from 1; 0 during the set-up
   std::string absence;                             ///< why the job uses no device; empty if it does
@@ -90,8 +92,8 @@ struct Job::State {
   /// a stop request.
   void report_progress() const;
 
-  /// Waits for the job's turn on its devices, unless it has it. A `DeviceTurn` must exist, whose end ends it.
-  /// Throws `Error(interrupted)` if a stop is requested meanwhile.
+  /// Waits for the job's turn on its devices, unless it has the turn. A `DeviceTurn` must exist, and ends the
+  /// turn. Throws `Error(interrupted)` if a stop is requested meanwhile.
   void begin_turn();
   void end_turn() noexcept;
   /// Begins the job's turn on its devices. The returned object ends it, unless others keep it.
@@ -120,7 +122,7 @@ struct Job::State {
   [[nodiscard]] bool streams_on_host(int device) const {
     return arrays.streams() && device == pass_threads.gpus;
   }
-  /// The index of a lane's thread among `device_threads`: that of a device's first lane is the device's.
+  /// The index of a lane's thread among `device_threads`; the first lane of a device has the device's index.
   [[nodiscard]] int worker_of(int device, int lane) const {
     return lane * static_cast<int>(pool.size()) + device;
   }
@@ -165,7 +167,7 @@ struct Job::State {
   void fall_back(const Verdict::Failure& first);
   void refuse_if_gpu_is_required() const;
   [[nodiscard]] bool on_host() const { return fallback_cause || inventory.devices().empty(); }
-  /// Whether a pass over `plan` that is not for hosts only begins on devices.
+  /// Whether a pass over `plan` begins on devices, unless it is a pass on hosts only.
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const { return plan.on_devices() && !on_host(); }
   /// *Collective.* Leaves out the devices that failed on any rank. False if none would remain, or the options
   /// forbid it.

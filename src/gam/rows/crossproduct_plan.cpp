@@ -13,13 +13,13 @@ namespace {
 
 using base::at;
 
-/// Maximum number of warps of a block, as their sums fill the registers.
-constexpr int warps_limit = 12;
-/// Maximum number of windows x tiles of a task, whose sums fill a warp's registers.
-constexpr int tiles_of_windows = 12;
 /// Maximum number of warps per block: the registers limit it, since they hold the sums of each warp.
-constexpr int quarters = 4;
+constexpr int warps_limit = 12;
 /// Maximum number of windows x tiles per task, whose sums are in the registers of one warp.
+constexpr int tiles_of_windows = 12;
+/// Number of warp schedulers of a multiprocessor; a warp always runs on the same one.
+constexpr int quarters = 4;
+/// Shared memory of a multiprocessor, part of which each block reserves.
 constexpr int shared_memory_bytes = 228 * 1024;
 constexpr int reserved_bytes = 1024;
 

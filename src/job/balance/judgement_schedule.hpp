@@ -11,8 +11,8 @@ namespace TESSERA_NAMESPACE {
 
 /// When to judge a plan, and the gain for which it is replaced. The same on every rank.
 ///
-/// A plan is judged once all iterations of the options are measured, and earlier until it has passed such a
-/// judgement: while speeds are unknown, gains are large, and waiting costs more than noise.
+/// A plan is judged after all iterations of the options. Until it has passed one such judgement, it is also
+/// judged earlier: while speeds are unknown, gains are large, and waiting costs more than noise.
 class JudgementSchedule {
  public:
   /// Arguments as in `BalancerOptions`.
@@ -50,7 +50,7 @@ class JudgementSchedule {
 
   int iterations_;
   double gain_;
-  int measured_ = 0;  ///< iterations since the plan began, or since its last judgement by all of them
+  int measured_ = 0;  ///< iterations since the plan began or was last judged by all iterations
   bool settled_ = false;
   bool first_ = true;
 };

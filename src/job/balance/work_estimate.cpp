@@ -20,7 +20,7 @@ constexpr std::size_t most_plans = 8;
 /// Ratio of two times that noise explains.
 constexpr double noisy = 1.03;
 
-/// Times whose shares of their sum differ by less than this factor repeat the last ones.
+/// Times repeat the last ones if each device's share of their sum changes by less than this factor.
 constexpr double repeated = 1.01;
 
 /// The work has changed if a device's share changes by this factor under one plan.
@@ -118,8 +118,8 @@ double WorkEstimate::work_of(Range units) const {
   return work;
 }
 
-/// An upper bound of the work of units: each costs as much as any unit within the same number of units around
-/// it, as the work of units is known no more precisely.
+/// An upper bound of the work of `units`: each unit is taken to cost as much as the dearest one within that
+/// many units of it, since the work of units is not known more precisely.
 double WorkEstimate::most_work_of(Range units) const {
   if (units.empty()) return 0;
   const Range near{units.begin - units.size(), units.end + units.size()};

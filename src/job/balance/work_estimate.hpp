@@ -58,7 +58,7 @@ struct CoarsePart {
 /// Estimates the work of units and the speeds of devices from the times of parts under several plans.
 class WorkEstimate {
  public:
-  /// Blocks with which a part is divided to a quarter of a per cent.
+  /// Blocks of a part with which it can be divided to a quarter of a per cent.
   static constexpr std::int64_t enough_blocks = 200;
 
   /// A plan of `plan`'s units with equal predicted times on all devices. `seconds` are the times of

@@ -10,14 +10,14 @@ namespace {
 
 // Standard deviations, of natural logarithms. Chosen by simulation: `work_estimate_test.cpp` has the cases.
 constexpr double noise = 0.02;        ///< of a measured time
-constexpr double spread = 2;          ///< of the factors of devices: a factor of ten is 1.15 of these
-constexpr double step_of_work = 0.1;  ///< of the work of units a mean tile apart: the Cauchy scale
+constexpr double spread = 2;          ///< of the logarithm of a device's factor: ln(10) is 1.15 of it
+constexpr double step_of_work = 0.1;  ///< Cauchy scale of the steps of the work, per length of a mean tile
 
 constexpr int most_steps = 30;
 constexpr double largest_step = 2;  ///< of any logarithm in one Gauss-Newton step
 constexpr double least_step = 1e-4;
 constexpr int most_multiplications = 200;  ///< in each Gauss-Newton step
-constexpr double residual_left = 1e-5;     ///< by conjugate gradients, relative to the gradient's norm
+constexpr double residual_left = 1e-5;     ///< at which conjugate gradients stop, relative to the gradient
 
 /// The natural logarithm of a positive number to 1e-9. The last bits of the C library's log differ between
 /// CPUs of one job.
@@ -37,9 +37,8 @@ double exp_of(double x) {
   return (even + x / 2) / (even - x / 2);
 }
 
-/// Knots: the first unit of each run, and the end. Runs end where a plan cuts; between cuts their lengths
-/// double with the distance from a short run, so that a cut that moves finds units like those that it has
-/// passed.
+/// Knots: the first unit of each run, and the end. Runs end at the cuts of all plans. A long run is divided:
+/// lengths double with the distance from a shorter neighbour, so that runs are short where cuts have moved.
 std::vector<std::int64_t> knots_of(std::span<const MeasuredPlan> plans, std::int64_t block) {
   std::vector<std::int64_t> cuts{0};
   for (const MeasuredPlan& plan : plans)
@@ -162,7 +161,7 @@ class Fit {
       diagonal_[devices + run] += stiffness_[run];
       diagonal_[devices + run + 1] += stiffness_[run];
     }
-    for (std::size_t run = 1; run < runs_; ++run)  // the Cholesky factor's squares
+    for (std::size_t run = 1; run < runs_; ++run)  // squares of the Cholesky factor's diagonal
       diagonal_[devices + run] -= stiffness_[run - 1] * stiffness_[run - 1] / diagonal_[devices + run - 1];
   }
 

@@ -89,7 +89,7 @@ Checkpoint::Checkpoint(const mpi::Communicator& comm, std::string path, Fingerpr
   std::int64_t generation = 0;
   const std::string found = on_root(state.comm, [&] {
     const mpi::detail::TimeLimit limit(state.comm, "the files of the checkpoint");
-    // Throw before a generation is taken: a file that is refused may be in use by another job.
+    // Throws before a generation is taken: a file that is refused may be in use by another job.
     state.choose();
     state.files.take_generation(state.found_generation + 1);
     state.choose();

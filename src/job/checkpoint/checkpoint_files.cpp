@@ -109,7 +109,7 @@ std::optional<Holder> holder_in(const std::string& path) {
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
   if (size >= 0) return holder_of({target.data(), static_cast<std::size_t>(size)});
   if (errno == ENOENT) return std::nullopt;
-  // It is not a link: older programs wrote a file, as others do on file systems without links.
+  // Not a symbolic link: older programs wrote a file, and so do programs on file systems without links.
   if (errno != EINVAL) fail(path, "cannot be read");
   const auto text = beginning_of(path, max_holder_bytes);
   return text ? holder_of(*text) : std::nullopt;

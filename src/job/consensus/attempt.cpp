@@ -19,7 +19,7 @@ void Attempt::device_failed(Verdict::Failure failure) noexcept {
   try {
     device_failures_.push_back(failure);
   } catch (const std::bad_alloc&) {
-    // The ballot needs no memory; a failure that is not kept comes again.
+    // Out of memory: the failure is only not kept; the ballot needs no memory.
   }
   if (!ok()) return;
   ballot_.outcome = Outcome::device_failed;

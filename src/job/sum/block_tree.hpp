@@ -46,7 +46,7 @@ class BlockTree {
   std::size_t value_bytes_;
   std::size_t node_bytes_;  ///< its value is behind it
   Combine combine_;
-  std::vector<std::byte> nodes_;  ///< `size_` of them, and room
+  std::vector<std::byte> nodes_;  ///< `size_` nodes, then unused capacity
   std::size_t size_ = 0;
 };
 

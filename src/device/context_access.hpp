@@ -23,8 +23,8 @@ struct ContextAccess {
   /// It does not change the current CUDA context.
   [[nodiscard]] static std::shared_ptr<void> keep_bound();
 
-  /// The stream of a lane of the device: that of lane 0 is the context's own, others are created at first use
-  /// and live as long. The device must be current. Throws `Error(job_fault)`. Thread-safe.
+  /// The stream of a lane: the context's own for lane 0, else one that is created at first use and lives as
+  /// long as the context. The device must be current. Throws `Error(job_fault)`. Thread-safe.
   [[nodiscard]] static StreamView stream(const DeviceContext& context, int lane);
   /// As `DeviceContext::synchronize`, for any stream of the device.
   static void synchronize(const DeviceContext& context, StreamView stream);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda_calls.hpp"
 
-#include "device/cuda_support.hpp"
+#include "device/cuda_check.hpp"
 #include "topology/driver/cuda_visibility.hpp"
 
 #include <tessera/error.hpp>
@@ -32,7 +32,8 @@ Ordinal find_ordinal(const Uuid& uuid) {
   }
   if (uuid.mig && is_only_visible_device(uuid, count)) return Ordinal{0};
   throw Error(ErrorCode::job_fault,
-              "it is not among the " + std::to_string(count) + " devices that CUDA shows to this process");
+              "it is not among the " + std::to_string(count) +
+                  " devices that CUDA shows to this process: correct CUDA_VISIBLE_DEVICES");
 }
 
 void bind(Ordinal ordinal) {

@@ -2,7 +2,7 @@
 #include "memory/cuda_upstream.hpp"
 
 #include "device/cuda_calls.hpp"
-#include "device/cuda_support.hpp"
+#include "device/cuda_check.hpp"
 
 #include <tessera/error.hpp>
 

@@ -71,7 +71,7 @@ void JobArrays::check(const Plan& plan, std::span<const ArrayAccess> used) const
       throw Error(ErrorCode::usage, "all arrays of a pass must use one plan: see Array::move_to");
   }
   if (is_written_twice(used))
-    throw Error(ErrorCode::usage, "a pass writes an array twice: write it once, or only modify it");
+    throw Error(ErrorCode::usage, "a pass writes an array twice: list it once, to be written or modified");
 }
 
 std::int64_t JobArrays::signature_of_use(std::span<const ArrayAccess> used) {

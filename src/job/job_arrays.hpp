@@ -42,8 +42,7 @@ class JobArrays {
   /// Before a pass on devices: makes its arrays, or parts of them, fit the memory budgets. Other arrays are
   /// evicted from the devices, least recently used first. *Collective* if any are.
   void make_room(const Plan& plan, const Job::Pass& work, const Attempt& attempt);
-  /// Whether some device lacks memory for its tile of all arrays of this pass, so that parts of them are
-  /// copied back and forth.
+  /// Whether the arrays of this pass do not fit on some device, and are therefore copied in parts.
   [[nodiscard]] bool streams() const noexcept { return streams_; }
   /// Bytes of a unit if a device processes its tile in parts of at least a block; 0 if it holds the whole
   /// tile.

@@ -16,11 +16,11 @@ namespace TESSERA_NAMESPACE {
 struct PassTimes {
   std::uint64_t plan = 0;         ///< fingerprint of the plan
   int passes = 0;                 ///< passes since the times were last read
-  bool on_devices = false;        ///< where the times were measured
+  bool on_devices = false;        ///< true: times of devices; false: of hosts
   std::vector<double> seconds{};  ///< times of this rank's tiles, or of its units on the host
 };
 
-/// The times of a job's passes that existing balancers ask for.
+/// Records the times of passes for each plan that an existing balancer watches.
 class PassTimers {
  public:
   [[nodiscard]] std::shared_ptr<PassTimes> watch(const Plan& plan) {

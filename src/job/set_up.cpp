@@ -2,7 +2,7 @@
 #include "device/context_access.hpp"
 #include "device/cuda_calls.hpp"
 #include "job/job_access.hpp"
-#include "job/score/measure.hpp"
+#include "job/score/measured_scores.hpp"
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
 #include "mpi/time_limit.hpp"
@@ -197,8 +197,8 @@ std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Cl
   if (can == Measurable::mixed)
     attempt.run([] {
       throw Misuse(
-          "ScoreModel::measured cannot compare the devices of this job: some are timed, and others are "
-          "simulated with declared scores: give JobOptions::measure_on_host, which times those too");
+          "ScoreModel::measured cannot compare the devices of this job, as some are timed, and others "
+          "simulated with declared scores: give JobOptions::measure_on_host, to time these too");
     });
   if (options.score_model == ScoreModel::measured) return scores;
   try {  // also after a failure of another device, without which the job may continue

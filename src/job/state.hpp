@@ -92,11 +92,11 @@ struct Job::State {
   /// a stop request.
   void report_progress() const;
 
-  /// Waits for the job's turn on its devices, unless it has the turn. A `DeviceTurn` must exist, and ends the
-  /// turn. Throws `Error(interrupted)` if a stop is requested meanwhile.
+  /// Waits for the job's turn on its devices, unless the job has it. The turn ends with the `DeviceTurn`,
+  /// which must exist. Throws `Error(interrupted)` if a stop is requested meanwhile.
   void begin_turn();
   void end_turn() noexcept;
-  /// Begins the job's turn on its devices. The returned object ends it, unless others keep it.
+  /// Begins the job's turn on its devices, which ends when the last copy of the result is destroyed.
   [[nodiscard]] std::shared_ptr<const void> turn_of_call();
   /// For another job: copies arrays to the host, and releases the memory of devices. False if a device fails.
   [[nodiscard]] bool leave_devices() noexcept;

@@ -70,7 +70,7 @@ TEST(FaultyDevices, AreNamedIfTheJobHasLeftThemOut) {
   (void)map_units(job, job.plan(1000));
   const Exercise found = exercise(job);
   EXPECT_TRUE(found.left_out.empty()) << "it is in the inventory";
-  EXPECT_EQ(found.devices[1].failure, "open: the device was left out of the job, as it had failed");
+  EXPECT_EQ(found.devices[1].failure, "open: not exercised: the job left this device out after a failure");
   EXPECT_EQ(found.devices[0].failure, "");
 }
 

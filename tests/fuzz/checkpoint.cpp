@@ -65,7 +65,7 @@ void check_names(std::string_view names) {
       require(files.generation() >= 1 && files.generation() <= last_generation, "the number of a generation");
       require(files.write("state", true).empty(), "a state that can be written");
       require(read_if_there(files.path()) == "state", "the state that was written");
-      files.forget_older();
+      files.remove_older_generations();
       files.remove();
     }
   }

@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The number of host threads of a rank, and where it comes from.
+/// The number of host threads of a rank, by default or as requested, and where it comes from.
 struct HostThreads {
   int count = 1;
   std::string from;     ///< "as asked for", "OMP_NUM_THREADS", "its 8 hardware threads", …

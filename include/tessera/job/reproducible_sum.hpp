@@ -51,7 +51,7 @@ class TESSERA_EXPORT ReproducibleSum {
   /// Adds one vector of `width()` doubles. Throws `Error(usage)` for another size. Cost: a few nanoseconds an
   /// element.
   void add(std::span<const double> summand);
-  /// The same; leaves zeros in `summand`. Cost: less where it has zeros already, which add nothing.
+  /// As `add`, and sets `summand` to zeros. Cost: less if many elements are zero already.
   void take(std::span<double> summand);
 
   /// Adds the summands of `other`. Throws `Error(usage)` for another width.

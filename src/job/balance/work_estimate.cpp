@@ -20,7 +20,7 @@ constexpr std::size_t most_plans = 8;
 /// Ratio of two times that noise explains.
 constexpr double noisy = 1.03;
 
-/// Times repeat the last ones if each device's share of their sum changes by less than this factor.
+/// Times repeat the last ones, and are ignored, if no device's share of their sum changes by this factor.
 constexpr double repeated = 1.01;
 
 /// The work has changed if a device's share changes by this factor under one plan.
@@ -166,8 +166,8 @@ std::optional<Plan> WorkEstimate::plan_over(const Speeds& speeds, const Plan& pl
   if (!speeds.on_devices)
     return detail::PlanAccess::over_hosts(plan.units(), plan.block(),
                                           integers(learned, std::numeric_limits<int>::max()), weights);
-  // Their sum has 64 bits. Devices keep the order of their scores, so that close ones do not swap their
-  // units.
+  // The integers add up to less than 2^64. Devices keep the order of their scores, so that close ones do not
+  // swap their units.
   const int bits = std::min(40, 62 - static_cast<int>(std::bit_width(learned.size())));
   return detail::PlanAccess::over_devices(plan.units(), plan.block(),
                                           integers(learned, std::uint64_t{1} << bits), speeds.rank_offsets,

@@ -93,7 +93,7 @@ Checkpoint::Checkpoint(const mpi::Communicator& comm, std::string path, Fingerpr
     state.choose();
     state.files.take_generation(state.found_generation + 1);
     state.choose();
-    state.files.forget_older();
+    state.files.remove_older_generations();
     generation = state.files.generation();
     return state.found.value_or("");
   });

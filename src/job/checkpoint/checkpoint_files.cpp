@@ -274,8 +274,9 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
     for (int tries = 0; tries < max_tries; ++tries) {
       const std::int64_t next = std::max(newest() + 1, at_least);
       if (next > last_generation)
-        throw Error(ErrorCode::input, file_of(last_generation) +
-                                          ": there is no later generation: if no job uses it, remove it");
+        throw Error(
+            ErrorCode::input,
+            file_of(last_generation) + ": there is no later generation: remove this file if no job uses it");
       set_generation(next);
       if (!create_own_file()) continue;  // another start has taken it
       if (newest() > generation_) {
@@ -286,13 +287,13 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
       return;
     }
     generation_ = 0;
-    throw Error(ErrorCode::input, path_ + ": other starts of the job take each generation first: end them");
+    throw Error(ErrorCode::input, path_ + ": other starts of the job took every generation first: end them");
   } catch (const std::system_error& error) {
     throw Error(ErrorCode::input, error.what());
   }
 }
 
-void CheckpointFiles::forget_older() noexcept {
+void CheckpointFiles::remove_older_generations() noexcept {
   try {
     remove_own(generation_ - 1, true);
     remove_own(generation_ - 1, false);

@@ -52,7 +52,7 @@ class CheckpointFiles {
   /// `Error(input)` if the folder cannot be listed or written.
   void take_generation(std::int64_t at_least);
   /// Removes the files of earlier generations.
-  void forget_older() noexcept;
+  void remove_older_generations() noexcept;
   /// Files with names of this checkpoint that are not known to be its own. Throws `Error(input)` if the
   /// folder cannot be listed.
   [[nodiscard]] std::vector<std::string> strangers() const;

@@ -88,16 +88,15 @@ void DeviceCollectives::State::check(std::span<T* const> arrays, std::size_t cou
   const int rank = parts.comm->rank();
   const auto devices = closed_ ? std::span<const InventoryDevice>() : parts.inventory->devices_of(rank);
   if (arrays.size() != devices.size())
-    throw Error(ErrorCode::usage, "rank " + std::to_string(rank) + " brings " +
-                                      std::to_string(arrays.size()) + " arrays, but it has " +
-                                      std::to_string(devices.size()) +
-                                      " devices: bring one for each, by Tile::device_index");
+    throw Error(ErrorCode::usage, "rank " + std::to_string(rank) + " gives " + std::to_string(arrays.size()) +
+                                      " arrays, but it has " + std::to_string(devices.size()) +
+                                      " devices: give one for each, by Tile::device_index");
   const auto lacks_array = [&](const InventoryDevice& device) {
     return !device.excluded && arrays[static_cast<std::size_t>(device.index)] == nullptr;
   };
   if (count > 0 && std::ranges::any_of(devices, lacks_array))
     throw Error(ErrorCode::usage,
-                "rank " + std::to_string(rank) + " brings a null array: every device needs one");
+                "rank " + std::to_string(rank) + " gives a null array: give one for every device");
 }
 
 void DeviceCollectives::State::begin(const char* what, std::int64_t signature,

@@ -52,9 +52,9 @@ struct Level {
   }
 };
 
-/// The handlers of one signal that the application has installed in place of ours, in order. Each has a
-/// catcher of its own, which calls it, and which the next handler finds as its predecessor. A handler that
-/// calls its predecessor therefore reaches the handler before it, whatever has been installed since.
+/// The handlers of one signal that the application has installed in place of ours, in order. Each is called
+/// by a catcher of its own, which the next handler finds as its predecessor: so a handler that calls its
+/// predecessor reaches the handler before it, whatever has been installed since.
 struct Chain {
   std::array<Level, max_levels> levels;
   int used = 0;
@@ -91,7 +91,8 @@ struct Chain {
     const pthread_t me = pthread_self();
     Action in_place{};
     (void)sigaction(signal, nullptr, &in_place);
-    // A handler that was installed twice finds its own catcher as its predecessor: skip to the one before.
+    // A handler that the application installed twice is its own predecessor: skip it, or it would call
+    // itself.
     while (level >= 0 && (at(level).inside == me || at(level).calls(in_place))) level = at(level).before;
     if (level < 0) return;
     Level& handler = at(level);

@@ -5,7 +5,7 @@
 #include "base/seconds_since.hpp"
 #include "job/exercise/exercised_device.hpp"
 #include "job/job_access.hpp"
-#include "job/score/measure.hpp"
+#include "job/score/measured_scores.hpp"
 #include "job/state.hpp"
 #include "topology/driver/xid_watch.hpp"
 

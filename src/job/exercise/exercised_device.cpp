@@ -73,7 +73,7 @@ void ExercisedDevice::open() {
   const InventoryDevice& known =
       job_.inventory().devices_of(job_.comm().rank())[static_cast<std::size_t>(device_)];
   if (known.excluded)
-    throw Error(ErrorCode::job_fault, "the device was left out of the job, as it had failed");
+    throw Error(ErrorCode::job_fault, "not exercised: the job left this device out after a failure");
   const std::size_t index = pool_index_of_claimed(job_.devices(), device_);
   bind_this_thread_near(job_.devices().device_at(index));
   const auto start = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/score/measure.hpp"
+#include "job/score/measured_scores.hpp"
 
 #include "base/seconds_since.hpp"
 #include "job/threads/device_threads.hpp"

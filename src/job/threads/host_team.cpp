@@ -59,8 +59,8 @@ struct HostTeam::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  /// Calls `take_blocks(thread)` on awake threads, up to as many as there are blocks, until one call has
-  /// returned, and waits for the others.
+  /// Calls `take_blocks(thread)` on at most `blocks` threads. Once one call returns, all blocks are taken:
+  /// starts no more threads, and waits for the running ones.
   void run(std::int64_t blocks, FunctionRef<void(int)> take_blocks) {
     if (caller_works && (blocks == 1 || threads.empty())) return take_blocks(0);
     invited = start_first(static_cast<std::size_t>(

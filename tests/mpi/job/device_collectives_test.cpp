@@ -288,7 +288,7 @@ TEST(DeviceCollectives, MisuseOnOneRankIsAnErrorOnAllAndTheNextCallWorks) {
   if (culprit) arrays.drop_last();
   const std::string message = error_of(culprit ? ErrorCode::usage : ErrorCode::job_fault,
                                        [&] { job.collectives().sum(arrays.pointers(), 5); });
-  EXPECT_NE(message.find("rank 0 brings 1 arrays, but it has 2 devices"), std::string::npos) << message;
+  EXPECT_NE(message.find("rank 0 gives 1 arrays, but it has 2 devices"), std::string::npos) << message;
 
   const Arrays<double> whole(job, 5);
   job.collectives().sum(whole.pointers(), 5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/score/measure.hpp"
+#include "job/score/measured_scores.hpp"
 #include "mpi/job/job_testing.hpp"
 #include "support/errors.hpp"
 

@@ -175,7 +175,7 @@ TEST_F(MovedFrom, Communicator) {
   ReproducibleSum sum(1);
   MPI_Request request = MPI_REQUEST_NULL;
   expect_refused(
-      "the communicator is empty: it was default-made or moved from",
+      "the communicator is empty (default-constructed or moved from): use the Session's",
       {[&] { (void)gone.duplicate(); }, [&] { (void)gone.duplicate(std::chrono::milliseconds(1)); },
        [&] { gone.alive(); }, [&] { (void)gone.split(0); }, [&] { gone.barrier(); },
        [&] { gone.allreduce(std::span(values), mpi::Reduction::sum); },

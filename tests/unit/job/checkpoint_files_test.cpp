@@ -184,7 +184,7 @@ TEST_F(Files, AnOlderStartReplacesNothing) {
     EXPECT_EQ(text(), found);
   };
   expect_overrun();
-  newer.forget_older();
+  newer.remove_older_generations();
   expect_overrun();
   EXPECT_EQ(write(newer, "new"), "");
   expect_overrun();
@@ -237,7 +237,7 @@ TEST_F(Files, NamesThatNoStartHasTakenAreNoGenerations) {
     CheckpointFiles files(path());
     files.take_generation(1);
     EXPECT_EQ(files.generation(), 1);
-    files.forget_older();
+    files.remove_older_generations();
     EXPECT_EQ(write(files, "one"), "");
     files.remove();
   }
@@ -274,7 +274,7 @@ TEST_F(Files, OfOthersStayUnderTheNamesOfACheckpoint) {
     CheckpointFiles files(path());
     files.take_generation(1);
     EXPECT_EQ(files.generation(), 12);
-    files.forget_older();
+    files.remove_older_generations();
     EXPECT_EQ(files.strangers().size(), others.size() + 2 - 2) << "two names are none that a start gives";
     EXPECT_EQ(write(files, "one"), "");
     EXPECT_EQ(write(files, "two"), "");
@@ -300,7 +300,7 @@ TEST_F(Files, OfKilledStartsGoWhicheverProgramMadeThem) {
   CheckpointFiles files(path());
   files.take_generation(1);
   EXPECT_EQ(files.generation(), 3);
-  files.forget_older();
+  files.remove_older_generations();
   EXPECT_EQ(files.strangers(), std::vector<std::string>{});
   EXPECT_EQ(names(), (Names{"c.generation-3", "c.previous"}));
   EXPECT_EQ(write(files, "one"), "");
@@ -358,7 +358,7 @@ TEST_F(Files, AWriterThatDiesAtAnyStepLeavesTheStateOrTheNextAndNothingThatStays
           CheckpointFiles files(path());
           files.set_faults(fault::Faults({{fault::Stage::checkpoint_step, 0, {}, step}}, 0));
           files.take_generation(1);
-          files.forget_older();
+          files.remove_older_generations();
           (void)files.write(state("three"), true);
           files.remove();
           std::_Exit(0);
@@ -376,7 +376,7 @@ TEST_F(Files, AWriterThatDiesAtAnyStepLeavesTheStateOrTheNextAndNothingThatStays
     }
     CheckpointFiles files(path());
     files.take_generation(1);
-    files.forget_older();
+    files.remove_older_generations();
     EXPECT_EQ(write(files, "four"), "") << step;
     EXPECT_EQ(text(".previous"), found) << step;
     files.remove();
@@ -405,7 +405,7 @@ TEST_F(Files, AWriterThatDiesLeavesAState) {
   {
     CheckpointFiles files(path());
     files.take_generation(1);
-    files.forget_older();
+    files.remove_older_generations();
     EXPECT_EQ(write(files, "three"), "");
   }
   EXPECT_EQ(names(), (Names{"c", "c.previous"}));

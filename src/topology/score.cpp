@@ -63,8 +63,8 @@ std::uint64_t score(const DeviceInfo& device, ScoreModel model) {
     case ScoreModel::measured: break;
   }
   throw Error(ErrorCode::usage,
-              "a measured score cannot be computed from a device's figures: give a job work to time "
-              "(JobOptions::measure)");
+              "ScoreModel::measured needs timed work, not only a device's figures: give another model, or a "
+              "job with JobOptions::measure");
 }
 
 std::uint64_t detail::measured_score(double seconds_per_unit, double fastest_seconds_per_unit) {

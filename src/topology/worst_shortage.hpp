@@ -23,14 +23,14 @@ struct Shortage {
   std::size_t limit = 0;  ///< among its limits
   int ranks = 0;
   std::int64_t needed_bytes = 0;
-  std::int64_t free_bytes = 0;  ///< the largest value that one of them sees
+  std::int64_t free_bytes = 0;  ///< of the limit; the largest of the values that the ranks read
 };
 
 /// The limit exceeded by the most bytes; ties: the lowest rank's. Pure.
 [[nodiscard]] std::optional<Shortage> worst_shortage(std::span<const MemoryNeed> ranks);
 
-/// The part of its needed bytes that the rank at this index gets if each limit is divided in proportion to
-/// the needs under it. Pure.
+/// Bytes that the rank at this index gets if every limit is shared among its ranks in proportion to their
+/// needs; at most the rank's need. Pure.
 [[nodiscard]] std::int64_t share_of(std::span<const MemoryNeed> ranks, std::size_t rank);
 
 }  // namespace TESSERA_NAMESPACE::detail

@@ -106,8 +106,8 @@ std::string joined(const std::vector<detail::DeviceUser>& users) {
 /// Assigns devices to the ranks of a node, given those of other jobs, and reserves their slots.
 class Leader {
  public:
-  /// `process`: for a serial job, whose devices the other serial jobs of the process do not lock out; or
-  /// null.
+  /// `process`: not null for a serial job, which may claim devices that other serial jobs of its process
+  /// hold.
   explicit Leader(const detail::ProcessClaiming* process) : process_(process) {}
 
   /// Runs the progress callback while it waits for another claim.

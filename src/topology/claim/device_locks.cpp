@@ -71,7 +71,9 @@ HeldLock open_file(const fs::path& file) {
   if (opened.file() < 0) fail(file, "opened");
   if (!has_records_only(opened.file()))
     throw Error(ErrorCode::job_fault,
-                file.string() + " is not a file of locks on GPUs: name another folder in TESSERA_LOCK_DIR");
+                file.string() +
+                    " is not a file of locks on GPUs: remove it if it is not needed, or name another "
+                    "folder in TESSERA_LOCK_DIR");
   return opened;
 }
 
@@ -278,7 +280,7 @@ ClaimLock::ClaimLock(fs::path folder, const std::function<void()>& progress, std
   while (!try_lock(lock_.file(), 0, file)) {
     if (std::chrono::steady_clock::now() > end)
       throw ClaimInProgress(to_string(read_record(lock_.file(), 0)) + " has been claiming GPUs for " +
-                            std::to_string(patience.count()) + " s: end it if it is stopped");
+                            std::to_string(patience.count()) + " s: end it if it hangs or is suspended");
     if (progress) progress();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -7,7 +7,7 @@ namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 /// As of CUDA 13. A constant, so that messages are the same in a build without CUDA.
-constexpr ComputeCapability oldest_served{7, 5};
+constexpr ComputeCapability oldest_compute_capability{7, 5};
 
 std::string gpus_text(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
@@ -46,7 +46,8 @@ FoundDevices find_devices(const Survey& survey, const CudaEnvironment& env, int 
     return absent(Reason::no_device, "MIG mode is on and no MIG instance has been made on any GPU");
 
   const DeviceInfo first = visible.front();
-  std::erase_if(visible, [](const DeviceInfo& device) { return device.capability < oldest_served; });
+  std::erase_if(visible,
+                [](const DeviceInfo& device) { return device.capability < oldest_compute_capability; });
   if (visible.empty())
     return absent(Reason::no_device, first.name + " has compute capability " +
                                          std::to_string(first.capability.major) + "." +
@@ -62,11 +63,10 @@ void leave_only(std::span<const Uuid> started_with, FoundDevices& found) {
     return std::ranges::find(started_with, device.uuid.bytes, &Uuid::bytes) == started_with.end();
   });
   if (!found.devices.empty()) return;
-  found =
-      absent(Absence::Reason::not_started,
-             "CUDA has started in this process without the " + gpus_text(visible) +
-                 " that CUDA_VISIBLE_DEVICES leaves, and cannot reach what it was not shown then: make the "
-                 "jobs of a process before the first of them uses its GPUs");
+  found = absent(Absence::Reason::not_started,
+                 "CUDA was initialised in this process without the " + gpus_text(visible) +
+                     " that CUDA_VISIBLE_DEVICES leaves, and cannot use more GPUs now: make all jobs of a "
+                     "process before the first of them uses its GPUs");
 }
 
 }  // namespace TESSERA_NAMESPACE::detail

@@ -12,7 +12,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// CPUs, as the kernel counts them: the most of any kernel (CONFIG_NR_CPUS of x86 with MAXSMP).
+/// A set of CPU numbers. No kernel has more CPUs (CONFIG_NR_CPUS of x86 with MAXSMP).
 using CpuSet = std::bitset<8192>;
 
 /// The CPUs that thread `id` may use; 0 is the calling thread. None on failure.

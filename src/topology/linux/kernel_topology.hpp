@@ -28,7 +28,7 @@ class KernelTopology {
 
   /// The host, without its name and identity.
   [[nodiscard]] HostInfo host() const;
-  /// Without the tree of packages and caches a distance is 1 where no core is near.
+  /// Its distance is 0 if a core is near the device, else 1: the kernel's files have no finer distances.
   [[nodiscard]] Nearness nearness(const PciId& pci) const;
 
  private:

@@ -166,8 +166,9 @@ TEST_F(DeviceLocks, AClaimThatDoesNotEndIsNamed) {
     const ClaimLock second(folder_, {}, std::chrono::seconds(0));
     ADD_FAILURE() << "two claims at once";
   } catch (const ClaimInProgress& other) {
-    EXPECT_STREQ(other.what(),
-                 "another job of this process has been claiming GPUs for 0 s: end it if it is stopped");
+    EXPECT_STREQ(
+        other.what(),
+        "another job of this process has been claiming GPUs for 0 s: end it if it hangs or is suspended");
   }
 }
 

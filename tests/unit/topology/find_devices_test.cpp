@@ -99,7 +99,7 @@ TEST(LeaveOnly, WhatStartedCudaCanReach) {
   EXPECT_EQ(found.devices[0].uuid, uuid_with_head(2));
 
   leave_only(std::vector<Uuid>{uuid_with_head(7)}, found);
-  expect_absent(found, Reason::not_started, "CUDA has started in this process without the 1 GPU that");
+  expect_absent(found, Reason::not_started, "CUDA was initialised in this process without the 1 GPU that");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace tessera::base {
   return out + '"';
 }
 
-/// A column's name, quoted unless it is one word.
+/// A column's name, in quotes if it contains a comma, a quote or a line end.
 [[nodiscard]] inline std::string csv_name(const std::string& name) {
   return name.find_first_of(",\"\n\r") == std::string::npos ? name : in_quotes(name);
 }

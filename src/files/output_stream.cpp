@@ -21,8 +21,8 @@ namespace {
 
 constexpr const char* standard_output = "standard output";
 
-/// Whether bytes are accepted only in order; false for a block device, which is like a file.
-bool takes_bytes_as_they_come(const struct stat& status) {
+/// Whether bytes are accepted only in order, as by a pipe or terminal; a block device is like a file.
+bool is_sequential(const struct stat& status) {
   return S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode);
 }
 
@@ -64,11 +64,11 @@ OutputStream::OutputStream(const std::string& path) : name_(path) {
     name_ = standard_output;
     descriptor_ = base::Descriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     if (!descriptor_.is_open()) fail();
-  } else if (::stat(path.c_str(), &status) == 0 && takes_bytes_as_they_come(status)) {
+  } else if (::stat(path.c_str(), &status) == 0 && is_sequential(status)) {
     descriptor_ = base::Descriptor(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
     if (!descriptor_.is_open()) fail();
     // Another file may have replaced it, and must not be overwritten.
-    if (const auto opened = descriptor_.status(); !opened || !takes_bytes_as_they_come(*opened))
+    if (const auto opened = descriptor_.status(); !opened || !is_sequential(*opened))
       throw base::input_error("{}: was replaced while it was opened: start again", name_);
   } else {
     file_.emplace(path);

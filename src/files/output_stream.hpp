@@ -34,8 +34,8 @@ class OutputStream {
   [[noreturn]] void fail() const;
 
   std::string name_;
-  base::Descriptor descriptor_;     ///< of what takes bytes as they come
-  std::optional<OutputFile> file_;  ///< else
+  base::Descriptor descriptor_;     ///< of a pipe, terminal or other device
+  std::optional<OutputFile> file_;  ///< a regular file
 };
 
 }  // namespace tessera::files

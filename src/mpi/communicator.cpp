@@ -58,8 +58,8 @@ void Communicator::require_usable() const {
     mpi_require_usable();
   } else if (self_.forks != detail::forks()) {
     throw Error(ErrorCode::usage,
-                "a job that was made before this process was forked has its threads in the parent: make "
-                "another one in the child, of another communicator");
+                "this job was made before a fork, and its threads exist only in the parent: make another "
+                "communicator and job in the child");
   }
 }
 

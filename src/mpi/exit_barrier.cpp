@@ -75,7 +75,7 @@ class ExitBarrier {
  private:
   void wait(MPI_Request& request, const char* kind) {
     const CollectiveScope scope;
-    // The complement of the group's id: unique to the group, and the id of no communicator.
+    // The exit barrier is a call of a communicator that does not exist: the complement of the group's id.
     const CollectiveCall here(~group_.id(), ++group_.exit_calls, kind, purpose_);
     Backoff backoff;
     std::optional<Watchdog> watchdog;

@@ -147,7 +147,7 @@ void arm_exit_guard(MpiOwner owner) {
   exit_guard().thread = std::this_thread::get_id();
   exit_guard().owner = owner;
   static const bool registered = on_exit(&at_exit, nullptr) == 0 && std::at_quick_exit(&at_quick_exit) == 0;
-  if (!registered) say("on_exit failed: exit on one rank is not noticed");
+  if (!registered) say("on_exit failed: other ranks notice a call of exit only by their timeout");
   exit_guard().before = std::set_terminate(&at_terminate);
   exit_guard().armed = true;
 }

@@ -17,9 +17,9 @@ enum class MpiOwner {
 /// MPI is finalised. Main thread only. Cost: 20 us for the first call, none for others.
 void arm_exit_guard(MpiOwner owner);
 
-/// While a function of the application runs on this thread: `exit` there reaches the guard before it runs any
-/// handler. Handlers run once in a process: of several threads that call `exit`, one that finds no handlers
-/// left would end the process with status 0.
+/// Construct one around each call of a function of the application. An `exit` in the function then reaches
+/// the guard before any exit handler runs; otherwise a second thread that calls `exit` could find no handlers
+/// left, and end the process with status 0.
 class ExitInFunction {
  public:
   ExitInFunction() noexcept;

@@ -14,7 +14,7 @@ class OtherRankFailed : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "another rank has failed"; }
 };
 
-/// Before each collective call of all ranks, a vote on whether one of them has failed instead of reaching it.
+/// Keeps ranks from waiting for one that failed: before each collective call of all ranks they vote on it.
 class FailureWatch {
  public:
   /// `comm`, of all ranks, is used only for the votes, and must outlive the watch.

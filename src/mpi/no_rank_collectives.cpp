@@ -11,7 +11,8 @@ namespace TESSERA_NAMESPACE::mpi {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw Error(ErrorCode::usage, "the communicator is empty: it was default-made or moved from");
+  throw Error(ErrorCode::usage,
+              "the communicator is empty (default-constructed or moved from): use the Session's");
 }
 
 }  // namespace

@@ -204,7 +204,8 @@ void CommunicatorAccess::require_threads(const Communicator& comm) {
 
 MPI_Comm Communicator::usable() const {
   if (native() == MPI_COMM_NULL)
-    throw Error(ErrorCode::usage, "the communicator is empty: it was default-made or moved from");
+    throw Error(ErrorCode::usage,
+                "the communicator is empty (default-constructed or moved from): use the Session's");
   if (detail::is_forked_child()) throw detail::ForkedChild();
   if (self_.group->thread() != std::this_thread::get_id()) throw detail::WrongThread();
   if (detail::is_finalised()) throw Error(ErrorCode::usage, detail::mpi_is_over);
@@ -419,7 +420,7 @@ void Communicator::wait_at(std::int64_t number, MPI_Request& request, std::strin
                            std::size_t bytes, std::chrono::milliseconds timeout) const {
   const MPI_Comm comm = usable();
   const detail::CollectiveScope scope;
-  // MPI progresses a large transfer only while it is polled: at 500 MB/s it completes before the first sleep.
+  // MPI moves a large message only while it is polled: poll 2 ns a byte (500 MB/s) before the first sleep.
   Backoff backoff(std::chrono::milliseconds(1) + std::chrono::nanoseconds(2 * bytes));
   const auto here = [&] { return detail::CollectiveCall(self_.id, number, kind, self_.group->purpose()); };
   if (is_time_to_answer(backoff.start())) detail::RankGroup::handle_all_messages(here());

@@ -87,9 +87,9 @@ class CollectiveCounts {
   /// The count of a communicator; 0 for one that this rank has never used.
   [[nodiscard]] std::int64_t known_of(std::uint64_t comm) const;
 
-  /// A number whose sum over MPI_COMM_WORLD is 0 if the ranks of each communicator within it have made
-  /// equally many calls, and most probably not 0 otherwise: rank 0 of a communicator adds the hash of its
-  /// count once for every other rank, and each of those subtracts its own.
+  /// Finds ranks whose counts differ by one allreduce: the sum over MPI_COMM_WORLD is 0 if the ranks of each
+  /// communicator have made equally many calls, and most probably not 0 otherwise. Rank 0 of a communicator
+  /// adds the hash of its count once for every other rank, and every other rank subtracts its hash.
   [[nodiscard]] std::uint64_t imbalance() const;
   /// The counts of all communicators, ordered by their ids.
   [[nodiscard]] std::vector<Count> all() const;

@@ -41,8 +41,8 @@ struct RemainingDevices {
 }
 /// The same units and blocks over all remaining devices (at least one): units change ranks.
 ///
-/// In both, blocks of equal weight stay so. Other weights are not known any more: the work of each tile of
-/// `plan` is assumed to be its device's score, divided equally among its blocks.
+/// `recut` and `replanned` keep equal weights of blocks. Other weights are not known any more: the work of
+/// each tile of `plan` is assumed to be its device's score, divided equally among its blocks.
 [[nodiscard]] inline Plan replanned(const Plan& plan, const RemainingDevices& devices) {
   return PlanAccess::replanned(plan, devices);
 }

@@ -265,7 +265,7 @@ void DenseModel::link(const std::vector<std::string>& labels, const std::vector<
     CoefBlock& block = *std::ranges::find(design_.blocks, labels[i], &CoefBlock::label);
     for (std::size_t j = 0; j < block.penalty->count(); ++j)
       block.ids.push_back(labels.front() + std::to_string(j));
-    block.by_factor = by_factors[i];
+    block.by_scale = by_factors[i];
   }
 }
 

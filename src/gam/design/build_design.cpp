@@ -356,7 +356,7 @@ class Drafter {
     auto margin_component = components.end() - std::ssize(margins);
     for (const Basis& margin : margins) {
       *margin_component++ = margin.component;
-      draft.block.margin_factor *= scale_of(margin.component);
+      draft.block.margin_scale *= scale_of(margin.component);
       draft.block.margin_constraints.push_back(margin.constraint);
     }
     if (std::ranges::all_of(margins, [](const Basis& margin) { return margin.constraint.empty(); }))
@@ -439,12 +439,12 @@ class Drafter {
   void add_by_number(DraftBlock draft, std::vector<Component> components) {
     const int index = components.front().variable;
     scale(components.front());
-    draft.block.by_factor = scale_of(components.front());
+    draft.block.by_scale = scale_of(components.front());
     draft.block.raw_begin = draft_.design.add_term(std::move(components));
     // With a by variable that varies the smooth is identifiable: no constraint.
     const Extent range = extent_of(workers_, frame_, index);
     draft.constrained = draft.constrained && (range.min == range.max || !draft.point.empty());
-    draft.by_value = range.min * draft.block.by_factor;
+    draft.by_value = range.min * draft.block.by_scale;
     push(std::move(draft));
   }
 
@@ -530,10 +530,10 @@ class Drafter {
       }
     }
     if (!spec.tensor) std::reverse(margins.begin(), margins.end());  // the order of `TermShape::components`
-    // A row has one level of a factor smooth.
+    // A row has one level of a factor smooth: only the curve, the last margin, counts.
     const auto of_row = std::span<const Basis>(margins).last(spec.factor_smooth ? 1 : margins.size());
     const double row_sum = largest_row_sum(workers_, frame, of_row, spec.orders);
-    // bam drops no column of t2() for the constraint.
+    // For select=TRUE. bam drops no column of t2() for the constraint.
     const bool chosen = spec.select && !spec.fixed && !spec.by_spaces && shape_of(spec, frame_).constrained;
     const int least_varying = chosen ? least_varying_column(workers_, frame, margins) : -1;
     return {std::move(margins), row_sum, least_varying};
@@ -698,7 +698,7 @@ void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& bl
     Matrix constant(static_cast<int>(draft.constant.size()), 1);
     std::ranges::copy(draft.constant, constant.data());
     constant = in_values(constant);
-    // The column can be dropped only if the constant involves it; otherwise use gam's coefficients.
+    // Dropping the column, as bam does, is a constraint only if the constant needs it; else as gam().
     if (std::abs(constant(draft.least_varying, 0)) > least * largest(constant.values()))
       coefficients = sweep_and_drop(coefficients, constant.values(), draft.least_varying);
   }

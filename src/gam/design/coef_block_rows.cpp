@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/design/block_rows.hpp"
+#include "gam/design/coef_block_rows.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,10 +33,10 @@ Combination sum_of(const Combination& a, double factor, const Combination& b) {
   return sum;
 }
 
-BlockRows::BlockRows(const CoefBlock& block, std::span<const Component> components)
+CoefBlockRows::CoefBlockRows(const CoefBlock& block, std::span<const Component> components)
     : block_(block), components_(at_places(components)), evaluator_(components_) {}
 
-Combination BlockRows::at(std::span<const double> values) {
+Combination CoefBlockRows::at(std::span<const double> values) {
   std::vector<std::int32_t> levels(values.size());
   for (const Component& component : components_) {
     const auto place = static_cast<std::size_t>(component.variable);

@@ -21,11 +21,11 @@ using Combination = std::vector<Weight>;
 [[nodiscard]] Combination sum_of(const Combination& a, double factor, const Combination& b);
 
 /// Rows of the model matrix within a block, at any values of its components. Not thread-safe.
-class BlockRows {
+class CoefBlockRows {
  public:
-  /// `components`: all components of the block's term; or all but the first, the by variable, which then has
-  /// the value 1 or the block's level. The block must outlive this.
-  BlockRows(const CoefBlock& block, std::span<const Component> components);
+  /// `components`: those of the block's term. The first, a by variable, may be left out: it then has the
+  /// value 1 or the block's level. The block must outlive this.
+  CoefBlockRows(const CoefBlock& block, std::span<const Component> components);
 
   /// `values`: one for each variable of the components; for a factor the index of the level.
   [[nodiscard]] Combination at(std::span<const double> values);

@@ -310,14 +310,14 @@ std::vector<PenaltyParameter> Design::parameters() const {
   int count = 0;
   for (const CoefBlock& block : blocks) {
     for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j) {
-      First own{count, block.by_factor, block.log_sp.empty() ? NAN : block.log_sp[j]};
+      First own{count, block.by_scale, block.log_sp.empty() ? NAN : block.log_sp[j]};
       if (!block.ids.empty()) own = first.emplace(block.ids[j], own).first->second;
-      const double least = block.least_sp.empty() ? 0 : block.least_sp[j] * block.by_factor * block.by_factor;
+      const double least = block.least_sp.empty() ? 0 : block.least_sp[j] * block.by_scale * block.by_scale;
       if (!std::isnan(own.log_sp)) {
-        parameters.push_back({-1, own.log_sp + 2 * std::log(block.by_factor), least});
+        parameters.push_back({-1, own.log_sp + 2 * std::log(block.by_scale), least});
         continue;
       }
-      parameters.push_back({own.index, 2 * std::log(block.by_factor / own.factor), least});
+      parameters.push_back({own.index, 2 * std::log(block.by_scale / own.factor), least});
       if (own.index == count) ++count;
     }
   }

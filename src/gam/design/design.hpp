@@ -115,10 +115,10 @@ struct CoefBlock {
   std::vector<double> least_sp;        ///< by penalty: added to its lambda; empty: nothing
   std::vector<std::string> variables;  ///< the margins' variables, then the by variable if any
   std::string by_level;
-  /// Powers of two that scale a smooth's columns in a standardised design: `by_factor` is that of a numeric
-  /// by variable; the other, of the numbers among its margins, scales its penalties too.
-  double by_factor = 1;
-  double margin_factor = 1;
+  /// Powers of two that scale a smooth's columns in a standardised design. `by_scale`: of its numeric by
+  /// variable. `margin_scale`: of the numbers among its margins; it scales the penalties too.
+  double by_scale = 1;
+  double margin_scale = 1;
   /// c of the constraint c'b = 0 on the coefficients of the basis, up to a factor, absorbed in `map`; empty:
   /// none, or the margins have their own.
   std::vector<double> constraint;

@@ -295,7 +295,8 @@ Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, b
   const std::optional<double> ridge =
       random && matrices.size() == 1 ? diagonal_from(matrices[0], size) : std::nullopt;
   if (ridge) {
-    if (!(*ridge > 0 && std::isfinite(*ridge))) matrices[0].refuse("is not the penalty of a random effect");
+    if (!(*ridge > 0 && std::isfinite(*ridge)))
+      matrices[0].refuse("is not a positive multiple of the identity");
     penalty.ridge = *ridge;
   } else {
     for (const JsonField& matrix : matrices)

@@ -45,7 +45,7 @@ std::vector<Identity> identities(const CoefBlock& block) {
 
 /// A power of two common to the columns of a block.
 double column_unit(const CoefBlock& block) {
-  return block.by_factor * block.margin_factor;
+  return block.by_scale * block.margin_scale;
 }
 
 bool share_a_variable(const CoefBlock& a, const CoefBlock& b) {

@@ -204,12 +204,17 @@ double log_det_in_values(const Matrix& means, const Matrix& null_space, const Ma
   return 2 * (std::log(share) + log_det_values - std::log(length_of(means) / length_of(in_values)));
 }
 
+/// mgcv's S.scale, by which a penalty is divided.
+double penalty_scale(double column_sum, double largest_row_sum) {
+  return column_sum / (largest_row_sum * largest_row_sum);
+}
+
 /// Adds the further penalties of a single margin.
 void add_more(const Basis& margin, double largest_row_sum, SmoothBasis& smooth) {
   std::vector<int> ranks{margin.rank};
   Matrix sum = scaled(margin.penalty, largest(margin.penalty.values()));
   for (const MorePenalty& one : margin.more) {
-    const double scale = largest_column_sum(one.matrix) / (largest_row_sum * largest_row_sum);
+    const double scale = penalty_scale(largest_column_sum(one.matrix), largest_row_sum);
     smooth.penalties.push_back(scaled(one.matrix, scale));
     smooth.s_scale.push_back(scale);
     ranks.push_back(one.rank);
@@ -315,7 +320,7 @@ SmoothBasis combine_by_spaces(std::span<const Basis> margins, bool full, std::sp
     size += static_cast<int>(one.places.size());
     if (one.free) free = static_cast<int>(one.places.size());
   }
-  const double scale = 1 / (largest_row_sum * largest_row_sum);
+  const double scale = penalty_scale(1, largest_row_sum);
   smooth.map = Matrix(map.rows(), size);
   smooth.eigenvalues = Matrix(size - free, static_cast<int>(penalised));
   int next = 0;
@@ -352,7 +357,7 @@ SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_
     smooth.map = kronecker(smooth.map, margins[m].map.empty() ? identity(margins[m].size()) : margins[m].map);
     smooth.null_space =
         kronecker(smooth.null_space, first_columns(penalties[m].eigen.vectors, penalties[m].null_dimension));
-    scales.push_back(penalties[m].column_sum / (largest_row_sum * largest_row_sum));
+    scales.push_back(penalty_scale(penalties[m].column_sum, largest_row_sum));
     if (!margins[m].fixed) {
       smooth.penalties.push_back(scaled(penalty_of_margin(penalties, m), scales[m]));
       smooth.s_scale.push_back(scales[m]);
@@ -375,7 +380,7 @@ SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_
 
 SmoothBasis random_effect(std::size_t margins, int size, double largest_row_sum) {
   SmoothBasis smooth;
-  const double scale = 1 / (largest_row_sum * largest_row_sum);
+  const double scale = penalty_scale(1, largest_row_sum);
   smooth.ridge = 1 / scale;
   smooth.eigenvalues = Matrix(size, 1);
   std::ranges::fill(smooth.eigenvalues.values(), smooth.ridge);
@@ -415,7 +420,7 @@ SmoothBasis level_deviations(const Basis& curve, std::span<const int> levels, bo
     contrasts = kronecker(contrasts, own);
   }
   const MarginPenalty penalty = decompose(curve, false);
-  const double scale = penalty.column_sum / (largest_row_sum * largest_row_sum);
+  const double scale = penalty_scale(penalty.column_sum, largest_row_sum);
   const Matrix of_level = scaled(penalty.matrix, scale);
 
   SmoothBasis smooth;
@@ -555,8 +560,8 @@ void penalise_null_space(Penalty& penalty, const Matrix& coefficients) {
     penalty.set_ranks = std::move(ranks);
     penalty.eigenvalues = Matrix();
   } else {
-    // Moves the other eigenvectors along the null space until the new penalty vanishes on them, and the null
-    // space until each function of it is penalised separately.
+    // Adds null-space functions to the other eigenvectors until the new penalty vanishes on them, and changes
+    // the basis of the null space so that the new penalty is diagonal there.
     const Matrix own = multiply(free, solve(multiply(part, free), identity(count)).value());
     add_multiple(common.values(), -1, multiply(own, multiply(part, common)).values());
     penalty.eigenvectors = Matrix(size, size);

@@ -99,8 +99,8 @@ void restrict_to_constraint(Penalty& penalty);
 /// Computational Statistics and Data Analysis 55 (2011), sec. 2.1.
 void penalise_null_space(Penalty& penalty, const Matrix& coefficients);
 
-/// `Penalty::eigenvectors` of the basis under the constraint: each is moved along the null space, where no
-/// penalty sees it, until the constraint holds. Empty if there are none, or the null space does not move it.
+/// `Penalty::eigenvectors` of the basis under the constraint: to each, a null-space function (without
+/// penalty) is added so that it satisfies the constraint. Empty if there are none, or that is impossible.
 [[nodiscard]] Matrix constrained_eigenvectors(const Matrix& eigenvectors, std::span<const double> means,
                                               const Matrix& null_space, const Matrix& z);
 

@@ -24,8 +24,8 @@ namespace TESSERA_NAMESPACE::gam {
 struct Standard {
   double factor = 1;    ///< x * factor is at most about 1
   NumericPart centred;  ///< (x - mean) * factor has a standard deviation of about 1
-  /// The residual of the centred variable given earlier variables of the formula, scaled like it; the
-  /// variable itself comes first. Empty if its square is more than 1e-4 of the variable's, or only rounding.
+  /// The residual of the centred variable given earlier variables, scaled like it, as a sum that begins with
+  /// the variable. Empty if the residual's square is over 1e-4 of the variable's, or only rounding.
   std::vector<NumericPart> orthogonal;
 };
 

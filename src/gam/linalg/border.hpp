@@ -72,8 +72,8 @@ class Border {
   [[nodiscard]] std::size_t nonzeros() const noexcept {
     return values_.size() + dense_columns_.size() * static_cast<std::size_t>(rows());
   }
-  /// Adds columns `begin` to `end` of the lower triangle of C' diag(weights) C without dense columns, and
-  /// below `beside` the products with the dense ones; `weighted` is diag(weights) times the dense columns.
+  /// Adds to `sum` columns [begin, end) of the lower triangle of C' diag(weights) C, of columns that are not
+  /// dense, and to `beside` their products with the dense columns; `weighted` is diag(weights) times these.
   void add_squares(std::span<const double> weights, const Matrix& weighted, int begin, int end, Matrix& sum,
                    Matrix& beside) const;
   [[nodiscard]] Matrix square_of_few(std::span<const double> weights, const Algebra& algebra) const;

@@ -126,7 +126,7 @@ struct EliminationOrder::Graph {
       std::erase_if(elements[at(j)], [&](int e) { return gone[at(e)] == 2; });
     }
   }
-  /// Turns `i` into an element before degrees are computed: `clean` prunes its neighbours' lists later.
+  /// Eliminates `i` before the ordering: its neighbours' lists keep stale entries, which `clean` removes.
   void eliminate_early(int i, const std::vector<int>& met) {
     for (const int e : elements[at(i)]) {
       gone[at(e)] = 2;
@@ -733,8 +733,8 @@ class DenseBlocks {
     }
   }
 
-  /// Writes a block of A^-1: the result of `solve` plus U V U', U the rows of A11^-1 A12, which have their
-  /// values in the same columns. `through`: V of the dense columns times these rows, from column `next` on.
+  /// Writes a block of A^-1: the result of `solve` plus U V U', U the rows of A11^-1 A12 of `members`, which
+  /// share their columns. `through`: V of the dense columns times U', from column `next` on.
   void add_outer(const std::vector<int>& members, const Matrix& through, int next) const {
     const Border& solved = out_.solved;
     const std::span<const int> places = solved.places_of(members.front());
@@ -777,7 +777,7 @@ BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
                            const Algebra& algebra) {
   const EliminationOrder& order = *block.order;
   const Border& reduced = block.border(a);
-  // Rows of a block have the columns of its last row, which fill-in has extended by those of the others.
+  // Fill-in gives the last row of a block all columns of the block's other rows: all take that pattern.
   SparsePattern pattern;
   std::vector<int> last(at(order.eliminated()));
   for (const int first : order.blocks) {

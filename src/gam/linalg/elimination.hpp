@@ -49,12 +49,12 @@ class EliminationOrder {
   std::vector<int> order;  ///< places in the part; those not eliminated are last, increasing
   std::vector<int> place;  ///< position in the order of each place in the part
   SparsePattern lower;     ///< pattern of L
-  std::vector<int> dense;  ///< outer columns in which W is full; none without a pattern
+  std::vector<int> dense;  ///< outer columns in which W is stored in full; empty if the part has no pattern
   SparsePattern beside;    ///< pattern of W in the other outer columns, by rows: its transpose by columns
   SparsePattern rows;      ///< pattern of L by rows: its transpose by columns
   std::vector<std::int64_t> row_places;  ///< index in `lower` of each element of `rows`
-  /// The first coefficient of each dense diagonal block, if the part is eliminated whole and consists of such
-  /// blocks only: a block's other members are the rows of the first one's column of L. Else empty.
+  /// The first coefficient of each dense diagonal block, if the whole part is eliminated and consists of such
+  /// blocks; else empty. The other coefficients of a block are the rows of the first one's column of L.
   std::vector<int> blocks;
   /// Eliminated coefficients by level: they depend on none of the same or a later level.
   std::vector<std::vector<int>> levels;

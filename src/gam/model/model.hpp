@@ -80,7 +80,7 @@ struct FittedModel {
   double r_squared_adjusted = 0;
   double reml = 0;
   /// The gradient of REML by the log smoothing parameters, and its Hessian by these and log phi, column by
-  /// column; empty in a model of before they were kept.
+  /// column; empty in a model that an earlier version wrote.
   std::vector<double> reml_gradient;
   std::vector<double> reml_hessian;
   double edf_total = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/design/block_rows.hpp"
+#include "gam/design/coef_block_rows.hpp"
 #include "gam/model/model.hpp"
 
 #include <array>
@@ -31,7 +31,7 @@ struct SmoothAxis {
 
 /// The components of a smooth without its by variable.
 [[nodiscard]] std::span<const Component> margins_of(const Design& design, const CoefBlock& block);
-/// The variables of margins, in the order in which `BlockRows` takes their values.
+/// The variables of margins, in the order in which `CoefBlockRows` takes their values.
 [[nodiscard]] std::vector<SmoothAxis> axes_of(std::span<const Component> margins);
 /// Minimum and maximum of an axis in the data; the ends of the basis if the model does not store them.
 [[nodiscard]] std::array<double, 2> extent_of(const FittedModel& model, const SmoothAxis& axis);

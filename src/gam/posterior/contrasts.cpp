@@ -52,10 +52,10 @@ SmoothOfLevels by_levels(const FittedModel& model, const std::vector<const CoefB
     std::erase_if(described, [&](const auto& one) { return one.first == by; });
     return described;
   };
-  std::vector<std::shared_ptr<BlockRows>> of_levels(factor->levels.size());
+  std::vector<std::shared_ptr<CoefBlockRows>> of_levels(factor->levels.size());
   for (const CoefBlock* block : blocks) {
     const auto level = std::ranges::find(factor->levels, block->by_level) - factor->levels.begin();
-    of_levels[at(level)] = std::make_shared<BlockRows>(*block, margins_of(model.design, *block));
+    of_levels[at(level)] = std::make_shared<CoefBlockRows>(*block, margins_of(model.design, *block));
   }
   out.row = [grid, of_levels](int level, std::int64_t point) {
     return of_levels[at(level)] ? of_levels[at(level)]->at(grid->at(point)) : Combination();
@@ -82,7 +82,7 @@ SmoothOfLevels within(const FittedModel& model, const CoefBlock& block, std::siz
     std::erase_if(described, [&](const auto& one) { return one.first == by; });
     return described;
   };
-  const auto rows = std::make_shared<BlockRows>(block, grid->margins());
+  const auto rows = std::make_shared<CoefBlockRows>(block, grid->margins());
   out.row = [grid, rows, places, axis](int level, std::int64_t point) {
     std::vector<double> values = grid->at((*places)[at(point)]);
     values[axis] = level;
@@ -159,7 +159,8 @@ Predictions table_differences(Job& job, const Model& model, const Table& minuend
   together(job.comm(), [&] {
     // On devices, link predictions are on other ranks than the rows of the model matrix.
     if (!job.on_host())
-      throw base::usage_error("table_differences: the job has devices: make it with Policy::cpu");
+      throw base::usage_error(
+          "table_differences uses hosts only, but the job has devices: make it with Policy::cpu");
   });
   PredictOptions link = options;
   link.type = PredictionType::link;

@@ -74,7 +74,8 @@ Values parsed(const ChosenValues& chosen, const VariableSummary& summary) {
       throw base::usage_error("{}: '{}' is not a number", chosen.column, text);
     values.numbers.push_back(*number);
   }
-  if (values.count() == 0) throw base::usage_error("no value is chosen for {}", chosen.column);
+  if (values.count() == 0)
+    throw base::usage_error("no value is chosen for {}: give one or more", chosen.column);
   return values;
 }
 

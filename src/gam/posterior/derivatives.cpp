@@ -76,7 +76,7 @@ class DerivativeRows {
   std::size_t axis_;
   int order_;
   double step_ = 0;  ///< step of central differences; 0: the derivative is exact
-  std::optional<BlockRows> rows_;
+  std::optional<CoefBlockRows> rows_;
 };
 
 }  // namespace

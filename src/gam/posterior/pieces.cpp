@@ -164,7 +164,7 @@ std::vector<const CoefBlock*> smooths_of(const FittedModel& model, const SmoothO
 
 Piece piece_of(const FittedModel& model, const CoefBlock& block, int points) {
   const auto grid = std::make_shared<const SmoothGrid>(model, block, points);
-  const auto rows = std::make_shared<BlockRows>(block, grid->margins());
+  const auto rows = std::make_shared<CoefBlockRows>(block, grid->margins());
   return {.texts = {block.label},
           .points = grid->size(),
           .describe = [grid](std::int64_t point) { return grid->described(point); },

@@ -26,7 +26,7 @@ class SmoothGrid {
   [[nodiscard]] const std::vector<SmoothAxis>& axes() const noexcept { return axes_; }
   /// Number of points: levels of factors change slowest, and the last number fastest.
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
-  /// The values of the margins' variables at a point, as `BlockRows` takes them.
+  /// The values of the margins' variables at a point, as `CoefBlockRows` takes them.
   [[nodiscard]] std::vector<double> at(std::int64_t point) const;
   /// The same by variables of the design, including the by variable.
   [[nodiscard]] std::vector<std::pair<int, double>> described(std::int64_t point) const;

@@ -54,7 +54,7 @@ double weighted_dot(std::span<const double> x, std::span<const double> y, std::s
   return sum;
 }
 
-/// R' A^-1 R for positive definite A, whose diagonal may be graded; zero if it is not.
+/// R' A^-1 R for positive definite A, whose diagonal may be graded; zero if A is not positive definite.
 Matrix within(Matrix a, Matrix r) {
   for (int j = 0; j < a.cols(); ++j) {
     const double scale = 1 / std::sqrt(a(j, j));
@@ -89,8 +89,8 @@ double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, st
   return sum_gram / sum_penalty;
 }
 
-/// Lower limit of the residual sum of squares, so that V is smooth for a perfect fit: a smaller one is
-/// rounding of the two terms whose difference it is, or of the residuals about the base.
+/// A residual sum of squares below this is only rounding. As its lower limit it keeps V smooth for a perfect
+/// fit.
 double smallest_sum_of_squares(const WorkingModel& model) {
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
   constexpr double of_nothing = 1e-290;  // a custom family may have any unit
@@ -458,7 +458,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
 
   Evaluation out;
   out.value = value_of(*at);
-  // The sum of squares is a difference of terms as large as that about the base.
+  // The residual sum of squares is a difference of numbers as large as `residual`, and so is its rounding.
   out.rounding = 1e-14 * (std::abs(out.value) + static_cast<double>(working_.rows) + working_.residual / phi);
   out.gradient.resize(count);
   out.beside_scale.resize(count);
@@ -638,7 +638,7 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
     for (const ScaledPenalty& s : at->penalties) residual -= dot(s.own(at->coef), s.times(at->coef));
     const double edf = std::accumulate(fit.edf.begin(), fit.edf.end(), 0.0);
     fit.covariance_scale = residual / (static_cast<double>(working_.rows) - edf);
-    // With all smoothing parameters given bam calls gam, which has this scale; REML's ignores bounds.
+    // With all smoothing parameters given, bam calls gam, which has this scale; REML's scale ignores bounds.
     if (all_given || is_bounded()) fit.scale = fit.covariance_scale;
   }
   return fit;

@@ -126,9 +126,9 @@ class RemlCriterion {
   /// n / gamma - M_p.
   [[nodiscard]] double degrees_of_freedom() const;
   [[nodiscard]] double scale_of(const Factored& at) const;
-  /// Upper bounds of the change of log|X'WX + S|, or of a trace of it with a penalty, by the rounding of
-  /// X'WX: for the coefficients of each penalised block and, last, for all others. `inverse` is that of the
-  /// core.
+  /// How much the rounding of X'WX can change log|X'WX + S|, or a trace of its inverse with a penalty: one
+  /// number for the coefficients of each penalised block and, last, for all others. `inverse`: the inverse
+  /// over the core.
   [[nodiscard]] std::vector<double> noise_of(const Coordinates& model, const Matrix& inverse) const;
   [[nodiscard]] double value_of(const Factored& at) const;
 

@@ -20,7 +20,7 @@ namespace {
 /// A profile is evaluated this far on either side of the default, in steps of `spacing`.
 constexpr double range = 20;
 constexpr double spacing = 0.5;
-/// Without a profile, V itself is evaluated in steps of this, which counts as so many evaluations.
+/// Without a profile, V itself is evaluated in these steps, each at the cost of some evaluations.
 constexpr double wide_spacing = 4;
 constexpr int evaluations_of_wide = 2;
 /// At a log smoothing parameter this far above the default a term has practically no effect.
@@ -29,17 +29,17 @@ constexpr double infinity = 30;
 constexpr double all_above = 8;
 /// V is flat along a parameter whose derivatives are smaller.
 constexpr double flat_below = 1e-6;
-/// A descent about to converge is abandoned if, to be of use, V would have to fall by more than this, and by
-/// more than this many times the predicted decrease. V is a log likelihood; in 5,000 random designs it fell
-/// by 3 at most after that.
+/// A descent about to converge is abandoned if V is above the best by more than `far_above`, and by more than
+/// `margin` times the predicted decrease. V is a log likelihood; in 5,000 random designs it fell by 3 at most
+/// after that.
 constexpr double far_above = 10;
 constexpr double margin = 100;
 /// A relative decrease of V from which an optimum is another one, and not rounding.
 constexpr double improvement = 1e-9;
 /// Log smoothing parameters of two optima that differ by less than this count as equal.
 constexpr double same_within = 0.1;
-/// A minimum of V so far above the lowest, a ratio of likelihoods of 20, may still be that of the lower
-/// solution once the working model is its own; so many are kept.
+/// At most `most_others` minima this far above the lowest (a likelihood ratio of 20) are kept: with the
+/// working model of its own solution, such a minimum may be the lower one.
 constexpr double undecided = 3;
 constexpr std::size_t most_others = 4;
 /// All starts are tried if that takes at most this many operations, about a second of one core; a larger
@@ -136,7 +136,7 @@ std::vector<double> values_along(const RemlCriterion& criterion, const RemlOptim
   return values;
 }
 
-/// Adds starts along every parameter. Profiles of those at infinity begin at the default, one by one.
+/// Adds starts along every parameter. One that is infinite at the optimum is profiled from its default.
 void add_along_each(std::vector<RemlStart>& starts, const RemlCriterion& criterion, const RemlOptimum& best,
                     int& evaluations) {
   const std::vector<double>& centre = criterion.default_start();
@@ -231,7 +231,7 @@ class Elsewhere {
       std::vector<Descent> descents = descend_from(some);
       for (std::size_t i = 0; i < some.size(); ++i) {
         if (evaluations_ >= limit_) return false;
-        // A descent that reaches the limit is repeated sequentially, with the evaluations before it counted.
+        // A concurrent descent did not count the evaluations of those before it: repeat it at the limit.
         const bool ended = i > 0 && descents[i] && evaluations_ + descents[i]->evaluations >= limit_;
         if (ended) descents[i] = descend_from(criterion_, some[i]);
         if (take(std::move(descents[i]))) return true;
@@ -296,8 +296,8 @@ class Elsewhere {
 
 }  // namespace
 
-RemlOptima search_elsewhere(const RemlCriterion& criterion, RemlOptimum best, double evaluations,
-                            std::span<const double> tried) {
+RemlOptima multistart_search(const RemlCriterion& criterion, RemlOptimum best, double evaluations,
+                             std::span<const double> tried) {
   return Elsewhere(criterion, std::move(best), evaluations, tried).search();
 }
 

@@ -29,11 +29,11 @@ struct BlockBasis {
   double log_det = 0;  ///< log |det U|^2
   /// The penalised part of each penalty, if all are diagonal; else empty.
   std::vector<std::vector<double>> diagonals;
-  /// Otherwise the penalised parts, rank x rank, and each one's smallest eigenvalue relative to the largest.
+  /// Else the penalised parts, rank x rank, and in `spread` the ratio of their extreme eigenvalues.
   std::vector<Matrix> dense;
   std::vector<double> spread;
-  /// If not empty, `dense` belongs to the levels (`Penalty::levels`), and a penalised part is the Kronecker
-  /// product of one of them and this diagonal.
+  /// For penalties of levels (`Penalty::levels`): a penalised part is the Kronecker product of an element of
+  /// `dense`, with a row for each level, and this diagonal. Else empty.
   std::vector<double> of_level;
   const Penalty* penalty = nullptr;
   /// Number of penalised coordinates that share a row of `dense`.

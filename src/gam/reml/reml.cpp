@@ -79,7 +79,7 @@ RemlFit fit_reml(const WorkingModel& model, const Design& design, const std::vec
   std::vector<std::vector<double>> others;
   if (search == Search::global) {
     const double evaluations = affordable_evaluations(criterion);
-    RemlOptima found = search_elsewhere(criterion, std::move(*best), evaluations, log_sp);
+    RemlOptima found = multistart_search(criterion, std::move(*best), evaluations, log_sp);
     *best = std::move(found.lowest);
     others = std::move(found.others);
   }

@@ -122,8 +122,8 @@ void PenaltyTraces::take_traces(std::span<const double> diagonal, const Matrix& 
   }
 }
 
-// With A = B^-1 + U V U' on the part, tr(A S_j A S_k) is, over the elements of blocks,
-// sum of s_a s_b (A_ab^2 - (U V U')_ab^2), and tr(V U'S_j U V U'S_k U).
+// On the part A = B^-1 + U V U', U = B^-1 C. tr(A S_j A S_k) is tr(V U'S_j U V U'S_k U) plus the sum of s_a
+// s_b B^-1_ab (2 A_ab - B^-1_ab) over the elements of blocks, s the penalties' diagonals.
 void PenaltyTraces::take_blocks(const OrderedMatrix& matrix, const EliminatedBlock& block,
                                 const Matrix& outer_inverse) {
   const EliminationOrder& order = *matrix.order;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int iteration_limit = 200;
 constexpr int halving_limit = 30;
-/// Maximum number of halvings at a gradient that ends a stalled iteration: changes of V are rounding there.
+/// Maximum number of halvings at a gradient below `stalled_tolerance`: changes of V are only rounding there.
 constexpr int stalled_halving_limit = 4;
 /// The longest Newton step of a log smoothing parameter.
 constexpr double step_limit = 5;

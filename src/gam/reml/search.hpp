@@ -47,14 +47,14 @@ struct RemlOptima {
 /// converge far above it. The most promising start comes first. The search ends after `evaluations` in all.
 /// Several descents run concurrently if the criterion's algebra has the threads; bits are those of a
 /// sequential search. The start `tried` is skipped: its descent ended at `best`.
-[[nodiscard]] RemlOptima search_elsewhere(const RemlCriterion& criterion, RemlOptimum best,
-                                          double evaluations, std::span<const double> tried = {});
+[[nodiscard]] RemlOptima multistart_search(const RemlCriterion& criterion, RemlOptimum best,
+                                           double evaluations, std::span<const double> tried = {});
 
 /// Doubles that `count` concurrent evaluations of V take, for this many coefficients in the core; concurrency
 /// is limited so that this is at most a gibibyte.
 [[nodiscard]] double doubles_of_evaluations(double core_size, int count);
 
-/// The `evaluations` for `search_elsewhere`: enough for all starts of a small model; a fixed number per
+/// The `evaluations` for `multistart_search`: enough for all starts of a small model; a fixed number per
 /// parameter for a large one, and none if second derivatives are approximate.
 [[nodiscard]] double affordable_evaluations(const RemlCriterion& criterion);
 

@@ -29,7 +29,7 @@ class BlockEstimates {
 
  private:
   const FittedModel& model_;
-  BlockRows rows_;
+  CoefBlockRows rows_;
 };
 
 const DesignVariable& variable_of(const Design& design, const Component& component) {

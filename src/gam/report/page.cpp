@@ -411,7 +411,7 @@ class Page {
         "95 % of them are in the band where residuals do not depend on what they are plotted against.</p>\n"
         "<div class=\"plots\">\n",
         kind, rows_text(count, model_.rows), shown.about);
-    figure("residuals quantiles", residual_quantiles(shown.kind, shown.values, shown.scale),
+    figure("residuals quantiles", residual_qq_plot(shown.kind, shown.values, shown.scale),
            "Sorted residuals against normal quantiles. The line is that of a normal response with the "
            "model's scale; 95 % of its residuals are in the band.");
     figure(

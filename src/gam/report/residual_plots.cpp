@@ -98,7 +98,7 @@ void keep_farthest(std::vector<Box>& boxes, double mean) {
 
 }  // namespace
 
-Picture residual_quantiles(std::string_view kind, std::span<const double> residuals, double scale) {
+Picture residual_qq_plot(std::string_view kind, std::span<const double> residuals, double scale) {
   std::vector<double> sorted(residuals.begin(), residuals.end());
   std::sort(sorted.begin(), sorted.end());
   const std::vector<double> scores = normal_scores(sorted.size());

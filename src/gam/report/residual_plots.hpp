@@ -13,10 +13,10 @@
 /// or "quantile", `scale` the model's. At least two residuals, all finite.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Sorted residuals against normal quantiles, with the line for residuals of a normal response, and the band
-/// that contains each with a probability of 95 %.
-[[nodiscard]] Picture residual_quantiles(std::string_view kind, std::span<const double> residuals,
-                                         double scale);
+/// A QQ plot: sorted residuals against normal quantiles, with the line for a normal response, and the band
+/// that contains each residual with a probability of 95 %.
+[[nodiscard]] Picture residual_qq_plot(std::string_view kind, std::span<const double> residuals,
+                                       double scale);
 /// A histogram of the residuals.
 [[nodiscard]] Picture residual_histogram(std::string_view kind, std::span<const double> residuals);
 /// Residuals against a number of their row, `what` on the axis and `column` in CSV, with the means of groups

@@ -20,7 +20,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A crossproduct with a variable whose |mean| is at most this many standard deviations loses two digits.
+/// A |mean| of this many standard deviations costs the crossproduct two digits: less needs no centring.
 constexpr double far = 16;
 /// Relative difference below which functions count as equal: polynomials differ by more or not at all, and
 /// the null space of a cubic spline's penalty is hardly more accurate.

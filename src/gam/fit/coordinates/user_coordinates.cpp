@@ -30,7 +30,7 @@ std::vector<double> column_factors(const Design& design, const std::vector<Colum
   }
   for (const CoefBlock& block : design.blocks) {
     for (int i = 0; i < block.coef_size; ++i)
-      factors[at(block.coef_begin + i)] *= block.by_factor * block.margin_factor;
+      factors[at(block.coef_begin + i)] *= block.by_scale * block.margin_scale;
   }
   return factors;
 }
@@ -43,7 +43,7 @@ double reml_difference(const FittedModel& model, const std::vector<double>& fact
   for (const CoefBlock& block : model.design.blocks) {
     const int penalised = block.penalty ? block.penalty->rank() : 0;
     if (block.penalty) {
-      difference -= (block.coef_size - penalised) * std::log(block.by_factor * block.margin_factor);
+      difference -= (block.coef_size - penalised) * std::log(block.by_scale * block.margin_scale);
     } else {
       for (int i = 0; i < block.coef_size; ++i) difference -= std::log(factors[at(block.coef_begin + i)]);
     }
@@ -64,20 +64,20 @@ void undo_scaling(Design& design, std::vector<double>& log_sp, double prior_fact
   std::size_t sp = 0;
   for (CoefBlock& block : design.blocks) {
     if (!block.penalty) continue;
-    const double square = block.margin_factor * block.margin_factor;
+    const double square = block.margin_scale * block.margin_scale;
     if (!std::isnormal(square)) out_of_range("the penalty of " + block.label);
     for (Matrix& matrix : block.penalty->matrices) {
       for (double& value : matrix.values()) value /= square;
     }
     block.penalty->ridge /= square;
     for (std::size_t j = 0; j < block.penalty->count(); ++j, ++sp) {
-      log_sp[sp] -= std::log(prior_factor) + 2 * std::log(block.by_factor);
+      log_sp[sp] -= std::log(prior_factor) + 2 * std::log(block.by_scale);
       if (is_given(block, j)) block.log_sp[j] = log_sp[sp];
     }
     for (double& least : block.least_sp) least /= prior_factor;
     for (double& value : block.penalty->eigenvalues.values()) value /= square;
     for (double& value : block.s_scale) value *= square;
-    block.by_factor = block.margin_factor = 1;
+    block.by_scale = block.margin_scale = 1;
   }
 }
 

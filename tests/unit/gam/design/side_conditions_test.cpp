@@ -116,7 +116,7 @@ TEST(DependentColumns, AreJudgedInTheUsersUnits) {
   // The smooth's columns have units of 1024, and those of the earlier one units of 1.
   Pair pair(1e-7);
   const double unit = std::ldexp(1.0, -10);
-  pair.design.blocks[1].by_factor = unit;
+  pair.design.blocks[1].by_scale = unit;
   for (int j = 4; j < 8; ++j) {
     for (double& value : pair.columns.sketch.column(j)) value *= unit;
     for (int i = 0; i < 8; ++i) {

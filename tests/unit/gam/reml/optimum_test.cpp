@@ -190,7 +190,7 @@ TEST(RemlOptimum, TheSameGroupingTwiceEndsInNoSaddle) {
   const auto equal = descend(criterion, criterion.default_start());
   ASSERT_TRUE(equal.has_value());
   EXPECT_NEAR(equal->log_sp[0], equal->log_sp[1], 1e-6);
-  const RemlOptimum optimum = search_elsewhere(criterion, *equal, affordable_evaluations(criterion)).lowest;
+  const RemlOptimum optimum = multistart_search(criterion, *equal, affordable_evaluations(criterion)).lowest;
   EXPECT_LE(optimum.at.value, equal->at.value);
   for (const double v : symmetric_eigen(optimum.at.hessian).values) EXPECT_GT(v, -1e-6);
 }
@@ -215,8 +215,8 @@ TEST(RemlOptimum, TheSameBitsOnAnyNumberOfThreadsWhereverTheSearchIsCutShort) {
     ASSERT_TRUE(first) << seed;
     const RemlCriterion criterion = one.criterion.computed_by(seven);
     for (int evaluations = 0; evaluations < 80; ++evaluations) {
-      const RemlOptimum alone = search_elsewhere(one.criterion, *first, evaluations).lowest;
-      const RemlOptimum found = search_elsewhere(criterion, *first, evaluations).lowest;
+      const RemlOptimum alone = multistart_search(one.criterion, *first, evaluations).lowest;
+      const RemlOptimum found = multistart_search(criterion, *first, evaluations).lowest;
       EXPECT_EQ(found.log_sp, alone.log_sp) << seed << ", " << evaluations << " evaluations";
     }
   }

@@ -447,7 +447,7 @@ TEST(ResidualPlots, HaveEveryRowInsideTheFrame) {
     eta.push_back(i % 17 / 3.0);
     residuals.push_back(2 * normal_quantile((i * 7 % 300 + 0.5) / 300));
   }
-  const std::string quantiles = residual_quantiles("deviance", residuals, 4).svg;
+  const std::string quantiles = residual_qq_plot("deviance", residuals, 4).svg;
   EXPECT_EQ(xml_fault(quantiles), "");
   expect_inside(quantiles, "points", 250);
   expect_inside(quantiles, "band", 100);
@@ -547,7 +547,7 @@ TEST(ResidualPlots, HaveABarForEachLag) {
 TEST(ResidualPlots, AreThereForTwoEqualResiduals) {
   const std::vector<double> zero(2);
   for (const std::string& svg :
-       {residual_quantiles("deviance", zero, 0).svg, residual_scatter("deviance", "x", "x", zero, zero).svg,
+       {residual_qq_plot("deviance", zero, 0).svg, residual_scatter("deviance", "x", "x", zero, zero).svg,
         residual_boxes("deviance", "f", std::vector<std::string>{"a"}, zero, zero).svg,
         observed_scatter(zero, zero).svg, residual_histogram("deviance", zero).svg,
         residual_autocorrelation("standardised", zero, 2).svg}) {

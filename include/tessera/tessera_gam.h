@@ -71,9 +71,10 @@ enum tessera_gam_status {
 };
 
 /// The last error of the calling thread: what, where and what to do, in one line; "" if there was none.
+/// Valid until the thread's next call that fails.
 TESSERA_GAM_API const char* tessera_gam_error(void);
 
-/// The same with its place. Texts are valid as long as that of `tessera_gam_error`.
+/// The last error with its place. Texts are valid as long as that of `tessera_gam_error`.
 typedef struct tessera_gam_error_info {
   size_t size;           ///< sizeof(tessera_gam_error_info)
   int32_t status;        ///< a `tessera_gam_status`; TESSERA_GAM_OK: there was no error

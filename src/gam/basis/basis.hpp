@@ -80,7 +80,7 @@ struct LocalValues {
 [[nodiscard]] inline LocalValues evaluate(const Margin& margin, double x) {
   const double first = margin.breaks.front();
   const double last = margin.breaks.back();
-  if (margin.cyclic) x = within_period(x, first, last);
+  if (margin.cyclic) x = wrap_into_period(x, first, last);
   const int cells = margin.cell_count();
   const double guess = margin.uniform ? (x - first) / (last - first) * cells
                                       : breaks_up_to(margin.breaks.data(), cells + 1, x) - 1;

@@ -10,8 +10,8 @@
 /// cells for the extrapolation.
 namespace TESSERA_NAMESPACE::gam {
 
-/// x brought into a period from `first` to `last`.
-inline double within_period(double x, double first, double last) {
+/// Wraps x into the period from `first` to `last`, for a cyclic basis.
+inline double wrap_into_period(double x, double first, double last) {
   if (!(x < first || x > last)) return x;
   const double period = last - first;
   return x - period * floor((x - first) / period);

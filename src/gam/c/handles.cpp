@@ -83,7 +83,7 @@ class HandleTable {
 
   std::shared_ptr<void> release(std::size_t index) {
     Slot& slot = slots_[index];
-    // A slot whose generations are used up is retired.
+    // After its last generation a slot is not used again, or an old handle could name a new object.
     if (slot.generation++ != last_generation_) free_.push_back(index);
     return std::exchange(slot.object, nullptr);
   }

@@ -288,11 +288,13 @@ class TableCheck {
 }  // namespace
 
 void require_valid(const CheckOptions& options) {
-  if (options.largest_sample < 4 || options.permutations < 1 || options.lags < 0 ||
-      options.largest_concurvity < 0)
-    throw base::usage_error(
-        "the check has an option out of range: sample must be at least 4, permutations at least 1, and "
-        "autocorrelation and largest-concurvity at least 0");
+  const auto require = [](std::string_view option, std::int64_t value, std::int64_t least) {
+    if (value < least) throw base::usage_error("{} is {}: give at least {}", option, value, least);
+  };
+  require("sample", options.largest_sample, 4);
+  require("permutations", options.permutations, 1);
+  require("autocorrelation", options.lags, 0);
+  require("largest-concurvity", options.largest_concurvity, 0);
 }
 
 Check check_rows(Job& job, const ModelRows& rows, const CheckOptions& options, FitObserver& observer) {

@@ -28,9 +28,9 @@ class ResponseDistribution {
   /// P(Y = 0) at a mean, for counts and Tweedie responses; NaN for other families, where zeros do not occur
   /// or are one of two values.
   [[nodiscard]] double probability_of_zero(double mean) const;
-  /// The p-quantile of a response with a normal linear predictor: of the mixture of the family's
-  /// distributions, to 1e-6 of its spread. 0 < p < 1; NaN if the predictor or its error is. Cost: some
-  /// hundred values of `cumulative`, more if the error far exceeds the spread of responses about their mean.
+  /// The p-quantile of a response whose linear predictor is normal with standard deviation `error`: a mixture
+  /// of the family's distributions. To 1e-6 of its spread; 0 < p < 1; NaN if an argument is NaN. Cost: some
+  /// hundred values of `cumulative`, more if the error far exceeds the spread of responses.
   [[nodiscard]] double quantile(double p, double predictor, double error) const;
   /// Draws a response at a mean. `weight`: prior weight, by which the scale is divided; for a binomial
   /// response the whole number of trials, and the result is the proportion of successes; poisson, nb, scat

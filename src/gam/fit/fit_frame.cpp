@@ -195,9 +195,10 @@ class FitRun {
         const auto variable = static_cast<std::size_t>(component.variable);
         if (component.kind != Component::Kind::factor || rows_.series.constant[variable] != 0) continue;
         throw base::input_error(
-            "the level of '{}' changes within a series of AR1 residuals: for its {} effects set "
-            "largest-tested-effect to {}, or make ar-start TRUE where it changes",
-            frame_.variables[variable].name, term.raw_size, term.raw_size);
+            "the level of '{}' changes within a series of AR1 residuals, which only a tested effect allows: "
+            "set "
+            "largest-tested-effect to {}, or make ar-start TRUE where the level changes",
+            frame_.variables[variable].name, term.raw_size);
       }
     }
   }
@@ -390,14 +391,14 @@ class FitRun {
     model_.edf_total = end.solution.edf_total;
     model_.log_sp = end.solution.log_sp;
     const double prior_weights = measure_deviance(fit_, *pass_, rows_, end.deviances, model_);
-    doubt_if_worse_than_null();
+    warn_if_worse_than_null();
     outline(prior_weights);
     model_.verdict = to_string(fit_.job.last_verdict());
     if (fit_.checkpoint != nullptr && !fit_.checkpoint->why_on_cpu().empty())
       model_.verdict = fit_.checkpoint->why_on_cpu();
   }
   /// Warns if the deviance exceeds that of a constant mean, which is unpenalised: no likelihood maximum does.
-  void doubt_if_worse_than_null() {
+  void warn_if_worse_than_null() {
     constexpr double rounding = 1e-7;
     if (!model_.converged || rows_.family.linear() || rows_.series.correlated()) return;
     if (std::ranges::find(model_.design.blocks, "(Intercept)", &CoefBlock::label) ==

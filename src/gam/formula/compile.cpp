@@ -517,8 +517,11 @@ class Compiler {
   }
 
   static void check_distinct(const std::vector<std::string>& levels, const Syntax& syntax) {
-    if (std::set<std::string>(levels.begin(), levels.end()).size() != levels.size())
-      formula_error(syntax.position, "{}: a level is given twice: give it once", deparse(syntax));
+    std::set<std::string> before;
+    for (const std::string& level : levels)
+      if (!before.insert(level).second)
+        formula_error(syntax.position, "{}: the level '{}' is given twice: give it once", deparse(syntax),
+                      level);
   }
 
   /// Selects and orders the levels; values with other levels are missing.

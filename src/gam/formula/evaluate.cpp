@@ -96,8 +96,8 @@ double place_among_sorted(const Step& step, double value) {
                                                       : static_cast<double>(found - step.table.begin());
 }
 
-/// R's .bincode. Bit 0 of `index`: intervals are closed on the right. Bit 1: the outermost interval is closed
-/// at both ends.
+/// The interval of `table` that contains x, from 0, as R's .bincode. Bit 0 of `index`: intervals are closed
+/// on the right, else on the left. Bit 1: the outermost interval is closed at both ends.
 double interval_of(const Step& step, double x) {
   const std::vector<double>& breaks = step.table;
   const bool right = (step.index & 1) != 0;

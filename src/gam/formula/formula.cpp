@@ -33,11 +33,11 @@ bool is_smooth(std::string_view function) {
   return function == "s" || function == "te" || function == "ti" || function == "t2";
 }
 
-/// Terms of the right-hand side, by R's algebra of formulas (Wilkinson and Rogers, Applied Statistics 22
-/// (1973), 392).
-class RightHandSide {
+/// Expands the right-hand side to its terms, by R's algebra of formulas: a*b, a/b, (a + b)^2, -1 (Wilkinson
+/// and Rogers, Applied Statistics 22 (1973), 392).
+class TermExpansion {
  public:
-  explicit RightHandSide(FormulaTerms& formula) : formula_(formula) {}
+  explicit TermExpansion(FormulaTerms& formula) : formula_(formula) {}
 
   void read(const Syntax& tree) {
     Terms terms = sum(tree);
@@ -419,7 +419,7 @@ FormulaTerms parse_terms(std::string_view text) {
   if (formula.response.columns().empty())
     formula_error(tree.children[0].position, "the response {} reads no column: name one",
                   formula.response.text);
-  RightHandSide(formula).read(tree.children[1]);
+  TermExpansion(formula).read(tree.children[1]);
   return formula;
 }
 

@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-/// The parts of a formula: what its trees mean.
+/// Turns syntax trees into the parts of a formula, such as smooths.
 namespace TESSERA_NAMESPACE::gam {
 
 /// s(…) or te(…), with mgcv's defaults and its rules for k and m. Throws `Error(usage)` at an argument

@@ -36,7 +36,7 @@ struct PredictionPlan {
   bool offsets = false;            ///< includes the formula's offsets
   std::vector<std::string> names;  ///< names of terms, or of coefficients; else empty
   double constant = 0;             ///< the intercept, if no column contains it
-  /// Variables, with the columns of `names` that are NaN for their unseen levels.
+  /// For each variable, the columns of output that are NaN in a row with an unseen level of it.
   std::vector<std::pair<std::string, std::vector<int>>> nan_at_unseen_levels;
   /// Variables with unseen levels allowed in predicted rows.
   std::vector<std::string> unseen_is_complete;

@@ -23,7 +23,7 @@ constexpr std::size_t largest_piece = std::size_t{1} << 17;
 /// Maximum pinned memory per device, in numbers: 96 MiB, as pinning takes a third of a second per GiB.
 constexpr std::size_t most_pinned = 96 * largest_piece;
 
-/// Threads read blocks in turn: contiguous ranges are joined, as several threads copy one.
+/// Joins adjacent ranges: threads copy alternate blocks, so that the ranges of one thread are in pieces.
 void join_neighbours(std::vector<Range>& ranges) {
   std::ranges::sort(ranges, {}, &Range::begin);
   std::size_t joined = 0;

@@ -61,8 +61,8 @@ inline void multiply_tile(double (&c)[4], double a0, double a1, double b) {
       : "d"(a0), "d"(a1), "d"(b));
 }
 
-/// The value if it belongs to the quad. Otherwise only its low word is kept, to save one select: a number
-/// below 1e-313, which is negligible.
+/// The value if it belongs to the quad, else practically 0: the high word is cleared and the low word kept, a
+/// number below 1e-313, which saves a select.
 inline double masked(double value, int quad, int wanted) {
   const int high = quad == wanted ? __double2hiint(value) : 0;
   return __hiloint2double(high, __double2loint(value));

@@ -20,12 +20,12 @@ inline constexpr int cross_rows_limit = 192;
 /// Quad indices are stored in the lowest bits of a value's mantissa.
 inline constexpr int cross_quads_limit = 7;
 
-/// Sizes of the kernel's arrays, which it is compiled for.
+/// Sizes of the kernel's arrays, which it is compiled for. A task fills tiles of 16 rows x 8 columns.
 struct CrossShape {
   int terms = 0;    ///< maximum number of terms in a group
   int windows = 0;  ///< maximum number of windows of a term
-  int halves = 0;   ///< groups of eight matrix-unit rows of a task for its leaves
-  int tiles = 0;    ///< groups of sixteen rows in all, with its other products
+  int halves = 0;   ///< groups of 8 rows of a task that hold quads of its leaves
+  int tiles = 0;    ///< groups of 16 rows of a task, including its products with itself and dense columns
   int warps = 0;    ///< warps per block
   int tables = 0;   ///< maximum number of cubic coefficients of a group's terms
   int rows = 0;     ///< rows of a chunk in shared memory
@@ -35,7 +35,7 @@ struct CrossShape {
 struct CrossTerm {
   int component = 0;    ///< index among the layout's components
   int columns = 0;      ///< raw columns
-  int windows = 0;      ///< one less than its quads, and at least one
+  int windows = 0;      ///< pairs of neighbouring quads; 1 for a single quad
   bool centre = false;  ///< centre of a task: the rows are sorted by its windows
 };
 

@@ -27,8 +27,8 @@ int quads_of(const CrossTerm& term) {
   return (term.columns + quad_columns - 1) / quad_columns;
 }
 
-/// Divides the edges of the complete graph on `count` vertices into one star per vertex, its centre, and
-/// returns the leaves of each star. Stars are nearly equal in size, and most have an even number of leaves.
+/// Assigns each pair of terms to one of the two, its centre: result[c] lists the other terms of the pairs of
+/// c. The lists are nearly equally long, and most have an even length.
 std::vector<std::vector<int>> edges_by_centre(int count) {
   std::vector<std::vector<int>> leaves(at(count));
   for (int v = 0; v < count; ++v) {

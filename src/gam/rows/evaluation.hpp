@@ -15,9 +15,9 @@ inline double not_negative(double variance) {
   return variance < 0 ? 0.0 : variance;
 }
 
-/// The contribution of one row to a pass: its weight, its working residual, and four scalars: w r^2,
-/// deviance, 1 if the row is bad, and 0 (moments: prior weight, weighted response; deviance: prior (y - mu)^2
-/// in the first place and sqrt(prior) (y - mu) in the last).
+/// The contribution of one row to a pass: its weight, its working residual, and four scalars. Step: w r^2,
+/// the deviance, 1 if the row is bad, 0. Moments: prior weight, weighted response, the same. Deviance: prior
+/// (y - mu)^2, the deviance, 1 if the row is bad, sqrt(prior) (y - mu).
 struct RowOutcome {
   double weight;
   double residual;

@@ -161,7 +161,7 @@ std::vector<PointEvaluator::FarWanted> HostRows::wanted_of(PassKind kind, const 
   return wanted;
 }
 
-/// Adds the products of ones with the terms from their moments, and clears those.
+/// Adds the column sums of terms, computed from the chunk's sums of powers, to `sums`; clears the powers.
 void HostRows::add_moments(Chunk& chunk, double* sums) const {
   for (const Product& product : layout_.products(PassKind::moments)) {
     if (auto& far = chunk.far_sums[at(product.column_term)]) {

@@ -28,7 +28,7 @@ class HostPrediction {
   void add_term(int term, std::span<const double> raw, RowChunk& chunk, Columns to) const;
   void add_product(const Product& product, RowChunk& chunk, Columns variances) const;
   void apply(const Product& product, const RowChunk& chunk, std::span<double> variances) const;
-  /// Adds values of rows to the columns of output of the term's nonzeros.
+  /// For each row, adds its value to the column of output that the term has in that row.
   void add_by_rows(int term, const RowChunk& chunk, std::span<const double> values, Columns to) const;
 
   const Rows& rows_;

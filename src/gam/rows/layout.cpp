@@ -31,8 +31,8 @@ int same_factor(const RawTerm& row, const Component& component) {
   return -1;
 }
 
-/// Bit mask of the components of `column` that are also factors of `row`; for correlated rows only factors
-/// that are constant in each series.
+/// Bit mask of the components of `column` that are factors which `row` has too; for correlated rows only
+/// factors that are constant in each series.
 std::uint64_t shared_factors(const RawTerm& row, const RawTerm& column, const Series* correlated) {
   std::uint64_t shared = 0;
   for (std::size_t i = 0; i < column.components.size(); ++i) {
@@ -214,9 +214,9 @@ void RowLayout::add_product(int row_term, int column_term, std::uint64_t mask) {
   take_in(product, columns.size);
 }
 
-/// For each spline of the term, from the fastest: the maximum distance of two nonzeros; for a dense component
-/// all columns. In the slowest of several splines a line starts at its own column, as pairs before it are
-/// below the diagonal.
+/// The band of a term with itself: for each spline of the term, from the fastest, the columns near a line's
+/// own; for a dense component all. In the slowest of several splines a line starts at its own column, as
+/// columns before it are below the diagonal.
 std::vector<RowLayout::BandSpline> RowLayout::band_of(const TermTable& term) const {
   const int* own = strides.data() + placements[at(term.placement_begin)].stride_begin;
   std::vector<BandSpline> splines;

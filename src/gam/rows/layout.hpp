@@ -97,7 +97,7 @@ class RowLayout {
   struct BandSpline {
     int component;  ///< index among the term's components
     int stride, size;
-    int before;     ///< columns of a line before its own in this component
+    int before;     ///< columns of a line before the line's own column
     int count;      ///< all columns of a line
     bool is_dense;  ///< the line has all columns of the component
   };

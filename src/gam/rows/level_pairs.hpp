@@ -19,8 +19,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// the pattern holds first the later columns of its own block (of its own level only, if the block is too
 /// large for a test of its term), and then all columns of each level that occurs with its level.
 struct LevelPairs {
-  /// Two terms, with the pair of each local row: the index, in the pattern, of the first column of the second
-  /// term's level in the first column of the first term's; -1: none.
+  /// Two terms. `places[row]`: where the row's pair of levels begins in the pattern, at the first column of
+  /// the first term's level and the first row of the second term's level; -1: the row has no such pair.
   struct OfTerms {
     int first;
     int second;
@@ -49,7 +49,7 @@ struct LevelPairs {
     const std::int64_t from_begin = place - pattern->begins[static_cast<std::size_t>(column)] + other;
     for (std::size_t i = 0; i < first.size(); ++i) {
       const int within = first_start - level + first[i];
-      // Each column has one row fewer of its own level than the one before.
+      // Only the lower triangle is stored: within a level each column has one row fewer than the one before.
       const std::int64_t line =
           pattern->begins[static_cast<std::size_t>(column + within)] + from_begin - within;
       for (std::size_t j = 0; j < second.size(); ++j) use(i, j, static_cast<std::size_t>(line + second[j]));

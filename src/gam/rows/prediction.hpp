@@ -15,8 +15,8 @@ struct Prediction {
   double se = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// Decomposition of a prediction into terms: each is the sum over its own raw columns, without offsets, with
-/// the variance x'Vx over its own coefficients, plus the contributions of `slopes` and `constants`.
+/// Decomposition of a prediction into terms: each is the sum over its own raw columns, without offsets. Its
+/// variance is x'V x + slopes'x + constant, with V over the term's own coefficients.
 struct TermColumns {
   int count = 0;                    ///< 0: a single column, the sum of all raw columns and the offsets
   std::vector<int> of_raw{};        ///< the term of each raw column; -1: none

@@ -9,10 +9,10 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Positions of products of nonzeros, relative to the terms' starts.
-struct Meetings {
-  const std::int64_t* lines;  ///< line of each nonzero of the row term
-  const int* offsets;         ///< offset of each nonzero of the column term
+/// Where the product of nonzeros i and j is in the matrix of sums, relative to the terms' starts.
+struct ProductPlaces {
+  const std::int64_t* lines;  ///< row of sums of each nonzero of the row term
+  const int* offsets;         ///< column of each nonzero of the column term
 };
 
 #define TESSERA_TEXT "gam/rows/products_text.hpp"
@@ -28,7 +28,7 @@ void add_single(const Product& product, int count, const ProductSide& row, const
 }
 
 /// Adds products like `add_runs` for offsets without runs of four: no spline is the fastest component.
-void add_scattered(const Product& product, const Meetings& meet, int count, const ProductSide& row,
+void add_scattered(const Product& product, const ProductPlaces& meet, int count, const ProductSide& row,
                    const ProductSide& column, double* sums) {
   for (int r = 0; r < count; ++r) {
     const double* a = row.values + static_cast<std::ptrdiff_t>(r) * product.row_nonzeros;
@@ -42,7 +42,7 @@ void add_scattered(const Product& product, const Meetings& meet, int count, cons
 }
 
 /// Applies a form like `apply_runs`, for any column offsets.
-void apply_scattered(const Product& product, const Meetings& meet, int count, const ProductSide& row,
+void apply_scattered(const Product& product, const ProductPlaces& meet, int count, const ProductSide& row,
                      const ProductSide& column, const double* form, double* out) {
   for (int r = 0; r < count; ++r) {
     const double* a = row.values + static_cast<std::ptrdiff_t>(r) * product.row_nonzeros;
@@ -67,7 +67,7 @@ void multiply_rows(const double* factors, int nonzeros, int count, const double*
 
 void add_to_matrix(const LayoutView& view, const Product& product, int count, const ProductSide& row,
                    const ProductSide& column, double* sums) {
-  const Meetings meet{view.lines + product.line_begin, view.offsets + product.offset_begin};
+  const ProductPlaces meet{view.lines + product.line_begin, view.offsets + product.offset_begin};
   const int rows = product.row_nonzeros;
   const int columns = product.column_nonzeros;
   if (rows == product.rows && columns == product.columns && (columns == 1 || product.runs_of_four)) {
@@ -87,7 +87,7 @@ void add_to_matrix(const LayoutView& view, const Product& product, int count, co
 
 void apply_form(const LayoutView& view, const Product& product, int count, const ProductSide& row,
                 const ProductSide& column, const double* form, double* out) {
-  const Meetings meet{view.lines + product.line_begin, view.offsets + product.offset_begin};
+  const ProductPlaces meet{view.lines + product.line_begin, view.offsets + product.offset_begin};
   const int rows = product.row_nonzeros;
   const int columns = product.column_nonzeros;
   if (!product.runs_of_four) {

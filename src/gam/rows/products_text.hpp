@@ -32,8 +32,8 @@ TESSERA_TARGET void scale_rows(const double* factors, int nonzeros, int count, c
 /// sums[place_a * columns + lines[i] + place_b + offsets[j]] += a_i b_j, for offsets in runs of four. Numbers
 /// of nonzeros are template constants for nearly all products; 0: any number.
 template <int row_nonzeros, int column_nonzeros>
-TESSERA_TARGET void add_runs(const Product& product, const Meetings& meet, int count, const ProductSide& row,
-                             const ProductSide& column, double* sums) {
+TESSERA_TARGET void add_runs(const Product& product, const ProductPlaces& meet, int count,
+                             const ProductSide& row, const ProductSide& column, double* sums) {
   const int rows = row_nonzeros > 0 ? row_nonzeros : product.row_nonzeros;
   const int columns = column_nonzeros > 0 ? column_nonzeros : product.column_nonzeros;
   // Sums of a symmetric product below its diagonal are never read: skip them.
@@ -53,7 +53,7 @@ TESSERA_TARGET void add_runs(const Product& product, const Meetings& meet, int c
 
 /// out += sum_ij a_i b_j form[the index as in `add_runs`].
 template <int row_nonzeros, int column_nonzeros>
-TESSERA_TARGET void apply_runs(const Product& product, const Meetings& meet, int count,
+TESSERA_TARGET void apply_runs(const Product& product, const ProductPlaces& meet, int count,
                                const ProductSide& row, const ProductSide& column, const double* form,
                                double* out) {
   const int rows = row_nonzeros > 0 ? row_nonzeros : product.row_nonzeros;

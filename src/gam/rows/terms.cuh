@@ -15,8 +15,8 @@ constexpr int placements_of(const TermTable& term) {
   return term.placement_end - term.placement_begin;
 }
 
-/// Multiplies components i, i + 1, … of term t into `values`, which has `count` elements so far, and
-/// accumulates the start of each placement.
+/// `values` holds the product of the term's components before i, `count` numbers: multiplies it by components
+/// i, i + 1, …, and adds their first columns to the start of each placement.
 template <int t, int i, int count>
 void add_components(const RowsView& rows, std::int64_t row, double* values, int* starts) {
   constexpr TermTable term = fixed::terms[t];

@@ -11,9 +11,9 @@
 #include <vector>
 
 /// The transformed rows of a chunk (series.hpp). CPU only. If a row and its predecessor have their nonzeros
-/// in different columns of a term, the transformed row has two halves, each with its own start. If they have
-/// the same columns, as for a slowly varying covariate, they are subtracted before any product, and X'WX
-/// loses no digit.
+/// in different columns of a term, the transformed row has two halves, each with its own start. If the
+/// columns are equal, as for a slowly varying covariate, the rows' values are subtracted before any product,
+/// and X'WX loses no digit.
 namespace TESSERA_NAMESPACE::gam {
 
 class WhitenedRows {

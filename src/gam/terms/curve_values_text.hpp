@@ -44,7 +44,7 @@ TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers,
 TESSERA_TARGET void locate_points(const MarginTable& margin, const double* numbers, int count, double* x,
                                   int* slots) {
   if (margin.cyclic) {
-    for (int r = 0; r < count; ++r) x[r] = within_period(x[r], margin.begin, margin.end);
+    for (int r = 0; r < count; ++r) x[r] = wrap_into_period(x[r], margin.begin, margin.end);
   }
   find_slots(margin, numbers, count, x, slots);
   const double* origins = numbers + margin.origins;

@@ -48,7 +48,7 @@ inline Located located_in(const MarginTable& margin, const double* numbers, doub
 }
 
 inline Located locate(const MarginTable& margin, const double* numbers, double x) {
-  if (margin.cyclic) x = within_period(x, margin.begin, margin.end);
+  if (margin.cyclic) x = wrap_into_period(x, margin.begin, margin.end);
   return located_in(margin, numbers, x,
                     margin.uniform ? slot_among_equal_cells(margin, x)
                                    : breaks_up_to(numbers + margin.breaks, margin.cells + 1, x));

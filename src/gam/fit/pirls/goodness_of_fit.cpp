@@ -69,7 +69,7 @@ class InterceptSearch {
   NullModel run(bool of_mean) {
     const RawMoments moments = fit_.sums_of(pass_, [&] { return pass_.moments(); });
     const double mean = predictor_of(rows_.family, moments.mean_response());
-    // If the first step is exact, the mean is that of y - offset. No finite intercept gives an infinite one.
+    // If the first step is exact, the mean is that of y - offset. No finite intercept gives an infinite mean.
     if (of_mean || rows_.family.linear() || std::isinf(mean)) return at(mean);
     if (!begin(mean)) return {mean, std::numeric_limits<double>::quiet_NaN()};
     constexpr int max_steps = 100;
@@ -92,9 +92,9 @@ class InterceptSearch {
     return true;
   }
 
-  /// Starts at the mean of the responses, with no offset or with its least or greatest value, wherever the
-  /// deviance is least. One of these puts all predictors on one side of that of the mean, as needed by a link
-  /// whose predictors have one sign. False if all leave the family's range of means.
+  /// Tries three intercepts: the predictor of the mean response less 0, less the least and less the greatest
+  /// offset; takes the one of least deviance. With the last two no predictor crosses that of the mean, as a
+  /// link whose predictors have one sign needs. False if all leave the family's range of means.
   bool begin(double mean) {
     bool begun = move_to(mean);
     if (rows_.offsets.empty()) return begun;

@@ -35,11 +35,10 @@ constexpr double edge = 1e-7;
 /// A step longer than this, in the linear predictor, leads to another solution, rather than converging to the
 /// present one.
 constexpr double to_another = 1e-6;
-/// Relative difference of the criterion from which a solution is better than another, and not the same one
-/// reached along another path.
+/// A solution is better than another if its criterion is lower by this part; less is rounding.
 constexpr double better = 1e-8;
-/// A step this short that ends at the deviance of a known solution, within this relative difference, leads
-/// there.
+/// A step of at most `short_step` whose deviance is that of a known solution, to `same_deviance`, leads to
+/// that solution.
 constexpr double short_step = 1e-3;
 constexpr double same_deviance = 1e-6;
 /// Maximum number of steps towards another solution.
@@ -180,7 +179,7 @@ bool PirlsLoop::advance(int iteration) {
   deviance_ = sums_.deviance;
   end_.iterations = iteration;
   tell(iteration, change);
-  const bool still = is_still(change, begin);
+  const bool still = is_stationary(change, begin);
   end_.converged = settle(still && end_.solution.converged, iteration >= fit_.options.max_iterations);
   last_step_ = difference(end_.solution.coef, begin);  // before mixing and halving
   // At a solution only the search for others remains.
@@ -189,7 +188,7 @@ bool PirlsLoop::advance(int iteration) {
                     iteration >= fit_.options.max_iterations + (at_solution ? steps_to_another : 0);
   if (is_separated(change / size_of(deviance_), last)) return false;
   if (last) {
-    explain(change);
+    explain_not_converged(change);
     if (end_.converged && is_at_edge(end_.coef)) note_edge();
     return false;
   }
@@ -198,9 +197,9 @@ bool PirlsLoop::advance(int iteration) {
 }
 
 /// Whether the last step, which changed the deviance by `change`, was negligible. At the edge of the link's
-/// range weights are unbounded, and a step's effect on the deviance is of the order of its length squared;
-/// longer steps therefore count as negligible.
-bool PirlsLoop::is_still(double change, std::span<const double> begin) {
+/// range weights are unbounded, and the deviance changes by the square of a step's length: a longer step
+/// counts as negligible there.
+bool PirlsLoop::is_stationary(double change, std::span<const double> begin) {
   last_change_ = change;
   constexpr double change_at_edge = 1e-10;
   constexpr double step_at_edge = 1e-4;
@@ -252,7 +251,7 @@ bool PirlsLoop::goes_on_without(int iteration, const Error& why) {
     return false;
   }
   end_.iterations = iteration;
-  try_another();
+  try_next_minimum();
   keep(iteration);
   return true;
 }
@@ -412,13 +411,13 @@ bool PirlsLoop::is_separated(double change, bool ends) {
 bool PirlsLoop::settle(bool still, bool hurry) {
   switch (course_.phase) {
     case Phase::settling:
-      if (still) look_around();
+      if (still) search_other_minima();
       return false;
     case Phase::searching:
       if (still) {
         if (hurry || end_.solution.others.empty()) return true;
         course_.untried = end_.solution.others;
-        try_another();
+        try_next_minimum();
       } else {
         const bool another = end_.solution.step > to_another;
         course_.phase = another ? Phase::elsewhere : Phase::settling;
@@ -427,11 +426,11 @@ bool PirlsLoop::settle(bool still, bool hurry) {
       return false;
     case Phase::elsewhere:
       if (still && criterion() < course_.best.criterion - better * (1 + std::abs(course_.best.criterion))) {
-        look_around();
+        search_other_minima();
       } else if (still || leads_to_known() || hurry || course_.steps >= steps_to_another) {
         course_.known.push_back(deviance_);
         if (hurry) course_.untried.clear();
-        try_another();
+        try_next_minimum();
       }
       return false;
     case Phase::returning: return still;
@@ -440,7 +439,7 @@ bool PirlsLoop::settle(bool still, bool hurry) {
 }
 
 /// Starts to search from the current solution, the best so far.
-void PirlsLoop::look_around() {
+void PirlsLoop::search_other_minima() {
   const std::span<const double> parameters = rows_.family.parameters();
   course_.phase = Phase::searching;
   course_.best = {end_.coef, end_.solution.log_sp, {parameters.begin(), parameters.end()}, criterion()};
@@ -456,7 +455,7 @@ bool PirlsLoop::leads_to_known() const {
 }
 
 /// Returns to the best solution, and continues from there to the next untried minimum of V.
-void PirlsLoop::try_another() {
+void PirlsLoop::try_next_minimum() {
   course_.past.clear();
   course_.steps = 0;
   end_.coef = course_.best.coef;
@@ -491,7 +490,7 @@ double PirlsLoop::criterion() const {
 }
 
 /// Sets why the iteration ended without convergence, unless it is set.
-void PirlsLoop::explain(double change) {
+void PirlsLoop::explain_not_converged(double change) {
   if (end_.converged || !end_.why_not_converged.empty()) return;
   if (cut_short_) {
     end_.why_not_converged = "steps are cut short: at their end " +

@@ -192,7 +192,8 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
       throw base::input_error("subset '{}' selects no row: give another condition", options.subset);
     if (frame.complete_rows == 0) {
       throw base::input_error(
-          "the table has no complete row: every row has a missing value in a variable of the model");
+          "the table has no complete row: each lacks the value of some variable of the model: leave that "
+          "variable out, or correct the NA strings");
     }
     make_numeric_response(workers, frame, rows.response);
     check_response(workers, frame, rows.response, rows.family, formula.trials.has_value());

@@ -30,7 +30,7 @@ constexpr double large_step = 0.05;
 /// Maximum number of levels or terms that a message lists.
 constexpr std::size_t listed = 3;
 /// Rows in a block of work.
-constexpr std::int64_t block_rows = 4096;
+constexpr std::int64_t rows_of_work = 4096;
 
 double prior_weight(const Rows& rows, std::size_t row) {
   if (rows.prior_weight < 0) return 1;
@@ -120,7 +120,7 @@ Movement movement_of(const tessera::Job& job, const Rows& rows, std::span<const 
   const RowLayout layout(*rows.design);
   std::vector<std::optional<Mover>> movers(at(job.threads()));
   std::atomic<bool> others = false;
-  job.host_team().for_each_block(frame.rows, block_rows, [&](int thread, Range block) {
+  job.host_team().for_each_block(frame.rows, rows_of_work, [&](int thread, Range block) {
     if (others.load(std::memory_order_relaxed)) return;
     std::optional<Mover>& mover = movers[at(thread)];
     if (!mover) mover.emplace(rows, layout, raw_coef, raw_step, still);

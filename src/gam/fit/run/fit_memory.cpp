@@ -150,7 +150,7 @@ Totals totals_of(const ModelSize& size) {
     // Several penalties also have common eigenvectors.
     all.design += count * (map + squares + (one.penalties > 1 ? coef * coef : 0));
     if (!one.sparse) all.written += count * (map + squares);
-    // Diagonal penalties are stored as such, as are those of a single smooth in their own basis.
+    // Sparse blocks store only diagonals; others have dense matrices in their own basis.
     if (!one.sparse) all.bases += count * (coef * coef + (one.penalties > 1 ? 2 * squares : 0));
     all.largest_map = std::max(all.largest_map, map);
     if (one.penalties > 1) all.max_penalties = std::max(all.max_penalties, penalties * coef * coef);

@@ -48,8 +48,8 @@ struct ModelSize {
   std::int64_t nested_coef = 0;
 };
 
-/// Throws `Error(input)` like the design of the model, for a term of too many coefficients or columns.
-/// `largest_whole_effect` as there; `series`: of the rows, with the correlation of the fit. Pure.
+/// Throws `Error(input)` as the design of the model does, for a term of too many coefficients or columns.
+/// `largest_whole_effect`: as for the design. `series`: of the rows, with the fit's correlation. Pure.
 [[nodiscard]] ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame,
                                       std::int64_t largest_whole_effect, const Series* series = nullptr);
 

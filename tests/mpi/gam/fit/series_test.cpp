@@ -178,9 +178,10 @@ TEST(Series, MayHaveSparseEffects) {
     ADD_FAILURE() << "a level changes within a series";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::input);
-    EXPECT_STREQ(error.what(),
-                 "the level of 'g' changes within a series of AR1 residuals: for its 24 effects "
-                 "set largest-tested-effect to 24, or make ar-start TRUE where it changes");
+    EXPECT_STREQ(
+        error.what(),
+        "the level of 'g' changes within a series of AR1 residuals, which only a tested effect allows: "
+        "set largest-tested-effect to 24, or make ar-start TRUE where the level changes");
   }
   options.subset = R"(!(g %in% c("g01", "g03", "g12")))";
   const FittedModel sparse = fitted_series(formula, options);

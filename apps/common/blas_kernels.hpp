@@ -16,8 +16,8 @@ void gotoblas_dynamic_quit() __attribute__((weak));
 
 namespace tessera::apps {
 
-/// Makes the BLAS of this program use the best kernels for the processor. OpenBLAS chooses when it is loaded;
-/// call this first in a program, before BLAS computes.
+/// OpenBLAS chooses its kernels when it is loaded, and not always the fastest: makes it choose again. Call
+/// this first in a program, before BLAS computes.
 inline void take_better_kernels() {
   base::take_better_kernels({gotoblas_corename, gotoblas_dynamic_quit, gotoblas_dynamic_init});
 }

@@ -112,7 +112,7 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written, const std::
     };
     for (const std::string& path : read) {
       if (same_file(file->path, path)) refuse("an input");
-      if (is_within(file->path, path)) refuse("in the folder of the table, a file of which it would be");
+      if (is_within(file->path, path)) refuse("in the folder of the table, and would be read with it");
     }
     for (const auto* before = written.begin(); before != file; ++before) {
       if (same_file(file->path, before->path)) refuse("the file of " + before->option);

@@ -22,8 +22,8 @@ struct FilesBeside {
 };
 
 /// Throws `Error(usage)` if an output is the same file as an input (`read`) or as another output, under
-/// whatever names; none of them need exist. The same for a file with the name of a possible companion of the
-/// model or the checkpoint.
+/// whatever names, or if a file has a name that a companion of the model or the checkpoint could have. The
+/// files need not exist.
 void refuse_to_overwrite(std::initializer_list<WrittenFile> written, const std::vector<std::string>& read,
                          const FilesBeside& beside = {});
 

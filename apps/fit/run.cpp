@@ -19,7 +19,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The path that may be `-`: of several, the one that is, or `none`.
+/// The path that may be `-`. In a list: the element that is `-`, else `none`.
 std::string& piped(std::string& path, std::string& /*none*/) {
   return path;
 }

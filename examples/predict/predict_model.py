@@ -16,7 +16,7 @@ RADIAL = {"r^p": lambda r, p: r**p, "r^p log r": lambda r, p: r**p * np.log(np.w
 def predict(model, data, type="link"):
     link = model["link"] if type == "response" else "identity"
     if model["format"] != "tessera-fit model" or model["version"] > 6:
-        raise ValueError("this is no model of a version that is known here")
+        raise ValueError("this is no model of tessera-fit, or one of a newer version: install a newer package")
     if link not in MEANS or (type == "response" and model["family_toml"]):
         raise ValueError(f"the link {link} of the family {model['family']} is not known here")
     if "offset(" in model["formula"] and "formula_offsets" not in model:
@@ -95,7 +95,7 @@ def component(part, data, levels):
 
 def column(data, name, type):
     if name.strip("`") not in data:
-        raise ValueError(f"the data have no column {name}: expressions are not computed here, so it has to be one")
+        raise ValueError(f"the data have no column {name}: compute it first, as expressions are not evaluated here")
     return np.asarray(data[name.strip("`")], type)
 
 

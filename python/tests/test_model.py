@@ -399,7 +399,7 @@ class FittedModel(InFolder):
         self.assertEqual(list(whole["term"]), ["para", *self.model.smooth_names])
         pairs = self.model.concurvity(self.rows, full=False)["worst"]
         self.assertEqual(list(pairs["term"]), list(whole["term"]))
-        # Every column by itself, and the smooth of one level by the curve of another.
+        # A term explains itself fully (1); smooths of different levels share no row (0).
         np.testing.assert_array_equal(pairs["s(z)"][4], 1)
         self.assertLess(pairs["s(x):ga"][2], 1e-12)
 

@@ -10,8 +10,7 @@ family_of <- function(family) {
   }
   if (is.function(family)) family <- tryCatch(family(), error = function(e) NULL)
   if (is.list(family) && is.character(family$family)) return(family)
-  usage_error("family is neither one of R's or mgcv's families, nor its function, nor a text of it: ",
-              "family = binomial(\"probit\")")
+  usage_error("family must be a family of R or mgcv, such as binomial(\"probit\"), or its name")
 }
 
 refuse_family <- function(name) {
@@ -51,7 +50,7 @@ tw_text <- function(family) {
   with_argument(with_argument("tw", theta_text(family, 0), "a", limits[1]), NULL, "b", limits[2])
 }
 
-#' "theta=3" if it is fixed, "theta=-3" where its estimate begins; "" at the beginning that mgcv chooses.
+#' Theta for the engine: positive if it is fixed, negative if it is the start of its estimate; "" for mgcv's start.
 theta_text <- function(family, usual) {
   is_fixed <- isTRUE(family$n.theta == 0)
   if (!is_fixed && isTRUE(all.equal(family$getTheta(), usual))) return("")

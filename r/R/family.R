@@ -3,7 +3,7 @@
 
 mgcv_family <- function(json) {
   if (!is.null(json$family_toml)) {
-    usage_error("the family ", json$family, " is its author's own, and none of mgcv's: predict with tessera-fit")
+    usage_error("the family ", json$family, " is a custom family, unknown to mgcv: predict with tessera-fit")
   }
   value <- stats::setNames(numbers(field(json$family_parameters, "value")), field(json$family_parameters, "name"))
   estimated <- stats::setNames(as.logical(field(json$family_parameters, "estimated")), names(value))

@@ -188,7 +188,7 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   env <- environment(formula)
   t <- translate_formula(formula, data)
   if (length(t$unpredicted) && !quiet) {
-    message(toString(t$unpredicted), ": in smooths predict() of new rows finds functions of base R alone, as of bam: ",
+    message(toString(t$unpredicted), ": in smooths predict() finds only functions of base R, as with bam: ",
             "make a column of it, or write pkg::name(x)")
   }
   frame <- lapply(c(weights = "weights", offset = "offset", ar.start = "AR.start"), function(name) {

@@ -13,7 +13,7 @@ parametric_slots <- function(parts, json, rows, data) {
   left_out <- colnames(X)[is.na(places)]
   if (!all(plain(names) %in% plain(colnames(X))) || !all(plain(left_out) %in% plain(texts(json$design$left_out)))) {
     input_error("the parametric coefficients of the model are ", toString(names), ", and of its formula in R ",
-                toString(colnames(X)))
+                toString(colnames(X)), ": set the contrasts of the fit, options(contrasts = )")
   }
   slots <- list(pterms = global(pterms), assign = attr(X, "assign"),
                 contrasts = attr(X, "contrasts"), xlevels = stats::.getXlevels(pterms, frame), nsdf = ncol(X),

@@ -10,7 +10,8 @@ program_path <- function(program) {
   }
   told <- tryCatch(suppressWarnings(system2(path, "--version", stdout = TRUE, stderr = FALSE)),
                    error = function(e) character(0))
-  version <- sub(".* ", "", c(told, "unknown")[1])
+  if (!length(told)) usage_error(path, " cannot be run: name tessera-fit by program =, TESSERA_FIT or PATH")
+  version <- sub(".* ", "", told[1])
   known <- .Call(C_version)[1]
   if (version != known) {
     usage_error(path, " is version ", version, ", and the library of this package ", known, ": install equal ones")

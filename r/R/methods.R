@@ -80,8 +80,8 @@ plot.tessera <- function(x, residuals = FALSE, rug = NULL, too.far = NULL, all.t
   mgcv::plot.gam(x, residuals = FALSE, rug = FALSE, too.far = 0, ...)
 }
 
-#' An object whose rows are those that the fit stored, for k.check, gam.check and the like. What is of all rows, as its
-#' summary, stays.
+#' A copy of the object whose model frame has the rows that the fit stored, for k.check, gam.check and the like.
+#' Quantities of all rows, such as the summary's, are unchanged.
 sample_rows <- function(object) {
   if (has_rows(object)) return(object)
   rows <- object$tessera$sample
@@ -190,7 +190,7 @@ dim.tessera_stand_in <- function(x) stop_without_rows("the model frame")
   if (is.factor(column)) column else structure(column, class = "tessera_absent")
 }
 
-#' Numbers of the rows, of which there are none; those of `y` are counted.
+#' Stands for one number per row, which is not kept: only the length of `y` is known.
 length.tessera_absent <- function(x) {
   if (is.null(attr(x, "rows"))) stop_without_rows("the model frame")
   attr(x, "rows")

@@ -97,9 +97,9 @@ triangle_of <- function(R, places) {
   whole
 }
 
-#' R and Ve of which directions that the data leave out, as the sum of the columns of a random effect beside the
-#' intercept, are exactly 0: those of the engine, of X'WX, are of the size of the root of rounding, and mgcv would
-#' count them in its tests of random effects. Of thousands of coefficients the tests themselves take minutes.
+#' R and Ve with exact zeros in the directions that the rows do not determine, such as the sum of a random effect's
+#' columns beside the intercept. The engine's values, from X'WX, are about sqrt(rounding) there, which mgcv would count
+#' in its tests of random effects. With thousands of coefficients the tests themselves take minutes.
 exact_null_space <- function(object, scale) {
   R <- object$R
   if (ncol(R) > 1000) return(list(R, object$Ve))
@@ -184,7 +184,7 @@ stand_in_slots <- function(parts, json, rows) {
   rows <- rows[rep_len(seq_len(nrow(rows)), count), , drop = FALSE]
   rows <- evaluated_frame(parts$fake.formula, rows, json, na.action = stats::na.pass)
   for (name in names(rows)) {
-    # The extent of an expression is not that of its values at its variables' ends.
+    # The range of an expression need not be reached at the ends of its variables' ranges.
     own <- extent_of(name, json)$values
     if (is.numeric(rows[[name]]) && is.null(dim(rows[[name]])) && length(own)) rows[[name]] <- rep_len(own, nrow(rows))
   }

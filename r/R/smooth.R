@@ -204,9 +204,9 @@ with_model_points <- function(smooth, component, size) {
 #' The sign of mgcv's Duchon splines' functions of the distance.
 distance_sign <- function(isotropic) 1 - 2 * ((floor(isotropic$power / 2) + 1) %% 2)
 
-#' The matrix that makes a component's raw columns of mgcv's basis: exactly the identity, with columns of zeros, where
-#' they are its functions; least squares else, as of the cells of a cubic spline, whose columns are more than its
-#' functions.
+#' The matrix that turns a component's raw columns into mgcv's basis functions: the identity, padded with columns of
+#' zeros, if the raw columns are these functions; else by least squares, as for the cells of a cubic spline, which has
+#' more columns than functions.
 margin_map <- function(margin, component, points) {
   basis <- mgcv::Predict.matrix(margin, rename_points(points, margin$term))
   own <- component_columns(component, points)

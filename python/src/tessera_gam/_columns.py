@@ -118,7 +118,7 @@ _NUMBERS_OR_TEXTS = "give numbers (of dates, as days), texts or a categorical"
 
 
 def _array_of(name: str, values: Any) -> npt.NDArray[Any]:
-    """An array that keeps texts in a list, and truth values among others: numpy would convert them."""
+    """An array that keeps texts, and booleans among numbers, as they are: numpy would convert them."""
     if isinstance(values, (list, tuple)):
         kinds = {*map(type, values)}
         if any(issubclass(kind, (str, bytes)) for kind in kinds) or (len(kinds) > 1 and kinds & {bool, np.bool_}):

@@ -134,7 +134,7 @@ typedef struct tessera_options {
 
 /// *Collective.* Probes the hardware and assigns devices to ranks. `options` may be null.
 TESSERA_API int tessera_job_open(MPI_Comm comm, const tessera_options* options, tessera_job** job);
-/// The same for a communicator of Fortran, an INTEGER (`comm%MPI_VAL` of mpi_f08).
+/// As `tessera_job_open`, for a communicator of Fortran, an INTEGER (`comm%MPI_VAL` of mpi_f08).
 TESSERA_API int tessera_job_open_fortran(MPI_Fint comm, const tessera_options* options, tessera_job** job);
 /// *Collective.* Null: does nothing.
 TESSERA_API void tessera_job_close(tessera_job* job);
@@ -191,7 +191,7 @@ TESSERA_API int tessera_job_run_alive(tessera_job* job, tessera_work work, void*
 TESSERA_API int tessera_plan_open(const tessera_job* job, int64_t units, int64_t block, tessera_plan** plan);
 /// The work of a unit, as for `tessera::PlanOptions::weights`: the same on every rank, 0 or more.
 typedef double (*tessera_weight)(int64_t unit, void* context);
-/// The same with tiles of equal work. Calls `weight` on this thread, for all units of the job.
+/// As `tessera_plan_open`, with tiles of equal work. Calls `weight` on this thread, for all units of the job.
 TESSERA_API int tessera_plan_open_weighted(const tessera_job* job, int64_t units, int64_t block,
                                            tessera_weight weight, void* context, tessera_plan** plan);
 /// Null: does nothing.
@@ -303,7 +303,7 @@ typedef struct tessera_int64_at {
   int64_t at;
 } tessera_int64_at;
 /// A program's own operation, associative up to rounding: replaces `left` by the combined value of its units
-/// and those of `right`, which follow them. Called by several threads.
+/// and of the units of `right`, which follow. Called by several threads.
 typedef void (*tessera_combine)(void* left, const void* right, void* context);
 /// The same on every rank.
 typedef struct tessera_reducer {
@@ -367,11 +367,11 @@ typedef struct tessera_array_use {
 /// TESSERA_ROLLED_BACK resume from `tessera_array_version`.
 TESSERA_API int tessera_update(tessera_job* job, const tessera_array_use* arrays, int32_t count,
                                tessera_device_update on_device, tessera_host_update on_host, void* context);
-/// *Collective.* The same with a sum over blocks, as `tessera_reduce`.
+/// *Collective.* As `tessera_reduce`, over arrays.
 TESSERA_API int tessera_reduce_arrays(tessera_job* job, const tessera_array_use* arrays, int32_t count,
                                       size_t width, tessera_device_array_reduction on_device,
                                       tessera_host_array_reduction on_host, void* context, double* result);
-/// *Collective.* The same by a reducer, as `tessera_reduce_by`.
+/// *Collective.* As `tessera_reduce_by`, over arrays.
 TESSERA_API int tessera_reduce_arrays_by(tessera_job* job, const tessera_array_use* arrays, int32_t count,
                                          const tessera_reducer* reducer,
                                          tessera_device_array_function on_device,
@@ -389,7 +389,7 @@ TESSERA_API int tessera_together(const tessera_job* job, const char* purpose, in
 /// (<tessera/job/stop_request.hpp>). Only one that catches signals can be open at a time.
 TESSERA_API int tessera_stop_open(MPI_Comm comm, const int32_t* signals, int32_t count,
                                   double time_limit_seconds, tessera_stop** stop);
-/// The same for a communicator of Fortran, an INTEGER (`comm%MPI_VAL` of mpi_f08).
+/// As `tessera_stop_open`, for a communicator of Fortran, an INTEGER (`comm%MPI_VAL` of mpi_f08).
 TESSERA_API int tessera_stop_open_fortran(MPI_Fint comm, const int32_t* signals, int32_t count,
                                           double time_limit_seconds, tessera_stop** stop);
 /// *Collective.* After the jobs that have it. Null: does nothing.

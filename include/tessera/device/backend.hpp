@@ -18,7 +18,7 @@ class Arena;
 /// as the device is open.
 struct BackendContext {
   const DeviceContext* device = nullptr;
-  StreamView stream;  ///< in a device function, that of the tile
+  StreamView stream;  ///< in a device function, the tile's stream
   ComputeCapability capability;
   ModuleCache* modules = nullptr;
   Arena* arena = nullptr;  ///< memory for one tile; null outside of tiles

@@ -59,8 +59,8 @@ class TESSERA_EXPORT DevicePool {
   /// (`JobOptions::hosts`) and without devices that the job has left out (`OnDeviceFailure::exclude`). Throws
   /// `Error(usage)` if there is none.
   [[nodiscard]] Ordinal next_device();
-  /// Among the same devices, the one with the most free memory now (queried from the driver for open devices,
-  /// as probed for the others); ties to the higher score.
+  /// Among the devices of `next_device`, the one with the most free memory now (queried from the driver for
+  /// open devices, as probed for other devices); ties to the higher score.
   [[nodiscard]] Ordinal most_free_memory();
 
   /// Excludes a device from `next_device` and `most_free_memory`. Its context stays open.

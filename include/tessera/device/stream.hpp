@@ -25,7 +25,7 @@ class StreamView {
   void* native_ = nullptr;
 };
 
-/// A non-owning handle of a CUDA event (`cudaEvent_t`), likewise. Null on a simulated device.
+/// A non-owning handle of a CUDA event (`cudaEvent_t`), as a plain pointer. Null on a simulated device.
 class EventView {
  public:
   EventView() = default;

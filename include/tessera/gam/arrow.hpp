@@ -35,7 +35,7 @@
 /// Values are converted once, batch by batch, on the job's threads. A null is a missing value, as is NaN.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Conversion of Arrow's columns to those of a table: the same on every rank.
+/// How Arrow's columns become columns of a table: the same on every rank.
 struct ArrowOptions {
   /// Columns to take; empty: all. Others are not read, and may be of any type.
   std::vector<std::string> columns{};
@@ -63,7 +63,7 @@ struct ArrowOptions {
 [[nodiscard]] TESSERA_EXPORT Table arrow_table(Job& job, ArrowArrayStream* stream,
                                                const ArrowOptions& options = {});
 
-/// The same for record batches and their schema, which are taken over instead of a stream.
+/// As above, from record batches and their schema, which are taken over, instead of a stream.
 [[nodiscard]] TESSERA_EXPORT Table arrow_table(Job& job, ArrowSchema* schema, std::span<ArrowArray> batches,
                                                const ArrowOptions& options = {});
 

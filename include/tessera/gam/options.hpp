@@ -71,8 +71,7 @@ struct OptionInfo {
   bool repeatable = false;
 };
 
-/// The options of a kind of call, in the order of its help; those of `derivatives` include those of
-/// `smooths`.
+/// The options of a kind of call, in the order of its help; `derivatives` has the options of `smooths` too.
 [[nodiscard]] TESSERA_EXPORT std::vector<OptionInfo> options_of(OptionSet set);
 
 /// Throws `Error(usage)` for a value that is invalid for this option whatever the other options are. Checks

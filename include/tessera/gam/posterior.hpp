@@ -60,15 +60,15 @@ struct DerivativeOptions : SmoothOptions {
   std::vector<std::string> variables{};  ///< variables of differentiation; empty: each in turn
 };
 
-/// *Collective.* The same for the derivatives of smooths in their numeric variables, which `kept` names.
-/// Derivatives of splines are exact; those of isotropic smooths of several variables are central differences,
-/// as a remark says.
+/// *Collective.* As `smooth_estimates`, for the derivatives of smooths in their numeric variables, which
+/// `kept` names. Derivatives of splines are exact; isotropic smooths of several variables have central
+/// differences, as a remark says.
 [[nodiscard]] TESSERA_EXPORT Predictions derivatives(Job& job, const Model& model,
                                                      const DerivativeOptions& options = {});
 
-/// *Collective.* The same for the differences of a smooth between all pairs of levels of a factor, first
-/// minus second: for a smooth by a factor, a factor smooth or a tensor product with a random effect. A level
-/// without a smooth of its own, such as the first of an ordered factor, has zero.
+/// *Collective.* As `smooth_estimates`, for the differences of a smooth between all pairs of levels of a
+/// factor, first minus second: for a smooth by a factor, a factor smooth or a tensor product with a random
+/// effect. A level without a smooth, such as the first of an ordered factor, has zero.
 [[nodiscard]] TESSERA_EXPORT Predictions level_differences(Job& job, const Model& model,
                                                            const SmoothOptions& options = {});
 

@@ -22,7 +22,7 @@ enum class PredictionType {
   link,      ///< the linear predictor, with the formula's offsets
   response,  ///< the mean of the response
   terms,     ///< contribution of each term to the linear predictor, without intercept and offsets
-  iterms,    ///< the same; standard errors of centred smooths include the uncertainty of the mean
+  iterms,    ///< as `terms`; standard errors of centred smooths include the uncertainty of the mean
   lpmatrix,  ///< the rows of the model matrix, a column for each coefficient
 };
 
@@ -36,19 +36,19 @@ enum class NewLevels {
 
 struct PredictOptions {
   PredictionType type = PredictionType::link;
-  bool standard_errors = false;  ///< those of the posterior mean; on the response's scale times |dmu/deta|
+  bool standard_errors = false;  ///< of the posterior mean; on the response's scale times |dmu/deta|
   /// The terms to predict, named as in `summary`, including "(Intercept)"; nothing: all. Other terms are 0 in
   /// a sum and in the model matrix, and have no column among terms; variables that only they use are not
   /// read.
   std::optional<std::vector<std::string>> terms{};
-  std::vector<std::string> exclude{};  ///< terms to leave out likewise
+  std::vector<std::string> exclude{};  ///< terms to leave out
   NewLevels new_levels = NewLevels::mgcv;
   /// Columns of the table to copy unchanged to the output; they are read in addition to those of the model. A
   /// text column may have 100,000 different texts.
   std::vector<std::string> keep{};
   bool keep_all = false;  ///< copy every column of the table with a name
   /// Bounds of the credible interval with this probability, above 0 and below 1; 0: none. For the response,
-  /// those of the linear predictor, transformed to means.
+  /// the bounds of the linear predictor, transformed to means.
   double interval = 0;
   /// With type response: bounds of the interval that contains a new response with this probability, quantiles
   /// of the family's distribution mixed over the normal approximation of the linear predictor; 0: none.
@@ -73,7 +73,7 @@ struct Predictions {
     std::vector<double> values;  ///< one per row
   };
 
-  Plan plan;                           ///< division of the table's rows, or of those of the part
+  Plan plan;                           ///< division of the table's rows, or of a part's rows
   std::int64_t first_row = 0;          ///< table row number of the plan's first row
   std::int64_t table_rows = 0;         ///< number of rows of the whole table
   std::vector<Column> columns{};       ///< the same on every rank
@@ -101,10 +101,10 @@ struct Predictions {
                                                  const PredictOptions& options = {},
                                                  FitObserver* observer = nullptr);
 
-/// The same for a table that need not fit into memory: it is predicted in parts, in order, and `take` gets
-/// the predictions of each part, without remarks, on every rank. A table in memory is one part. `take` may
-/// make collective calls, and must make its errors collective (`together`). Returns the remarks. A packed
-/// table whose text is not in memory is unpacked again for each part.
+/// *Collective.* As `predict`, for a table that need not fit into memory: it is predicted in parts, in order,
+/// and `take` gets the predictions of each part, without remarks, on every rank. A table in memory is one
+/// part. `take` may make collective calls, and must make its errors collective (`together`). Returns the
+/// remarks. A packed table whose text is not in memory is unpacked again for each part.
 TESSERA_EXPORT std::vector<std::string> predict_in_parts(Job& job, const Model& model, const Table& table,
                                                          FunctionRef<void(const Predictions& part)> take,
                                                          const PredictOptions& options = {},

@@ -24,8 +24,8 @@ struct ReportedRows;
 /// R-squared, deviance explained, REML, scale and n. Pure.
 [[nodiscard]] TESSERA_EXPORT std::string summary(const Model& model);
 
-/// The same, with the `figures_of` the model, as JSON in ASCII: numbers in full, null for unknown values.
-/// docs/fit.md lists its keys. Pure. Cost: that of `figures_of`.
+/// The summary, with the `figures_of` the model, as JSON in ASCII: numbers in full, null for unknown values.
+/// docs/fit.md lists its keys. Pure. Cost: as `figures_of`.
 [[nodiscard]] TESSERA_EXPORT std::string summary_json(const Model& model);
 
 /// The tests of one model's terms, or the analysis of deviance of several, and the table of their log

@@ -19,8 +19,8 @@ enum class ResidualType {
   fitted,    ///< not a residual: mu
   linear_predictor,  ///< eta, with all offsets
   working_weight,    ///< w (dmu/deta)^2 / V(mu), by which the row counts in the last working model
-  all,               ///< of these all but `partial`, each a column of its name
-  fit                ///< of these `fitted`, `linear_predictor`, `working_weight` and `deviance`, likewise
+  all,               ///< all of these but `partial`, each a column of its name
+  fit                ///< the columns `fitted`, `linear_predictor`, `working_weight` and `deviance`
 };
 
 struct ResidualOptions {

@@ -22,7 +22,7 @@ namespace TESSERA_NAMESPACE::gam {
 enum class LevelOrder {
   sorted,  ///< as for files: by value if all are numbers, otherwise by bytes
   given,   ///< the order of the column, like a factor of R
-  ordered  ///< likewise, and they are steps of a scale, like those of R's ordered factor: polynomial
+  ordered  ///< the order of the column; levels are steps of a scale, as in R's ordered factor: polynomial
            ///< contrasts
 };
 
@@ -40,12 +40,12 @@ struct NumberSpans {
   std::vector<std::span<const double>> pieces;
 };
 
-/// Whole numbers in place, likewise; the least of int32 for a missing value, as R's NA_integer_.
+/// Whole numbers in place; the least of int32 for a missing value, as R's NA_integer_.
 struct IntegerSpans {
   std::vector<std::span<const std::int32_t>> pieces;
 };
 
-/// The codes of a `Factor` in place, likewise.
+/// The codes of a `Factor` in place.
 struct FactorSpans {
   std::vector<std::span<const std::int32_t>> codes;
   std::vector<std::string> levels;

@@ -92,7 +92,7 @@ struct Term {
   /// One element for each coefficient of the basis; empty: no constraint, or the margins have their own, as
   /// in ti().
   std::vector<double> constraint{};
-  /// The same of each margin, on the coefficients of its basis, for ti(); an empty one: that margin has none.
+  /// `constraint` of each margin, on the coefficients of its basis, for ti(); empty: the margin has none.
   std::vector<std::vector<double>> margin_constraints{};
   /// Columns of X Z, from 0 on, that earlier smooths determine, and `map` lacks: mgcv's `del.index` - 1.
   std::vector<int> dropped{};

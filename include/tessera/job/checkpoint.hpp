@@ -69,7 +69,7 @@ class TESSERA_EXPORT Checkpoint {
   /// A line for each file that was not used, with the reason, and one that lists the files of others under
   /// names of the checkpoint. The same on every rank.
   [[nodiscard]] std::span<const std::string> remarks() const noexcept;
-  /// The number of this start, from 1: one more than that of the last start whose files were found.
+  /// The number of this start, from 1: one more than the number of the last start whose files were found.
   [[nodiscard]] std::int64_t generation() const noexcept;
   [[nodiscard]] const std::string& path() const noexcept;
 

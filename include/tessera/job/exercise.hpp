@@ -22,8 +22,8 @@ struct ExerciseRate {
   [[nodiscard]] bool is_slow() const noexcept { return value > 0 && value < slow_fraction * median; }
 };
 
-/// The outcome of an exercise on one device. Rates of simulated devices are not measured: that of memory is
-/// the specification's, the others are 0.
+/// The outcome of an exercise on one device. Rates of simulated devices are not measured: the rate of memory
+/// is the specification's, other rates are 0.
 struct DeviceExercise {
   std::string failure;       ///< the stage and the reason: "kernel: …"; empty if all results were right
   double open_seconds = 0;   ///< to open its context; 0 if it was open before, or is simulated

@@ -269,7 +269,7 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] DeviceBufferPools& buffers();
   /// Host threads of this rank, at least 1.
   [[nodiscard]] int threads() const;
-  /// The same, with the reason for the number.
+  /// The number of `threads()`, with the reason for it.
   [[nodiscard]] const HostThreads& host_threads() const;
   /// The host threads, for parallel work between passes. The calling thread, which must be the thread of
   /// the job's collective calls, waits for them and replies to other ranks. Valid as long as the job.
@@ -462,7 +462,7 @@ class TESSERA_EXPORT Job {
       const Plan& plan, std::size_t width, FunctionRef<void(Tile& tile, ReproducibleSum& sum)> on_device,
       FunctionRef<void(const HostTile& tile, std::span<double> partial)> on_host,
       std::int64_t device_bytes_per_unit = 0);
-  /// The same on hosts only.
+  /// `reduce` on hosts only.
   [[nodiscard]] std::vector<double> reduce(
       const Plan& plan, std::size_t width, HostOnly,
       FunctionRef<void(const HostTile& tile, std::span<double> partial)> on_host);

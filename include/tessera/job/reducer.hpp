@@ -110,7 +110,7 @@ struct ExtremeAt {
 }  // namespace detail
 
 /// The minimum and its position; ties, and NaNs, which take precedence over numbers: the lowest position.
-/// Without values: that of `Minimum`, `nowhere`.
+/// Without values: the identity of `Minimum`, at `nowhere`.
 template <class T>
 struct MinimumAt : detail::ExtremeAt<Minimum<T>> {};
 /// The maximum and its position, with the rules of `MinimumAt`.

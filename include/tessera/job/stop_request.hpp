@@ -15,7 +15,7 @@ namespace detail {
 struct JobAccess;
 }
 
-/// What triggers a stop. The same on every rank.
+/// What triggers a stop; the same options on every rank.
 struct StopOptions {
   /// Signals that request a stop during the lifetime of the `StopRequest`. Empty: none is caught. Over a
   /// serial communicator that is not of a `Session`, the process is another program's, and none is caught

@@ -91,7 +91,7 @@ class TESSERA_EXPORT Communicator {
   /// `Error(usage)` where a job uses them: make a new one, and with it a new job, on the CPU if the parent
   /// has used a GPU.
   [[nodiscard]] static Communicator serial();
-  /// A duplicate of this one, with a timeout of its own, within which it must be made. *Collective.*
+  /// A duplicate with its own timeout, within which it must be made. *Collective.*
   [[nodiscard]] Communicator duplicate(std::chrono::milliseconds timeout) const;
   [[nodiscard]] Communicator duplicate() const {
     return duplicate(timeout());
@@ -271,8 +271,8 @@ class TESSERA_EXPORT Communicator {
   /// `out` holds `offsets.back()` bytes.
   void allgatherv_bytes(std::span<const std::byte> mine, std::span<const std::size_t> offsets, std::byte* out,
                         std::size_t piece = largest_piece) const;
-  /// The number of elements that each rank sends to this one, given those that this one sends. Throws as
-  /// `check_counts`.
+  /// The number of elements that each rank sends to this one, given the numbers that this one sends. Throws
+  /// as `check_counts`.
   [[nodiscard]] std::vector<std::size_t> incoming_counts(std::span<const std::size_t> counts,
                                                          std::size_t total) const;
   /// `out` holds the sum of `incoming` bytes.

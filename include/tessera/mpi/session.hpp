@@ -34,7 +34,7 @@ class TESSERA_EXPORT StartRefused : public Error {
 /// How a program runs.
 enum class Runtime {
   mpi,     ///< processes that MPI connects
-  serial,  ///< this process alone: MPI is not called
+  serial,  ///< only this process: MPI is not called
 };
 
 /// `mpi` where the environment says that a launcher has started this process as a rank: mpirun, or srun with

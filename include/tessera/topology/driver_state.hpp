@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE {
 /// are.
 struct DeviceCondition {
   std::optional<std::int64_t> corrected_errors;    ///< of ECC memory, since the driver was loaded
-  std::optional<std::int64_t> uncorrected_errors;  ///< the same; a job should not use a device that has any
+  std::optional<std::int64_t> uncorrected_errors;  ///< a job should not use a device that has any
   std::optional<int> remapped_rows;                ///< of memory, replaced because of errors
   std::optional<bool> remapping_needs_reset;       ///< a row is replaced when the device is next reset
   std::optional<int> active_links;                 ///< NVLinks that are up

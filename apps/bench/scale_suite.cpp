@@ -62,7 +62,7 @@ Times measure(const mpi::Communicator& comm, const SuiteOptions& options, const 
   return {comm.size(), static_cast<double>(hardware), out("fit", "s"), out("passes over the rows", "s")};
 }
 
-/// Parallel efficiency: the time of one rank over that of several, each times its devices or threads.
+/// Parallel efficiency: the time of one rank over the time of several, each times its devices or threads.
 double efficiency(const Times& one, const Times& several, Measurement Times::*what) {
   return (one.*what).median() * one.hardware / ((several.*what).median() * several.hardware);
 }

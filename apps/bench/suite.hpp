@@ -83,7 +83,7 @@ class Case {
 /// *Collective.* Calls `work` on the first `ranks` ranks while the others sleep. Its exceptions are thrown on
 /// all ranks.
 void on_first_ranks(const mpi::Communicator& comm, int ranks, const std::function<void()>& work);
-/// For rank 0 alone: it runs another program (R's bam, say) in a child process while the other ranks sleep.
+/// Runs work on rank 0 only, such as another program (R's bam) in a child process; the other ranks sleep.
 inline void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& work) {
   on_first_ranks(comm, 1, work);
 }

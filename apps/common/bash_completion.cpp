@@ -10,7 +10,7 @@
 namespace tessera::apps {
 namespace {
 
-/// The options that may follow a subcommand: its own, and those that fall through to its parent.
+/// The options that may follow a subcommand: its options, and options that fall through to its parent.
 std::vector<const CLI::Option*> options_within(const CLI::App& app, const CLI::App* sub) {
   auto options = options_of(sub == nullptr ? app : *sub);
   if (sub != nullptr && sub->get_fallthrough())

@@ -25,7 +25,7 @@ namespace tessera::apps {
 [[nodiscard]] std::string footer(std::string_view exit_statuses);
 
 /// The manual page (section 1) of a program and its subcommands, in roff's man macros. `app` must have a
-/// name, and a footer from `footer()`. `date` is that of the page, e.g. 2026-01-31.
+/// name, and a footer from `footer()`. `date`: the date of the page, e.g. 2026-01-31.
 [[nodiscard]] std::string man_page(const CLI::App& app, std::string_view date);
 
 /// A bash script that completes the program's subcommands, options, and values that are a choice of words.

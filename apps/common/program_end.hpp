@@ -25,8 +25,8 @@
 #include "files/standard_error.hpp"
 #include "files/standard_output.hpp"
 
-/// The end of a program: its last line on standard error, also if memory is exhausted, and its exit status.
-/// The statuses are those of `ErrorCode` in error.hpp.
+/// The end of a program: its last line on standard error, also if memory is exhausted, and its exit status
+/// (see `ErrorCode` in error.hpp).
 namespace tessera::apps {
 
 /// Reserves 1 MiB. The first allocation that fails releases it, so that destructors and the final message
@@ -93,7 +93,7 @@ inline std::array<char, 4096> with_needed_space(const char* what) noexcept {
 }
 
 /// Returns the exit status of `run`, which makes the session if it needs one, or of its exception. An `Error`
-/// is thrown on all ranks, and rank 0 prints it; any other exception is that of one rank, and ends the job.
+/// is thrown on all ranks, and rank 0 prints it; any other exception is thrown on one rank, and ends the job.
 template <class Run>
 int exit_status_of(const char* program, const std::optional<mpi::Session>& session, Run&& run) noexcept {
   std::signal(SIGXFSZ, SIG_IGN);  // a file at its size limit (ulimit -f) is then an error, like a full disk

@@ -41,8 +41,8 @@ inline bool start(CLI::App& app, std::optional<mpi::Session>& session, int argc,
       is_alone = needs_one_rank();
       if (is_alone && !is_first) return false;
     } catch (const Error&) {
-      // MPI may remove arguments of its own. Otherwise all ranks report the error together below: if another
-      // rank ended earlier, a launcher might kill the first one before it prints.
+      // MPI may remove its arguments. Otherwise all ranks report the error together below: if one rank ended
+      // earlier, a launcher might kill rank 0 before it prints.
     }
   }
   const mpi::Runtime launched = is_alone ? mpi::Runtime::serial : mpi::launched_runtime();

@@ -23,7 +23,7 @@ class StandardInput {
   [[nodiscard]] std::string stored(const mpi::Communicator& comm, const std::string& folder);
   void remove() noexcept;
 
-  std::string own_folder_;  ///< that of the file, on rank 0; empty: there is none
+  std::string own_folder_;  ///< folder of the file, on rank 0; empty: there is none
 };
 
 }  // namespace tessera::apps

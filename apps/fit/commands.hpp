@@ -32,11 +32,11 @@ namespace TESSERA_NAMESPACE::gam {
 /// The options of a job from the command line, with its collective timeout.
 [[nodiscard]] JobOptions job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout);
 
-/// The same for a command that computes on the CPU only.
+/// As `job_options`, for a command that computes on the CPU only.
 [[nodiscard]] JobOptions cpu_job_options(const NamedArguments& options,
                                          const apps::CollectiveTimeout& timeout);
 
-/// Whether predictions have a column per term, none of which contains the intercept.
+/// Whether predictions have a column per term; the intercept is in no column.
 [[nodiscard]] inline bool is_by_terms(const PredictOptions& options) {
   return options.type == PredictionType::terms || options.type == PredictionType::iterms;
 }
@@ -90,7 +90,7 @@ struct PosteriorArguments {
   [[nodiscard]] int run_in_parts(
       mpi::Session& session,
       FunctionRef<std::vector<std::string>(Job& job, const Model& model, Take take)> compute) const;
-  /// The same for a result in one part, which contains its remarks.
+  /// As above, for a result in one part, which contains its remarks.
   [[nodiscard]] int run(mpi::Session& session,
                         FunctionRef<Predictions(Job& job, const Model& model)> compute) const;
 };

@@ -15,7 +15,7 @@ struct WrittenFile {
   std::string path;  ///< empty: the option is not given
 };
 
-/// Outputs with companion files, whose names are theirs with a suffix; empty: there is no such output.
+/// Outputs with companion files, which have the output's name and a suffix; empty: no such output.
 struct FilesBeside {
   std::string model{};       ///< companions: its covariances
   std::string checkpoint{};  ///< companions: the files of `Checkpoint` that docs/site.md lists

@@ -19,7 +19,7 @@ struct ExercisedJob {
 /// listed.
 [[nodiscard]] std::string exercise_table(const ExercisedJob& job, bool every_device);
 
-/// The same as JSON, always with every device. A rate that was not measured is null.
+/// The report as JSON, always with every device. A rate that was not measured is null.
 [[nodiscard]] nlohmann::ordered_json exercise_json(const ExercisedJob& job);
 
 /// A sentence for each device or sum that has failed.

@@ -13,8 +13,8 @@
 namespace tessera::info {
 namespace {
 
-/// *Collective.* This rank's probe. If a rank fails, all ranks throw the error of the lowest one: otherwise
-/// the others would wait for it in the claim.
+/// *Collective.* This rank's probe. If a rank fails, all ranks throw the error of the lowest failed rank:
+/// otherwise other ranks would wait for it in the claim.
 Probe probe_together(const mpi::Communicator& comm, Policy policy) {
   Probe here;
   std::string problem;

@@ -117,7 +117,7 @@ std::string number_or_dash(const std::optional<T>& number) {
   return number ? std::to_string(*number) : "-";
 }
 
-/// The condition of every device, or only of those that need attention; empty without such a device.
+/// The condition of every device, or only of devices that need attention; empty without such a device.
 std::string condition_table(const Survey& survey, bool every_device) {
   TextTable table({"rank", "device", "free GiB", "MIG", "ECC", "corrected", "uncorrected", "remapped rows",
                    "NVLinks", "attention"});

@@ -59,8 +59,8 @@ void check_trials(const FormulaTerms& formula, const Family& family) {
         formula.response.text, family.name());
 }
 
-/// Adds to the model's ordered factors those of the table among the columns that the model reads, without the
-/// response, whose order has no meaning.
+/// Adds to the model's ordered factors the table's ordered factors among the columns that the model reads,
+/// without the response: the order of its levels has no meaning.
 void take_ordered(const std::vector<std::string>& columns, const std::string& response,
                   FrameRequest& request) {
   for (const std::string& column : columns) {

@@ -397,7 +397,7 @@ class FitRun {
     if (fit_.checkpoint != nullptr && !fit_.checkpoint->why_on_cpu().empty())
       model_.verdict = fit_.checkpoint->why_on_cpu();
   }
-  /// Warns if the deviance exceeds that of a constant mean, which is unpenalised: no likelihood maximum does.
+  /// Warns if the deviance exceeds the null deviance, which at a maximum of the likelihood it does not.
   void warn_if_worse_than_null() {
     constexpr double rounding = 1e-7;
     if (!model_.converged || rows_.family.linear() || rows_.series.correlated()) return;

@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& options,
                                           const TableOptions& table);
 
-/// The formula with the additions of the options, which are not in the model's text of it: the offset, which
+/// The formula with the options that add to it but are not in the model's text of it: the offset, which
 /// predictions ignore, and select.
 [[nodiscard]] FormulaTerms with_options(FormulaTerms formula, const FitOptions& options);
 

@@ -21,8 +21,8 @@ class Algebra {
   virtual void go_on() const {}
   /// Maximum number of computations that `for_each` runs concurrently.
   [[nodiscard]] virtual int at_once() const { return 1; }
-  /// Calls `work(i, algebra)` for each i below `count`, several concurrently, each on one thread and with an
-  /// algebra of its own. Rethrows the exception of the smallest i that throws.
+  /// Calls `work(i, algebra)` for each i below `count`, several concurrently, each on one thread and with its
+  /// own algebra. If several throw, rethrows the exception of the smallest i.
   virtual void for_each(int count, const std::function<void(int i, const Algebra& algebra)>& work) const {
     for (int i = 0; i < count; ++i) work(i, *this);
   }

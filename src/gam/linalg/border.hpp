@@ -59,8 +59,8 @@ class Border {
   [[nodiscard]] Matrix weighted_square(std::span<const double> weights, const Algebra& algebra) const;
   /// a C' for a matrix with as many columns: (rows of a) x rows. Cost: O(rows of a) for each nonzero.
   [[nodiscard]] Matrix after(const Matrix& a, const Algebra& algebra) const;
-  /// v C' diag(weights) C for a v that is columns x columns. Cost: O(columns) for each nonzero, or that of
-  /// the dense product with `weighted_square`, whichever is less.
+  /// v C' diag(weights) C for a v that is columns x columns. Cost: O(columns) for each nonzero, or as for the
+  /// dense product with `weighted_square`, whichever is less.
   [[nodiscard]] Matrix sandwich(const Matrix& v, std::span<const double> weights,
                                 const Algebra& algebra) const;
   /// c' v c for each row c of C, v symmetric. Cost: O(nonzeros of its row) for each nonzero, and O(columns)

@@ -91,8 +91,8 @@ void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& i
 /// The full orthogonal factor Q (rows x rows) of a = Q R (dgeqrf, dorgqr).
 [[nodiscard]] Matrix full_q(const Matrix& a);
 
-/// The columns of `b` after projecting out those of `a`, rotated: rows n… of Q'b, Q the full orthogonal
-/// factor of `a` (m x n; dgeqrf, dormqr). Norms and angles are those of the residuals. No rows if m <= n.
+/// The columns of `b` after projecting out the columns of `a`, rotated: rows n… of Q'b, Q the full orthogonal
+/// factor of `a` (m x n; dgeqrf, dormqr). They have the norms and angles of the residuals. No rows if m <= n.
 [[nodiscard]] Matrix unexplained(const Matrix& a, const Matrix& b);
 
 /// R of a = Q R, min(m, n) x n, with zeros below the diagonal (dgeqrf). Row signs are LAPACK's.

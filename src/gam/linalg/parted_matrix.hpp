@@ -28,7 +28,7 @@ class Part {
 
   Part() = default;
   Part(int begin, int size) { add(begin, size); }
-  /// Appends a run behind the others.
+  /// Appends a run after the existing ones.
   void add(int begin, int size) {
     if (size > 0) runs_.push_back({begin, size});
   }

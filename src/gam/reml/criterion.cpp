@@ -22,7 +22,7 @@ namespace {
 
 /// Smaller diagonal blocks are not worth eliminating.
 constexpr int smallest_eliminated = 100;
-/// Largest rank of a penalty whose profile is computed, which decomposes a matrix of that size.
+/// Largest rank of a penalty for which a profile is computed, which decomposes a matrix of this size.
 constexpr int largest_profile = 1000;
 /// Noise of V that is negligible to a search, which ends at a gradient of 1e-9 or, if stalled, of 1e-5.
 constexpr double quiet = 1e-7;
@@ -71,7 +71,7 @@ Matrix within(Matrix a, Matrix r) {
   return multiply_tn(half, half);
 }
 
-/// The mean diagonal of X'WX divided by that of the j-th penalty, both where that penalty is not zero.
+/// The mean diagonal of X'WX divided by the mean diagonal of the j-th penalty, where the penalty is not zero.
 double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, std::size_t j) {
   double largest = 0;
   for (int i = 0; i < basis.size; ++i) largest = std::max(largest, basis.penalty->diagonal_of(j, i));
@@ -556,7 +556,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, in
   for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));
   for (const double v : multiply_t(common.vectors, multiply_t(root, coef))) out.square.push_back(v * v);
 
-  // The same shares for log|S|+, where the sum of the block's penalties takes the place of X'WX + S.
+  // As above for log|S|+: the sum of the block's penalties takes the place of X'WX + S.
   if (own.dense.empty()) {
     std::vector<double> sums(base::at(own.rank));
     for (const ScaledPenalty& s : at.penalties) {

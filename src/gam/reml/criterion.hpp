@@ -45,12 +45,12 @@ class RemlCriterion {
     bool exact = true;                 ///< the Hessian is exact, not an approximation
   };
 
-  /// The arguments must outlive the criterion; `bases` are those of the design. Throws
-  /// `tessera::Error(input)` if the unpenalised columns are linearly dependent, or if there are no more rows
-  /// than unpenalised coefficients.
+  /// The arguments must outlive the criterion; `bases` are the design's. Throws `tessera::Error(input)` if
+  /// the unpenalised columns are linearly dependent, or if there are no more rows than unpenalised
+  /// coefficients.
   RemlCriterion(const WorkingModel& model, const Design& design, const std::vector<BlockBasis>& bases,
                 bool scale_known, const Algebra& algebra);
-  /// The same criterion, computed with other threads or another device.
+  /// This criterion, computed with other threads or another device.
   [[nodiscard]] RemlCriterion computed_by(const Algebra& algebra) const {
     RemlCriterion same = *this;
     same.algebra_ = &algebra;
@@ -86,8 +86,8 @@ class RemlCriterion {
   /// and is small enough for a profile to cost less than many evaluations.
   [[nodiscard]] bool has_profile(int coordinate) const;
   /// V along each of `coordinates` through `log_sp`; empty where `evaluate` gives nothing. It is inaccurate
-  /// beyond a factor of 1e10 or so: profile a parameter at infinity from a finite value. Cost: that of
-  /// `evaluate`, and O(r^3) for each coordinate whose penalty has rank r.
+  /// beyond a factor of 1e10 or so: profile a parameter at infinity from a finite value. Cost: as `evaluate`,
+  /// and O(r^3) for each coordinate with a penalty of rank r.
   [[nodiscard]] std::vector<RemlProfile> profiles(std::span<const double> log_sp,
                                                   std::span<const int> coordinates) const;
   /// The fit at given smoothing parameters; the caller sets `iterations` and `converged`.

@@ -118,8 +118,8 @@ void refuse_dependent_columns(const PartedMatrix& gram, const Design& design,
   const Matrix correlation = correlations(gram, columns);
   if (clearly_independent(correlation)) return;
 
-  // Repeat with pivoting by the largest residual, which limits rounding to that of one column: the order of
-  // columns of a null space, whose basis is arbitrary, would decide otherwise.
+  // Repeat with pivoting by the largest residual, which limits rounding to one column's: otherwise the order
+  // of columns of a null space, an arbitrary basis, would decide.
   const PivotedQr qr = pivoted_qr(transpose(robust_cholesky(correlation)));
   const int count = correlation.rows();
   int rank = 0;

@@ -179,7 +179,7 @@ std::vector<RemlStart> starts_from(const RemlCriterion& criterion, const RemlOpt
   return starts;
 }
 
-/// Whether a descent returns to `best`: every parameter is that of `best`, or tends to the same infinity.
+/// Whether a descent returns to `best`: every parameter is as in `best`, or tends to the same infinity.
 bool returns_to(const RemlOptimum& now, const RemlOptimum& best, const std::vector<double>& centre) {
   if (is_lower(now.at.value, best.at)) return false;
   for (std::size_t j = 0; j < centre.size(); ++j) {
@@ -199,7 +199,7 @@ bool is_same(std::span<const double> a, std::span<const double> b, const std::ve
   return true;
 }
 
-/// The search. Its steps and its end are those of sequential descents, however many run concurrently.
+/// The search. It takes the steps of sequential descents and ends as they do, however many run concurrently.
 class Elsewhere {
  public:
   Elsewhere(const RemlCriterion& criterion, RemlOptimum best, double limit, std::span<const double> tried)

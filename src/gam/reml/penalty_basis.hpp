@@ -41,13 +41,13 @@ struct BlockBasis {
     return of_level.empty() ? 1 : static_cast<int>(of_level.size());
   }
   [[nodiscard]] int penalties() const noexcept { return static_cast<int>(penalty->count()); }
-  /// The elements of `log_sp`, which has those of all blocks, that belong to this block's penalties.
+  /// This block's elements of `log_sp`, which has an element for each penalty of all blocks.
   [[nodiscard]] std::vector<double> smoothing_parameters(std::span<const double> log_sp) const;
 };
 
-/// The basis of every penalised block, from the eigenvectors that its penalties have in common, or from those
-/// of sum_j S_j / |S_j|. The design must outlive it. Throws `tessera::Error(input)` if matrices do not have
-/// their rank in double precision, as a cubic spline's may not with knots that are orders of magnitude apart.
+/// The basis of every penalised block, from its penalties' common eigenvectors, or from the eigenvectors of
+/// sum_j S_j / |S_j|. The design must outlive it. Throws `Error(input)` if matrices lose their rank in double
+/// precision, as with knots of a cubic spline that are orders of magnitude apart.
 [[nodiscard]] std::vector<BlockBasis> penalty_bases(const Design& design);
 
 /// The `dense` of a basis in coordinates T' b in which sum_j lambda_j S_j is graded: directions are ordered

@@ -22,13 +22,12 @@ struct RemlProfile {
   std::vector<double> share;   ///< lambda / (k_i + lambda) there
   std::vector<double> square;  ///< squared coefficients there, in the common eigenvectors, times lambda
   double log_det_penalty = 0;  ///< log|S|+ there
-  std::vector<double>
-      penalty_share;              ///< lambda / (l_i + lambda) there, l_i those of the block's other penalties
-  double smallest_deviance = 0;   ///< smaller deviances are rounding
-  double df = 0;                  ///< n / gamma - M_p
-  std::optional<double> scale{};  ///< phi, if it is known
-  double gamma = 1;               ///< see `WorkingModel`
-  int unpenalised = 0;            ///< M_p
+  std::vector<double> penalty_share;  ///< lambda / (l_i + lambda) there, l_i of the block's other penalties
+  double smallest_deviance = 0;       ///< smaller deviances are rounding
+  double df = 0;                      ///< n / gamma - M_p
+  std::optional<double> scale{};      ///< phi, if it is known
+  double gamma = 1;                   ///< see `WorkingModel`
+  int unpenalised = 0;                ///< M_p
 
   /// V where the log smoothing parameter is `at`. Cost: O(rank).
   [[nodiscard]] double value(double at) const;

@@ -40,9 +40,9 @@ struct ScaledPenalty {
 };
 
 /// tr(A S_j) and tr(A S_j A S_k), A = (X'WX + S)^-1, from blocks of A: V over the coefficients that are not
-/// eliminated is given; the others, D^-1 + D^-1 C V C' D^-1 and -D^-1 C V, are not formed. The same holds
-/// with small dense blocks in D. For another part with fill-in, only the diagonal of A is known, and traces
-/// of pairs of penalties are not.
+/// eliminated is given; the blocks D^-1 + D^-1 C V C' D^-1 and -D^-1 C V are not formed. D may have small
+/// dense blocks. For another part with fill-in, only the diagonal of A is known, and traces of pairs of
+/// penalties are unknown.
 class PenaltyTraces {
  public:
   /// `penalties` and `algebra` must outlive this; `matrix` is X'WX, and `block` the eliminated block of A^-1.

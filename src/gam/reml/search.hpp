@@ -19,7 +19,7 @@ struct RemlOptimum {
   bool converged = false;
 };
 
-/// The lowest of the minima found, and the parameters of others whose V is little higher, lowest first.
+/// The lowest minimum found, and the parameters of other minima that are little higher, lowest first.
 struct RemlOptima {
   RemlOptimum lowest;
   std::vector<std::vector<double>> others;

@@ -41,8 +41,8 @@ struct RemlFit {
   bool converged = false;  ///< at a minimum of V, up to rounding
   /// `log_sp` of other minima that a global search found a few units of V above, lowest first.
   std::vector<std::vector<double>> others;
-  /// If not converged: the block of the design whose smoothing parameters have no minimum, or whose noise
-  /// hides it.
+  /// If not converged: the block of the design that has smoothing parameters without a minimum, or with a
+  /// minimum hidden by noise.
   int doubtful_block = -1;
   bool hidden_by_rounding = false;
 };

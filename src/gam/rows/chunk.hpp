@@ -18,7 +18,7 @@
 /// step of every CPU pass.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Rows evaluated together: the values of one term fit the L1 cache, those of all terms the L2 cache. Bits do
+/// Rows evaluated together: the values of one term fit the L1 cache, and of all terms the L2 cache. Bits do
 /// not depend on this number.
 inline constexpr int chunk_rows = 256;
 

@@ -417,7 +417,7 @@ inline void CrossBlock::keep(const Sums& sums, CrossTiles& tiles) const {
   __syncwarp();
 }
 
-/// Adds the two tiles of a quad of the centre: the first quad of one window, the second of the one before.
+/// Adds the two tiles of a quad of the centre: it is the first quad of one window, the second of another.
 template <class At>
 double CrossBlock::of_both_windows(int quad, const At& at) {
   return (quad < fixed::cross.windows ? at(quad, 0) : 0) + (quad > 0 ? at(quad - 1, quad_columns) : 0);

@@ -132,8 +132,7 @@ class Planner {
   /// Divides tasks into groups of one block each.
   void group(const std::vector<CrossTask>& all, std::size_t tasks_of_group, CrossShare& share);
   void choose_rows();
-  /// Determines which values are read by those of the layout's first `products` products that other kernels
-  /// form.
+  /// Determines which values other kernels read, for their products among the layout's first `products` ones.
   void keep_values(CrossShare& share, std::size_t products) const;
 
   [[nodiscard]] const std::vector<CrossTask>& sums() const noexcept { return sums_; }
@@ -207,7 +206,7 @@ void Planner::make_tasks() {
     shape_.windows = std::max(shape_.windows, term.windows);
     quads = std::max(quads, quads_of(term));
   }
-  // One half tile is reserved for a product other than those of the leaves.
+  // One half tile is reserved for a product that has no leaf.
   shape_.halves = std::min(quads, 2 * (tiles_of_windows / shape_.windows) - 1);
   shape_.tiles = (shape_.halves + 2) / 2;
   const auto edges = edges_by_centre(static_cast<int>(terms_.size()));

@@ -49,9 +49,9 @@ class DeviceColumns {
   /// Allocates memory for the missing ones among the columns that `rows` needs, for `count` rows, on the
   /// stream of the tile.
   void reserve(const Rows& rows, std::int64_t count, const Tile& tile);
-  /// Copies the missing columns of these rows. Requires `reserve`.
+  /// Copies the missing columns of `rows`. Requires `reserve`.
   void load(const Rows& rows, Range range, DeviceStaging& staging, StreamView stream);
-  /// Takes over columns uploaded while the table was parsed; `reserve` keeps those of the frame.
+  /// Takes over columns uploaded while the table was parsed; `reserve` keeps the frame's among them.
   void bring(UploadedColumns uploaded) { uploaded_ = std::move(uploaded); }
   [[nodiscard]] ColumnsView view() const noexcept {
     return {number_columns_.data(), code_columns_.data(), complete_.data()};
@@ -76,7 +76,7 @@ class DeviceColumns {
   std::optional<UploadedColumns> uploaded_;
 };
 
-/// Columns of a tile on one device; if the tile comes in parts, those of one lane: see `DeviceDivision`.
+/// Columns of a tile on one device, or of one lane if the tile comes in parts: see `DeviceDivision`.
 struct TileColumns {
   TileColumns(const DeviceContext& context, int copy_threads)
       : staging(context, copy_threads),

@@ -29,7 +29,7 @@ class DevicePrediction {
         source_(prediction_source(rows, layout, !form.empty(), response)),
         table_(std::move(table)) {}
 
-  /// The kernel, to be compiled for the job like that of `DeviceRows`.
+  /// The kernel, to be compiled for the job, as for `DeviceRows`.
   [[nodiscard]] const ModuleSource& source() const noexcept { return source_; }
 
   /// Predicts the rows of `tile.range()`; `out` has one element for each. Thread-safe for tiles of different

@@ -31,7 +31,7 @@ void add_paired(const RowLayout& layout, const Product& product, const RowChunk&
 
 }  // namespace
 
-/// A thread's buffers for summing rows; `RowChunk` has those of the rows' terms.
+/// A thread's buffers for summing rows; `RowChunk` has the buffers of the rows' terms.
 struct HostRows::Chunk : RowChunk {
   Chunk(const RowLayout& layout, bool correlated)
       : RowChunk(layout),

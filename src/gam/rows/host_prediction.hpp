@@ -10,8 +10,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Predictions of rows on the CPU, a few hundred at a time. The order of each row's arithmetic is its own, so
-/// its bits do not depend on other rows.
+/// Predictions of rows on the CPU, a few hundred at a time. Each row's arithmetic has a fixed order, so its
+/// bits do not depend on other rows.
 class HostPrediction {
  public:
   /// `form` is `variance_form`; empty: no standard errors. All arguments must outlive this.

@@ -77,8 +77,8 @@ std::string each_shape(std::span<const Product> products) {
   return text + "}\n";
 }
 
-/// Constants of the model for every kernel; `products` are those that the kernels form, `view` the header of
-/// their arguments.
+/// Constants of the model for every kernel; `products`: the products that the kernels form; `view`: the
+/// header of their arguments.
 std::string constants(const Rows& rows, const RowLayout& layout, std::span<const Product> products,
                       std::string_view view) {
   std::string text = fmt::format("#pragma once\n#include \"{}\"", view);

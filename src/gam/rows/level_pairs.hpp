@@ -49,7 +49,7 @@ struct LevelPairs {
     const std::int64_t from_begin = place - pattern->begins[static_cast<std::size_t>(column)] + other;
     for (std::size_t i = 0; i < first.size(); ++i) {
       const int within = first_start - level + first[i];
-      // Only the lower triangle is stored: within a level each column has one row fewer than the one before.
+      // Only the lower triangle is stored: a column of a level has one row fewer than the column before it.
       const std::int64_t line =
           pattern->begins[static_cast<std::size_t>(column + within)] + from_begin - within;
       for (std::size_t j = 0; j < second.size(); ++j) use(i, j, static_cast<std::size_t>(line + second[j]));

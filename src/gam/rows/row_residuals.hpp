@@ -27,7 +27,7 @@ class RowResiduals {
     double deviance;
   };
   [[nodiscard]] Residual of(std::size_t row);
-  /// The residual whitened with that of the previous row of its series (series.hpp).
+  /// The residual whitened with the residual of the previous row of its series (series.hpp).
   [[nodiscard]] double standardised(std::size_t row);
 
  private:

@@ -34,7 +34,7 @@ Slice slice_of(const SliceBatchView& batch, int in_batch) {
   return {begin, end > begin ? static_cast<int>(end - begin) : 0};
 }
 
-// The same devices as `CrossPlan::runs_on` accepts.
+// On the devices that `CrossPlan::runs_on` accepts.
 #if __CUDA_ARCH__ / 100 != 9 && __CUDA_ARCH__ / 100 != 10
 #undef TESSERA_ROWS_CROSSPRODUCT
 #endif

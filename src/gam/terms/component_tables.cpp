@@ -18,13 +18,13 @@ namespace {
 
 using base::at;
 
-/// The cell whose t a slot uses: a continuation uses its neighbour's.
+/// The cell in which a slot's t is measured: for a continuation the neighbouring cell.
 std::size_t cell_of_slot(const Margin& margin, std::size_t slot) {
   return std::clamp<std::size_t>(slot, 1, margin.cells.size()) - 1;
 }
 
 /// Tabulates where a search among the breaks begins. A value's part increases with it, so breaks of earlier
-/// parts are below the value, and those of later parts above.
+/// parts are below the value, and breaks of later parts above.
 void tabulate_parts(const Margin& margin, MarginTable& table, std::vector<double>& numbers) {
   constexpr int many = 64;
   if (table.uniform || table.cells < many) return;

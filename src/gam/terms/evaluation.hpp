@@ -112,7 +112,7 @@ inline void for_each_isotropic_function(const ComponentTable& component, int var
 #define TESSERA_UNROLL
 #endif
 
-/// The Kronecker product of `count` values and `more` others, whose index varies fastest, in place.
+/// The Kronecker product of `count` values and `more` other values, the latter fastest, in place.
 inline void expand(double* values, int count, const double* others, int more) {
   TESSERA_UNROLL
   for (int k = count - 1; k >= 0; --k) {

@@ -45,9 +45,9 @@ struct EffectSize {
   std::int64_t coefficients = 0;
   std::int64_t columns = 0;  ///< raw columns
 };
-/// Marks the effects that form the design's part: those of more than `largest_whole` coefficients, and those
-/// whose dense products with these would have too many elements. A part stores only the pairs of levels that
-/// occur in `rows`.
+/// Marks the effects that form the design's part: effects of more than `largest_whole` coefficients, and
+/// effects whose dense products with these would have too many elements. A part stores only the pairs of
+/// levels that occur in `rows`.
 [[nodiscard]] std::vector<bool> parted_effects(std::span<const EffectSize> effects,
                                                std::int64_t largest_whole, std::int64_t rows);
 

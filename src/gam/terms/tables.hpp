@@ -9,8 +9,7 @@
 /// Components as plain numbers, for host threads and kernels alike (see `ComponentTables`).
 namespace TESSERA_NAMESPACE::gam {
 
-/// One margin. Its two linear extrapolations are cells like the others. Members are offsets into the tables'
-/// numbers.
+/// One margin. Its two linear extrapolations count as cells. Members are offsets into the tables' numbers.
 struct MarginTable {
   int cells = 0;
   int stride = 1;

@@ -143,7 +143,7 @@ std::vector<Function> free_functions(const CoefBlock& block, std::span<const Com
   return functions;
 }
 
-/// The design's unpenalised functions that depend on no other variables than those of the points.
+/// The design's unpenalised functions that depend only on variables of the points.
 std::vector<Function> functions_beside(const Design& design, const PointSet& points) {
   std::vector<Function> functions;
   for (const CoefBlock& block : design.blocks) {
@@ -294,7 +294,7 @@ std::pair<Matrix, Matrix> shared_functions(const CoefBlock& block, const Matrix&
   if (shared.empty()) return {};
   Matrix in_others = least_squares(beside, multiply(free, shared));
   if (in_others.empty()) return {};
-  // Project on the others' functions, which are exact, so that these coefficients are too.
+  // Project on the functions of other terms, which are exact, so that these coefficients are exact too.
   const Matrix functions = multiply(beside, in_others);
   const Matrix coefficients = least_squares(own, functions);
   if (coefficients.empty() ||

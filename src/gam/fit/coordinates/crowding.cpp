@@ -20,7 +20,7 @@ using base::at;
 /// Bins of a variable's range. A cluster is searched in two neighbouring bins, as it may lie across their
 /// border.
 constexpr int parts_of_range = 2000;
-/// Rows in one place count as nearly all from this share on.
+/// Share of the rows in one place from which they count as nearly all.
 constexpr double nearly_all = 0.9;
 /// Maximum number of bins that the sample of a crowded variable occupies.
 constexpr int few_parts = parts_of_range / 100;

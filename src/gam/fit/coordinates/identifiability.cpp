@@ -81,9 +81,9 @@ Design with_side_conditions(Job& job, const Rows& rows, Design design, const Raw
 
 namespace {
 
-/// *Collective.* The columns whose combination is zero, up to rounding, in the job's sample: X'WX has half
-/// the digits of X, so a column that is dependent by it may not be. Throws for a column that is neither
-/// dependent nor doubtful.
+/// *Collective.* The columns whose combination is zero, up to rounding, in the job's sample too: X'WX has
+/// only half the digits of X, and may show a dependence that X does not have. Throws for a column that is
+/// neither dependent nor doubtful.
 std::vector<DeterminedColumn> confirmed_in_sample(const Job& job, const Rows& rows, const Design& design,
                                                   std::vector<DeterminedColumn> columns) {
   const Workers workers{job.comm(), job.host_team()};

@@ -15,9 +15,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Applies the side conditions of nested smooths (side_conditions.hpp) to a design that has
-/// such smooths. `design` is that of `rows`, with its constraints; `moments` are those of its raw columns,
-/// and `raw_gram` is R'R. Takes a pass over the rows on the host for a sketch of the nested columns
-/// (row_sketch.hpp).
+/// such smooths. `design`: of `rows`, with its constraints; `moments`: of its raw columns; `raw_gram`: R'R.
+/// Takes a pass over the rows on the host for a sketch of the nested columns (row_sketch.hpp).
 [[nodiscard]] Design with_side_conditions(Job& job, const Rows& rows, Design design,
                                           const RawMoments& moments, const PartedMatrix& raw_gram);
 

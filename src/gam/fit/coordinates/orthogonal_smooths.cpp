@@ -125,7 +125,7 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
   const int rank = penalty.rank();
   const int free = size - rank;
   const bool single = penalty.matrices.size() == 1;
-  // Smooths with several penalties lose digits in any case: the coefficients of te's margins are values.
+  // Smooths with several penalties lose digits in any case: te() parameterises its margins by values.
   if (single && !nearly_dependent(multiply(raw_columns, block.map))) return std::nullopt;
   const Matrix& null_space = penalty.null_space;
   const Matrix range = penalised_basis(penalty);

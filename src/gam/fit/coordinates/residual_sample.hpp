@@ -19,9 +19,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// Default size of a sample: enough rows for a plot, few for a file.
 inline constexpr std::int64_t largest_sample = 4096;
 
-/// The rows of a sample of `rows` rows, increasing: all of them, or `most`, one from each of as many equal
-/// parts, at a pseudo-random place that depends only on the part's number and the seed: evenly spread, but
-/// aligned with no period of the table. Pure. `most` is at least 1.
+/// Row numbers of a sample of at most `most` (at least 1) of `rows` rows, increasing: one from each of `most`
+/// equal parts, at a pseudo-random place that depends only on the part's number and the seed. So the sample
+/// is evenly spread, but aligned with no period of the table. Pure.
 [[nodiscard]] std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most = largest_sample,
                                                      std::uint64_t seed = 0);
 

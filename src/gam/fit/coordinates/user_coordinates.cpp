@@ -81,7 +81,7 @@ void undo_scaling(Design& design, std::vector<double>& log_sp, double prior_fact
   }
 }
 
-/// The non-identity rows of the matrix whose columns are the combinations divided by their factors.
+/// The rows that differ from the identity in the matrix of the combinations divided by their factors.
 std::vector<std::pair<int, ColumnCombination>> mixed_rows(const std::vector<ColumnCombination>& combinations,
                                                           const std::vector<double>& factors) {
   std::vector<ColumnCombination> rows(combinations.size());
@@ -159,7 +159,7 @@ void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCo
 
 /// Transforms means of the columns divided by their factors to means of the formula's columns.
 void undo_centring(std::vector<double>& means, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
-  // The fit's columns are X T, X those of the formula and T the combinations, each of a column and earlier
+  // The fit's columns are X T, X the formula's columns and T the combinations, each of a column and earlier
   // ones.
   for (const auto& [coefficient, parts] : mixed) {
     for (const auto& [other, factor] : parts) {

@@ -30,7 +30,7 @@ class FitCheckpoint {
   [[nodiscard]] const std::optional<FitState>& resumed() const noexcept { return resumed_; }
   /// The verdict of a fit that stays on the CPU although the job has devices; else empty.
   [[nodiscard]] const std::string& why_on_cpu() const noexcept { return why_on_cpu_; }
-  /// The last iteration whose state is in the file; nothing if no state is.
+  /// The last iteration that has its state in the file; nothing if the file has none.
   [[nodiscard]] std::optional<int> kept() const noexcept { return kept_; }
   [[nodiscard]] std::string path() const { return checkpoint_ ? checkpoint_->path() : std::string(); }
 

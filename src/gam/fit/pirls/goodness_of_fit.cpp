@@ -30,7 +30,7 @@ Design constant_design() {
   return constant;
 }
 
-/// The same rows under the design `constant`, without pairs of levels, and uncorrelated.
+/// `rows` under the design `constant`, without pairs of levels, and uncorrelated.
 Rows rows_by(const Design& constant, Rows rows) {
   rows.design = &constant;
   rows.pairs = nullptr;
@@ -69,7 +69,8 @@ class InterceptSearch {
   NullModel run(bool of_mean) {
     const RawMoments moments = fit_.sums_of(pass_, [&] { return pass_.moments(); });
     const double mean = predictor_of(rows_.family, moments.mean_response());
-    // If the first step is exact, the mean is that of y - offset. No finite intercept gives an infinite mean.
+    // If the first step is exact, it leads to the mean of y - offset. No finite intercept gives an infinite
+    // mean.
     if (of_mean || rows_.family.linear() || std::isinf(mean)) return at(mean);
     if (!begin(mean)) return {mean, std::numeric_limits<double>::quiet_NaN()};
     constexpr int max_steps = 100;

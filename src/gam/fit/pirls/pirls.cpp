@@ -24,21 +24,21 @@ namespace {
 
 /// Maximum number of halvings of a step whose sums are not finite.
 constexpr int fault_halvings = 30;
-/// Ratio of the sum of squares about the base to that of the residuals above which the base is far off.
+/// Ratio of the sum of squares about the base to the residual sum of squares from which the base is far off.
 constexpr double far_base = 1e3;
 /// Residual sum of squares, relative to that of the response, below which residuals are rounding, some
 /// hundred units in the last place: a noise-free response does not determine smoothing parameters.
 constexpr double rounding_share = 1e-26;
-/// Distance of a predictor from the end of the link's range, relative to that of the mean, below which it is
-/// at the edge.
+/// Distance of a predictor from the end of the link's range, relative to the distance of the mean's
+/// predictor, below which a row is at the edge.
 constexpr double edge = 1e-7;
 /// A step longer than this, in the linear predictor, leads to another solution, rather than converging to the
 /// present one.
 constexpr double to_another = 1e-6;
 /// A solution is better than another if its criterion is lower by this part; less is rounding.
 constexpr double better = 1e-8;
-/// A step of at most `short_step` whose deviance is that of a known solution, to `same_deviance`, leads to
-/// that solution.
+/// A step of at most `short_step` that leads to the deviance of a known solution, to `same_deviance`, leads
+/// to that solution.
 constexpr double short_step = 1e-3;
 constexpr double same_deviance = 1e-6;
 /// Maximum number of steps towards another solution.
@@ -310,7 +310,7 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
       may_be_near = false;
     } else {
       const PenaltyOnLine& penalty = end_.solution.penalty;
-      // With correlated rows, steps need not lower the deviance, which is that of independent rows.
+      // With correlated rows, steps need not lower the deviance, which takes the rows as independent.
       const bool risen = !first && !rows_.series.correlated() &&
                          is_rise(deviance_ + penalty.begin, sums_.deviance + penalty.at(fraction));
       if (!risen || ++rises > rise_halvings) return;
@@ -472,7 +472,7 @@ void PirlsLoop::try_next_minimum() {
   deviance_ = sums_.deviance;
 }
 
-/// V at a solution by Laplace's approximation: that of the working model, with the deviance in place of its
+/// V at a solution by Laplace's approximation: V of the working model, with the deviance in place of its
 /// residual sum of squares, or with the likelihood of estimated family parameters.
 double PirlsLoop::criterion() const {
   const WorkingSolution& at = end_.solution;

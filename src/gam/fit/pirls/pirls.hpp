@@ -20,7 +20,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* The sums of the first working model, at `first_coefficients` or at the family's own start;
-/// `mean` is that of the response. Throws `FellBack`.
+/// `mean`: of the response. Throws `FellBack`.
 [[nodiscard]] RawSums first_sums(const FitContext& fit, RowPass& pass, const Rows& rows, double mean);
 
 /// Whether the sums define a finite step.
@@ -53,8 +53,8 @@ struct PirlsEnd {
 /// approximation. Any other end is reported as not converged, with the reason.
 class PirlsLoop {
  public:
-  /// `rows` are those of `pass`, with their final design; `moments` are theirs. All must outlive the loop,
-  /// which updates the family's parameters in `rows` and `pass`.
+  /// `rows`: of `pass`, with their final design; `moments`: of these rows. All must outlive the loop, which
+  /// updates the family's parameters in `rows` and `pass`.
   PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const RawMoments& moments);
 
   /// `first`: the result of `first_sums`. Throws `FellBack`; `Error(not_converged)` without even a first

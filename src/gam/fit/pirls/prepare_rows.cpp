@@ -103,7 +103,7 @@ void check_offset(const Variable& offset) {
   if (offset.factor) throw base::input_error("offset '{}' is text: it must be numeric", offset.name);
 }
 
-/// Refuses invalid weights. `counts`: the response whose numbers of trials they are; empty: an option's.
+/// Refuses invalid weights. `counts`: the response that has them as numbers of trials; empty: an option's.
 void check_weights(const Workers& workers, const Frame& frame, const Variable& weights,
                    const std::string& counts) {
   if (weights.factor) {

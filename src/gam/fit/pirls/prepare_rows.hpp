@@ -18,8 +18,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// one. Pure.
 void check_correlation(const FitOptions& options);
 
-/// The prior weights: those of the options, times the trials of a response by cbind(). Nothing: all are 1.
-/// Throws `Error(usage)` as `option_expression` does.
+/// The prior weights: the weights of the options, times the trials of a response by cbind(). Nothing: all are
+/// 1. Throws `Error(usage)` as `option_expression` does.
 [[nodiscard]] std::optional<Expression> prior_weights(const FormulaTerms& formula, const FitOptions& options);
 
 /// *Collective.* The rows of a fit, without their design: the response as numbers (the first of two levels of

@@ -25,7 +25,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Rows with predictors near an end of `Family::predictors`.
 struct RowsAtEdge {
   std::int64_t count = 0;
-  std::int64_t leaving = 0;  ///< rows of these that move away from the end
+  std::int64_t leaving = 0;  ///< rows near the end that move away from it
 };
 
 /// *Collective.* Counts rows within `near` of an end after a step from the coefficients `raw_begin` to

@@ -38,9 +38,9 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] std::optional<std::vector<double>> inner_coefficients(const Workers& workers, const Rows& rows,
                                                                     double mean);
 
-/// The first coefficients: those for which every mean is `mean`; zeros for a family with its own start, and
-/// in a gaussian model without an intercept. Throws `Error(usage)` for a custom family in a model without
-/// one.
+/// The first coefficients: every mean is then `mean`. Zeros for a family with its own start, and in a
+/// gaussian model without an intercept. Throws `Error(usage)` for a custom family in a model without an
+/// intercept.
 [[nodiscard]] std::vector<double> first_coefficients(const Design& design, const Family& family, double mean);
 
 }  // namespace TESSERA_NAMESPACE::gam

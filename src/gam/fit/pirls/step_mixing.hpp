@@ -28,7 +28,7 @@ struct PastStep {
 
 /// Steps before this iteration are taken in full: most fits settle without mixing.
 constexpr int first_mixed_iteration = 10;
-/// The same limit if estimates may be infinite: separation is detected before, from diverging full steps.
+/// `first_mixed_iteration` if estimates may be infinite: diverging full steps show separation before.
 constexpr int first_mixed_where_separable = 40;
 /// Maximum number of past steps mixed with the present one.
 constexpr std::size_t max_past_steps = 4;

@@ -49,8 +49,8 @@ struct WorkingSolution {
 /// All members are *collective*, except those that return a reference.
 class WorkingSolver {
  public:
-  /// `design` and `stop` must outlive the solver. `may_use_devices`: false for a fit whose rows stay on the
-  /// CPU although the job has devices. `stop`: the stop request of the job, or null. `gamma` is that of the
+  /// `design` and `stop` must outlive the solver. `may_use_devices`: false for a fit that keeps its rows on
+  /// the CPU although the job has devices. `stop`: the stop request of the job, or null. `gamma`: of the
   /// working models.
   WorkingSolver(Job& job, const Design& design, bool scale_known, bool may_use_devices = true,
                 StopRequest* stop = nullptr, double gamma = 1);

@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// of the same name are summed; phases do not nest.
 class PhaseClock {
  public:
-  /// `purpose`: that of the phase's collectives, named if a rank does not arrive.
+  /// `purpose`: of the phase's collectives, named if a rank does not arrive.
   PhaseClock(const mpi::Communicator& comm, std::vector<PhaseTime>& phases, std::string name,
              std::string purpose);
   ~PhaseClock();

@@ -28,7 +28,7 @@ struct BasisKind {
 [[nodiscard]] const BasisKind* find_basis(std::string_view name);
 /// The basis of a margin of a parsed formula.
 [[nodiscard]] const BasisKind& basis_of(std::string_view name);
-/// Whether the name is that of a random effect; false also for names that are not bases, such as "te".
+/// Whether this is the name of a random effect; false also for names that are not bases, such as "te".
 [[nodiscard]] bool is_random_effect(std::string_view name);
 
 }  // namespace TESSERA_NAMESPACE::gam

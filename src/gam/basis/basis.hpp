@@ -42,7 +42,7 @@ struct Basis {
   Matrix map;                         ///< raw x K; empty: the identity
   Matrix penalty;                     ///< K x K, symmetric, not scaled; empty: the identity
   int rank = 0;                       ///< rank of the penalty
-  std::vector<MorePenalty> more;      ///< nested: its null space includes that of `penalty`, or the reverse
+  std::vector<MorePenalty> more;      ///< nested: it penalises a part of what `penalty` does, or the reverse
   std::vector<double> knots;          ///< as mgcv keeps them; none for a random effect
   bool unit_rows = false;             ///< every row of X is nonnegative and sums to one
   std::optional<double> row_sum;      ///< sum of x|x| over a row, if known in advance

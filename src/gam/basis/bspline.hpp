@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] Margin bspline_margin(std::span<const double> all, bool uniform, int degree = 3);
 
 /// The basis on a margin of B-splines, without a penalty: the raw columns, of which the first `columns` are
-/// not zero, are those of `size` coefficients, over and over.
+/// not zero, stand for `size` coefficients, which repeat.
 [[nodiscard]] Basis bspline_basis(Margin margin, std::span<const double> knots, int size, int columns);
 
 /// The integrals over all cells of products of `order`-th derivatives of the first `size` raw columns.

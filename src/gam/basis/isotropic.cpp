@@ -22,7 +22,7 @@ namespace {
 
 using base::at;
 
-/// A column's sign is that of its first value that exceeds this part of its largest value.
+/// A column has the sign of its first value that exceeds this part of its largest value.
 constexpr double sign_threshold = 0.1;
 
 std::vector<double> row_of(const Matrix& values, int i) {

@@ -39,7 +39,7 @@ struct MarginData : BasisOptions {
   std::function<Matrix()> setup_values;
 
   [[nodiscard]] bool has_limits() const { return supplied.size() == 2; }
-  /// The supplied limits, or those of the data. Throws if data lie outside.
+  /// The supplied limits, or the limits of the data. Throws if data lie outside.
   [[nodiscard]] std::pair<double, double> limits() const;
 
   /// Throws `Error(input)` if there are fewer than `needed` distinct values.

@@ -63,8 +63,8 @@ inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string
   options.ignored.push_back(fmt::format("m has no effect on bs=\"{}\"{}", basis, beyond));
 }
 
-/// P-splines: m[0] is the order of the splines, one less than their degree, and m[1] that of the differences;
-/// one number sets both.
+/// P-splines: m[0] is the order of the splines, one less than their degree, and m[1] the order of the
+/// differences; one number sets both.
 [[nodiscard]] inline std::optional<OptionFault> settle_differences(BasisOptions& options, int least,
                                                                    std::string_view basis) {
   constexpr int most = 3;

@@ -58,8 +58,7 @@ void multiply_radial(std::span<const double> u, std::span<const double> x, std::
   });
 }
 
-/// Values and second derivatives in u of the columns at the points: rows 2 i and 2 i + 1 are those of point
-/// i.
+/// Values and second derivatives in u of the columns at the points, in rows 2 i and 2 i + 1 for point i.
 Matrix at_points(const RadialColumns& radial) {
   const std::vector<double> u = in_units(radial.points, radial.shift, radial.unit);
   const std::size_t points = u.size();

@@ -21,7 +21,7 @@ std::string_view name_of(Kind kind) {
   return kind == Kind::table ? "table" : kind == Kind::model ? "model" : "answer";
 }
 
-/// Holds one object at a time. `generation` is that of the object, or of the next one if the slot is empty.
+/// Holds one object at a time. `generation`: of the object, or of the next one if the slot is empty.
 struct Slot {
   std::uint32_t generation = 0;
   Kind kind{};

@@ -149,8 +149,7 @@ class BasisChecks {
     return order;
   }
 
-  /// The rows' values for distances; those of a tensor product are scaled by the variation of the estimate
-  /// along them.
+  /// The rows' values for distances; in a tensor product each is scaled by the estimate's variation along it.
   [[nodiscard]] std::vector<std::vector<double>> places(const CoefBlock& block,
                                                         const std::vector<int>& covariates) {
     std::vector<std::vector<double>> columns;

@@ -58,7 +58,7 @@ std::vector<int> independent(const Matrix& triangle, const std::vector<int>& row
   return kept;
 }
 
-/// The part of the columns `of` that is in the span of the others.
+/// The part of the columns `of` that is in the span of all other columns.
 Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& others, const Columns& of,
                              std::span<const double> coef) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
@@ -70,7 +70,7 @@ Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& oth
   for (int j = 0; j < of.size; ++j) columns.push_back(of.begin + j);
   const Matrix both = triangle_of(submatrix(triangle, rows, columns));
   const int first = static_cast<int>(by.size());
-  // In an orthogonal basis of both sets: the first rows are the projection on the others.
+  // In an orthogonal basis of both sets: the first rows are the projection on the other columns.
   const Matrix all = submatrix(both, 0, both.rows(), first, of.size);
   const Matrix top = submatrix(all, 0, std::min(first, all.rows()), 0, of.size);
   const auto beta = coef.subspan(at(of.begin), at(of.size));

@@ -119,8 +119,8 @@ Matrix row_triangle(Job& job, const Plan& plan, const Rows& rows) {
       tree.add(block.begin / plan.block(), triangle_of_block(design_rows, frame, columns, begin, end));
     });
   });
-  // Each rank's rows follow those of the previous one: neighbours join their triangles, then neighbours of
-  // these.
+  // Each rank's rows follow the rows of the previous rank: neighbours join their triangles, then pairs of
+  // neighbours, and so on.
   for (int step = 1; step < comm.size(); step *= 2) {
     const bool sends = comm.rank() % (2 * step) == step;
     std::vector<double> outgoing;

@@ -17,9 +17,9 @@
 /// where a crossproduct has half of them.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Triangular factors of blocks of rows, reduced pairwise: that of block 2k with that of block 2k + 1, and so
-/// on (Demmel, Grigori, Hoemmen and Langou, SIAM J. Sci. Comput. 34 (2012): TSQR). The pairing, and with it
-/// the bits, depends only on the block numbers. At most two factors of each level wait for their partners.
+/// Triangular factors of blocks of rows, reduced pairwise: of block 2k with block 2k + 1, and so on (Demmel,
+/// Grigori, Hoemmen and Langou, SIAM J. Sci. Comput. 34 (2012): TSQR). The pairing, and with it the bits,
+/// depends only on the block numbers. At most two factors of each level wait for their partners.
 class TriangleTree {
  public:
   /// The factor of a block; without rows if the block has no complete one. Thread-safe.

@@ -244,7 +244,7 @@ double row_sum(std::span<const Basis> margins, std::span<const int> orders, cons
 }
 
 /// *Collective.* The largest sum of |X| over a complete row of the job, X the product of the margins, or for
-/// t2() those of its products with the given orders.
+/// t2() its products of the given orders.
 double largest_row_sum(const Workers& workers, const Frame& frame, std::span<const Basis> margins,
                        std::span<const int> orders) {
   if (std::all_of(margins.begin(), margins.end(), [](const Basis& basis) { return basis.unit_rows; })) {
@@ -687,7 +687,7 @@ class Drafter {
   DesignDraft draft_;
 };
 
-/// Adds the penalty of select=TRUE; `z` maps constrained coefficients to those of the basis.
+/// Adds the penalty of select=TRUE; `z` maps constrained coefficients to the basis' coefficients.
 void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& block) {
   constexpr double least = 1e-6;
   const auto in_values = [&](const Matrix& a) {
@@ -753,7 +753,7 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
     if (block.penalty) block.penalty->null_space = one.null_space;
     // The curves of an sz smooth sum to zero over the levels.
     block.centred = one.constrained || block.kind == "sz";
-    Matrix z;  // constrained coefficients to those of the basis
+    Matrix z;  // from constrained coefficients to the basis' coefficients
     if (one.select) z = identity(one.null_space.rows());
     if (one.constrained) {
       const std::vector<double> means = one.point.empty() ? column_means(one, column_sums, rows) : one.point;

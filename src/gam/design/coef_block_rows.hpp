@@ -23,8 +23,8 @@ using Combination = std::vector<Weight>;
 /// Rows of the model matrix within a block, at any values of its components. Not thread-safe.
 class CoefBlockRows {
  public:
-  /// `components`: those of the block's term. The first, a by variable, may be left out: it then has the
-  /// value 1 or the block's level. The block must outlive this.
+  /// `components`: the components of the block's term. The first, a by variable, may be left out: it then has
+  /// the value 1 or the block's level. The block must outlive this.
   CoefBlockRows(const CoefBlock& block, std::span<const Component> components);
 
   /// `values`: one for each variable of the components; for a factor the index of the level.

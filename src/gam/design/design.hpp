@@ -107,7 +107,7 @@ struct CoefBlock {
   std::optional<Penalty> penalty;          ///< smooths only
   std::vector<std::vector<double>> knots;  ///< knots of each variable of the margins, for model.json
   std::vector<double> s_scale;             ///< S.scale of each penalty
-  /// Suffix of each penalty's label after that of the smooth; empty: numbers from one.
+  /// Suffix that each penalty's label has after the smooth's label; empty: numbers from one.
   std::vector<std::string> penalty_names;
   std::vector<std::string> ids;  ///< id of each penalty, shared with penalties of other blocks; or none
   std::vector<double>
@@ -122,7 +122,7 @@ struct CoefBlock {
   /// c of the constraint c'b = 0 on the coefficients of the basis, up to a factor, absorbed in `map`; empty:
   /// none, or the margins have their own.
   std::vector<double> constraint;
-  /// For ti(): such a c for each margin; empty: no margin has its own constraint.
+  /// For ti(): `constraint` of each margin; empty: no margin has its own constraint.
   std::vector<std::vector<double>> margin_constraints;
   std::vector<int> dropped;  ///< constrained coefficients removed by a side condition
   bool centred = false;      ///< constrained: the smooth sums to zero over the rows, or is zero at a point
@@ -230,8 +230,8 @@ struct Design {
   /// `Error(input)` if the number of raw columns overflows an int, or the term has more than `max_components`
   /// components or too many splines.
   int add_term(std::vector<Component> components);
-  /// Appends dense columns, combinations of those of term `combined`; returns the first. They are padded with
-  /// zero columns to a multiple of four, and at least eight.
+  /// Appends dense columns, combinations of the columns of term `combined`; returns the first. They are
+  /// padded with zero columns to a multiple of four, and at least eight.
   int add_dense_term(int combined, const Matrix& combinations);
   /// Assigns every block its coefficients; removes blocks without any.
   void count_coefficients();

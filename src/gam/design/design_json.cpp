@@ -377,7 +377,7 @@ int raw_size_of(const RawTerm& term, std::size_t count) {
   return size;
 }
 
-/// Sets the raw columns of a block: all of a term's, or those of one level of a smooth by a factor.
+/// Sets the raw columns of a block: all of a term, or of one level of a smooth by a factor.
 void set_range(CoefBlock& block, const JsonField& field, const Design& design) {
   const JsonField begin = field.at("raw_begin");
   const RawTerm& term = term_of(design, begin);

@@ -85,7 +85,7 @@ void project_out(Matrix& rest, int pivot) {
   }
 }
 
-/// A design whose smooths have their penalised coefficients first, followed by the unpenalised ones.
+/// A design in which a smooth has its penalised coefficients first, followed by the unpenalised ones.
 struct Separated {
   struct Penalised {
     int begin;
@@ -388,7 +388,7 @@ void substitute(Relation& sum, int column, const Relation& relation) {
   add_to(sum, relation, factor, column);
 }
 
-/// Solves each relation for its own column, and eliminates that from the others.
+/// Solves each relation for its own column, and eliminates that column from all other relations.
 void solve_each(Relations& relations) {
   const auto own = [](const auto& relation) {
     const auto found = relation.second.find(relation.first);

@@ -17,7 +17,7 @@ namespace {
 
 using base::at;
 
-/// A margin's penalty as eigenvectors and eigenvalues: first those of the null space, exactly 0.
+/// A margin's penalty as eigenvectors and eigenvalues, the null space's (exactly 0) first.
 struct MarginPenalty {
   Matrix matrix;
   Matrix metric;  ///< inner product of the coefficients that is the identity in mgcv's

@@ -32,7 +32,7 @@ struct SmoothBasis {
   std::vector<double> constant;            ///< the coefficients of the constant 1
   std::vector<std::string> penalty_names;  ///< see `CoefBlock`
   double ridge = 0;  ///< for a random effect, which has no map and penalties: see `Penalty`
-  int copies = 0;    ///< levels of a factor smooth: `map` is that of one level, without `penalties`
+  int copies = 0;    ///< levels of a factor smooth: `map` is for one level, without `penalties`
 };
 
 /// Combines the margins of a smooth. With `tensor` each margin's penalty is first divided by its largest
@@ -59,8 +59,8 @@ struct SmoothBasis {
                                             const std::string& label);
 
 /// Curves for all combinations of the levels of some factors, the last factor fastest. With `sum_to_zero`
-/// they sum to zero over the levels of each factor: those of its last level are minus the sum of the others.
-/// Each combination has its own penalty, or with `one_penalty` they share one.
+/// they sum to zero over the levels of each factor: the curve of its last level is minus the sum of its other
+/// curves. Each combination has its own penalty, or with `one_penalty` they share one.
 [[nodiscard]] SmoothBasis level_deviations(const Basis& curve, std::span<const int> levels, bool sum_to_zero,
                                            bool one_penalty, double largest_row_sum);
 
@@ -71,7 +71,7 @@ struct Constraint {
   Matrix null_space;  ///< K x (dimension - 1): the unpenalised functions under the constraint, orthonormal
 };
 
-/// `means` are the K column means of X; `values` is that of the basis with its log|det|, or empty. Throws
+/// `means` are the K column means of X; `values`: of the basis, with its log|det|, or empty. Throws
 /// `Error(input)`, which names `label`, if the means are all zero.
 [[nodiscard]] Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space,
                                      const Matrix& values = {}, double log_det_values = 0,
@@ -89,8 +89,8 @@ void free_constant(Penalty& penalty, std::span<const double> constant);
 void restrict_to_constraint(Penalty& penalty);
 
 /// Maps coefficients to mgcv's for a smooth with centred columns of which column `left_out` is dropped, as in
-/// bam: a row for each of mgcv's coefficients. `coefficients` are those of all columns, under any constraint,
-/// and `constant` those of the constant 1.
+/// bam: a row for each of mgcv's coefficients. `coefficients`: of all columns, under any constraint;
+/// `constant`: of the constant 1.
 [[nodiscard]] Matrix sweep_and_drop(const Matrix& coefficients, std::span<const double> constant,
                                     int left_out);
 

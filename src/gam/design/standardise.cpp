@@ -26,7 +26,7 @@ constexpr double negligible = 1e-3;
 
 using base::at;
 
-/// The variables to standardise: first those that are parametric terms of their own, in order.
+/// The variables to standardise: first variables that are parametric terms by themselves, in order.
 struct Chosen {
   std::vector<int> variables;
   std::size_t alone = 0;

@@ -68,9 +68,9 @@ class Family {
   /// Whether the parameter with this index is estimated (its value is an estimate) or fixed.
   [[nodiscard]] bool estimates(std::size_t index) const;
   [[nodiscard]] bool estimates_parameters() const;
-  /// The same family with other values.
+  /// This family with other values.
   [[nodiscard]] Family at(std::vector<double> parameters) const;
-  /// The same family with theta estimated or fixed; it must have parameters.
+  /// This family with theta estimated or fixed; it must have parameters.
   [[nodiscard]] Family estimated(bool estimated) const;
   [[nodiscard]] std::vector<std::string_view> parameter_names() const;  ///< names of all values
   /// Whether the values are valid, such as a theta above 0; `at` does not check.

@@ -57,7 +57,7 @@ constexpr int parameter_count_of() {
   }
 }
 
-/// Number of leading parameters that R's argument theta sets; the others are always estimated.
+/// Number of leading parameters that R's argument theta sets; later ones are always estimated.
 template <class F>
 constexpr int theta_count_of() {
   if constexpr (requires { F::theta_count; }) {

@@ -25,9 +25,9 @@ inline double mean_step([[maybe_unused]] const F& family, double y, double mu) {
 }
 
 /// Weight factor of a row near a limit of the means. A step is halved while any row leaves the range of
-/// means, so a row at a limit, whose weight is unbounded, would stop all others. Its score is unchanged. With
-/// 1e4 the row stays within the range as long as the others push it out by less than 1e4 times its own score,
-/// and its weight, at most 1e12 of an inner row's, does not dominate theirs.
+/// means, so a row at a limit, with its unbounded weight, would stop all other rows. Its score is unchanged.
+/// With 1e4 the row stays within the range as long as other rows push it out by less than 1e4 times its
+/// score, and its weight, at most 1e12 of an inner row's, does not dominate.
 template <RowFamily F>
 inline double caution_at([[maybe_unused]] const F& family, [[maybe_unused]] double mu) {
   if constexpr (requires { family.is_at_end(mu); }) {

@@ -13,7 +13,7 @@ namespace {
 using Kind = Syntax::Kind;
 using Numbers = std::optional<std::vector<double>>;
 
-// Limit of the number of values, far above that of any useful argument.
+// Limit of the number of values, far above what any useful argument has.
 constexpr double most_values = 10'000;
 
 /// Recycles operands to equal length, as R does; nothing if the lengths do not match.

@@ -83,7 +83,7 @@ struct FormulaTerms {
 
   /// Every variable of the right-hand side and the response, each once.
   [[nodiscard]] std::vector<Expression> variables() const;
-  /// Texts of the variables that must be numbers: those of smooths other than re, fs and sz, and of offsets.
+  /// Texts of the variables that must be numbers: of smooths other than re, fs and sz, and of offsets.
   [[nodiscard]] std::vector<std::string> numeric_variables() const;
 };
 
@@ -95,8 +95,8 @@ struct FormulaTerms {
 /// defaults; where mgcv would warn and replace an unusable value by a default, this throws.
 [[nodiscard]] FormulaTerms parse_terms(std::string_view text);
 
-/// The text of a formula with '.' replaced by the sum of all columns, except those that the response reads
-/// and those whose names begin with a point. Throws `Error(usage)` if none is left.
+/// The text of a formula with '.' replaced by the sum of all columns, except columns that the response reads
+/// and columns whose names begin with a point. Throws `Error(usage)` if none is left.
 [[nodiscard]] std::string with_columns(std::string_view text, std::span<const std::string> columns);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -282,7 +282,7 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
 }
 
 /// Reads the points of a basis from xt=list(…). `known`: the name of an element that is read elsewhere. Other
-/// elements have no effect, as in mgcv; those that would change the basis are rejected.
+/// elements have no effect, as in mgcv, or are rejected if they would change the basis.
 void set_points(MarginSpec& margin, const Syntax& value, std::string_view known = {}) {
   const bool has_points = basis_of(margin.basis).several;
   const auto ignore = [&](const std::string& what) {

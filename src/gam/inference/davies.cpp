@@ -93,7 +93,7 @@ class Davies {
       if (!std::isfinite(needed)) return std::nullopt;
       const double auxiliary = 3 / std::sqrt(accuracy);
       if (needed > 1.5 * auxiliary) {
-        // For many terms, use a convergence factor, the effect of which an auxiliary integration removes.
+        // For many terms, use a convergence factor; an auxiliary integration removes its effect.
         if (auxiliary > allowed) return std::nullopt;
         const int count = static_cast<int>(std::floor(auxiliary + 0.5));
         const double wide = truncation / count;

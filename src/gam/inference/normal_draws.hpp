@@ -11,7 +11,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// A square root R of a covariance, R R' = V, from its lower triangle; V may be singular.
 [[nodiscard]] Matrix root_of(const Matrix& covariance);
 
-/// The random stream of draws of the coefficients, distinct from those of responses.
+/// The random stream of draws of the coefficients, distinct from the stream of responses.
 inline constexpr std::uint64_t stream_of_coefficients = std::uint64_t{1} << 31;
 
 /// Sets `out` to draw number `draw` of N(0, R R') from a random stream. Pure.

@@ -139,7 +139,7 @@ class RandomEffectTest {
     std::vector<double> weights = symmetric_eigen(multiply_tn(lower, multiply(noise, lower))).values;
     Outcome out;
     out.statistic = dot(root, root) / fit_.scale;
-    // The noise has the scale of the covariance, which may differ from that of the statistic.
+    // The noise has the scale of the covariance, which may differ from the statistic's scale.
     for (double& weight : weights) weight = std::max(0.0, weight) * fit_.covariance_scale / fit_.scale;
     const double largest = weights.back();
     if (!(largest > 0)) return out;
@@ -328,7 +328,7 @@ class RandomEffectTest {
     }
   }
 
-  /// R N R' for a block of the part, R its rows of the inverse A, not all of whose elements in the part are
+  /// R N R' for a block of the part, R its rows of the inverse A, of which only some elements in the part are
   /// known. With G = A^-1 - S, the terms of other random effects in R G R' cancel: R N R' = A - A S A - sum R
   /// S R', A and S restricted to the block, and the sum over all other smooths.
   [[nodiscard]] Matrix noise_of_part(const CoefBlock& block) const {

@@ -11,8 +11,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// Throws `Error(usage)` ("`what` need the whole …") for a model that stores only a part of its covariance.
 void require_whole_covariance(const FittedModel& model, const char* what);
 
-/// Throws `Error(usage)` for a model whose whole covariance cannot be computed from the part that it stores
-/// (`WholeInverse`).
+/// Throws `Error(usage)` for a model that stores a part of its covariance from which the whole cannot be
+/// computed (`WholeInverse`).
 void require_following_covariance(const FittedModel& model, const char* what);
 
 /// The K of `SmoothingUncertainty`. Throws as `require_following_covariance`.

@@ -411,7 +411,7 @@ std::shared_ptr<const SparsePattern> pattern_from(std::span<const double> number
 class CovarianceFile {
  public:
   CovarianceFile(const std::string& model, const std::string& suffix, CovarianceSize size)
-      : file_(std::filesystem::canonical(model).string() + suffix),  // beside the model, not a link to it
+      : file_(std::filesystem::canonical(model).string() + suffix),  // next to the model, not to a link to it
         size_(size) {
     const auto bytes = static_cast<std::uint64_t>(file_.size());
     const std::uint64_t numbers = size.numbers();
@@ -441,8 +441,8 @@ class CovarianceFile {
   CovarianceSize size_;
 };
 
-/// The location of the covariance: in the model file or in one beside it. The presence and the number of its
-/// values are checked before anything else of the model takes memory.
+/// The location of the covariance: in the model file or in a file next to it. The presence and the number of
+/// its values are checked before anything else of the model takes memory.
 class StoredCovariance {
  public:
   /// `path`: the model's file; empty: the model is a text.
@@ -592,8 +592,8 @@ Family family_from(const JsonField& json, const std::string& path) {
   return at_values;
 }
 
-/// Checks that the variables of the design are those that the formula reads in a prediction, and that offsets
-/// are numeric.
+/// Checks that the variables of the design are exactly the variables that the formula reads in a prediction,
+/// and that offsets are numeric.
 void check_formula(const JsonField& json, const FittedModel& model) {
   const JsonField field = json.at("formula");
   FormulaTerms formula;

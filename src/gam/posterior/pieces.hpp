@@ -28,7 +28,7 @@ class SmoothGrid {
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
   /// The values of the margins' variables at a point, as `CoefBlockRows` takes them.
   [[nodiscard]] std::vector<double> at(std::int64_t point) const;
-  /// The same by variables of the design, including the by variable.
+  /// `at(point)` by variables of the design, including the by variable.
   [[nodiscard]] std::vector<std::pair<int, double>> described(std::int64_t point) const;
 
  private:
@@ -59,7 +59,7 @@ struct PieceRows {
   std::vector<std::size_t> piece_of_row;  ///< index of the piece of each local row
   std::vector<Combination> combinations;  ///< combination of each local row
 };
-/// Memory of these in numbers, with `columns` of results.
+/// Memory of the pieces' rows in numbers, with `columns` of results.
 [[nodiscard]] double numbers_of_rows(const std::vector<Piece>& pieces, double columns);
 [[nodiscard]] PieceRows rows_of(const Job& job, const Design& design,
                                 const std::vector<std::string>& text_columns,

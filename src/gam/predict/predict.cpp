@@ -38,7 +38,7 @@ namespace {
 
 using base::at;
 
-/// The variables that a prediction reads: those of the requested terms, and offsets.
+/// The variables that a prediction reads: of the requested terms, and of offsets.
 std::vector<Expression> variables_of(const PredictionPlan& plan, const FormulaTerms& formula,
                                      const Recipe& recipe) {
   std::vector<Expression> variables = formula.variables();
@@ -122,7 +122,7 @@ FittedModel known_everywhere(const mpi::Communicator& comm, FittedModel model, b
   return model;
 }
 
-/// Adds the unseen levels of one part of the table to those of the parts before.
+/// Adds the unseen levels of one part of the table to the unseen levels of the parts before.
 void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading> part) {
   if (sums.empty()) return sums.assign(part.begin(), part.end());
   // Columns may be followed by expressions that are not numeric in some part.
@@ -443,7 +443,7 @@ class TablePrediction {
     }
   }
 
-  /// Reads this rank's part of `rows`, whose first row is the first unit of the plan.
+  /// Reads this rank's part of `rows`, the first of which is the first unit of the plan.
   [[nodiscard]] Frame read(Range rows, const Plan& plan) {
     const mpi::Purpose purpose(job_.comm(), "the reading of the table");
     const Range mine = job_.local_range(plan);

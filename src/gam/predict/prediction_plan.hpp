@@ -23,7 +23,7 @@ struct ModelTerm {
   bool smooth = false;
 };
 
-/// The terms of a model in mgcv's order: the intercept if any, those of R's formula, the smooths.
+/// The terms of a model in mgcv's order: the intercept if any, the terms of R's formula, the smooths.
 [[nodiscard]] std::vector<ModelTerm> terms_of(const FittedModel& model, const FormulaTerms& formula);
 
 /// The part of a model that a prediction uses, and its output for a row.

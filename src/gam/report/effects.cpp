@@ -83,7 +83,7 @@ Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const
   Curve curve;
   curve.variable = model.design.variables[at(axes[spline].variable)].name;
   curve.x = grid(model, axes[spline], points);
-  // The other margins, if any, are random effects or those of a factor smooth: factors, with a line for each
+  // The other margins, if any, are random effects or belong to a factor smooth: factors, with a line for each
   // combination of levels, or a number at 1.
   int lines = 1;
   for (const Component& other : margins) lines *= other.kind == Component::Kind::factor ? other.levels : 1;

@@ -81,7 +81,7 @@ Box box_of(const std::string& level, std::vector<double> residuals, double devia
   return box;
 }
 
-/// Keeps `max_boxes` boxes, in order: those whose means are the farthest in standard errors.
+/// Keeps `max_boxes` boxes, in order: the boxes with means farthest from `mean` in standard errors.
 void keep_farthest(std::vector<Box>& boxes, double mean) {
   if (boxes.size() <= max_boxes) return;
   std::vector<std::size_t> order(boxes.size());

@@ -20,8 +20,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// A histogram of the residuals.
 [[nodiscard]] Picture residual_histogram(std::string_view kind, std::span<const double> residuals);
 /// Residuals against a number of their row, `what` on the axis and `column` in CSV, with the means of groups
-/// of rows and the band that contains 95 % of these if residuals do not depend on it: two standard errors on
-/// either side of the overall mean.
+/// of rows and the band that contains 95 % of the means if residuals do not depend on the number: two
+/// standard errors on either side of the overall mean.
 [[nodiscard]] Picture residual_scatter(std::string_view kind, const std::string& what,
                                        const std::string& column, std::span<const double> values,
                                        std::span<const double> residuals);

@@ -136,7 +136,7 @@ std::string stem_of(const Effect& effect) {
   return effect.label.substr(0, end);
 }
 
-/// The rows of an effect: those of its level, for a smooth by a factor.
+/// The rows of an effect: for a smooth by a factor, the rows of its level.
 std::vector<std::size_t> rows_of(const Effect& effect, const RowSample& rows) {
   const auto* factor = effect.by_factor.empty() ? nullptr : column_of(rows.variables, effect.by_factor);
   std::vector<std::size_t> found;

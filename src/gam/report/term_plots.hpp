@@ -52,7 +52,7 @@ struct CurvePanel {
 /// of the outline, if it has them. `y` is the axis shared by several plots.
 [[nodiscard]] std::string curve_svg(const CurvePanel& panel, const DataOutline& outline,
                                     std::optional<Interval> y);
-/// Its numbers, and those of its partial residuals; empty without partial residuals.
+/// The numbers of the plot and of its partial residuals; empty without partial residuals.
 [[nodiscard]] std::string curve_csv(const CurvePanel& panel);
 [[nodiscard]] std::string partial_csv(const CurvePanel& panel);
 

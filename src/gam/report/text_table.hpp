@@ -10,10 +10,10 @@
 /// Tables as R prints them; p-values with their bound ("<2e-16").
 namespace TESSERA_NAMESPACE::gam {
 
-/// A header row, then the others; the name first, and the stars of its p-value, or nothing, last.
+/// A header row, then a row each: the name first, and the stars of its p-value, or nothing, last.
 using TextTable = std::vector<std::vector<std::string>>;
 
-/// The table with its first column left-aligned and the others right-aligned. A name has one line.
+/// The table with its first column left-aligned, and all others right-aligned. A name has one line.
 [[nodiscard]] std::string aligned(TextTable rows);
 
 [[nodiscard]] std::string_view stars(double p);

@@ -59,7 +59,7 @@ void take_better_kernels(const KernelChoice& blas, Choose&& choose) {
   choose(better);
 }
 
-/// The same in a program of the project without other threads yet: children do not see the variable.
+/// As above, in a program of the project without other threads yet: children do not see the variable.
 inline void take_better_kernels(const KernelChoice& blas) {
   take_better_kernels(blas, [&](const char* kernels) {
     setenv(kernels_variable, kernels, 1);

@@ -47,7 +47,7 @@ class Descriptor {
     return write_all(bytes,
                      [&](std::string_view left) { return ::write(number_, left.data(), left.size()); });
   }
-  /// The same from byte `offset` on.
+  /// Writes all bytes, from byte `offset` of the file on.
   [[nodiscard]] bool write_at(std::int64_t offset, std::string_view bytes) const noexcept {
     return write_all(bytes, [&](std::string_view left) {
       const std::size_t written = bytes.size() - left.size();

@@ -67,7 +67,7 @@ void exchange(Message& message, Value& value) {
   }
 }
 
-/// *Collective.* Sets values to those of rank `root`.
+/// *Collective.* Sets values to the values of rank `root`.
 template <class Communicator, class... Values>
 void broadcast_values(const Communicator& comm, int root, Values&&... values) {
   if (comm.size() == 1) return;

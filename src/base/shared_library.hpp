@@ -15,7 +15,7 @@ class SharedLibrary {
   enum class Opening {
     closed_later,  ///< and closed with this object
     kept_open,     ///< until the process ends: the library has threads or handlers of its own
-    /// The same, with all symbols resolved, so that one that is missing is found here rather than in a call.
+    /// As `kept_open`, with all symbols resolved: a missing one is found here rather than in a call.
     kept_open_resolved,
     if_loaded,  ///< only if this process has loaded it already
   };

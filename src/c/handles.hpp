@@ -19,7 +19,7 @@ struct tessera_job {
   tessera::Job job;
   std::string verdict;
   tessera_verdict last_verdict{};
-  std::vector<tessera_failure> failures{};  ///< those of `last_verdict`
+  std::vector<tessera_failure> failures{};  ///< failures of `last_verdict`
 };
 
 struct tessera_plan {

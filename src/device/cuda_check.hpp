@@ -42,7 +42,7 @@ Function driver_function(const char* name) {
   return reinterpret_cast<Function>(address);
 }
 
-/// The same for the driver.
+/// Throws `Error(job_fault)` with the name of the call and the driver's reason unless `status` is success.
 inline void check(CUresult status, const char* call) {
   if (status == CUDA_SUCCESS) return;
   static const auto error_name = driver_function<CUresult (*)(CUresult, const char**)>("cuGetErrorName");

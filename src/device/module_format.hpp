@@ -27,9 +27,9 @@ struct ModuleKey {
 /// The name of a key's file: its SHA-256.
 [[nodiscard]] std::string module_file_name(std::string_view key);
 
-/// Whether a file name is that of a module, of any version.
+/// Whether this is the name of a module's file, of any version.
 [[nodiscard]] bool is_module_file_name(std::string_view name);
-/// Whether it is that of a file that is being written, or was left unfinished.
+/// Whether this is the name of a file that is being written, or was left unfinished.
 [[nodiscard]] bool is_unfinished_module_file_name(std::string_view name);
 
 /// Whether a file belongs to this cache, of any version: by its first bytes or, if it is empty, by the

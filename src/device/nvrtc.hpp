@@ -4,8 +4,8 @@
 #include <cstddef>
 
 // The part of NVRTC's binary interface that Tessera uses, declared here so that a machine without CUDA
-// headers builds it, and opened at run time so that one without NVRTC runs it. Values are those of the NVRTC
-// reference; they are the same in CUDA 12 and 13.
+// headers builds it, and opened at run time so that a machine without NVRTC runs it. Values are as in the
+// NVRTC reference; they are the same in CUDA 12 and 13.
 namespace tessera::nvrtc {
 
 using Program = void*;

@@ -106,7 +106,7 @@ class JsonFile {
 
 /// The checksum that `JsonFile::checksum` computes, of a text.
 [[nodiscard]] std::string checksum_of(std::string_view text);
-/// The same of an open file; nothing if it cannot be read.
+/// The checksum of an open file; nothing if it cannot be read.
 [[nodiscard]] std::optional<std::string> checksum_of(const base::Descriptor& file);
 
 }  // namespace tessera::files

@@ -78,7 +78,7 @@ class OutputFile {
   base::Descriptor folder_;
   std::string folder_name_;
   std::string name_;       ///< in the folder
-  std::string temporary_;  ///< likewise
+  std::string temporary_;  ///< in the folder
   bool committed_ = false;
   std::optional<Access> replaced_;
   base::Descriptor descriptor_;

@@ -12,7 +12,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// An array on the host and the devices of this rank. In a pass each lane's thread accesses its own copy, and
+/// An array on the host and the devices of this rank. In a pass each lane's thread changes only its copy, and
 /// reads the rest.
 class ArrayState {
  public:

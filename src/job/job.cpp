@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// The number of a job: the same on all of its ranks, and higher than those of earlier jobs.
+/// The number of a job: the same on all of its ranks, and higher than the numbers of earlier jobs.
 int next_number(const mpi::Communicator& comm) {
   static std::atomic<int> jobs = 0;
   if (comm.is_serial()) return ++jobs;

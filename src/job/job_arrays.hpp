@@ -50,8 +50,8 @@ class JobArrays {
 
   /// Prepares arrays before the functions of a pass.
   void begin(const Job::Pass& work, bool on_devices) const;
-  /// On a worker's thread: allocates memory for `units` of the arrays of a pass, and fills it. `stage` is
-  /// that of a failure.
+  /// On a worker's thread: allocates memory for `units` of the arrays of a pass, and fills it. `stage` is the
+  /// stage of a failure.
   void bring(const Job::Pass& work, Range units, int worker, const DeviceContext& context,
              std::string& stage);
   /// On a worker's thread, in a pass that streams its arrays: copies the part's written units to

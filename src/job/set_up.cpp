@@ -127,7 +127,7 @@ Ordinal ordinal_of(const DeviceInfo& device, int claim_index, const detail::Cuda
   return cuda::find_ordinal(device.uuid);
 }
 
-/// The claimed devices with their CUDA indices, without scores. Drops those that are inaccessible.
+/// The claimed devices with their CUDA indices, without scores. Drops inaccessible devices.
 std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim& mine,
                                             std::optional<detail::CudaVisibility>& visibility,
                                             const fault::Faults& faults, Attempt& attempt) {

@@ -104,8 +104,8 @@ struct Job::State {
   /// Throws `Error(usage)` if `plan` does not fit this job, or `work` this rank's part of the plan.
   void check_call(const Plan& plan, const Pass& work, bool on_devices) const;
 
-  /// *Collective.* Computes a pass on devices, and again without those that fail, if the options allow it.
-  /// False if the job has fallen back: the input is then restored, and `attempt` is that of the host.
+  /// *Collective.* Computes a pass on devices, and again without devices that fail, if the options allow it.
+  /// False if the job has fallen back: the input is then restored, and `attempt` is new, for the host.
   [[nodiscard]] bool run_on_devices(const Plan& plan, const Pass& work, Attempt& attempt);
   /// Computes this rank's tiles, each on its device and by the threads of its lanes.
   void compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt);
@@ -143,7 +143,7 @@ struct Job::State {
   void bring_home_for(const Plan& plan, const Pass& work, const Attempt& attempt);
   [[noreturn]] void throw_rolled_back(const Verdict::Failure& lost);
   /// `counts_between` plans for units of this rank, once all ranks have agreed on the plans and the size of a
-  /// unit. Throws `Error(usage)` if they do not, or if `units` are not those of the rank. *Collective.*
+  /// unit. Throws `Error(usage)` if they do not agree, or if the rank has not `units` units. *Collective.*
   [[nodiscard]] std::vector<std::size_t> agreed_counts(std::int64_t units, std::size_t unit_bytes,
                                                        const Plan& from, const Plan& to) const;
   /// *Collective.* The units of this rank in `to`, from its `count` units in `from`. Throws as

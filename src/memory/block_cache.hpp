@@ -69,7 +69,7 @@ struct alignas(apart_bytes) Block {
   BlockCache* cache = nullptr;
   StreamQueue* queue = nullptr;  ///< of the stream it is, or was last, leased to; null: no memory
   bool leased = false;
-  std::uint64_t returned = 0;  ///< number of its last return among those of its stream
+  std::uint64_t returned = 0;  ///< number of its last return among the returns of its stream
   std::vector<Guest> guests;
   Link in_bin;
   Link in_cache;

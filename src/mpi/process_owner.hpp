@@ -12,7 +12,7 @@ inline std::atomic<bool> has_ranks_or_session = false;
 /// The last argument of `watch_exits`.
 inline std::atomic<bool> exits_watched = true;
 
-/// Whether this process is that of a program with ranks or a `Session`, not that of a host.
+/// Whether this is the process of a program with ranks or a `Session`, and not a host program's.
 [[nodiscard]] inline bool process_is_owned() noexcept {
   return has_ranks_or_session && exits_watched;
 }

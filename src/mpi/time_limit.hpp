@@ -58,7 +58,7 @@ struct StartTimeout {
 /// The limit for the start of MPI. Its line names the rank if the launcher's environment does.
 [[nodiscard]] std::unique_ptr<TimeLimit> limit_of_start(const StartTimeout& timeout);
 
-/// Time that a watchdog allows for replies: that of a message in a very busy job.
+/// Time that a watchdog allows for replies: enough for a message in a very busy job.
 inline constexpr std::chrono::seconds grace_of_watchdogs{2};
 
 /// A delay that grows with the rank, so that not all ranks report at once.

@@ -14,7 +14,7 @@ namespace {
 /// Maximum number of ranks that a message names.
 constexpr std::size_t named_at_most = 16;
 
-/// `name_of(rank)` of the first ranks, and the number of the others.
+/// `name_of(rank)` of the first ranks, and the number of further ranks.
 template <class NameOf>
 std::string listed(const std::vector<int>& ranks, NameOf&& name_of) {
   std::string names;

@@ -60,7 +60,7 @@ class WeightWalk {
   explicit WeightWalk(const BlockWeights& weights) : weights_(&weights) {}
 
   /// The cut with the weight before it nearest to `target`; ties: the later. `target` is above 0, below the
-  /// total, and not below that of an earlier call.
+  /// total, and not below the target of an earlier call.
   [[nodiscard]] Cut nearest(std::uint64_t target);
 
  private:

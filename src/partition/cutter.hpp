@@ -13,7 +13,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// Consecutive blocks, and their weight: those of the job, a rank or a device.
+/// Consecutive blocks, and their weight: the blocks of the job, a rank or a device.
 struct Share {
   Range blocks;
   std::uint64_t before = 0;  ///< the weight of all blocks before these

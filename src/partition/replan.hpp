@@ -39,7 +39,7 @@ struct RemainingDevices {
 [[nodiscard]] inline Plan recut(const Plan& plan, const RemainingDevices& devices) {
   return PlanAccess::recut(plan, devices);
 }
-/// The same units and blocks over all remaining devices (at least one): units change ranks.
+/// A plan of the same units and blocks over all remaining devices (at least one): units change ranks.
 ///
 /// `recut` and `replanned` keep equal weights of blocks. Other weights are not known any more: the work of
 /// each tile of `plan` is assumed to be its device's score, divided equally among its blocks.

@@ -29,7 +29,7 @@ struct SentDevice : InventoryDevice {
   }
 };
 
-/// A rank's data as sent to the others.
+/// A rank's data as sent to other ranks.
 struct SentRank : InventoryRank {
   std::vector<SentQuota> quotas;
   std::vector<SentDevice> devices;

@@ -37,7 +37,7 @@ std::vector<detail::MemoryNeed> gather_needs(const mpi::Communicator& comm, std:
   return needs;
 }
 
-// A cgroup may have several limits. Limits of processes are not shared, only those of cgroups and nodes.
+// A cgroup may have several limits. Limits of cgroups and nodes are shared, limits of processes are not.
 using LimitKey = std::tuple<int, MemoryLimit::Scope, CgroupId, std::int64_t, int>;
 
 LimitKey key_of(std::span<const detail::MemoryNeed> ranks, std::size_t rank, const MemoryLimit& limit) {

@@ -146,7 +146,7 @@ Entry parse_entry(std::string_view text) {
 }  // namespace
 
 std::vector<DeviceInfo> simulated_devices(std::string_view text, int rank) {
-  // All entries are parsed, also those of other ranks, so that all ranks refuse an error alike.
+  // All entries are parsed, also for other ranks, so that all ranks refuse an error alike.
   std::optional<Entry> mine;
   std::string owner;
   for (int number = 0; !text.empty(); ++number) {

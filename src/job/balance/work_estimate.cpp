@@ -88,7 +88,7 @@ std::vector<PlanPart> parts_of(const Plan& plan, const Speeds& speeds) {
   return parts;
 }
 
-/// False if the times repeat those of the last plan. Drops the times of other plans if the work has changed.
+/// False if the times repeat the last plan's. Drops the times of other plans if the work has changed.
 bool WorkEstimate::take(const Plan& plan, const Speeds& speeds, std::span<const double> seconds) {
   Measured now{plan.fingerprint(), {}};
   const std::vector<double> declared = speeds.declared();

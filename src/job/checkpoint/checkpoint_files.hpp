@@ -53,7 +53,7 @@ class CheckpointFiles {
   void take_generation(std::int64_t at_least);
   /// Removes the files of earlier generations.
   void remove_older_generations() noexcept;
-  /// Files with names of this checkpoint that are not known to be its own. Throws `Error(input)` if the
+  /// Files with names of this checkpoint that it is not known to have written. Throws `Error(input)` if the
   /// folder cannot be listed.
   [[nodiscard]] std::vector<std::string> strangers() const;
 

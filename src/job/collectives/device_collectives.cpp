@@ -64,7 +64,7 @@ DeviceCollectives::Path DeviceCollectives::State::choose(Path wanted) {
 
 bool DeviceCollectives::State::is_short(std::size_t bytes) const {
   if (opened_) return false;
-  std::ptrdiff_t most = 1;  // largest number of devices of a rank, whose arrays pass one after another
+  std::ptrdiff_t most = 1;  // largest number of devices of a rank: their arrays pass one after another
   for (int rank = 0; rank < parts.comm->size(); ++rank)
     most = std::max(most, std::ssize(parts.inventory->devices_of(rank)));
   return bytes * static_cast<std::size_t>(most) <= longest_through_hosts;

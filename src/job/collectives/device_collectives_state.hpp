@@ -16,8 +16,8 @@ struct DeviceCollectives::State {
   template <class T>
   void sum(std::span<T* const> arrays, std::size_t count);
   void broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank, int root_index);
-  /// For a job that has left devices out, by the inventory: leaves NCCL, whose members they are; the next
-  /// operation joins without them. Not collective.
+  /// For a job that has left devices out, by the inventory: leaves NCCL, of which these devices are members;
+  /// the next operation joins without them. Not collective.
   void exclude() noexcept;
   /// For a job that has fallen back to the CPU: leaves NCCL, and expects no arrays from then on. Not
   /// collective.

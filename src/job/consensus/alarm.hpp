@@ -25,7 +25,7 @@ class Alarm {
  private:
   mpi::Communicator comm_;  // a duplicate, so that no other message matches
   bool raised_ = false;
-  std::vector<int> heard_;  // ranks whose message was received
+  std::vector<int> heard_;  // ranks from which a message was received
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -60,7 +60,7 @@ struct Chain {
   int used = 0;
   std::atomic<bool> is_caught = false;
 
-  /// The level of a handler that was found in place of that of level `before`; a new one if it is unknown.
+  /// The level of a handler that was found in place of the handler of level `before`; new if it is unknown.
   [[nodiscard]] int add(const Action& found, int before) noexcept {
     int level = 0;
     while (level < used && !at(level).calls(found)) ++level;
@@ -156,7 +156,7 @@ constexpr std::array<InfoHandler, max_levels> make_catchers(std::integer_sequenc
 }
 constexpr auto catchers = make_catchers(std::make_integer_sequence<int, max_levels>());
 
-/// The level whose catcher is installed, by us or by an application that restored it; -1: none.
+/// The level that has its catcher installed, by us or by an application that restored it; -1: none.
 int own_level(const Action& now) noexcept {
   // `signal` returns our function as a simple handler, and installs it as one.
   using Any = void (*)();

@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE {
 
 class StopRequest;
 
-/// The outcome of one rank, which is its ballot, and that of all ranks, which the vote decides.
+/// The outcome of one rank, which is its ballot, and the outcome of all ranks, which the vote decides.
 enum class Outcome : std::int64_t {
   misuse,         ///< an error of the program: `Error(usage)` on every rank
   fatal,          ///< a failure without a fallback: the pass ends with an exception on every rank

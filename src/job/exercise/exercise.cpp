@@ -30,7 +30,7 @@ using Devices = std::deque<ExercisedDevice>;
 constexpr int timed_sums = 3;
 constexpr std::size_t rank_sum_count = std::size_t{1} << 19;
 
-/// The rates of a device that are compared with those of its peers.
+/// The rates of a device that are compared with the rates of its peers.
 constexpr std::array rates = {&DeviceExercise::to_device, &DeviceExercise::from_device,
                               &DeviceExercise::memory, &DeviceExercise::arithmetic};
 

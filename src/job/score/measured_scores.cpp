@@ -118,7 +118,7 @@ class TimedRun {
   std::optional<HostTeam> team_;
 };
 
-/// Records a device's failure for the vote; that of a host, which a job cannot leave out, ends the set-up.
+/// Records a device's failure for the vote. The failure of a host, which a job cannot leave out, is fatal.
 void record_failure(Attempt& attempt, const ClaimedDevice& claimed, int device,
                     const std::exception_ptr& thrown) {
   if (claimed.info.host || is_misuse(thrown)) return attempt.fatal(thrown);

@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE {
 /// both of a pair are present, so that at most two of each level are kept for contiguous blocks.
 class BlockTree {
  public:
-  /// Replaces the value of some blocks by the combined value of these and of the blocks to their right.
+  /// Replaces the value of some blocks by the combined value of these blocks and the blocks to their right.
   using Combine = FunctionRef<void(void* left, const void* right)>;
 
   /// For values of `value_bytes`, aligned to 16 bytes or less.

@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE {
 [[nodiscard]] ModuleSource adder_source();
 
 /// The steps that add `count` vectors of `width` doubles: the first adds doubles, each later one merges the
-/// sums of the one before, and the last leaves one vector.
+/// sums of the step before, and the last leaves one vector.
 [[nodiscard]] std::vector<AdderStep> adder_steps(std::int64_t count, std::int64_t width);
 
 /// Number of tiles of a step.

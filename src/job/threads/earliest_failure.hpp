@@ -12,8 +12,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Keeps, among the exceptions of several threads, that of the earliest part, which does not depend on the
-/// number of threads. Thread-safe.
+/// Keeps, among the exceptions of several threads, the exception of the earliest part: this does not depend
+/// on the number of threads. Thread-safe.
 class EarliestFailure {
  public:
   void add(std::int64_t part, std::exception_ptr thrown) {

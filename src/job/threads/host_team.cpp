@@ -96,8 +96,8 @@ struct HostTeam::State {
     std::unique_ptr<ParkedThread> thread;
   };
 
-  /// Starts those of the first `wanted` threads that are not running, and returns the number that are: a
-  /// cgroup or ulimit may allow fewer, which then process all blocks.
+  /// Starts the threads among the first `wanted` that are not running, and returns the number of running
+  /// ones: a cgroup or ulimit may allow fewer, which then process all blocks.
   std::size_t start_first(std::size_t wanted) {
     for (std::size_t i = 0; i < wanted; ++i) {
       Helper& helper = threads[i];

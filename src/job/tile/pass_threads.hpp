@@ -9,8 +9,8 @@
 namespace TESSERA_NAMESPACE {
 
 /// The threads of a rank in a pass on devices, and the numbers that host functions know them by: first one
-/// for each GPU, then those of the host's tile, which is the last device, then those of further lanes of the
-/// GPUs, if their tiles may be computed in parts.
+/// for each GPU, then the threads of the host's tile, which is the last device, then the threads of further
+/// lanes of the GPUs, if their tiles may be computed in parts.
 struct PassThreads {
   int gpus = 0;
   int host = 0;  ///< 0: the host is not among the devices

@@ -21,7 +21,7 @@ struct TileOutcome {
   double seconds = 0;
 
   [[nodiscard]] bool is_success() const noexcept { return !failure && !cut_short && !fatal; }
-  /// Combines the outcomes of two lanes into that of the tile.
+  /// Combines the outcomes of two lanes into the tile's outcome.
   void add(TileOutcome&& other);
 };
 

@@ -12,7 +12,7 @@ namespace TESSERA_NAMESPACE::detail {
 namespace {
 
 /// Ranks and devices as row and column numbers in ascending order: independent of the order of the sightings,
-/// and the order of the matching is that of ranks and UUIDs.
+/// so that the matching orders ranks and UUIDs.
 class Sights {
  public:
   explicit Sights(std::span<const Sighting> sightings) {
@@ -81,7 +81,7 @@ std::vector<Drive> match_one_each(const Sights& sights) {
 }
 
 /// Assigns the remaining free devices, lowest UUID first: each to the nearest rank that sees it, then to the
-/// one with fewer devices, then to the lower.
+/// rank with fewer devices, then to the lower rank.
 void hand_out_rest(const Sights& sights, std::vector<Drive>& drives) {
   std::vector<std::size_t> held(sights.ranks(), 0);
   std::vector<char> driven(sights.devices(), 0);

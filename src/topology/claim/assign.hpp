@@ -17,7 +17,7 @@ struct Sighting {
   friend auto operator<=>(const Sighting&, const Sighting&) = default;
 };
 
-/// A rank that drives a device, and the number of ranks, those of other jobs included, that do.
+/// A rank that drives a device, and the number of ranks, also of other jobs, that drive it.
 struct Assignment {
   int rank = 0;
   Uuid uuid;

@@ -103,7 +103,7 @@ std::string joined(const std::vector<detail::DeviceUser>& users) {
   return text;
 }
 
-/// Assigns devices to the ranks of a node, given those of other jobs, and reserves their slots.
+/// Assigns devices to the ranks of a node, given the devices of other jobs, and reserves their slots.
 class Leader {
  public:
   /// `process`: not null for a serial job, which may claim devices that other serial jobs of its process
@@ -146,7 +146,7 @@ class Leader {
     return process_ != nullptr ? process_->find(lock_name) : nullptr;
   }
 
-  /// Removes the devices that other jobs do not share, and counts the drivers of the others.
+  /// Removes the devices that other jobs do not share, and counts the drivers of the remaining ones.
   void leave_out_taken(NodeView& view, const detail::ClaimLock& lock, bool allow_sharing,
                        Decision& decision) {
     for (const auto& [uuid, device] : view.devices) {

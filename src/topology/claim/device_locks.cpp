@@ -58,7 +58,7 @@ bool has_records_only(int file) {
     got = pread(file, &record, sizeof record, off_t{slot} * static_cast<off_t>(sizeof record));
     if (got == 0) return true;
     if (got != static_cast<ssize_t>(sizeof record)) return false;
-    // The budget may be any number: that of a job that is refused for its options is recorded too.
+    // Any number is a budget: a job records its budget even if its options are refused later.
     const bool is_used =
         record.pid > 0 && (record.shared == 0 || record.shared == 1) && record.program.back() == '\0';
     if (!is_used && std::memcmp(&record, &free, sizeof record) != 0) return false;

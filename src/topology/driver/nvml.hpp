@@ -6,9 +6,9 @@
 #include <array>
 #include <string>
 
-// The part of NVML's binary interface that Tessera uses, declared here so that a machine without CUDA
-// headers builds it, and opened at run time so that one without a driver runs it. Layouts and values
-// are those of the NVML API reference; they have been stable since driver 470.
+// The part of NVML's binary interface that Tessera uses, declared here so that a machine without CUDA headers
+// builds it, and opened at run time so that a machine without a driver runs it. Layouts and values are as in
+// the NVML API reference; they have been stable since driver 470.
 namespace tessera::nvml {
 
 using Device = void*;

@@ -25,8 +25,8 @@ struct Gpu {
 
 /// What the driver reports, as plain data, so that tests can construct it.
 struct Survey {
-  std::vector<Gpu> gpus;                ///< those that this process may open
-  std::vector<std::string> unreadable;  ///< for each of the others, the reason
+  std::vector<Gpu> gpus;                ///< GPUs that this process may open
+  std::vector<std::string> unreadable;  ///< for each other GPU, the reason
   /// Broken ones among those and among MIG instances, not merely inaccessible: "GPU 1: GPU is lost".
   std::vector<std::string> broken;
   int cuda_version = 0;            ///< what the driver supports, 1000 x major + 10 x minor

@@ -27,7 +27,7 @@ struct Mount {
   fs::path point;       ///< the mount point
 };
 
-/// The kernel escapes blanks in a path as \040, and other characters likewise.
+/// The kernel escapes blanks in a path as \040, and some other characters as octal numbers too.
 std::string unescaped(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -200,9 +200,9 @@ bool is_same(std::span<const double> a, std::span<const double> b, const std::ve
 }
 
 /// The search. It takes the steps of sequential descents and ends as they do, however many run concurrently.
-class Elsewhere {
+class Multistart {
  public:
-  Elsewhere(const RemlCriterion& criterion, RemlOptimum best, double limit, std::span<const double> tried)
+  Multistart(const RemlCriterion& criterion, RemlOptimum best, double limit, std::span<const double> tried)
       : criterion_(criterion), best_(std::move(best)), limit_(limit), tried_(tried) {}
 
   RemlOptima search() {
@@ -298,7 +298,7 @@ class Elsewhere {
 
 RemlOptima multistart_search(const RemlCriterion& criterion, RemlOptimum best, double evaluations,
                              std::span<const double> tried) {
-  return Elsewhere(criterion, std::move(best), evaluations, tried).search();
+  return Multistart(criterion, std::move(best), evaluations, tried).search();
 }
 
 double doubles_of_evaluations(double core_size, int count) {

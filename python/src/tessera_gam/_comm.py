@@ -30,7 +30,7 @@ def handle_of(comm: Any) -> int:
 
     there = re.split("[\n,]", MPI.Get_library_version())[0].strip().replace("\t", " ")
     if there != here:
-        raise UsageError(f"comm is of {there}, but the library of this package of {here}: install mpi4py for the latter")
+        raise UsageError(f"comm is of {there}, but this package's library of {here}: install mpi4py for the latter")
     return int(comm.py2f())
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Families: mgcv's objects, and the options `family` and `link` by which the engine has the same ones.
+# Families: mgcv's objects, and the same family as options `family` and `link` of the engine.
 
-#' A family as bam takes it: an object, a function or a text.
+#' A family as bam accepts it: an object, a function or a text.
 family_of <- function(family) {
   if (is.character(family)) {
     known <- tryCatch(eval(parse(text = family), asNamespace("mgcv")), error = function(e) NULL)
@@ -33,7 +33,7 @@ family_options <- function(family) {
   c(family = sub("()", "", sub("^Tweedie\\(", "Tweedie(p=", text), fixed = TRUE), link = link_text(family$link))
 }
 
-#' What power() names the links that have names elsewhere.
+#' The engine's name of a link; power() names some links by the power.
 link_text <- function(link) {
   powers <- c("mu^0.5" = "sqrt", "mu^-1" = "inverse", "mu^-2" = "1/mu^2")
   if (link %in% names(powers)) powers[[link]] else link

@@ -28,7 +28,7 @@ mgcv_family <- function(json) {
          usage_error("family '", json$family, "': the model is of a later version, install that"))
 }
 
-#' An extended family; `theta` are its working parameters, `given` those that the user would write.
+#' An extended family; `theta`: its working parameters; `given`: the parameters as the user writes them.
 extended <- function(make, link, theta, estimated, given, title, ...) {
   arguments <- list(link = link, ...)
   if (!estimated) arguments$theta <- unname(given)

@@ -18,7 +18,7 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
   family <- family_of(family)
   chosen <- c(family_options(family), fit_options(select, gamma, knots, sp, min.sp, rho, drop.unused.levels, control),
               if (!missing(nthreads)) thread_option(nthreads, quiet), option_texts(options))
-  # One row, so that the model has the means of numbers: emmeans without data takes them.
+  # One row, from which emmeans takes the means of numbers if it gets no data.
   if ((!model || is.character(data) || is_stream(data, model)) && !"sample" %in% names(chosen)) chosen <- c(chosen, sample = "1")
   expressions <- list(weights = substitute(weights), offset = substitute(offset), subset = substitute(subset),
                       AR.start = substitute(AR.start))
@@ -32,7 +32,7 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
 
 # Arguments
 
-#' Arguments of bam that are not there are errors, and those without meaning here a message, unless as bam has them.
+#' Unknown arguments of bam are errors; arguments without effect here give a message, unless they have bam's default.
 check_arguments <- function(given, quiet, ...) {
   other <- ...names()
   if (...length() > 0) {
@@ -74,7 +74,7 @@ knot_options <- function(knots) {
   stats::setNames(texts, rep("knots", length(texts)))
 }
 
-#' Knots of a variable that R has evaluated, by the name of its column.
+#' Knots of a variable that R has evaluated, under the name of its column.
 knots_by_column <- function(texts, labels) {
   for (name in names(labels)) {
     is_own <- startsWith(texts, paste0(labels[[name]], "="))
@@ -99,7 +99,7 @@ option_texts <- function(options) {
   stats::setNames(unlist(texts), rep(gsub("[._]", "-", names(options)), lengths(texts)))
 }
 
-#' Options that the engine takes with the table, and those of the fit; a job has them all.
+#' The engine's options for reading the table, and its options of a fit; a job takes both together.
 of_table <- function(chosen) chosen[names(chosen) %in% table_options]
 of_fit <- function(chosen) chosen[!names(chosen) %in% table_options]
 table_options <- c("block-rows", "na-strings", "factor", "numeric")
@@ -108,7 +108,7 @@ table_options <- c("block-rows", "na-strings", "factor", "numeric")
 
 arrow_tables <- c("ArrowTabular", "arrow_dplyr_query")
 
-#' Whether the engine reads data as a stream of Arrow's, once: of tables where R keeps nothing of them.
+#' Whether the engine reads data as a stream of Arrow's, once: tables of which R keeps nothing.
 is_stream <- function(data, model) {
   inherits(data, c("RecordBatchReader", "nanoarrow_array_stream")) || !model && inherits(data, arrow_tables)
 }
@@ -145,7 +145,7 @@ checked_length <- function(values, name, rows) {
   values
 }
 
-#' The rows that `subset` means: TRUE of each of them; or, where it takes rows twice or in another order, their numbers.
+#' The rows that `subset` selects: a logical vector; or row numbers, if it repeats rows or changes their order.
 subset_rows <- function(subset, rows, row_names) {
   if (is.null(subset)) return(NULL)
   if (is.logical(subset)) return(rep_len(subset %in% TRUE, rows))
@@ -201,7 +201,7 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   data <- as_frame(t$read, t$rows, data)
   extra <- frame[c("weights", "offset", "ar.start", "subset")]
   if (t$parametric_by_r || is.integer(frame$subset)) extra <- resolve_rows(t, data, frame)
-  if (!"rho" %in% names(chosen)) extra$ar.start <- NULL  # without effect, as in bam
+  if (!"rho" %in% names(chosen)) extra$ar.start <- NULL  # it has no effect without rho, as in bam
   extra <- extra[lengths(extra) > 0]
   columns <- t$columns[all.vars(str2lang(engine_formula(t)))]
   is_knots <- names(chosen) == "knots"
@@ -219,19 +219,19 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   frame$formula <- formula
   frame$family <- family
   if (model) frame$fitted <- rows_of_fit(fitted, table, chosen)
-  if (!model && length(t$labels)) frame$rows <- stand_in_rows(data, frame$subset)  # of which the model has no extents
+  if (!model && length(t$labels)) frame$rows <- stand_in_rows(data, frame$subset)  # variables without extents in the model
   object_of(fitted, t$labels, if (model) data, frame, call, control)
 }
 
-#' What the engine has of each row of the table: a frame, NaN where a row is not in the fit.
+#' The engine's values for each row of the table: a frame, NaN where a row is not in the fit.
 rows_of_fit <- function(model, table, chosen) {
   wanted <- c("fitted", "linear_predictor", "working_weight", "deviance")
   columns <- .Call(C_rows, model, table, c(type = "fit", chosen[names(chosen) == "threads"]), wanted)
   as_frame(columns, length(columns[[1]]), NULL)
 }
 
-#' Leaves the rows of the fit in the columns of the table, where R is to evaluate the parametric part or the subset
-#' takes rows in an order of its own. Returns weights and offsets of these rows.
+#' Keeps only the rows of the fit in the columns of the table, if R evaluates the parametric part or the subset changes
+#' the order of rows. Returns weights and offsets of these rows.
 resolve_rows <- function(t, data, frame) {
   parts <- mgcv::interpret.gam(t$formula)
   rows <- seq_len(t$rows)
@@ -271,7 +271,7 @@ fit_table <- function(formula, table, chosen, control, quiet) {
   model
 }
 
-#' What a fit tells: the present activity where someone looks on; what has no effect; with trace = TRUE all lines.
+#' Messages of a fit: the present activity if someone looks on; what has no effect; with trace = TRUE all lines.
 new_log <- function(control, quiet) {
   lines <- character(0)
   shows <- interactive() && !quiet
@@ -286,8 +286,8 @@ new_log <- function(control, quiet) {
     })
 }
 
-#' A table in a file or of a stream: in this process, or by the processes of a job. Arguments are expressions of its
-#' columns.
+#' Fits a table in a file or of a stream: in this process, or by the processes of a job. Arguments are expressions of
+#' its columns.
 fit_file <- function(formula, file, family, expressions, chosen, job, call, control, quiet) {
   if (is.character(file)) file <- path.expand(file)
   else if (!is.null(job)) usage_error("launcher: its processes read a file or a data frame, and no stream of Arrow's")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The formula as the engine reads it, and the columns of its table. What the engine can evaluate it does, so that its
-# model predicts the tables of others; every other variable of the formula is evaluated by R, and is a column under a
+# The formula as the engine reads it, and the columns of its table. The engine evaluates all that it can, so that its
+# model predicts tables of others. Every other variable of the formula is evaluated by R, and becomes a column under a
 # name that only this file knows: ".R1.", ...
 
 engine_functions <- list(
@@ -13,7 +13,7 @@ engine_functions <- list(
 
 term_operators <- c("+", "-", "*", ":", "^", "/", "%in%", "(")
 
-#' Arguments of smooths that are no variables.
+#' Arguments of smooths that are not variables.
 smooth_arguments <- list(
   s = c("k", "fx", "bs", "m", "xt", "id", "sp", "pc"),
   te = c("k", "bs", "m", "d", "fx", "np", "xt", "id", "sp", "pc"),
@@ -22,7 +22,7 @@ smooth_arguments <- list(
 
 text_of <- function(expression) paste(deparse(expression, width.cutoff = 500L), collapse = " ")
 
-#' Where the variables of a formula are: a frame, list or environment, and behind it the formula's environment.
+#' Where the variables of a formula are: in a frame, list or environment, or else in the formula's environment.
 new_translation <- function(data, env) {
   t <- new.env(parent = emptyenv())
   t$data <- data
@@ -30,7 +30,7 @@ new_translation <- function(data, env) {
   t$rows <- if (is.data.frame(data)) nrow(data) else NA
   t$columns <- list()         # of the table, by name
   t$read <- list()            # variables of the formula as R has them, by name
-  t$labels <- character(0)    # of columns by R: the text that the formula has for them
+  t$labels <- character(0)    # text in the formula of each column that R evaluated
   t$offsets <- list()
   t$parametric_by_r <- FALSE
   t$unpredicted <- character(0)  # variables of smooths that mgcv's predict cannot evaluate
@@ -45,7 +45,7 @@ variable <- function(t, name) {
   if (is.na(t$rows) || NROW(found) == t$rows) found
 }
 
-#' A column of the table, as C_table takes it; NULL of what is none: a matrix, a list.
+#' A column of the table, as C_table takes it; NULL for anything else, such as a matrix or a list.
 as_column <- function(x) {
   if (is.matrix(x) && ncol(x) == 1) x <- x[, 1]
   if (inherits(x, "POSIXlt")) x <- as.POSIXct(x)
@@ -55,10 +55,10 @@ as_column <- function(x) {
   if (is.factor(x) || is.logical(x) || is.double(x) || is.integer(x)) x
 }
 
-#' Whether missing values are a level, as addNA() makes them, which the engine has not.
+#' Whether missing values are a level, as addNA() makes them, which the engine does not support.
 has_missing_level <- function(x) is.factor(x) && anyNA(levels(x))
 
-#' Whether the engine has all values of a variable that an expression may use: dates are compared by R alone.
+#' Whether the engine has all values of a variable that an expression may use: only R compares dates.
 is_plain <- function(x) {
   kinds <- c("factor", "ordered", "AsIs", "numeric", "integer", "character", "logical", "matrix", "array")
   is.atomic(x) && (!is.object(x) || all(class(x) %in% kinds)) && !is.null(as_column(x)) && !has_missing_level(x)
@@ -95,7 +95,7 @@ read_variable <- function(t, name) {
   t$columns[[name]] <- as_column(x)
 }
 
-#' The value of an expression by R, which is to have a row for each one of the data.
+#' The value of an expression by R, which must have an element for each row of the data.
 value_by_r <- function(t, expression) {
   value <- tryCatch(eval(expression, t$data, t$env),
                     error = function(e) input_error(text_of(expression), ": ", conditionMessage(e)))
@@ -117,7 +117,7 @@ add_column <- function(t, label, value) {
   as.symbol(name)
 }
 
-#' A variable of the formula, in the engine's words. `what`: the smooth that it is in, or NULL in a parametric term.
+#' A variable of the formula, as the engine writes it. `what`: the smooth it is in; NULL: a parametric term.
 translate_variable <- function(t, expression, what = NULL) {
   if (!is.call(expression) && !is.symbol(expression)) return(expression)
   if (engine_evaluates(t, expression)) {
@@ -147,7 +147,7 @@ translate_variable <- function(t, expression, what = NULL) {
   add_column(t, text_of(expression), column)
 }
 
-#' Whether R would give a factor the contrasts that the engine has: of treatments, or polynomial ones of a scale.
+#' Whether R would give a factor the engine's contrasts: treatment contrasts, or polynomials of an ordered factor.
 usual_contrasts <- function(x) {
   wanted <- attr(x, "contrasts")
   if (is.null(wanted)) wanted <- getOption("contrasts")[[if (is.ordered(x)) 2 else 1]]
@@ -192,7 +192,7 @@ translate_smooth <- function(t, call) {
   as.call(c(as.symbol(kind), given[!is_null]))
 }
 
-#' mgcv reads numbers and factors in smooths, and refuses all else, with words of its own, as late as in predict.
+#' mgcv accepts numbers and factors in smooths, and refuses all else only in predict, with unclear messages.
 check_smooth_variable <- function(t, expression, call) {
   first <- lapply(sapply(all.vars(expression), variable, t = t, simplify = FALSE), utils::head, 2L)
   value <- suppressWarnings(tryCatch(eval(expression, Filter(Negate(is.null), first), t$env), error = function(e) NULL))
@@ -205,7 +205,7 @@ check_smooth_variable <- function(t, expression, call) {
   if (!all(is_base)) t$unpredicted <- unique(c(t$unpredicted, text_of(expression)))
 }
 
-#' The functions that an expression calls by their names alone.
+#' The functions that an expression calls without a package's name.
 functions_of <- function(expression) {
   if (!is.call(expression)) return(character(0))
   own <- if (is.symbol(expression[[1]])) as.character(expression[[1]])
@@ -219,7 +219,7 @@ smooth_name <- function(expression) {
   if (is.symbol(name) && as.character(name) %in% names(smooth_arguments)) as.character(name)
 }
 
-#' The right-hand side. Without `parametric` only its smooths, as a list of calls.
+#' The right-hand side. Without `parametric`: only its smooths, as a list of calls.
 translate_terms <- function(t, expression) {
   if (!is.null(smooth_name(expression))) return(translate_smooth(t, expression))
   if (is.call(expression) && as.character(expression[[1]])[1] %in% term_operators) {
@@ -241,7 +241,7 @@ smooths_in <- function(expression) {
   do.call(c, lapply(as.list(expression)[-1], smooths_in))
 }
 
-#' The response: of a matrix the two columns.
+#' The response; if it is a matrix, its two columns.
 translate_response <- function(t, expression) {
   if (is.call(expression) && identical(expression[[1]], quote(cbind)) && length(expression) == 3) {
     for (i in 2:3) expression[[i]] <- translate_variable(t, expression[[i]], "the response")
@@ -255,7 +255,7 @@ translate_response <- function(t, expression) {
                add_column(t, paste0(label, "[, 2]"), as_column(value[, 2]))))
 }
 
-#' "." as R expands it: the columns that the response does not read.
+#' "." as R expands it: all columns that the response does not read.
 expand_dot <- function(formula, data) {
   if (!"." %in% all.vars(formula[[length(formula)]]) || !is.data.frame(data)) return(formula)
   env <- environment(formula)
@@ -264,7 +264,7 @@ expand_dot <- function(formula, data) {
   formula
 }
 
-#' Translates a formula: `text` for the engine, `columns` of its table, `labels` of those that R has evaluated.
+#' Translates a formula: `text` for the engine, `columns` of its table, `labels` of the columns that R has evaluated.
 translate_formula <- function(formula, data) {
   t <- new_translation(data, environment(formula))
   response <- formula[[2]]
@@ -277,8 +277,8 @@ translate_formula <- function(formula, data) {
   t
 }
 
-#' The parametric part as columns of R's model matrix, where the engine lacks a contrast or a matrix. `frame`: the rows
-#' of the fit.
+#' The parametric part as columns of R's model matrix, if the engine lacks a contrast or a matrix. `frame`: the rows of
+#' the fit.
 parametric_by_r <- function(t, pterms, frame) {
   columns <- stats::model.matrix(pterms, frame)
   names <- setdiff(colnames(columns), "(Intercept)")
@@ -289,7 +289,7 @@ parametric_by_r <- function(t, pterms, frame) {
 
 engine_formula <- function(t) text_of(call("~", t$left, t$right))
 
-#' A text of the engine, as a JSON, with R's words for the columns that R has evaluated.
+#' A text of the engine, such as JSON, with the formula's texts for the columns that R has evaluated.
 with_labels <- function(text, labels) {
   for (name in names(labels)) {
     label <- as.character(jsonlite::toJSON(labels[[name]], auto_unbox = TRUE))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Model frames: of the rows of the fit, and a stand-in of some rows with the extents and levels of the variables.
+# Model frames: the rows of the fit, or a stand-in of some rows with the extents and levels of the variables.
 
-#' The slots of terms and variables, from some rows. `places`: of each column of R's model matrix of the parametric
-#' part its coefficient in the model, NA where the engine has left it out as dependent on others.
+#' The slots of terms and variables, from some rows. `places`: for each column of R's model matrix of the parametric
+#' part its coefficient in the model, NA if the engine has dropped it as dependent on others.
 parametric_slots <- function(parts, json, rows, data) {
   frame <- evaluated_frame(parts$pf, rows, json)
   pterms <- attr(frame, "terms")
@@ -27,8 +27,7 @@ global <- function(formula) {
   formula
 }
 
-#' The model frame of a formula; expressions that take something of all rows, as poly(x, 2), have what they took at
-#' the fit.
+#' The model frame of a formula; expressions that depend on all rows, such as poly(x, 2), use the values of the fit.
 evaluated_frame <- function(formula, rows, json, ...) {
   with_design_levels(stats::model.frame(fitted_terms(formula, json), rows, ...), json)
 }
@@ -39,7 +38,7 @@ fitted_terms <- function(formula, json) {
   terms
 }
 
-#' A frame with the factors' levels of the model.
+#' A frame with factors that have the model's levels.
 with_design_levels <- function(frame, json) {
   levels <- design_levels(json)
   for (name in names(frame)) {
@@ -59,7 +58,7 @@ with_levels <- function(x, levels) {
   x
 }
 
-#' An expression in which each call that was measured at the fit has its values as arguments.
+#' An expression in which each call that depends on all rows has the values of the fit as arguments.
 as_fitted <- function(expression, measured) {
   if (!is.call(expression)) return(expression)
   own <- Find(function(one) identical(plain(one$call), plain(deparse1(expression))), measured)
@@ -117,7 +116,7 @@ contrasts_of <- function(frame, terms) {
 #' The names of the variables of a formula without its response.
 predictors <- function(parts) setdiff(all.vars(parts$fake.formula[-2]), ".")
 
-#' mgcv's var.summary: the model's, or of a variable that it has not, as R has evaluated what it is in, the table's.
+#' mgcv's var.summary: the model's; or the table's, for a variable in an expression that R evaluated.
 variable_summary <- function(parts, json, rows, data) {
   types <- variable_types(json)
   summary <- sapply(predictors(parts), function(name) {
@@ -134,7 +133,7 @@ extent_of <- function(name, json) {
   known <- json$outline$var_summary
   own <- Find(function(one) plain(one$name) == plain(name), known)
   if (!is.null(own)) return(list(values = numbers(own$values), level = own$level))
-  # A number that the formula has as factor(x) alone is one of the levels.
+  # A number that is in the formula only as factor(x) is one of the levels.
   as_factor <- plain(sprintf(c("factor(%s)", "as.factor(%s)", "ordered(%s)"), plain(name)))
   own <- Find(function(one) plain(one$name) %in% as_factor, known)
   levels <- design_levels(json)
@@ -166,15 +165,15 @@ stand_in_variables <- function(parts, json) {
   as.data.frame(lapply(columns, rep_len, max(lengths(columns), 5)), optional = TRUE)
 }
 
-#' Values for which any response has a value.
+#' Values that are valid for any response.
 response_values <- function(json) {
   response <- json[["response"]]
   if (!identical(response$type, "factor")) return(c(0.5, 0.25))
   factor(texts(response$levels), levels = texts(response$levels))
 }
 
-#' The model frame of the rows that the fit's option sample stored; NULL without, and where R has evaluated what they
-#' are of.
+#' The model frame of the rows that the fit's option sample stored; NULL without them, or if R has evaluated their
+#' variables.
 sample_frame <- function(parts, json) {
   columns <- json[["sample"]]$columns
   if (length(json[["sample"]]$rows) < 2) return(NULL)
@@ -189,8 +188,7 @@ sample_frame <- function(parts, json) {
   if (all(vapply(own, exists, NA, globalenv()))) model_frame(parts, json, rows, call_vectors(json, rows))
 }
 
-#' Rows of a table with the ends of each number and each level of each factor, and a summary of each column as
-#' mgcv's var.summary.
+#' Rows of a table with the ends of each number and each level of each factor, and mgcv's var.summary of each column.
 stand_in_rows <- function(data, among = NULL) {
   complete <- complete_rows(data, among)
   own <- function(x) if (is.null(complete)) x else x[complete]
@@ -218,7 +216,7 @@ extreme_rows <- function(data, complete) {
   data[if (is.null(complete)) rows else complete[rows], , drop = FALSE]
 }
 
-#' Where each value that `x` has is first; most are among its first ones, and a search of all of it is avoided.
+#' The first position of each value of `x`; most are among its first ones, which avoids a search of the whole.
 first_places <- function(values, x) {
   places <- match(values, utils::head(x, 10000))
   if (anyNA(places) && length(x) > 10000) places[is.na(places)] <- match(values[is.na(places)], x)
@@ -248,8 +246,8 @@ conform <- function(data, json) {
   data
 }
 
-#' The model frame of the rows of the fit, as bam's: with (weights), (offset) and (AR.start). Columns in which nothing
-#' is missing are those of the table, and not copies, which na.omit makes of all.
+#' The model frame of the rows of the fit, as bam's: with (weights), (offset) and (AR.start). Columns without missing
+#' values are the table's own, not the copies that na.omit makes.
 model_frame <- function(parts, json, data, frame) {
   extra <- list(weights = frame$weights, offset = frame$offset, AR.start = frame$ar.start, subset = frame$subset,
                 na.action = stats::na.pass)
@@ -264,7 +262,7 @@ model_frame <- function(parts, json, data, frame) {
   all
 }
 
-#' The vectors of the call of tessera-fit, evaluated in a table.
+#' The vectors in the call of tessera-fit, evaluated in a table.
 call_vectors <- function(json, data) {
   of <- function(name) {
     text <- json[[name]]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fits by tessera-fit under a launcher, on the nodes of a batch job.
 
-#' tessera-fit as given, as $TESSERA_FIT, or of PATH, in the version of the library.
+#' The path of tessera-fit: as given, $TESSERA_FIT, or from PATH. It must have the version of the library.
 program_path <- function(program) {
   given <- c(program, getOption("tessera.program"), Sys.getenv("TESSERA_FIT"), Sys.which("tessera-fit"))
   path <- given[nzchar(given)][1]
@@ -39,7 +39,7 @@ job_folder <- function(job) {
   folder
 }
 
-#' A field for a missing value that is no level.
+#' A field for a missing value: a text that is not a level.
 missing_text <- function(factors) {
   text <- "NA"
   while (any(vapply(factors, function(x) text %in% levels(x), NA))) text <- paste0(text, "_")
@@ -48,7 +48,7 @@ missing_text <- function(factors) {
 
 quoted <- function(texts) paste0("\"", gsub("\"", "\"\"", enc2utf8(texts), fixed = TRUE), "\"")
 
-#' Numbers in as many digits as read back to the same bits.
+#' Numbers with as many digits as needed to read back the same bits.
 write_table <- function(columns, missing, path) {
   fields <- lapply(columns, function(x) {
     if (is.factor(x)) return(c(quoted(levels(x)), missing)[ifelse(is.na(x), nlevels(x) + 1L, as.integer(x))])
@@ -61,7 +61,7 @@ write_table <- function(columns, missing, path) {
   writeLines(c(header, do.call(paste, c(unname(fields), sep = ","))), file, useBytes = TRUE)
 }
 
-#' Levels are in files, as an argument has no room for many.
+#' Levels are in files, because an argument has no room for many.
 level_arguments <- function(factors, folder) {
   vapply(names(factors), function(name) {
     x <- factors[[name]]
@@ -98,7 +98,7 @@ option_arguments <- function(chosen) {
          paste0("--", names(chosen), "=", chosen))
 }
 
-#' Runs a command of the shell; what it writes to standard error are messages. An interrupt ends it.
+#' Runs a command of the shell; its standard error becomes messages. An interrupt ends it.
 run_command <- function(command, quiet) {
   marked <- paste0("echo $$; exec 3>&1 >/dev/null 2>&3; exec ", command)
   process <- pipe(paste("exec", "sh", "-c", shQuote(marked)), "r")
@@ -118,7 +118,7 @@ run_command <- function(command, quiet) {
   list(status = status_of(status), message = last_message(lines))
 }
 
-#' The error among what a job has written: the last line of tessera-fit, or all faults of a formula in one.
+#' The error in a job's output: the last line of tessera-fit, or all faults of a formula in one.
 last_message <- function(lines) {
   own <- sub("^tessera-fit: ", "", grep("^tessera-fit: ", lines, value = TRUE))
   faults <- grep("^formula, character", own, value = TRUE)
@@ -126,7 +126,7 @@ last_message <- function(lines) {
   c(own, lines, "")[max(1, length(own))]
 }
 
-#' The exit status of what pclose() tells.
+#' The exit status in the result of pclose().
 status_of <- function(status) {
   if (is.null(status)) return(0L)
   if (status >= 256) status <- status %/% 256

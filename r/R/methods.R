@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Methods of class "tessera": mgcv's, but that what needs the rows of the fit stops where there are none, in place of
-# an answer from the stand-in.
+# Methods of class "tessera": mgcv's, except that a method that needs the rows of the fit stops if the object has none,
+# instead of answering from the stand-in.
 
 has_rows <- function(object) !inherits(object$model, "tessera_stand_in")
 
@@ -51,7 +51,7 @@ extractAIC.tessera <- function(fit, scale, k = 2, ...) {
   c(edf, fit$aic + (k - 2) * edf)
 }
 
-#' mgcv's summary; without rows, or of some of them, the number of them and the R-squared are the model's.
+#' mgcv's summary; without rows, or with some of them, the number of rows and the R-squared are the model's.
 summary.tessera <- function(object, ...) {
   if (has_rows(object) && is.null(object$tessera$is_sample)) return(NextMethod())
   object$y <- absent_values(object$tessera$n)
@@ -65,8 +65,8 @@ summary.tessera <- function(object, ...) {
   summary
 }
 
-#' mgcv's plots; without rows no partial residuals, and no rug and surfaces everywhere (too.far = 0) unless the fit
-#' stored a sample of them (options = list(sample = 1000)).
+#' mgcv's plots; without rows there are no partial residuals and no rug, and surfaces extend everywhere (too.far = 0),
+#' unless the fit stored a sample of the rows (options = list(sample = 1000)).
 plot.tessera <- function(x, residuals = FALSE, rug = NULL, too.far = NULL, all.terms = FALSE, ...) {
   if (has_rows(x)) return(NextMethod())
   if (all.terms) stop_without_rows("plot with all.terms")
@@ -113,8 +113,8 @@ working_weights <- function(object) {
   slope^2 * of_rows$EDmu2 / 2
 }
 
-#' The object of the sample for plots: before its rows are those of the stand-in, which have the extents of all rows,
-#' and no residuals.
+#' The sample's object for plots: its rows come after the rows of the stand-in, which have the extents of all rows and
+#' no residuals.
 with_extents <- function(x) {
   sampled <- sample_rows(x)
   vectors <- names(sampled$model)[vapply(sampled$model, function(one) is.null(dim(one)), NA)]
@@ -127,13 +127,13 @@ with_extents <- function(x) {
   sampled
 }
 
-#' For emmeans: without rows, and without data = in its call, covariates are at the mean and extent that the model
-#' has, and factors cross. How many rows have each level is not known: means that are weighted by that are NaN.
+#' For emmeans: without rows, and without data = in its call, covariates have the model's means and extents, and factors
+#' cross. The number of rows with each level is not known: means that are weighted by it are NaN.
 recover_data.tessera <- function(object, data = NULL, ...) {
   recover <- utils::getS3method("recover_data", "gam", envir = asNamespace("emmeans"))
   if (has_rows(object)) return(recover(object, data = data, ...))
   rows <- if (is.null(data)) reference_rows(object) else data
-  class(object) <- setdiff(class(object), "tessera")  # emmeans 1.10 asks for weights, of which gam's object has none
+  class(object) <- setdiff(class(object), "tessera")  # emmeans 1.10 asks for weights, which gam's object lacks
   rows <- recover(object, data = rows, ...)
   if (is.null(data)) rows[["(weights)"]] <- Inf
   rows
@@ -151,7 +151,7 @@ reference_rows <- function(object) {
   levels <- lapply(known[!is_number], function(x) factor(levels(x), levels = levels(x)))
   cross <- levels[intersect(names(levels), all.vars(object$pterms))]
   if (prod(lengths(cross)) > 1e5) usage_error("factors of ", prod(lengths(cross)), " combinations: give data = ")
-  # Between its ends a number is constant, in so many rows that this constant lies there.
+  # Repeats a number's constant value between its ends in so many rows that their mean is the model's.
   least <- vapply(names(known)[is_number], function(name) {
     ends <- range(known[[name]])
     if (diff(ends) == 0) 3 else diff(ends) / min(abs(ends - means[[name]])) + 2
@@ -166,7 +166,7 @@ reference_rows <- function(object) {
   as.data.frame(c(numbers, as.list(crossed), alone), optional = TRUE)
 }
 
-#' For effects, which fits the formula anew by glm(): effects of parametric terms, with smooths at their mean, 0.
+#' For effects, which refits the formula by glm(): effects of parametric terms, with smooths at their mean, 0.
 Effect.tessera <- function(focal.predictors, mod, ...) {
   parametric <- seq_len(mod$nsdf)
   sources <- list(formula = stats::formula(mod$pterms), coefficients = stats::coef(mod)[parametric],
@@ -174,7 +174,7 @@ Effect.tessera <- function(focal.predictors, mod, ...) {
   effects::Effect.default(focal.predictors, mod, ..., sources = sources)
 }
 
-# The stand-in: it has the names, types and levels of the variables, which predictions ask for, and no rows.
+# The stand-in: it has the variables' names, types and levels, which predictions ask for, and no rows.
 
 plain_rows <- function(rows) {
   structure(rows, class = "data.frame", row.names = .set_row_names(NROW(.subset2(rows, 1))))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The object of class "gam" of a model: its slots are bam's.
+# The object of class "gam" of a model, with bam's slots.
 
 #' A model of tessera-fit as an object of class c("bam", "tessera", "gam", "glm", "lm").
 #'
@@ -15,7 +15,7 @@ read_tessera <- function(file, data = NULL) {
   gam_object(model, json, data, if (!is.null(data)) call_vectors(json, data), call, mgcv::gam.control())
 }
 
-#' The columns of a table as those of the fit.
+#' The columns of a table as the fit had them.
 table_of_fit <- function(data, json) {
   read <- all.vars(mgcv::interpret.gam(stats::as.formula(json$formula, globalenv()))$fake.formula)
   missing <- setdiff(read, names(data))
@@ -29,7 +29,7 @@ table_of_fit <- function(data, json) {
 #' @param json its JSON: see parse_model.
 #' @param data the variables of the formula, all rows of the table, or NULL.
 #' @param frame a list: `weights`, `offset`, `ar.start` and `subset` are vectors, `na.action` a function; `formula` is
-#'   that of the call, `fitted` the engine's columns of all rows, and `rows` some rows that stand for the table.
+#' the formula of the call, `fitted` the engine's columns of all rows, and `rows` some rows that stand for the table.
 #' @param call,control the call and control of the fit.
 gam_object <- function(model, json, data, frame, call, control) {
   formula <- if (is.null(frame$formula)) stats::as.formula(json$formula, globalenv()) else frame$formula
@@ -56,8 +56,8 @@ gam_object <- function(model, json, data, frame, call, control) {
   structure(object, class = c("bam", "tessera", "gam", "glm", "lm"))
 }
 
-#' Coefficients, covariances and what belongs to the whole fit. Parametric coefficients are in R's order; those that
-#' the engine has left out are 0.
+#' Coefficients, covariances and what belongs to the whole fit. Parametric coefficients are in R's order; coefficients
+#' that the engine has dropped are 0.
 estimates <- function(model, json, parametric) {
   value <- function(name) .Call(C_value, model, name)
   model_names <- field(json$coefficients, "name")
@@ -87,8 +87,8 @@ estimates <- function(model, json, parametric) {
   Filter(Negate(is.null), object)
 }
 
-#' R with a row and column of the identity for each coefficient that was left out: mgcv decomposes it again, to which
-#' a column of zeros would cost a row.
+#' R with a row and column of the identity for each dropped coefficient: mgcv decomposes it again, and a column of zeros
+#' would cost a row.
 triangle_of <- function(R, places) {
   kept <- !is.na(places)
   whole <- diag(1, length(places))
@@ -130,8 +130,8 @@ zero_where_left_out <- function(values, places) {
 
 if_given <- function(value, usual) if (is.null(value)) usual else value
 
-#' Smoothing parameters: `sp` are those that were estimated, once for each id, `full.sp` one for each penalty where
-#' there are others.
+#' Smoothing parameters: `sp` has the estimated ones, once for each id; `full.sp` has one for each penalty, if there are
+#' others.
 smoothing_slots <- function(model, json, family) {
   blocks <- json$design$blocks[is_smooth(json$design$blocks)]
   terms <- json$terms[is_smooth(json$design$blocks)]
@@ -142,7 +142,7 @@ smoothing_slots <- function(model, json, family) {
   })))
   ids <- unlist(lapply(blocks, penalty_ids))
   first <- !given & !duplicated(ids)
-  # mgcv 1.9 knows by it whether the Hessian has the family's parameters.
+  # mgcv 1.9 recognises by this whether the Hessian has the family's parameters.
   slots <- list(sp = full[first], optimizer = c(if (if_given(family$n.theta, 0) > 0) "outer" else "perf", "newton"))
   if (!all(first)) slots$full.sp <- full
   c(slots, hessian_slots(model, json, sum(first), family$n.theta))
@@ -153,8 +153,8 @@ penalty_ids <- function(block) {
   if (is.null(block[["ids"]])) sprintf("%s %d", block$label, seq_len(count)) else rep_len(texts(block[["ids"]]), count)
 }
 
-#' The derivatives of the criterion by the logarithms of `sp` and of the scale, where the model has them. Before these
-#' mgcv expects the family's parameters, by which fREML is not differentiated: independent ones.
+#' The derivatives of the criterion by the logarithms of `sp` and of the scale, if the model has them. mgcv expects the
+#' family's parameters first, by which fREML is not differentiated: they are independent here.
 hessian_slots <- function(model, json, count, thetas) {
   hessian <- as.matrix(.Call(C_value, model, "reml_hessian"))
   if (count == 0 || nrow(hessian) < count) return(NULL)
@@ -175,9 +175,9 @@ covariance_of <- function(hessian) {
   decomposed$vectors %*% (inverse * t(decomposed$vectors))
 }
 
-#' Without data: rows with the extents and levels of the variables. In an R that has mgcv alone, without our methods,
-#' their number and the length of `y` are the fit's, by which summary has degrees of freedom, and predict() of these
-#' rows, whose columns have another length that does not divide it, fails.
+#' Without data: rows with the extents and levels of the variables. In an R with mgcv only, without our methods, their
+#' number and the length of `y` are the fit's, so that summary has its degrees of freedom; predict() of these rows
+#' fails, because the length of the columns does not divide that number.
 stand_in_slots <- function(parts, json, rows) {
   count <- nrow(rows)
   while (json$n %% count == 0) count <- count + 1
@@ -194,7 +194,7 @@ stand_in_slots <- function(parts, json, rows) {
   list(model = structure(rows, class = c("tessera_stand_in", "data.frame")), y = absent, residuals = absent)
 }
 
-#' So many values that are not there: a factor, of which arithmetic is an error or NA in any R, whose codes are a
+#' This many values that do not exist: a factor, because arithmetic with it is an error or NA in any R; its codes are a
 #' sequence that takes no memory.
 absent_values <- function(count) {
   values <- seq_len(count)
@@ -204,7 +204,7 @@ absent_values <- function(count) {
   values
 }
 
-#' What there is for each row.
+#' The values that each row has.
 row_slots <- function(model, json, parts, data, frame, family) {
   mf <- model_frame(parts, json, data, frame)
   if (nrow(mf) != json$n) {
@@ -247,7 +247,7 @@ initialized <- function(mf, family) {
   list(y = as.numeric(at$y), weights = as.numeric(at$weights))
 }
 
-#' Residuals of an AR1 process: those that are independent.
+#' Residuals of an AR1 process, made independent.
 standardised <- function(residuals, rho, starts) {
   after <- c(0, residuals[-length(residuals)])
   begins <- seq_along(residuals) == 1

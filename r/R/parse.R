@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# model.json in R: docs/model.md says what its fields are.
+# model.json in R: docs/model.md describes its fields.
 
-#' The model of a JSON text: arrays of numbers and of texts are vectors, null among numbers is NA, others are lists.
+#' The model of a JSON text: arrays of numbers and of texts become vectors, null among numbers NA, other arrays lists.
 parse_model <- function(text) {
   jsonlite::fromJSON(text, simplifyVector = TRUE, simplifyDataFrame = FALSE, simplifyMatrix = FALSE)
 }

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Smooths of mgcv's own classes. mgcv's constructor makes the basis, at the model's knots, or is given the model's
-# points; what is left to a choice, as signs, natural parameters and constraints, is a matrix `diagRP` by which
-# PredictMat multiplies.
+# Smooths of mgcv's own classes. mgcv's constructor makes the basis, at the model's knots or points. Arbitrary choices,
+# such as signs, natural parameters and constraints, are in a matrix `diagRP`, by which PredictMat multiplies.
 
-#' The smooths of a model, by the formula's specifications, with the coefficients, from `first` on, and penalties that
-#' they have in it.
+#' The smooths of a model, by the formula's specifications, with their coefficients, from `first` on, and penalties.
 model_smooths <- function(json, specifications, first) {
   levels <- design_levels(json)
   begins <- cumsum(c(0, vapply(json$design$terms, raw_size, 0, levels)))
@@ -45,7 +43,7 @@ component_size <- function(component, levels) {
   if (!is.null(component$isotropic)) component$isotropic$map$cols else 1
 }
 
-#' The index of a block's term, from 1; models of before 0.4 have none, and its first raw column tells.
+#' The index of a block's term, from 1; in models from before 0.4 it follows from the first raw column.
 term_of <- function(block, begins) {
   if (is.null(block[["term"]])) findInterval(block$raw_begin, begins) else block[["term"]] + 1
 }
@@ -56,7 +54,7 @@ block_label <- function(specification, block) {
   plain(if (by == "NA") specification$label else paste0(specification$label, ":", by, block$by_level))
 }
 
-#' The components of a term that are not its by=.
+#' The components of a term without its by=.
 own_components <- function(term, block, by) if (by == "NA") term else term[-1]
 
 #' The smooth with a basis that gives the model's columns.
@@ -76,8 +74,8 @@ with_basis <- function(specification, block, components, levels) {
   mapped
 }
 
-#' A tensor product whose margins are their bases, without constraints (`mc`) and without the values as parameters
-#' (`np`) that mgcv takes from the rows: these are in the map.
+#' A tensor product of margins without the constraints (`mc`) and the parametrisation by values (`np`) that mgcv takes
+#' from the rows: these are in the map.
 plain_tensor <- function(specification) {
   if (!is.null(specification$margin)) {
     specification$np <- FALSE
@@ -144,7 +142,7 @@ spline_smooth <- function(specification, block, components, levels) {
   smooth
 }
 
-#' A formula's term names beside the model's, which may lack backticks.
+#' A formula's term names next to the model's, which may lack backticks.
 rename_points <- function(points, terms) stats::setNames(points, terms[match(plain(names(points)), plain(terms))])
 
 #' The model's knots by the names of the margins' variables.
@@ -155,7 +153,7 @@ block_knots <- function(block, specification) {
   if (length(knots)) rename_points(knots, specification$term)
 }
 
-#' The margins with the model's points, and natural parameters that are the bases' own.
+#' The margins with the model's points; their natural parameters are the bases' own.
 plain_margins <- function(smooth, components) {
   smooth$margin <- Map(with_model_points, smooth$margin, components, lapply(smooth$margin, `[[`, "bs.dim"))
   smooth$XP <- NULL
@@ -166,16 +164,16 @@ plain_margins <- function(smooth, components) {
   smooth
 }
 
-#' A thin plate or like spline with the model's points, and its functions of them.
+#' A thin plate spline, or one like it, with the model's points and its functions of them.
 with_model_points <- function(smooth, component, size) {
   smooth$C <- NULL
   if (isTRUE(smooth$drop.null > 0)) {
-    # The functions without a penalty that m = c(2, 0) drops are in the basis, and the map leaves them out.
+    # The functions without a penalty that m = c(2, 0) drops are in the basis, and not in the map.
     size <- size + smooth$drop.null
     smooth$bs.dim <- size
     smooth$drop.null <- 0
   }
-  used <- seq_len(size)  # behind them are columns of zeros
+  used <- seq_len(size)  # columns of zeros follow
   if (!is.null(radial <- component$radial)) {
     map <- dense(radial$map)[, used, drop = FALSE]
     n <- length(radial$points)
@@ -226,7 +224,7 @@ kronecker_times <- function(factors, x) {
 
 is_unit <- function(map) nrow(map) == ncol(map) && max(abs(map - diag(nrow(map)))) <= 1e-12
 
-#' The map of a tensor product whose columns are in an order of their own: by least squares on a grid.
+#' The map of a tensor product that has its columns in another order: by least squares on a grid.
 grid_map <- function(smooth, components, points, map) {
   at <- expand.grid(lapply(points, function(one) seq_along(one[[1]])))
   grid <- at_rows(points, at)
@@ -238,7 +236,7 @@ at_rows <- function(points, at) Map(function(one, rows) lapply(one, `[`, rows), 
 
 raw_columns <- function(components, points) mgcv::tensor.prod.model.matrix(Map(component_columns, components, points))
 
-#' Some rows of the tensor product of the points, each point in one of them at least.
+#' Some rows of the tensor product of the points: each point is in at least one of them.
 check_rows <- function(points) {
   sizes <- vapply(points, function(one) length(one[[1]]), 0L)
   rows <- if (length(sizes) > 1) max(sizes, 100) else sizes
@@ -275,7 +273,7 @@ factor_smooth <- function(specification, block, components, levels) {
   level_map <- first_level(block$map, ncol(map), nrow(map))
   expected <- component_columns(own, points) %*% level_map
   if (block$kind == "fs") {
-    # The natural parametrisation, which mgcv leaves to rounding where the penalty has a null space, is the model's.
+    # The natural parametrisation is the model's: where the penalty has a null space, mgcv's depends on rounding.
     smooth$P <- map %*% level_map
     smooth$flev <- levels[[factors]]
     smooth$bs.dim <- length(block$names)
@@ -296,7 +294,7 @@ factor_smooth <- function(specification, block, components, levels) {
   smooth
 }
 
-#' The points of the base for each of two levels of each factor.
+#' The points of the base, for two levels of each factor.
 factor_points <- function(specification, points) {
   terms <- specification$term
   values <- rename_points(points, terms)
@@ -323,8 +321,8 @@ first_level <- function(map, rows, columns) {
   own
 }
 
-#' The smooth with the model's penalties and smoothing parameters. One without a penalty (fx = TRUE) has, as in mgcv,
-#' the rank and null space of the penalty that it would have had.
+#' The smooth with the model's penalties and smoothing parameters. A smooth without a penalty (fx = TRUE) has, as in
+#' mgcv, the rank and null space of the penalty that it would have.
 with_penalties <- function(smooth, block, term, size) {
   smooth$S <- penalty_matrices(block$penalty, size)
   count <- length(smooth$S)
@@ -338,8 +336,8 @@ with_penalties <- function(smooth, block, term, size) {
   smooth$sp <- ifelse(as.logical(unlist(block$given))[seq_len(count)], numbers(term$sp), -1)
   smooth$rank <- if (is.null(term[["rank"]])) vapply(smooth$S, matrix_rank, 0) else numbers(term[["rank"]])
   free <- if (is.null(term$null_space_dim)) size - matrix_rank(sum_of_scaled(smooth$S, size)) else term$null_space_dim
-  # mgcv tests a smooth without free functions as a random effect, which one whose free functions are in other terms
-  # is not.
+  # mgcv tests a smooth without unpenalised functions as a random effect; but a smooth that lost these functions to
+  # other terms is not one.
   smooth$null.space.dim <- if (free == 0 && !is.null(block$determined)) block$determined else free
   smooth
 }

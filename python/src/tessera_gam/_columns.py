@@ -88,7 +88,7 @@ def _level(value: Any) -> str:
 def _factor(codes: Any, levels: Iterable[Any], is_ordered: bool = False, keeps_order: bool = False) -> Factor:
     values = [*levels]
     texts = [_level(value) for value in values]
-    counts = Counter(texts)  # of numbers that differ behind the 15th digit
+    counts = Counter(texts)  # several numbers may differ only after the 15th digit
     texts = [text if counts[text] == 1 else str(value) for text, value in zip(texts, values, strict=True)]
     return Factor(np.ascontiguousarray(codes, np.int32), texts, is_ordered, keeps_order)
 

@@ -41,7 +41,7 @@ def on_all(comm: Any, work: Callable[[], T]) -> T:
     told_here = None
     try:
         result = work()
-    except Exception as raised:  # noqa: BLE001 - whatever it is, the others are not to wait
+    except Exception as raised:  # noqa: BLE001 - other processes must not wait, whatever was raised
         fault = raised
         told_here = (type(raised) if isinstance(raised, TesseraError) else FaultError, str(raised))
     faults = comm.allgather(told_here)

@@ -28,7 +28,7 @@ _PROGRESS = ctypes.CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 _CANCELLED = ctypes.CFUNCTYPE(c_int32, c_void_p)
 _OLDEST_C_VERSION = 1
 BOTH_FORMS = 2  # of a report: its text for people, and its numbers
-_LONGEST_WAIT = 0.2  # seconds that a caller who interrupts waits for the end of the work
+_LONGEST_WAIT = 0.2  # seconds to wait for the end of interrupted work
 
 
 class _Option(ctypes.Structure):
@@ -309,7 +309,7 @@ def interruptible(work: Callable[[Any], T], options: Iterable[Option] = (), prog
     except BaseException:
         stop.set()
         if thread.is_alive():
-            thread.join(_LONGEST_WAIT)  # beyond that it ends on its own, with all that it uses
+            thread.join(_LONGEST_WAIT)  # later it ends by itself, and frees what it uses
         raise
     thread.join()
     if failure:

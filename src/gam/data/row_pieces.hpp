@@ -15,7 +15,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// How many of these rows each rank has in a plan.
+/// How many rows each rank has in a plan.
 [[nodiscard]] inline std::vector<std::size_t> rows_of_ranks(const Plan& plan, Range rows) {
   std::vector<std::size_t> counts;
   for (int rank = 0; rank < plan.ranks(); ++rank) {

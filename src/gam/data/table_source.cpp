@@ -74,7 +74,7 @@ void compute_with_truths(const TableReader& table, FrameRequest& request) {
 Frame read_variables(TableReader& table, const Workers& workers, FrameRequest request, Range rows) {
   compute_with_truths(table, request);
   if (!has_computed_variables(request)) {
-    // A row that lacks a value of a column lacks that of its expression.
+    // An expression has no value in a row that lacks the value of a column.
     request.variables.insert(request.variables.end(), request.columns.begin(), request.columns.end());
     return table.read(workers, request, rows);
   }

@@ -74,7 +74,7 @@ struct ArrowBatches {
 };
 
 /// Takes ownership of schema and batches. Throws `Error(usage)` for a null pointer or a released structure,
-/// after releasing the others.
+/// after releasing all others.
 [[nodiscard]] ArrowBatches take_batches(ArrowSchema* schema, std::span<ArrowArray> batches);
 /// Record batches with a single column of this name: takes ownership of its type and its arrays in the same
 /// way.
@@ -88,7 +88,7 @@ struct ArrowBatches {
 class ArrowFault : public Error {
  public:
   ArrowFault(ErrorCode code, std::string_view fault);
-  /// The same without the name of the table.
+  /// The fault without the name of the table.
   [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
 
  private:

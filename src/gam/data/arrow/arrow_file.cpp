@@ -64,7 +64,9 @@ struct ArrowFile::Inside {
     char beginning[8] = {};
     const std::string_view read(beginning, bytes.read_at(0, beginning));
     const std::string_view format = arrow_format(read);
-    if (format.empty()) throw base::input_error("{}: is neither Parquet nor Feather", bytes.path());
+    if (format.empty())
+      throw base::input_error("{}: is neither Parquet nor Feather: write it again as one of these, or as CSV",
+                              bytes.path());
     plugin = &plugin_for(bytes.path(), format);
     const tessera_arrow_input input{.size = bytes.size(), .read_at = read_at, .context = this};
     tessera_arrow_text why{};

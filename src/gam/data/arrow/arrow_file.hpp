@@ -35,7 +35,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// An open file. Threads may read streams of it at the same time.
 class ArrowFile {
  public:
-  /// `bytes` must outlive this file. `between` is called before each of its own reads, not those of streams.
+  /// `bytes` must outlive this file. `between` is called before each read of this object, not of its streams.
   /// Throws `Error(input)` with the path and one line: no plugin, or none that can be used in this process; a
   /// file that is damaged, encrypted or of another format; and what `bytes` and `between` throw.
   explicit ArrowFile(const files::InputFile& bytes, const BetweenReads& between = {});

@@ -15,12 +15,12 @@ struct ArrowLibrary {
   const tessera_arrow_plugin* plugin = nullptr;
   std::string why_not{};  ///< one line
 
-  /// The plugin of this process, opened at the first call. It is $TESSERA_ARROW_PLUGIN if that is set, else
-  /// it is looked for in the folder of the library or program that this is part of, in the folder of
-  /// libraries beside that, and in ~/.local/lib/tessera. *Thread-safe.*
+  /// The plugin of this process, opened at the first call: $TESSERA_ARROW_PLUGIN if that is set; else it is
+  /// looked for in the folder of the library or program that contains this code, in the folder of libraries
+  /// next to that folder, and in ~/.local/lib/tessera. *Thread-safe.*
   [[nodiscard]] static const ArrowLibrary& opened();
-  /// The first of these files that exists. It is refused if a libarrow from elsewhere is loaded under the
-  /// name of the one that it needs, as by Python or R: the dynamic loader would take that one.
+  /// The first of these files that exists. It is refused if another libarrow is loaded, as by Python or R,
+  /// under the name of the one that the plugin needs: the dynamic loader would take that libarrow.
   [[nodiscard]] static ArrowLibrary first_of(const std::vector<std::string>& files);
 
   /// The end of a message about a file for which there is no plugin: why, and the two ways to read the file.

@@ -43,8 +43,8 @@ char character_of(std::string_view option, const std::string& text) {
   const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   if (text.size() > 1 || c == '"' || c == '\n' || c == '\r' || is_decimal_digit(c) || is_letter ||
       static_cast<unsigned char>(c) > 0x7E)
-    throw base::usage_error("{} '{}': it must be one character, not a quote, digit or letter{}", option, text,
-                            option == "sep" ? ", or tab" : "");
+    throw base::usage_error("{} '{}': it must be one character{}, and no quote, digit or letter", option,
+                            text, option == "sep" ? ", or the word tab" : "");
   return c;
 }
 

@@ -118,8 +118,8 @@ inline double divided(std::uint64_t number, int places) noexcept {
   // The product is at most 3 too small: the reciprocal is less than 1 too small, which the product doubles,
   // and the product is truncated.
   auto quotient = static_cast<std::uint64_t>((static_cast<Wide>(number << shift) * reciprocal.value) >> 63);
-  // That decides the rounding unless it is next to a multiple of 2^9, which may be halfway between two
-  // doubles.
+  // The truncated quotient rounds as the exact one does, unless it is next to a multiple of 2^9, which may be
+  // halfway between two doubles.
   if ((quotient - 1) % 512 >= 508) quotient = quotient_of(number << shift, power << reciprocal.shift);
   // Signed, as processors convert it: the lowest bit also stands for the bits shifted out.
   const auto half = static_cast<std::int64_t>(quotient >> 1 | (quotient & 1));

@@ -26,7 +26,7 @@ using base::at;
 
 /// Files of a rank that stay open between the counting of their rows and the reading.
 constexpr std::size_t most_open = 256;
-/// A row's number in the messages of a list: that of its file, and below these bits that within it.
+/// A row's number in messages of a list: the file's index above these bits, the row within the file below.
 constexpr int bits_of_number = 40;
 
 /// Files as they are opened by one rank for itself, on the threads of its team.
@@ -182,7 +182,7 @@ class FileList final : public TableReader {
     }
   }
 
-  /// *Collective.* Each rank counts the rows of a share of the files, of about as many bytes as the others.
+  /// *Collective.* Each rank counts the rows of a share of the files; shares have about equally many bytes.
   void count_share(std::vector<std::int64_t>& counted) {
     const mpi::Communicator& comm = workers_.comm;
     std::int64_t all_bytes = 0;
@@ -198,7 +198,7 @@ class FileList final : public TableReader {
     together(comm, [&] {
       for (std::size_t file = 0; file < files_.size(); ++file) {
         if (rank_of(files_[file]) != comm.rank()) continue;
-        comm.alive();  // the others wait until all rows are counted
+        comm.alive();  // other ranks wait until all rows are counted
         if (options_.between) options_.between();
         std::unique_ptr<TableReader> opened = open_checked(alone_.workers, file, options_alone());
         mine.emplace_back(file, opened->rows());

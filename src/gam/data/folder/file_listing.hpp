@@ -48,7 +48,7 @@ struct ListedFile {
 /// a hash of all paths, sizes and times as inode.
 [[nodiscard]] files::FileState state_of(const std::vector<ListedFile>& files);
 
-/// How messages name the table: its path, or the first with the number of the others.
+/// How messages name the table: its path, or its first path with the number of further ones.
 [[nodiscard]] std::string name_of(const std::vector<std::string>& paths);
 
 }  // namespace TESSERA_NAMESPACE::gam

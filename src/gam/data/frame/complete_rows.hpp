@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Maps between a frame's complete rows and their indices among those of the job. Immutable, so
+/// Maps between a frame's complete rows and their indices among the complete rows of the job. Immutable, so
 /// thread-safe. Memory: 8 bytes for 1,024 rows.
 class CompleteRows {
  public:

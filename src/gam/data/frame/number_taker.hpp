@@ -19,8 +19,8 @@ class NumberTaker {
 
   /// Called before all rows are read; numbers passed earlier are passed again.
   virtual void begin() noexcept = 0;
-  /// `numbers` are those of this rank's rows from `first` on; `column` is the table's. Called concurrently
-  /// by several threads, each with its own number.
+  /// `numbers` are the numbers of this rank's rows from `first` on; `column` is the table's. Called
+  /// concurrently by several threads, each with its own number.
   virtual void take(int thread, const ColumnNumbers& column, std::size_t first,
                     std::span<const double> numbers) noexcept = 0;
 };

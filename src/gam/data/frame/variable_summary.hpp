@@ -26,7 +26,7 @@ struct VariableSummary {
 };
 
 /// *Collective.* For each column a range that probably contains the median of the job's about `count`
-/// numbers, and that of the complete rows unless these are different.
+/// numbers, and the median of the complete rows unless these are different.
 [[nodiscard]] std::vector<KeySpan> likely_medians(const Workers& workers,
                                                   std::span<const ColumnNumbers* const> columns,
                                                   std::int64_t count);

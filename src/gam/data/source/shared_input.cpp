@@ -69,7 +69,7 @@ std::uint32_t crc_of(const files::InputFile& file, const tessera::mpi::Communica
   auto crc = static_cast<std::uint32_t>(::crc32_z(0, nullptr, 0));
   std::size_t got = buffer.size();
   for (std::int64_t at = 0; got == buffer.size(); at += static_cast<std::int64_t>(got)) {
-    comm.alive();  // the others wait as long as reading a whole table takes
+    comm.alive();  // other ranks wait as long as reading a whole table takes
     if (between) between();
     got = file.read_at(at, buffer);
     crc = static_cast<std::uint32_t>(::crc32_z(crc, reinterpret_cast<const Bytef*>(buffer.data()), got));

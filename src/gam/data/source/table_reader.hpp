@@ -89,7 +89,7 @@ class TableReader {
 };
 
 /// *Collective.* Opens the files at these paths, and those within the folders among them, as one table:
-/// list/file_listing.hpp has their order. Throws the same `Error(input)` on every rank: a missing or empty
+/// folder/file_listing.hpp has their order. Throws the same `Error(input)` on every rank: a missing or empty
 /// file, a file of no format, files of different tables, or different files on different ranks (see
 /// shared_input.hpp). `options.between` is called while files are opened and while they are read, on the
 /// calling thread; an `Error` that it throws on one rank is thrown on every rank.

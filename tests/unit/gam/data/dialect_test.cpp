@@ -104,9 +104,9 @@ TEST_F(Dialect, MayBeGiven) {
     return fault_of("x,y\n1,2\n", options, ErrorCode::usage);
   };
   EXPECT_EQ(refused({.sep = "ab"}),
-            "sep 'ab': it must be one character, not a quote, digit or letter, or tab");
+            "sep 'ab': it must be one character, or the word tab, and no quote, digit or letter");
   EXPECT_EQ(refused({.sep = "\""}),
-            "sep '\"': it must be one character, not a quote, digit or letter, or tab");
+            "sep '\"': it must be one character, or the word tab, and no quote, digit or letter");
   EXPECT_EQ(refused({.sep = "."}), "sep '.': numbers have this character: give another");
   EXPECT_EQ(refused({.dec = ";"}), "dec ';': it must be '.' or ','");
   EXPECT_EQ(refused({.sep = ",", .dec = ","}), "sep and dec are both ',': they must differ");

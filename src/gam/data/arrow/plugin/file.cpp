@@ -168,11 +168,11 @@ class Stream {
   }
 
   std::shared_ptr<const File> file_;
-  int piece_;  ///< the one that is read
+  int piece_;  ///< the piece that is read
   int end_;
   std::int64_t rows_ = 0;     ///< of the piece, read so far
   std::vector<int> asked_{};  ///< columns, in the caller's order
-  std::vector<int> read_{};   ///< the same, in that of the file
+  std::vector<int> read_{};   ///< the same columns, in the file's order
   std::shared_ptr<arrow::Schema> schema_{};
   std::unique_ptr<Reader> reader_{};
   Reader::Batches batches_{};

@@ -13,7 +13,7 @@ namespace tessera::bench {
 /// What R's mgcv is to compute.
 struct BamWork {
   std::int64_t rows = 0;
-  std::int64_t fitted_rows = 0;  ///< bam() is fitted to the first so many rows; 0: all
+  std::int64_t fitted_rows = 0;  ///< bam() is fitted to this many rows, the first ones; 0: all
   int threads = 1;
   int fits = 1;         ///< number of calls of bam(nthreads = threads)
   int predictions = 0;  ///< number of predictions of all rows, with standard errors, by the last fit

@@ -91,7 +91,7 @@ inline void on_root_alone(const mpi::Communicator& comm, const std::function<voi
 /// *Collective.* Host threads of all ranks.
 [[nodiscard]] int threads_of_all(const Job& job);
 
-/// Prints a line on standard error, on rank 0: what a suite skips, and why.
+/// Prints a line on standard error, on rank 0, about a skipped measurement and the reason.
 void note(const mpi::Communicator& comm, const std::string& suite, const std::string& text);
 
 /// `Suite::run` of a suite that measures in one job, by `measure(job, chosen)`: `chosen` are the suite's

@@ -61,7 +61,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   [[nodiscard]] Json take() { return std::move(root_); }
 
  private:
-  // Approximately what the standard library allocates. An array's storage doubles while it grows.
+  // Approximate allocation of the standard library. An array's storage doubles while it grows.
   static constexpr std::size_t element_bytes = 2 * sizeof(Json);
   static constexpr std::size_t text_bytes = 48;
   static constexpr std::size_t member_bytes = 112;

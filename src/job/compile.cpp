@@ -51,7 +51,7 @@ std::vector<JobModule> Job::compile(const ModuleSource& source) {
   if (on_host()) return {};
   const auto builders = builders_of(state.inventory);
 
-  std::map<ComputeCapability, Packed> made;  // what this rank has compiled
+  std::map<ComputeCapability, Packed> made;  // outcomes compiled on this rank
   const FunctionRef<void()> check = base::check_of_thread();
   Attempt attempt;
   attempt.run([&] {

@@ -61,7 +61,7 @@ class JobArrays {
   static void return_parts(const Job::Pass& work, int worker);
   /// Initialises the next versions of arrays that a pass modifies on the host with the last ones.
   static void start_next_on_host(const Job::Pass& work, Range units);
-  /// After the verdict: makes what the pass wrote the last version.
+  /// After the verdict: the versions that the pass wrote become the last versions.
   void commit(const Job::Pass& work, bool on_devices);
 
   /// *Collective.* Copies the last versions to hosts with stale ones: of all arrays on all ranks, or of none
@@ -74,7 +74,7 @@ class JobArrays {
     return bring_home(all_, attempt);
   }
   /// Copies stale versions to the host, and returns the memory on the devices. False if a device fails.
-  /// Throws what an allocation throws.
+  /// Throws as an allocation does.
   [[nodiscard]] bool leave_devices();
   void forget_devices() noexcept {
     for (ArrayState* array : all_) array->forget_devices();

@@ -172,7 +172,7 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
         end_pass(attempt, ready);
       if (work.arrays.empty()) {
         work.bring(*other);
-      } else {  // all arrays of `plan` move for good; `plan` refers to their plan, and changes with it
+      } else {  // all arrays of `plan` move permanently; `plan` refers to their plan, and changes with it
         arrays.move(arrays.those_of(plan), *other);
         other.reset();
         moves = false;

@@ -163,7 +163,7 @@ struct Job::State {
   /// Ends the pass with an exception, as the vote decided. *Collective.*
   [[noreturn]] void end_pass(const Attempt& attempt, const Ballot& decided);
 
-  /// Moves the job to the CPU for good. Throws `Error(job_fault)` under `Policy::gpu`.
+  /// Moves the job to the CPU permanently. Throws `Error(job_fault)` under `Policy::gpu`.
   void fall_back(const Verdict::Failure& first);
   void refuse_if_gpu_is_required() const;
   [[nodiscard]] bool on_host() const { return fallback_cause || inventory.devices().empty(); }

@@ -98,7 +98,7 @@ Communicator Communicator::split(int color) const {
 Communicator::Communicator(Communicator&& other) noexcept : self_(std::exchange(other.self_, {})) {}
 
 Communicator& Communicator::operator=(Communicator&& other) noexcept {
-  // Right also for self-assignment: `old` then frees what this communicator owned.
+  // Handles self-assignment: `old` then frees the former communicator.
   Communicator old(std::move(other));
   std::swap(self_, old.self_);
   return *this;

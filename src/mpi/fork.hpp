@@ -14,8 +14,8 @@ void watch_for_forks();
 /// all, for the rank's.
 [[nodiscard]] bool is_forked_child() noexcept;
 
-/// The number of forks between this process and an ancestor, counted from the first call of either function:
-/// what was made at another number has its threads in another process.
+/// The number of forks between this process and an ancestor, counted from the first call of either function.
+/// An object made at a smaller number has its threads in an ancestor.
 [[nodiscard]] int forks() noexcept;
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -24,7 +24,7 @@ struct CollectiveCall {
   std::uint64_t comm = 0;  ///< the communicator's id; 0: the rank computes
   std::int64_t number = 0;
   std::array<char, 32> kind{};      ///< "a broadcast"
-  std::array<char, 168> purpose{};  ///< what it is for; may be empty
+  std::array<char, 168> purpose{};  ///< its purpose; may be empty
 
   CollectiveCall() = default;
   /// Truncates texts that do not fit.

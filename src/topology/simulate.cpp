@@ -96,7 +96,7 @@ DeviceInfo make_device(const Model& model, const std::string& owner, int index) 
   return device;
 }
 
-/// One entry: the rank that it is for, and its models with counts.
+/// One entry: its rank, and its models with counts.
 struct Entry {
   std::optional<int> rank;  ///< every rank if empty
   bool of_node = false;

@@ -145,7 +145,7 @@ TESSERA_EXPORT SavedModel save_model(const Model& model, const std::string& path
 /// for a file that cannot be read, is damaged, or is not a model of a supported version.
 [[nodiscard]] TESSERA_EXPORT Model load_model(const std::string& path);
 
-/// A complete model as a single text, that of its file including the covariance, whatever its size: for a
+/// A complete model as a single text: the text of its file including the covariance, whatever its size, for a
 /// database, or an object of R or Python. Numbers read back to the same bits. Pure. Cost: some 20 bytes for
 /// each number of the covariance.
 [[nodiscard]] TESSERA_EXPORT std::string to_json(const Model& model);

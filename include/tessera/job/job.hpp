@@ -161,7 +161,7 @@ struct BlockReduction {
   FunctionRef<void(void* left, const void* right)> combine{};
   bool has_functions = true;
   bool host_only = false;
-  /// `values`, in the device's memory, is for one of each block of the tile.
+  /// `values`, in the device's memory, has one value for each block of the tile.
   FunctionRef<void(Tile&, void* values, std::size_t blocks)> on_device{};
   FunctionRef<void(const HostTile&, void* value)> on_host{};
   std::int64_t device_bytes_per_unit = 0;

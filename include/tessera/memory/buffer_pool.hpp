@@ -38,7 +38,7 @@ class Buffer {
   MemoryLease lease_;
 };
 
-/// Limits of what a buffer pool reserves.
+/// Limits of the memory that a buffer pool reserves.
 struct BufferPoolOptions {
   /// Reserved bytes (in use and cached) stay within (1 + slack) times the high-water mark of bytes in use.
   double slack = 0.05;

@@ -41,7 +41,7 @@ class TESSERA_EXPORT MemoryLease {
 
   /// Null if nothing is leased (0 bytes requested, returned, or moved from).
   [[nodiscard]] void* data() const noexcept { return data_; }
-  /// The requested size. What the pool has rounded it up to must not be used.
+  /// The requested size. The rest of the pool's block, which may be larger, must not be used.
   [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; }
   explicit operator bool() const noexcept { return data_ != nullptr; }
   /// The stream that the lease is bound to; null if nothing is leased.

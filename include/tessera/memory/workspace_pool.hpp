@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Limits of what a workspace pool caches.
+/// Limits of the memory that a workspace pool caches.
 struct WorkspacePoolOptions {
   /// Maximum of cached slabs of one size, at least 1; further ones are freed when they are returned.
   std::size_t slabs_per_class = 4;

@@ -23,8 +23,8 @@ struct TESSERA_EXPORT ClaimedDevice {
   std::int64_t reserved_elsewhere_bytes = 0;  ///< device memory that those have reserved
 
   /// Device memory that this rank may use: the minimum of the free memory and `DeviceInfo::memory_fraction`
-  /// of what other jobs have not reserved, divided by the sharers of this job. So the jobs that share a
-  /// device plan with no more than its memory in total.
+  /// of the memory that other jobs have not reserved, divided by the sharers of this job. So the jobs that
+  /// share a device plan with no more than its memory in total.
   [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept;
 };
 

@@ -22,7 +22,7 @@ struct DeviceCondition {
   std::optional<int> active_links;                 ///< NVLinks that are up
 };
 
-/// The driver of this node, and what it reports.
+/// The version of this node's driver, and the condition of its devices.
 struct DriverState {
   std::string version;  ///< "580.95.05"; empty if there is no driver that works
   std::string cuda;     ///< the newest CUDA that it supports, "13.0"; empty without such a driver

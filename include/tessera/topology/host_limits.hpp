@@ -35,7 +35,7 @@ struct MemoryLimit {
   Scope scope = Scope::node;
   CgroupId group;                ///< if the scope is a cgroup
   std::int64_t limit_bytes = 0;  ///< for all that share it
-  /// What is left of it. An upper bound: reclaimable file pages count as free, and free swap is added.
+  /// Bytes left; an upper bound: reclaimable file pages count as free, and free swap is added.
   std::int64_t free_bytes = 0;
   std::string source;  ///< the file that sets it, or "ulimit -v", "ulimit -d"
 };

@@ -48,8 +48,8 @@ struct OptionFault {
                      fmt::format("k={} is too small: bs=\"{}\" needs at least {}", options.k, basis, least)};
 }
 
-/// Removes the orders beyond the first `behind`, which mgcv ignores. For a basis without orders, the default
-/// m = c(2, 0) is not reported.
+/// Removes the orders after the first `behind`, which mgcv ignores. For a basis without orders, the default m
+/// = c(2, 0) is not reported.
 inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string_view basis) {
   if (options.m.size() <= behind) return;
   const bool plain = behind == 0 && std::ranges::all_of(options.m, [](double order) {

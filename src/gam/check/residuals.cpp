@@ -25,7 +25,7 @@ namespace {
 
 using base::at;
 
-/// A column of what was asked for.
+/// A requested column of residuals.
 struct ResidualColumn {
   const char* name;
   ResidualType type;

@@ -78,7 +78,7 @@ class Family {
   /// The values, with the parameters on their working scales.
   [[nodiscard]] std::vector<double> working_parameters() const;
   [[nodiscard]] Family at_working(std::span<const double> working) const;
-  /// For messages: what it means that the likelihood rises towards a limit of the first parameter.
+  /// For messages: the meaning of a likelihood that rises towards a limit of the first parameter.
   [[nodiscard]] std::string_view at_limit() const;
 
   [[nodiscard]] std::string_view name() const;

@@ -122,7 +122,7 @@ class Davies {
  private:
   [[nodiscard]] bool may_go_on() const noexcept { return bounds_ <= bounds_allowed; }
 
-  /// Bound on a tail probability from the moment generating function at u, and the point it is for.
+  /// Bound on a tail probability from the moment generating function at u, and the point of the tail.
   double tail_bound(double u, double& point) const {
     ++bounds_;
     point = u * variance_;

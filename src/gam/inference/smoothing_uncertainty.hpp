@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// What a fit says about its smoothing parameters.
+/// The smoothing parameters of a fit, and what their uncertainty depends on.
 struct SmoothingFit {
   std::span<const double> coef;
   const PartedMatrix& covariance;  ///< covariance at these smoothing parameters; without a pattern

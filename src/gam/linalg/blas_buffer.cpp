@@ -75,7 +75,7 @@ class Buffers {
   }
 
   /// Maps a buffer for each waiting thread, while there is room, and returns their number. OpenBLAS maps a
-  /// new buffer only if none is free, so all are held meanwhile.
+  /// new buffer only if none is free, so all mapped ones are held until the end.
   int grow(std::unique_lock<std::mutex>& lock) noexcept {
     is_growing_ = true;
     for (int taken = 0; (taken += free_.exchange(0)) < count_;) changed_.wait(lock);
@@ -103,8 +103,8 @@ class Buffers {
   int count_ = 0;
 };
 
-/// Never destroyed: other threads may compute until the process ends. A forked child starts anew: calls of
-/// other threads never end there.
+/// Never destroyed: other threads may compute until the process ends. A forked child has its own: calls of
+/// the parent's other threads never end there.
 Buffers& buffers() {
   static Buffers* const all = [] {
     static Buffers* const made = new Buffers;

@@ -118,7 +118,7 @@ struct EliminationOrder::Graph {
     const double all = static_cast<double>(left) + fixed;
     return rate_of_dense * own * own > all * all;
   }
-  /// Turns `i` into an element; `met` is the result of the last call of `neighbours`, for `i`.
+  /// Turns `i` into an element; `met`: the result of `neighbours`, which was last called for `i`.
   void eliminate(int i, const std::vector<int>& met) {
     eliminate_early(i, met);
     for (const int j : met) {

@@ -54,7 +54,7 @@ struct SymmetricEigen {
 [[nodiscard]] std::vector<double> singular_values(Matrix a);
 struct RightSingular {
   std::vector<double> values;  ///< descending
-  Matrix vectors;  ///< one vector per column, as many as the matrix has columns: the last are its null space
+  Matrix vectors;  ///< one vector for each column of the matrix; the last ones span its null space
 };
 /// The singular values with all right singular vectors.
 [[nodiscard]] RightSingular right_singular(Matrix a);

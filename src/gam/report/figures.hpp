@@ -13,7 +13,7 @@
 /// Pictures of a page as files of their own.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A picture, with its numbers and the individual rows behind them as CSV.
+/// A picture, with its numbers and the individual rows that it shows as CSV.
 struct Picture {
   std::string svg;
   std::string csv = {};

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-/// Groups of sampled rows, for plots in which single rows tell little.
+/// Groups of sampled rows, for plots in which single rows are uninformative.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Groups of rows by increasing keys, of about equal size; rows with equal keys are in one group, and few

@@ -116,7 +116,7 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
   std::shared_ptr<const CurvePredictor> shared;
   if (kind != PassKind::moments) shared = predictor_at(raw_coef);
   const CurvePredictor* predictor = shared.get();
-  chunk.evaluator.forget();  // the evaluator's results are of another pass
+  chunk.evaluator.forget();  // drop the evaluator's results of the last pass
   chunk.uses_aligned = chunk.aligned.worth(end - begin);
   if (chunk.uses_aligned) chunk.aligned.clear(products);
   chunk.whitens = rows_.series.correlated() && (kind == PassKind::start || kind == PassKind::step);
@@ -177,7 +177,7 @@ void HostRows::add_moments(Chunk& chunk, double* sums) const {
   }
 }
 
-/// Evaluates the complete row before the first one in [begin, end), on whatever rank it is.
+/// Evaluates the last complete row before [begin, end), also if it is on another rank.
 void HostRows::look_back(PassKind kind, const CurvePredictor* predictor, std::size_t begin, std::size_t end,
                          Chunk& chunk) const {
   chunk.whitened->begin_at_first();

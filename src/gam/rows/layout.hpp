@@ -41,8 +41,8 @@ class RowLayout {
   static constexpr int scalar_count = row_scalar_count;
 
   /// `parameters`: the family's number of parameters. `pairs`: pairs of levels of the random effects of the
-  /// design's part, which must outlive the layout; null: their products are not summed. `series`: of the
-  /// rows; null or uncorrelated: both sides of a product are of one row.
+  /// design's part, which must outlive the layout; null: their products are not summed. `series`: the rows'
+  /// series; null or uncorrelated: both sides of a product come from one row.
   explicit RowLayout(const Design& design, std::size_t parameters = 0, const LevelPairs* pairs = nullptr,
                      const Series* series = nullptr);
 

@@ -16,7 +16,7 @@ struct ColumnsView {
   const std::uint8_t* complete;
 };
 
-/// What a kernel reads to evaluate the terms of the rows in memory.
+/// The arguments with which a kernel evaluates the terms of the rows in memory.
 struct RowsView {
   const double* numbers;             ///< numbers of the layout
   const ComponentTable* components;  ///< for margins' quantities that depend on the data

@@ -64,7 +64,7 @@ struct LayoutView {
   int values_per_row = 0;  ///< nonzeros of all terms, and one for the residual
 };
 
-/// What a pass sums.
+/// The kind of a pass, by the sums that it forms.
 enum class PassKind { moments, start, step, deviance, parameters };
 
 /// Scalars that a pass sums, except one for the family's parameters: see `RowOutcome`.

@@ -39,7 +39,7 @@ class Attempt {
   }
 
   void fatal(std::exception_ptr thrown) noexcept;
-  /// The first device failure is for the vote; all are kept.
+  /// Records a device failure; the vote gets the first one.
   void device_failed(Verdict::Failure failure) noexcept;
   /// The work was cut short by a stop request.
   void cut_short() noexcept {

@@ -44,7 +44,7 @@ class BlockTree {
   void combine_last_two();
 
   std::size_t value_bytes_;
-  std::size_t node_bytes_;  ///< its value is behind it
+  std::size_t node_bytes_;  ///< its value follows it
   Combine combine_;
   std::vector<std::byte> nodes_;  ///< `size_` nodes, then unused capacity
   std::size_t size_ = 0;

@@ -133,7 +133,7 @@ struct HostTeam::State {
   FunctionRef<void(int)> work;
   alignas(64) Gate gate;
   Completion completion;
-  std::vector<Helper> threads;  // last: they use what is above
+  std::vector<Helper> threads;  // last: they use the members above
 };
 
 HostTeam::HostTeam(int threads, SharedFunction<void()> progress)

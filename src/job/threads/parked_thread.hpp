@@ -39,8 +39,8 @@ class ParkedThread {
   ParkedThread(const ParkedThread&) = delete;
   ParkedThread& operator=(const ParkedThread&) = delete;
 
-  /// Has the thread call its function, once for all calls that are made before it awakes. What the calling
-  /// thread has written is visible there. Thread-safe; does not wait.
+  /// Makes the thread call its function, once for all calls made before it wakes up. The function sees all
+  /// writes of the calling thread. Thread-safe; does not wait.
   void call() noexcept;
   /// Makes the thread end, after a call in progress, without waiting for it: before several are destroyed one
   /// by one. It must not be called again.
@@ -53,7 +53,7 @@ class ParkedThread {
   /// A cache line of its own: the caller writes it while other threads poll theirs.
   alignas(64) std::atomic<std::uint32_t> calls_ = 0;
   std::atomic<bool> ending_ = false;
-  std::jthread thread_;  // last: it uses what is above
+  std::jthread thread_;  // last: it uses the members above
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -52,7 +52,7 @@ class WorkerThreads {
   FunctionRef<void(int)> work_;                         ///< work of the run in progress
   alignas(64) std::atomic<std::uint32_t> running_ = 0;  ///< its workers that are not done
   Completion completion_;
-  std::vector<std::unique_ptr<Worker>> workers_;  // last: their threads use what is above
+  std::vector<std::unique_ptr<Worker>> workers_;  // last: their threads use the members above
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -119,7 +119,7 @@ Status call(Status (*function)(Parameters...), Arguments... arguments) {
   return function == nullptr ? Status::function_not_found : function(arguments...);
 }
 
-/// What an entry point writes, given `arguments` before the text; empty if it fails.
+/// The text that an entry point writes, given `arguments` before the text; empty if it fails.
 template <class Function, class... Arguments>
 std::string text_of(Function* function, Arguments... arguments) {
   std::array<char, text_length> text{};

@@ -23,14 +23,14 @@ struct Gpu {
   std::vector<MigInstance> instances;
 };
 
-/// What the driver reports, as plain data, so that tests can construct it.
+/// The driver's report, as plain data, so that tests can construct it.
 struct Survey {
   std::vector<Gpu> gpus;                ///< GPUs that this process may open
   std::vector<std::string> unreadable;  ///< for each other GPU, the reason
   /// Broken ones among those and among MIG instances, not merely inaccessible: "GPU 1: GPU is lost".
   std::vector<std::string> broken;
-  int cuda_version = 0;            ///< what the driver supports, 1000 x major + 10 x minor
-  std::optional<Absence> absence;  ///< present if the driver could not be queried at all
+  int cuda_version = 0;            ///< supported by the driver, 1000 x major + 10 x minor
+  std::optional<Absence> absence;  ///< present if the driver could not be queried
 };
 
 /// Queries the driver through NVML, which is opened and closed here. Creates no context and does not

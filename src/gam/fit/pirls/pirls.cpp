@@ -44,8 +44,8 @@ constexpr double same_deviance = 1e-6;
 /// Maximum number of steps towards another solution.
 constexpr int steps_to_another = 50;
 
-/// Deviance after a step in raw columns in an unweighted model, from the sums at its
-/// beginning; nothing without an intercept, or where rounding of terms that cancel could be seen.
+/// Deviance after a step in raw columns in an unweighted model, from the sums at its beginning; nothing
+/// without an intercept, or if terms cancel to visible rounding.
 std::optional<RawDeviance> deviance_after(const RawSums& sums, const Design& design,
                                           std::span<const double> step) {
   constexpr double most_cancelled = 1e5;

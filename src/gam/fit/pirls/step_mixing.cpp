@@ -14,7 +14,7 @@ namespace {
 constexpr double damping = 0.5;
 /// If a step is more than this many times as long as the last one, past steps are not used to predict it.
 constexpr double unforeseen = 4;
-/// The longest mixed step, in lengths of the whole step: slow linear convergence may need as much.
+/// The longest mixed step, in lengths of the whole step, as slow linear convergence may need.
 constexpr double longest = 50;
 /// Ridge of the normal equations, whose columns may be nearly dependent.
 constexpr double ridge = 1e-12;

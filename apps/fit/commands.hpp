@@ -9,6 +9,7 @@
 #include <tessera/gam/model.hpp>
 #include <tessera/gam/posterior.hpp>
 #include <tessera/gam/predict.hpp>
+#include <tessera/gam/predictions_file.hpp>
 #include <tessera/gam/report.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/job/stop_request.hpp>
@@ -35,6 +36,12 @@ namespace TESSERA_NAMESPACE::gam {
 /// As `job_options`, for a command that computes on the CPU only.
 [[nodiscard]] JobOptions cpu_job_options(const NamedArguments& options,
                                          const apps::CollectiveTimeout& timeout);
+
+/// Adds the option for the table that a command writes.
+void add_out(CLI::App& command, std::string& out);
+
+/// *Collective.* Completes that table, and says the remarks on the root; the exit status.
+[[nodiscard]] int complete(PredictionsFile& written, bool root, const std::vector<std::string>& remarks);
 
 /// Whether predictions have a column per term; the intercept is in no column.
 [[nodiscard]] inline bool is_by_terms(const PredictOptions& options) {

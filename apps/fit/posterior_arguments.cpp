@@ -2,7 +2,6 @@
 #include "commands.hpp"
 #include "overwrite.hpp"
 
-#include <tessera/gam/predictions_file.hpp>
 #include <tessera/job/together.hpp>
 
 #include <CLI/CLI.hpp>
@@ -28,10 +27,7 @@ JobOptions cpu_job_options(const NamedArguments& options, const apps::Collective
   return read;
 }
 
-void PosteriorArguments::add_to(CLI::App& command) {
-  command.add_option("MODEL", model, "model.json of a fit")->required();
-  options.add_to(command, OptionSet::job, {"threads"});
-  collective_timeout.add_to(command);
+void add_out(CLI::App& command, std::string& out) {
   command
       .add_option(
           "--out", out,
@@ -39,6 +35,22 @@ void PosteriorArguments::add_to(CLI::App& command) {
           "folder with a file for each rank; -: standard output")
       ->check(apps::file_name())
       ->capture_default_str();
+}
+
+int complete(PredictionsFile& written, bool root, const std::vector<std::string>& remarks) {
+  for (const std::string& remark : remarks) {
+    if (root) apps::say_line({"tessera-fit: ", remark});
+  }
+  if (const std::string problem = written.commit(); !problem.empty())
+    apps::say_line({"tessera-fit: ", problem});
+  return EXIT_SUCCESS;
+}
+
+void PosteriorArguments::add_to(CLI::App& command) {
+  command.add_option("MODEL", model, "model.json of a fit")->required();
+  options.add_to(command, OptionSet::job, {"threads"});
+  collective_timeout.add_to(command);
+  add_out(command, out);
 }
 
 int PosteriorArguments::run(mpi::Session& session,
@@ -62,14 +74,7 @@ int PosteriorArguments::run_in_parts(
   });
   PredictionsFile written(session.world(), out);
   Job job(session.world(), cpu_job_options(options, collective_timeout));
-  const std::vector<std::string> remarks =
-      compute(job, *fitted, [&](const Predictions& part) { written.add(part); });
-  for (const std::string& remark : remarks) {
-    if (root) apps::say_line({"tessera-fit: ", remark});
-  }
-  if (const std::string problem = written.commit(); !problem.empty())
-    apps::say_line({"tessera-fit: ", problem});
-  return EXIT_SUCCESS;
+  return complete(written, root, compute(job, *fitted, [&](const Predictions& part) { written.add(part); }));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -4,19 +4,16 @@
 #include "progress.hpp"
 
 #include <tessera/gam/predict.hpp>
-#include <tessera/gam/predictions_file.hpp>
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <tessera/tessera.hpp>
 #include <vector>
 
-#include "common/file_name.hpp"
 #include "common/streams.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
@@ -31,13 +28,7 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
   options.add_to(*command, OptionSet::table, {"na-strings", "sep", "dec", "comment", "header", "skip"});
   options.add_to(*command, OptionSet::job);
   collective_timeout.add_to(*command);
-  command
-      ->add_option(
-          "--out", out,
-          "CSV file, or a pipe; HDF5, Parquet or Feather, if it ends in .h5, .parquet or .feather; NAME/: a "
-          "folder with a file for each rank; -: standard output")
-      ->check(apps::file_name())
-      ->capture_default_str();
+  add_out(*command, out);
   return command;
 }
 
@@ -73,12 +64,7 @@ int PredictCommand::run(mpi::Session& session) const {
   if (root && is_by_terms(wanted))
     apps::say_line({"tessera-fit: ", fmt::format("the intercept, {:.17g}, is in no term", constant)});
   if (job.last_verdict().ran == Verdict::Ran::fallback) progress.note(to_string(job.last_verdict()));
-  for (const std::string& remark : remarks) {
-    if (root) apps::say_line({"tessera-fit: ", remark});
-  }
-  if (const std::string problem = written.commit(); !problem.empty())
-    apps::say_line({"tessera-fit: ", problem});
-  return EXIT_SUCCESS;
+  return complete(written, root, remarks);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -85,15 +85,19 @@ std::int64_t measure_on_host(const tessera_host_tile*, void* context) {
 std::int64_t measure_on_device(tessera_tile*, void*) {
   return 1;
 }
-
-TEST(COptions, MeasuresSimulatedDevicesByTheFunctionForHosts) {
-  const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200");
-  Sample sample;
+tessera_options measured_with(Sample& sample) {
   tessera_options options = TESSERA_DEFAULT_OPTIONS;
   options.score_model = TESSERA_SCORE_MEASURED;
   options.measure = measure_on_device;
   options.measure_on_host = measure_on_host;
   options.measure_context = &sample;
+  return options;
+}
+
+TEST(COptions, MeasuresSimulatedDevicesByTheFunctionForHosts) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200");
+  Sample sample;
+  const tessera_options options = measured_with(sample);
   OwnedJob job = opened(&options);
   ASSERT_TRUE(job);
   EXPECT_EQ(sample.calls, 2) << "to warm up, and timed";
@@ -111,11 +115,7 @@ TEST(COptions, MeasuresSimulatedDevicesByTheFunctionForHosts) {
 TEST(COptions, HostsComputeBesideDevices) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200");
   Sample sample;
-  tessera_options options = TESSERA_DEFAULT_OPTIONS;
-  options.score_model = TESSERA_SCORE_MEASURED;
-  options.measure = measure_on_device;
-  options.measure_on_host = measure_on_host;
-  options.measure_context = &sample;
+  tessera_options options = measured_with(sample);
   options.threads = 2;
   options.hosts = 1;
   const OwnedJob job = opened(&options);

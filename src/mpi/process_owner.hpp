@@ -9,7 +9,7 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// Whether this process has ranks of MPI, or a `Session`.
 inline std::atomic<bool> has_ranks_or_session = false;
-/// The last argument of `watch_exits`.
+/// False in a host program (`watch_exits`), whose exits are its own.
 inline std::atomic<bool> exits_watched = true;
 
 /// Whether this is the process of a program with ranks or a `Session`, and not a host program's.

@@ -698,7 +698,7 @@ void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& bl
     Matrix constant(static_cast<int>(draft.constant.size()), 1);
     std::ranges::copy(draft.constant, constant.data());
     constant = in_values(constant);
-    // Dropping the column, as bam does, is a constraint only if the constant needs it; else as gam().
+    // As bam, without the column, if the constant needs that column; else as gam().
     if (std::abs(constant(draft.least_varying, 0)) > least * largest(constant.values()))
       coefficients = sweep_and_drop(coefficients, constant.values(), draft.least_varying);
   }

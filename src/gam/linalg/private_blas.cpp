@@ -35,7 +35,7 @@ namespace {
 // Constant-initialised: OpenBLAS may ask for buffers before constructors run.
 constinit std::mutex buffers;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
-/// Value that OpenBLAS reads for an unset variable; null: none.
+/// What OpenBLAS reads as `kernels_variable` if the user has not set it; null: nothing.
 constinit char* wanted_kernels = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 }  // namespace
 

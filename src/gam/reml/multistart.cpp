@@ -308,7 +308,7 @@ double doubles_of_evaluations(double core_size, int count) {
 double affordable_evaluations(const RemlCriterion& criterion) {
   const double many = operations / criterion.work();
   const double some = evaluations_a_parameter * criterion.size();
-  // V of effects whose levels share many rows has one minimum, as far as is known.
+  // Inexact only for effects whose levels share many rows; their V has one minimum, as far as is known.
   if (!criterion.is_exact() && many < some) return 0;
   return std::max(many, some);
 }

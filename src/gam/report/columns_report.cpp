@@ -29,7 +29,7 @@ std::string memory_text(std::int64_t bytes) {
   return mib < kib ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.1f} GiB", mib / kib);
 }
 
-/// Its range or its levels, and what to look at.
+/// A column's range or levels, and remarks on its texts.
 std::string values_text(const ColumnDescription& column) {
   std::string text;
   if (column.factor) {

@@ -390,8 +390,8 @@ void PirlsLoop::begin_again_if_worse_than_the_mean() {
 /// step.
 bool PirlsLoop::is_separated(double change, bool ends) {
   constexpr double worth_a_look = 1e-7;
-  constexpr double still = 1e-7;         // for the other rows, before the last iteration
-  constexpr double almost_still = 1e-3;  // in the last iteration
+  constexpr double still = 1e-7;         // largest move of the other rows, before the last iteration
+  constexpr double almost_still = 1e-3;  // the same in the last iteration
   if (!rows_.family.limits().any() || !(change < worth_a_look) || last_step_.empty()) return false;
   if (course_.phase == Phase::elsewhere) return false;
   PhaseClock clock(fit_.job.comm(), fit_.phases, "rows", "the search for separation");

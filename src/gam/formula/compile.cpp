@@ -47,7 +47,7 @@ constexpr std::string_view other_functions[] = {
 struct Operator {
   std::string_view text;
   Op op;
-  bool turned = false;  ///< operands are exchanged: a > b becomes b < a
+  bool swapped = false;  ///< operands are exchanged: a > b becomes b < a
 };
 constexpr Operator arithmetic[] = {
     {"+", Op::add},   {"-", Op::subtract}, {"*", Op::multiply},        {"/", Op::divide},
@@ -226,8 +226,8 @@ class Compiler {
   }
 
   Value comparison(const Syntax& syntax, const Operator& op, std::size_t stack) {
-    const Syntax& left = syntax.children[op.turned ? 1 : 0];
-    const Syntax& right = syntax.children[op.turned ? 0 : 1];
+    const Syntax& left = syntax.children[op.swapped ? 1 : 0];
+    const Syntax& right = syntax.children[op.swapped ? 0 : 1];
     const bool ordering = op.op == Op::less || op.op == Op::less_equal;
     const auto is_name = [](const Syntax& one) { return one.kind == Syntax::Kind::name; };
     // In f == 1, f may be a factor, and 1 a level's name: decided when the type is known.

@@ -97,11 +97,11 @@ struct Separated {
   std::vector<Penalised> penalties;
 };
 
-/// The sum of a smooth's penalties, each of unit norm, in the coordinates of the columns of `turn`.
-Matrix sum_of_unit_norms(const std::vector<Matrix>& penalties, const Matrix& turn) {
-  Matrix sum(turn.cols(), turn.cols());
+/// The sum of a smooth's penalties, each of unit norm, in the coordinates of the columns of `basis`.
+Matrix sum_of_unit_norms(const std::vector<Matrix>& penalties, const Matrix& basis) {
+  Matrix sum(basis.cols(), basis.cols());
   for (const Matrix& s : penalties) {
-    const Matrix part = multiply_tn(turn, multiply(s, turn));
+    const Matrix part = multiply_tn(basis, multiply(s, basis));
     const double norm = std::sqrt(dot(part.values(), part.values()));
     for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += part.values()[i] / norm;
   }
@@ -129,16 +129,16 @@ Matrix separate(CoefBlock& block, const Penalty& penalty) {
   const int free = penalty.null_space.cols();
   const int rank = block.coef_size - free;
   const Matrix q = free == 0 ? identity(block.coef_size) : full_q(penalty.null_space);
-  Matrix turn = submatrix(q, 0, block.coef_size, free, rank);
-  Matrix sum = sum_of_unit_norms(penalty.matrices, turn);
+  Matrix penalised = submatrix(q, 0, block.coef_size, free, rank);
+  Matrix sum = sum_of_unit_norms(penalty.matrices, penalised);
   if (penalty.matrices.size() == 1) {
     if (const auto lower = cholesky(sum)) {
-      turn = transpose(triangular_solve(*lower, transpose(turn), false));
+      penalised = transpose(triangular_solve(*lower, transpose(penalised), false));
       sum = identity(rank);
     }
   }
   Matrix both(block.coef_size, block.coef_size);
-  assign(both, 0, 0, turn);
+  assign(both, 0, 0, penalised);
   assign(both, 0, rank, penalty.null_space);
   block.map = multiply(block.map, both);
   return sum;

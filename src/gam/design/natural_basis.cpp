@@ -26,21 +26,21 @@ Matrix without_root(const Matrix& x, const Matrix& lower, std::span<const double
 
 /// An orthonormal basis of the span of the orthonormal columns of `w`: projections of unit vectors, the first
 /// one and then those with the largest residual.
-Matrix turned_to_axes(const Matrix& w) {
+Matrix rotated_to_axes(const Matrix& w) {
   constexpr double too_short = 1e-3;
   Matrix rest = transpose(w);  // column j is the projection of unit vector j
-  Matrix turn(w.cols(), w.cols());
-  for (int c = 0; c < turn.cols(); ++c) {
+  Matrix rotation(w.cols(), w.cols());
+  for (int c = 0; c < rotation.cols(); ++c) {
     const auto length = [&](int j) { return std::sqrt(dot(rest.column(j), rest.column(j))); };
     int longest = 0;
     for (int j = 1; j < rest.cols(); ++j) longest = length(j) > length(longest) ? j : longest;
     const int next = c == 0 && length(0) > too_short * length(longest) ? 0 : longest;
     const double own = length(next);
-    for (int i = 0; i < turn.rows(); ++i) turn(i, c) = rest(i, next) / own;
+    for (int i = 0; i < rotation.rows(); ++i) rotation(i, c) = rest(i, next) / own;
     for (int j = 0; j < rest.cols(); ++j)
-      add_multiple(rest.column(j), -dot(turn.column(c), rest.column(j)), turn.column(c));
+      add_multiple(rest.column(j), -dot(rotation.column(c), rest.column(j)), rotation.column(c));
   }
-  return multiply(w, turn);
+  return multiply(w, rotation);
 }
 
 /// The penalty's eigenvectors by ascending eigenvalue, and its eigenvalues divided by its largest element.
@@ -63,7 +63,7 @@ void scale_column(Matrix& a, int column, double factor) {
 
 /// A rotation of unpenalised columns to the constant, with coefficients `constant`, and uncorrelated others
 /// by ascending variance. `products`: their mean products.
-Matrix turn_to_constant(const Matrix& products, std::span<const double> constant) {
+Matrix rotation_to_constant(const Matrix& products, std::span<const double> constant) {
   const int size = products.rows();
   Matrix first(size, 1);
   std::ranges::copy(constant, first.data());
@@ -72,13 +72,13 @@ Matrix turn_to_constant(const Matrix& products, std::span<const double> constant
   const std::vector<double> means = multiply(products, constant);
   Matrix covariance = products;
   for (int j = 0; j < size; ++j) add_multiple(covariance.column(j), -means[at(j)], means);
-  Matrix turn(size, size);
+  Matrix rotation(size, size);
   const double length = std::sqrt(dot(constant, constant));
-  for (int i = 0; i < size; ++i) turn(i, 0) = constant[at(i)] / length;
+  for (int i = 0; i < size; ++i) rotation(i, 0) = constant[at(i)] / length;
   const SymmetricEigen eigen =
       symmetric_eigen(symmetrised(multiply_tn(others, multiply(covariance, others))));
-  assign(turn, 0, 1, multiply(others, eigen.vectors));
-  return turn;
+  assign(rotation, 0, 1, multiply(others, eigen.vectors));
+  return rotation;
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ Basis natural_basis(Basis basis, const std::function<Matrix(const Matrix& map)>&
     return symmetric_eigen(symmetrised(multiply_tn(half, multiply(basis.penalty, half))));
   }();
   double sum = 0;  // sum of the columns' mean squares
-  Matrix turn(size, size);
+  Matrix change(size, size);
   const Matrix directions = multiply(penalised, eigen.vectors);
   for (int j = 0; j < basis.rank; ++j) {
     const int from = basis.rank - 1 - j;
@@ -121,15 +121,15 @@ Basis natural_basis(Basis basis, const std::function<Matrix(const Matrix& map)>&
     if (!(own > 0))
       throw base::input_error("{}: the penalty of its curves is lost in rounding: take a smaller k", label);
     sum += 1 / own;
-    add_multiple(turn.column(j), 1 / std::sqrt(own), directions.column(from));
+    add_multiple(change.column(j), 1 / std::sqrt(own), directions.column(from));
   }
   const double square = basis.rank / sum;
   for (int j = 0; j < basis.rank; ++j) {
-    for (double& value : turn.column(j)) value *= std::sqrt(square);
+    for (double& value : change.column(j)) value *= std::sqrt(square);
   }
-  if (free > 0) assign(turn, 0, basis.rank, turned_to_axes(submatrix(q, 0, size, 0, free)));
+  if (free > 0) assign(change, 0, basis.rank, rotated_to_axes(submatrix(q, 0, size, 0, free)));
 
-  basis.map = multiply(map, multiply(inverse, turn));
+  basis.map = multiply(map, multiply(inverse, change));
   basis.penalty = Matrix(size, size);
   for (int j = 0; j < basis.rank; ++j) basis.penalty(j, j) = square;
   basis.unit_rows = false;
@@ -142,22 +142,22 @@ Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>
   const int size = basis.size();
   const int rank = basis.rank;
   const int free = size - rank;
-  Matrix turn = identity(size);
-  const Matrix vectors = free > 0 ? turned_to_axes(null_vectors(basis)) : Matrix();
+  Matrix change = identity(size);
+  const Matrix vectors = free > 0 ? rotated_to_axes(null_vectors(basis)) : Matrix();
   if (!basis.penalty.empty()) {
     const SymmetricEigen eigen = eigen_of_penalty(basis);
     for (int j = 0; j < rank; ++j) {
       const int from = size - 1 - j;
-      std::ranges::copy(eigen.vectors.column(from), turn.column(j).begin());
+      std::ranges::copy(eigen.vectors.column(from), change.column(j).begin());
       const double own = eigen.values[at(from)];
       if (!(own > 0))
         throw base::input_error("{}: the penalty of a margin is lost in rounding: take a smaller k", label);
-      scale_column(turn, j, 1 / std::sqrt(own));
+      scale_column(change, j, 1 / std::sqrt(own));
     }
-    if (free > 0) assign(turn, 0, rank, vectors);
+    if (free > 0) assign(change, 0, rank, vectors);
   }
   const Matrix map = basis.map.empty() ? identity(size) : basis.map;
-  const Matrix products = mean_products(multiply(map, turn));
+  const Matrix products = mean_products(multiply(map, change));
   double square = 0;  // mean square of the penalised columns
   for (int j = 0; j < rank; ++j) square += products(j, j) / rank;
   for (int j = 0; j < size; ++j) {
@@ -165,7 +165,7 @@ Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>
     if (!(own > 0))
       throw base::input_error(
           "{}: one of its functions is zero in every row: take a smaller k, or leave the term out", label);
-    scale_column(turn, j, 1 / std::sqrt(own));
+    scale_column(change, j, 1 / std::sqrt(own));
   }
 
   std::vector<double> constant(at(size));
@@ -180,13 +180,14 @@ Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>
         scaled(i, j) = products(rank + i, rank + j) / length / std::sqrt(products(rank + i, rank + i));
     }
     if (free > 1) {
-      assign(turn, 0, rank, multiply(submatrix(turn, 0, size, rank, free), turn_to_constant(scaled, own)));
+      assign(change, 0, rank,
+             multiply(submatrix(change, 0, size, rank, free), rotation_to_constant(scaled, own)));
       own[0] = std::sqrt(dot(own, own));
     }
     constant[at(rank)] = own[0];
   }
   basis.constant = std::move(constant);
-  basis.map = multiply(map, turn);
+  basis.map = multiply(map, change);
   basis.penalty = Matrix(size, size);
   for (int j = 0; j < rank; ++j) basis.penalty(j, j) = 1;
   basis.unit_rows = false;

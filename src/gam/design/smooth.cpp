@@ -468,8 +468,8 @@ Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space, 
   if (dimension == 0) return constraint;
   Matrix along(dimension, 1);
   std::copy(projected.begin(), projected.end(), along.values().begin());
-  const Matrix turn = full_q(along);
-  constraint.null_space = multiply(null_space, submatrix(turn, 0, dimension, 1, dimension - 1));
+  const Matrix axes = full_q(along);
+  constraint.null_space = multiply(null_space, submatrix(axes, 0, dimension, 1, dimension - 1));
   return constraint;
 }
 

@@ -90,7 +90,7 @@ class FitRun {
     note_untested();
     if (centred_) return_from_centred();
     if (fit_.job.comm().rank() == 0) conclude(loop.solver());
-    if (turned_) return_from_turned();
+    if (orthogonal_) return_from_orthogonal();
     model_.column_means = to_coefficients(moments.column_sums, model_.design);
     for (double& mean : model_.column_means) mean /= static_cast<double>(model_.rows);
     together(fit_.job.comm(),
@@ -276,28 +276,29 @@ class FitRun {
   /// alike; centres by= variables. Returns the sums of that model.
   RawSums settle_design(double mean) {
     const CrowdedSmooths crowded = look_for_crowded();
-    turn_smooths(crowded);
-    RawSums sums = unweighted_ && !turned_ ? *std::move(unweighted_) : first_sums(fit_, *pass_, rows_, mean);
+    orthogonalise_smooths(crowded);
+    RawSums sums =
+        unweighted_ && !orthogonal_ ? *std::move(unweighted_) : first_sums(fit_, *pass_, rows_, mean);
     unweighted_.reset();
-    if (turned_) std::swap(model_.design, turned_->design);
+    if (orthogonal_) std::swap(model_.design, orthogonal_->design);
     const bool changed = is_finite(sums) && leave_out_determined(sums.gram);
     if (centre_smooths()) {
-      turned_.reset();
+      orthogonal_.reset();
       return first_sums(fit_, *pass_, rows_, mean);
     }
-    if (!turned_) return sums;
+    if (!orthogonal_) return sums;
     if (!changed) {
-      std::swap(model_.design, turned_->design);
+      std::swap(model_.design, orthogonal_->design);
       return sums;
     }
-    turn_smooths(crowded);
+    orthogonalise_smooths(crowded);
     return first_sums(fit_, *pass_, rows_, mean);
   }
   /// Returns whether any column was dropped.
   bool leave_out_determined(const PartedMatrix& raw_gram) {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for dependent columns");
     model_.design = without_determined_columns(fit_.job, rows_, std::move(model_.design), raw_gram,
-                                               turned_ ? &*turned_ : nullptr);
+                                               orthogonal_ ? &*orthogonal_ : nullptr);
     const std::string list = text_of(model_.design.left_out);
     if (!list.empty()) fit_.observer.note("dropped, linearly dependent on other terms: " + list);
     return !list.empty();
@@ -310,16 +311,16 @@ class FitRun {
   }
   /// Gives crowded smooths orthogonal columns. These are dense, and evaluated on the CPU only: a fit on
   /// devices starts over there, if allowed.
-  void turn_smooths(const CrowdedSmooths& crowded) {
-    const bool was_turned = turned_.has_value();
-    turned_ = crowded.turned(model_.design);
-    if (turned_ && fit_.plan.on_devices()) {
+  void orthogonalise_smooths(const CrowdedSmooths& crowded) {
+    const bool was_orthogonal = orthogonal_.has_value();
+    orthogonal_ = crowded.with_orthogonal_columns(model_.design);
+    if (orthogonal_ && fit_.plan.on_devices()) {
       if (fit_.may_move_to_hosts)
         throw NeedsHosts{"a smooth of a variable with values far from all others is fitted on the CPU"};
-      turned_.reset();
+      orthogonal_.reset();
     }
-    if (turned_) std::swap(model_.design, turned_->design);
-    if (turned_ || was_turned) pass_.emplace(fit_.job, fit_.plan, rows_);
+    if (orthogonal_) std::swap(model_.design, orthogonal_->design);
+    if (orthogonal_ || was_orthogonal) pass_.emplace(fit_.job, fit_.plan, rows_);
   }
   /// Returns whether by= variables were centred: the iteration then has a design different from the
   /// formula's.
@@ -425,11 +426,12 @@ class FitRun {
     model_.outline.autocorrelation = std::move(serial.autocorrelation);
   }
 
-  void return_from_turned() {
-    std::swap(model_.design, turned_->design);
-    model_.coef = turned_->coefficients_of_formula(model_.coef);
-    if (!model_.covariance.empty()) turned_->turn(model_.covariance);
-    if (!model_.triangle.empty()) model_.triangle = triangle_of(turned_->root_of_formula(model_.triangle));
+  void return_from_orthogonal() {
+    std::swap(model_.design, orthogonal_->design);
+    model_.coef = orthogonal_->coefficients_of_formula(model_.coef);
+    if (!model_.covariance.empty()) orthogonal_->transform_covariance(model_.covariance);
+    if (!model_.triangle.empty())
+      model_.triangle = triangle_of(orthogonal_->root_of_formula(model_.triangle));
   }
   void return_from_centred() {
     std::swap(model_.design, centred_->design);
@@ -444,7 +446,7 @@ class FitRun {
       model_.triangle = triangle_of(after_inverse(model_.triangle, centred_->to_formula));
     RemlFit fit = solver.fit();
     PartedMatrix gram = solver.gram();
-    centred_->turn(fit, gram);
+    centred_->transform_solution(fit, gram);
     conclude(fit, gram);
   }
   void conclude(const RemlFit& fit, const PartedMatrix& gram) {
@@ -475,7 +477,7 @@ class FitRun {
   std::optional<RawSums> unweighted_;  ///< sums of the first working model, until the design is settled
   // At most one of the two is set: the formula's design, kept while the iteration uses a transformed one.
   std::optional<ByCentring> centred_;
-  std::optional<OrthogonalSmooths> turned_;
+  std::optional<OrthogonalSmooths> orthogonal_;
   FittedModel model_;
 };
 

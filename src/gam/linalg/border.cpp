@@ -57,12 +57,12 @@ TESSERA_TARGET_CLONES void add_row(const double* from, const SparseRow& dense, c
 
 }  // namespace
 
-Border::Border(const Matrix& a, const std::vector<bool>& turned) : columns_(a.cols()) {
+Border::Border(const Matrix& a, const std::vector<bool>& will_be_dense) : columns_(a.cols()) {
   const int rows = a.rows();
   std::vector<bool> dense;
   for (int j = 0; j < columns_; ++j) {
     const auto zeros = std::ranges::count(a.column(j), 0.0);
-    dense.push_back((!turned.empty() && turned[at(j)]) || zeros < rows - rows / 4);
+    dense.push_back((!will_be_dense.empty() && will_be_dense[at(j)]) || zeros < rows - rows / 4);
   }
   for (int j = 0; j < columns_; ++j) {
     if (dense[at(j)]) dense_columns_.push_back(j);
@@ -122,7 +122,7 @@ double Border::operator()(int row, int column) const noexcept {
   return found == own.end() || *found != column ? 0.0 : values_of(row)[at(found - own.begin())];
 }
 
-void Border::turn(int begin, const Matrix& u, const Algebra& algebra) {
+void Border::change_basis(int begin, const Matrix& u, const Algebra& algebra) {
   const auto first = std::ranges::lower_bound(dense_columns_, begin) - dense_columns_.begin();
   const int row = static_cast<int>(first);
   assign(dense_, row, 0, algebra.multiply(transpose(u), submatrix(dense_, row, u.rows(), 0, dense_.cols())));

@@ -21,9 +21,9 @@ namespace TESSERA_NAMESPACE::gam {
 class Border {
  public:
   Border() = default;
-  /// A column of `a` is dense if a quarter of it is nonzero, or if `turned` marks it as one that will be
-  /// dense.
-  explicit Border(const Matrix& a, const std::vector<bool>& turned = {});
+  /// A column of `a` is dense if a quarter of it is nonzero, or if `will_be_dense` marks it as one that will
+  /// be dense.
+  explicit Border(const Matrix& a, const std::vector<bool>& will_be_dense = {});
   /// Zeros, stored in the dense columns and, for row i, in the columns of column i of `pattern`.
   Border(int columns, std::vector<int> dense_columns, const SparsePattern& pattern);
 
@@ -47,7 +47,7 @@ class Border {
   [[nodiscard]] double operator()(int row, int column) const noexcept;
 
   /// Replaces C by C u on the dense columns from `begin` on; u is square.
-  void turn(int begin, const Matrix& u, const Algebra& algebra);
+  void change_basis(int begin, const Matrix& u, const Algebra& algebra);
 
   /// C x and C' y. Cost: O(nonzeros).
   [[nodiscard]] std::vector<double> times(std::span<const double> x) const;

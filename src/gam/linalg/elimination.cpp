@@ -186,7 +186,7 @@ struct EliminationOrder::Graph {
   std::vector<char> gone;  ///< 1: eliminated, 2: its element is absorbed
 };
 
-EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool>& turned) {
+EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool>& will_be_dense) {
   const int part = a.part().size();
   order.resize(at(part));
   std::iota(order.begin(), order.end(), 0);
@@ -199,8 +199,8 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
   has_pattern_ = true;
   std::vector<int> core_columns;  // columns of the core that are not dense
   for (int j = 0; j < a.border.cols(); ++j) {
-    const bool is_turned = !turned.empty() && turned[at(j)];
-    if (!is_turned && nonzeros(a.border.column(j)) * dense_part < part) core_columns.push_back(j);
+    const bool counts_as_dense = !will_be_dense.empty() && will_be_dense[at(j)];
+    if (!counts_as_dense && nonzeros(a.border.column(j)) * dense_part < part) core_columns.push_back(j);
   }
   Graph graph(a, core_columns, a.border.cols() - static_cast<int>(core_columns.size()));
   order.clear();
@@ -332,13 +332,13 @@ std::vector<double> from_order(std::span<const double> x, const Part& part, cons
 }
 
 OrderedMatrix in_order(const PartedMatrix& a, std::shared_ptr<const EliminationOrder> order,
-                       const std::vector<bool>& turned) {
+                       const std::vector<bool>& will_be_dense) {
   OrderedMatrix out;
   const int first = order->eliminated();
   const int left = order->left();
   if (!a.pattern()) {
     out.order = std::move(order);
-    if (a.is_parted()) out.border = Border(a.border, turned);
+    if (a.is_parted()) out.border = Border(a.border, will_be_dense);
     out.diagonal = a.diagonal;
     out.outer = a.core;
     return out;

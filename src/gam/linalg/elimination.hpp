@@ -18,8 +18,8 @@
 /// The Schur complement S is dense, over the outer coefficients: those of the core, and those of the part
 /// whose elimination would fill in the rest.
 ///
-///     const auto order = std::make_shared<const EliminationOrder>(gram, turned);
-///     const OrderedMatrix a = in_order(gram, order, turned);
+///     const auto order = std::make_shared<const EliminationOrder>(gram, will_be_dense);
+///     const OrderedMatrix a = in_order(gram, order, will_be_dense);
 ///     const auto block = eliminate(a, ridge, algebra);     // of A + ridge
 ///     const Matrix s = ...;                                 // a.outer - W' D^-1 W, by `weighted_square`
 ///     const SelectedInverse z = selected_inverse(a, *block, inverse_of_s, algebra);
@@ -36,8 +36,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// 17 (1996), without supervariables.
 class EliminationOrder {
  public:
-  /// `turned`: columns of the core that count as dense, even where they are sparse now.
-  EliminationOrder(const PartedMatrix& a, const std::vector<bool>& turned);
+  /// `will_be_dense`: columns of the core that count as dense, even where they are sparse now.
+  EliminationOrder(const PartedMatrix& a, const std::vector<bool>& will_be_dense);
 
   [[nodiscard]] int eliminated() const noexcept { return eliminated_; }
   /// Number of coefficients of the part that are not eliminated.
@@ -81,7 +81,7 @@ struct OrderedMatrix {
   [[nodiscard]] std::vector<double> times(std::span<const double> x) const;
 };
 [[nodiscard]] OrderedMatrix in_order(const PartedMatrix& a, std::shared_ptr<const EliminationOrder> order,
-                                     const std::vector<bool>& turned);
+                                     const std::vector<bool>& will_be_dense);
 /// Permutes a vector of A's size, and back.
 [[nodiscard]] std::vector<double> in_order(std::span<const double> x, const Part& part,
                                            const EliminationOrder& order);

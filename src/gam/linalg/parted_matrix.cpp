@@ -141,14 +141,14 @@ void PartedMatrix::scale(std::span<const double> factors) {
   });
 }
 
-void PartedMatrix::turn(int begin, const Matrix& u, const Algebra& algebra) {
+void PartedMatrix::change_basis(int begin, const Matrix& u, const Algebra& algebra) {
   const int first = in_core(begin);
-  gam::turn(core, first, u, algebra);
+  gam::change_basis(core, first, u, algebra);
   if (u.empty() || !is_parted()) return;
   assign(border, 0, first, algebra.multiply(submatrix(border, 0, border.rows(), first, u.rows()), u));
 }
 
-void turn(Matrix& a, int begin, const Matrix& u, const Algebra& algebra) {
+void change_basis(Matrix& a, int begin, const Matrix& u, const Algebra& algebra) {
   if (u.empty()) return;
   assign(a, 0, begin, algebra.multiply(submatrix(a, 0, a.rows(), begin, u.rows()), u));
   assign(a, begin, 0, algebra.multiply(transpose(u), submatrix(a, begin, u.rows(), 0, a.cols())));

@@ -105,7 +105,7 @@ class PartedMatrix {
   void scale(std::span<const double> factors);
   /// T' A T, where T is `u` on the coefficients of the core from `begin` on, and the identity elsewhere; an
   /// empty `u` is the identity.
-  void turn(int begin, const Matrix& u, const Algebra& algebra);
+  void change_basis(int begin, const Matrix& u, const Algebra& algebra);
 
   /// Calls `use(span)` for each of the arrays that hold the values.
   template <class Use>
@@ -143,8 +143,8 @@ class PartedMatrix {
   std::shared_ptr<const SparsePattern> pattern_;
 };
 
-/// T' A T for a dense matrix: see `PartedMatrix::turn`.
-void turn(Matrix& a, int begin, const Matrix& u, const Algebra& algebra);
+/// T' A T for a dense matrix: see `PartedMatrix::change_basis`.
+void change_basis(Matrix& a, int begin, const Matrix& u, const Algebra& algebra);
 
 /// The product a x.
 [[nodiscard]] std::vector<double> multiply(const PartedMatrix& a, std::span<const double> x);

@@ -29,11 +29,11 @@ constexpr double quiet = 1e-7;
 /// Relative to X'WX: replaces a penalty that is given as 0, as in mgcv, so that log|S|+ exists.
 constexpr double no_penalty = 0.1 * std::numeric_limits<double>::epsilon();
 
-void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transposed) {
+void transform_vector(std::vector<double>& x, int begin, const Matrix& u, bool transposed) {
   if (u.empty()) return;
   const auto part = std::span(x).subspan(base::at(begin), base::at(u.rows()));
-  const std::vector<double> turned = transposed ? multiply_t(u, part) : multiply(u, part);
-  std::copy(turned.begin(), turned.end(), part.begin());
+  const std::vector<double> transformed = transposed ? multiply_t(u, part) : multiply(u, part);
+  std::copy(transformed.begin(), transformed.end(), part.begin());
 }
 
 /// The block basis that contains the penalty with this index (penalties are numbered over all blocks).
@@ -112,13 +112,13 @@ Part part_to_eliminate(const PartedMatrix& gram, const std::vector<BlockBasis>& 
 
 }  // namespace
 
-void RemlCriterion::Coordinates::turn(int begin, const Matrix& u, const Algebra& algebra) {
+void RemlCriterion::Coordinates::change_basis(int begin, const Matrix& u, const Algebra& algebra) {
   if (u.empty()) return;
   const int first = begin - matrix.eliminated();
-  gam::turn(matrix.outer, first, u, algebra);
-  turn_vector(gradient, begin, u, true);
-  turn_vector(base, begin, u, true);
-  if (matrix.eliminated() > 0) matrix.border.turn(first, u, algebra);
+  gam::change_basis(matrix.outer, first, u, algebra);
+  transform_vector(gradient, begin, u, true);
+  transform_vector(base, begin, u, true);
+  if (matrix.eliminated() > 0) matrix.border.change_basis(first, u, algebra);
 }
 
 /// X'WX + S factored at one point, in the coordinates graded for it: the eliminated block, and its Schur
@@ -126,8 +126,8 @@ void RemlCriterion::Coordinates::turn(int begin, const Matrix& u, const Algebra&
 struct RemlCriterion::Factored {
   std::vector<double> log_lambda;
   std::vector<ScaledPenalty> penalties;
-  std::vector<std::pair<int, Matrix>> turns;  ///< graded blocks: where each begins, and its transformation
-  std::optional<Coordinates> graded;          ///< the working model after these transformations, if any
+  std::vector<std::pair<int, Matrix>> changes;  ///< graded blocks: where each begins, and its transformation
+  std::optional<Coordinates> graded;            ///< the working model after these transformations, if any
   EliminatedBlock block;
   std::vector<double> scale;  ///< E, the root of the complement's diagonal
   Matrix lower;               ///< L
@@ -184,12 +184,12 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
       const double lambda = least > 0 ? std::max(ratio, least) + least : ratio;
       start.push_back(lambda > 0 ? std::log(lambda) : 0.0);
     }
-    gram.turn(basis.begin, basis.rotation, algebra);
-    turn_vector(own.gradient, basis.begin, basis.rotation, true);
+    gram.change_basis(basis.begin, basis.rotation, algebra);
+    transform_vector(own.gradient, basis.begin, basis.rotation, true);
     if (basis.inverse.empty())
-      turn_vector(own.base, basis.begin, basis.rotation, true);
+      transform_vector(own.base, basis.begin, basis.rotation, true);
     else
-      turn_vector(own.base, basis.begin, basis.inverse, false);
+      transform_vector(own.base, basis.begin, basis.inverse, false);
   }
   if (!scale_known && static_cast<double>(model.rows) <= model.gamma * unpenalised_) {
     throw base::input_error(
@@ -244,14 +244,14 @@ void RemlCriterion::add_up(std::span<const double> log_lambda, Evaluation& at) c
 /// Puts the working model in the order of elimination.
 void RemlCriterion::order(PartedMatrix gram, Coordinates& model) const {
   // Marks columns whose basis differs between evaluations: they count as dense.
-  std::vector<bool> turned(base::at(gram.size() - part_.size()));
+  std::vector<bool> dense(base::at(gram.size() - part_.size()));
   for (const BlockBasis& basis : bases_) {
-    if (!basis.dense.empty()) std::fill_n(turned.begin() + part_.in_core(basis.begin), basis.size, true);
+    if (!basis.dense.empty()) std::fill_n(dense.begin() + part_.in_core(basis.begin), basis.size, true);
   }
   if (!gram.is_parted() && part_.size() > 0) gram = PartedMatrix(gram.core, part_);
-  auto order = std::make_shared<const EliminationOrder>(gram, turned);
+  auto order = std::make_shared<const EliminationOrder>(gram, dense);
   for (std::vector<double>* const x : {&model.gradient, &model.base}) *x = in_order(*x, part_, *order);
-  model.matrix = in_order(gram, std::move(order), turned);
+  model.matrix = in_order(gram, std::move(order), dense);
 }
 
 void RemlCriterion::Factored::grade(const RemlCriterion& of) {
@@ -283,8 +283,8 @@ void RemlCriterion::Factored::grade(const RemlCriterion& of) {
     }
     if (found.rotation.empty()) continue;
     if (!graded) graded = *of.model_;
-    graded->turn(place, found.rotation, *of.algebra_);
-    turns.emplace_back(basis.begin, std::move(found.rotation));
+    graded->change_basis(place, found.rotation, *of.algebra_);
+    changes.emplace_back(basis.begin, std::move(found.rotation));
   }
 }
 
@@ -611,10 +611,10 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   fit.coef = from_order(at->coef, part_, *model.matrix.order);
   const auto restore = [&](int begin, const Matrix& u) {
     if (u.empty()) return;
-    turn_vector(fit.coef, begin, u, false);
-    fit.inverse.turn(begin, transpose(u), *algebra_);
+    transform_vector(fit.coef, begin, u, false);
+    fit.inverse.change_basis(begin, transpose(u), *algebra_);
   };
-  for (const auto& [begin, turn] : at->turns) restore(begin, turn);
+  for (const auto& [begin, change] : at->changes) restore(begin, change);
   for (const BlockBasis& basis : bases_) restore(basis.begin, basis.rotation);
 
   if (working_.gram.is_parted()) {

@@ -101,7 +101,7 @@ class RemlCriterion {
     std::vector<double> base;
 
     /// Transforms coefficients of the core from `begin` on.
-    void turn(int begin, const Matrix& u, const Algebra& algebra);
+    void change_basis(int begin, const Matrix& u, const Algebra& algebra);
   };
   struct Factored;
 

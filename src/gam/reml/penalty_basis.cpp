@@ -217,11 +217,11 @@ GradedPenalties grade_penalties(const BlockBasis& basis, std::span<const double>
     if (dominated.empty() || largest == 0) break;
 
     const SymmetricEigen eigen = descending_eigen(sum);
-    Matrix turn = identity(size);
-    assign(turn, done, done, eigen.vectors);
-    const Matrix back = transpose(turn);
-    for (Matrix& s : out.penalties) s = algebra.multiply(back, algebra.multiply(s, turn));
-    out.rotation = out.rotation.empty() ? std::move(turn) : algebra.multiply(out.rotation, turn);
+    Matrix rotation = identity(size);
+    assign(rotation, done, done, eigen.vectors);
+    const Matrix back = transpose(rotation);
+    for (Matrix& s : out.penalties) s = algebra.multiply(back, algebra.multiply(s, rotation));
+    out.rotation = out.rotation.empty() ? std::move(rotation) : algebra.multiply(out.rotation, rotation);
     done = basis.penalty->rank_of(taken) / basis.copies();
     for (const std::size_t j : dominant) {
       for (int c = 0; c < size; ++c) {

@@ -378,7 +378,7 @@ std::vector<double> ByCentring::coefficients_of_formula(std::span<const double> 
                    formula_part);
 }
 
-void ByCentring::turn(RemlFit& fit, PartedMatrix& gram) const {
+void ByCentring::transform_solution(RemlFit& fit, PartedMatrix& gram) const {
   const Matrix back = solve(to_formula, identity(to_formula.rows())).value();
   Influence f = influence(fit.inverse, gram, fit.part_ridges, HostAlgebra());
   f.core = multiply(to_formula, multiply(f.core, back));
@@ -387,7 +387,7 @@ void ByCentring::turn(RemlFit& fit, PartedMatrix& gram) const {
   fit.edf1 = f.edf1(formula_part);
   fit.coef = coefficients_of_formula(fit.coef);
   fit.score -= log_determinant;
-  const auto turn = [&](PartedMatrix& from, const Matrix& to) {
+  const auto transform = [&](PartedMatrix& from, const Matrix& to) {
     PartedMatrix out(from.size(), formula_part, from.pattern());
     out.core = multiply(to, multiply_nt(from.core, to));
     if (from.is_parted()) out.border = multiply_nt(from.border, to);
@@ -395,8 +395,8 @@ void ByCentring::turn(RemlFit& fit, PartedMatrix& gram) const {
     out.beside = std::move(from.beside);
     from = std::move(out);
   };
-  turn(fit.inverse, to_formula);
-  turn(gram, transpose(back));
+  transform(fit.inverse, to_formula);
+  transform(gram, transpose(back));
 }
 
 std::optional<ByCentring> centre_by_variables(const Design& design, const Standards& standards) {
@@ -415,14 +415,14 @@ std::optional<ByCentring> centre_by_variables(const Design& design, const Standa
   out.formula_part = design.parted_coefficients();
   const int core_size = design.coef_size - out.formula_part.size();
   out.to_formula = Matrix(core_size, core_size);
-  Matrix& turn = out.to_formula;
+  Matrix& to_formula = out.to_formula;
   int column = 0;
   for (std::size_t b = 0; b < design.blocks.size(); ++b) {
     const CoefBlock& block = design.blocks[b];
     if (out.formula_part.has(block.coef_begin)) continue;
     const auto found = exchanges.find(b);
     const Matrix part = found == exchanges.end() ? identity(block.coef_size) : found->second.kept;
-    assign(turn, out.formula_part.in_core(block.coef_begin), column, part);
+    assign(to_formula, out.formula_part.in_core(block.coef_begin), column, part);
     column += part.cols();
     if (found != exchanges.end()) out.design.blocks[b] = reduced(block, found->second);
   }
@@ -438,12 +438,12 @@ std::optional<ByCentring> centre_by_variables(const Design& design, const Standa
     const double shift = centred.factor * centred.centre;
     for (int j = 0; j < exchange.map.cols(); ++j, ++column) {
       for (int i = 0; i < block.coef_size; ++i)
-        turn(out.formula_part.in_core(block.coef_begin + i), column) += unit * exchange.given(i, j);
+        to_formula(out.formula_part.in_core(block.coef_begin + i), column) += unit * exchange.given(i, j);
       for (std::size_t k = 0; k < exchange.others.size(); ++k) {
         const Function& other = exchange.others[k];
         const double weight = shift * exchange.in_others(static_cast<int>(k), j);
         for (std::size_t i = 0; i < other.direction.size(); ++i)
-          turn(out.formula_part.in_core(other.coef_begin) + static_cast<int>(i), column) -=
+          to_formula(out.formula_part.in_core(other.coef_begin) + static_cast<int>(i), column) -=
               weight * other.direction[i];
       }
       out.log_determinant += std::log(unit);

@@ -30,7 +30,7 @@ struct ByCentring {
 
   /// Transforms a solution and its X'WX, both in coefficients of `design`. The edf of a term does not change,
   /// as T mixes only unpenalised functions. Cost: O(p^3).
-  void turn(RemlFit& fit, PartedMatrix& gram) const;
+  void transform_solution(RemlFit& fit, PartedMatrix& gram) const;
 };
 
 /// The centred design, with an unpenalised block at its end for each smooth from which functions were moved;

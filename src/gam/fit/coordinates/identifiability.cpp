@@ -136,8 +136,8 @@ std::vector<DeterminedColumn> confirmed_in_sample(const Job& job, const Rows& ro
 }  // namespace
 
 Design without_determined_columns(Job& job, const Rows& rows, Design design, const PartedMatrix& raw_gram,
-                                  const OrthogonalSmooths* turned) {
-  const Design& own = turned != nullptr ? turned->design : design;
+                                  const OrthogonalSmooths* orthogonal) {
+  const Design& own = orthogonal != nullptr ? orthogonal->design : design;
   std::vector<DeterminedColumn> columns;
   together(job.comm(), [&] {
     if (job.comm().rank() == 0) columns = determined_columns(raw_gram, own, HostAlgebra(job.threads()));
@@ -146,7 +146,7 @@ Design without_determined_columns(Job& job, const Rows& rows, Design design, con
   if (!columns.empty()) columns = confirmed_in_sample(job, rows, own, std::move(columns));
   if (columns.empty()) return design;
   for (DeterminedColumn& column : columns) {
-    if (turned != nullptr) column.combination = turned->coefficients_of_formula(column.combination);
+    if (orthogonal != nullptr) column.combination = orthogonal->coefficients_of_formula(column.combination);
   }
   return without_determined(std::move(design), columns);
 }

@@ -27,10 +27,10 @@ namespace TESSERA_NAMESPACE::gam {
 ///
 /// `raw_gram` is R'WR of the first working model. Throws `Error(input)` on every rank if the residual of a
 /// determined column is larger than rounding, but too small for X'WX to resolve. Cost: O(M_p^3), M_p
-/// unpenalised columns, and O(p^3) if a column is dropped. `turned`: `design` in the coordinates of
+/// unpenalised columns, and O(p^3) if a column is dropped. `orthogonal`: `design` in the coordinates of
 /// `raw_gram`; null: those of `design`.
 [[nodiscard]] Design without_determined_columns(Job& job, const Rows& rows, Design design,
                                                 const PartedMatrix& raw_gram,
-                                                const OrthogonalSmooths* turned = nullptr);
+                                                const OrthogonalSmooths* orthogonal = nullptr);
 
 }  // namespace TESSERA_NAMESPACE::gam

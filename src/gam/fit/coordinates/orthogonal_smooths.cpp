@@ -44,7 +44,7 @@ constexpr double rounding = 1e-13;
 constexpr double few_digits = 6e3;
 
 /// Coordinates of a smooth: the penalised ones first, by the size of their columns, then the unpenalised.
-struct Turn {
+struct OrthogonalBasis {
   Matrix to_formula{};
   Matrix in_range{};            ///< its penalised columns, projected on the penalties' range
   std::vector<double> units{};  ///< divisors of the penalised columns
@@ -52,9 +52,9 @@ struct Turn {
   bool lost = false;            ///< rounding hides the unpenalised columns: there are no such coordinates
 };
 
-/// The penalty in the coordinates of `turn`.
-Penalty turned_penalty(const Penalty& before, const Turn& turn) {
-  const int size = turn.to_formula.rows();
+/// The penalty in the coordinates of `basis`.
+Penalty penalty_in_basis(const Penalty& before, const OrthogonalBasis& basis) {
+  const int size = basis.to_formula.rows();
   const int rank = before.rank();
   Penalty penalty;
   penalty.labels = before.labels;
@@ -64,7 +64,7 @@ Penalty turned_penalty(const Penalty& before, const Turn& turn) {
     penalty.matrices.emplace_back(size, size);
     penalty.eigenvalues = Matrix(rank, 1);
     for (int i = 0; i < rank; ++i) {
-      const double unit = turn.units[at(i)];
+      const double unit = basis.units[at(i)];
       penalty.matrices.front()(i, i) = penalty.eigenvalues(i, 0) = 1 / (unit * unit);
     }
     return penalty;
@@ -72,7 +72,7 @@ Penalty turned_penalty(const Penalty& before, const Turn& turn) {
   // The null space would add only rounding, which is large if the unpenalised columns are nearly dependent.
   for (const Matrix& matrix : before.matrices) {
     Matrix& out = penalty.matrices.emplace_back(size, size);
-    assign(out, 0, 0, symmetrised(multiply_tn(turn.in_range, multiply(matrix, turn.in_range))));
+    assign(out, 0, 0, symmetrised(multiply_tn(basis.in_range, multiply(matrix, basis.in_range))));
   }
   penalty.set_ranks = before.ranks_of_sets();
   penalty.levels = before.levels;
@@ -119,7 +119,7 @@ std::vector<double> sizes_of_sums(const Matrix& columns, const Matrix& map) {
 /// Chooses coordinates for a smooth from its raw columns, or a sketch of them; nothing if it needs none, or
 /// if its unpenalised columns are dependent. REML does not change: log|T'X'WXT| and log|T'ST|+ change by the
 /// same amount.
-std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
+std::optional<OrthogonalBasis> orthogonal_basis_of(const CoefBlock& block, const Matrix& raw_columns) {
   const Penalty& penalty = *block.penalty;
   const int size = block.coef_size;
   const int rank = penalty.rank();
@@ -150,22 +150,22 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
     const double least = right_singular(unpenalised).values.back();
     const double hidden = *std::max_element(hidden_below.begin(), hidden_below.begin() + free);
     if (!(least > hidden)) return std::nullopt;
-    if (least < few_digits * hidden) return Turn{.lost = true};
+    if (least < few_digits * hidden) return OrthogonalBasis{.lost = true};
   }
   const RightSingular penalised = right_singular(submatrix(root, free, rank, free, rank));
   if (!std::isfinite(penalised.values.front())) return std::nullopt;
 
   const double least_visible = *std::max_element(hidden_below.begin() + free, hidden_below.end());
-  Turn turn{Matrix(size, size), multiply(range, penalised.vectors)};
+  OrthogonalBasis basis{Matrix(size, size), multiply(range, penalised.vectors)};
   for (const double value : penalised.values) {
-    turn.hidden += value < least_visible ? 1 : 0;
+    basis.hidden += value < least_visible ? 1 : 0;
     const double least = single ? least_visible : least_unit * penalised.values.front();
-    turn.units.push_back(std::max(value, least));
+    basis.units.push_back(std::max(value, least));
   }
   for (int j = 0; j < rank; ++j) {
-    for (double& value : turn.in_range.column(j)) value /= turn.units[at(j)];
+    for (double& value : basis.in_range.column(j)) value /= basis.units[at(j)];
   }
-  Matrix first = turn.in_range;
+  Matrix first = basis.in_range;
   if (free > 0) {
     // Gram-Schmidt: project each column on the complement of the unpenalised columns before it.
     for (int i = 0; i < free; ++i) {
@@ -176,28 +176,29 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
     const Matrix back = solve(unpenalised, identity(free)).value();
     Matrix explained = multiply(null_space, multiply(back, multiply(beside, penalised.vectors)));
     for (int j = 0; j < rank; ++j) {
-      for (double& value : explained.column(j)) value /= turn.units[at(j)];
+      for (double& value : explained.column(j)) value /= basis.units[at(j)];
     }
     add_multiple(first.values(), -1, explained.values());
-    assign(turn.to_formula, 0, rank, multiply(null_space, back));
+    assign(basis.to_formula, 0, rank, multiply(null_space, back));
   }
-  assign(turn.to_formula, 0, 0, first);
-  return turn;
+  assign(basis.to_formula, 0, 0, first);
+  return basis;
 }
 
 /// *Collective.* Broadcasts the coordinates that rank 0 chose: other processors may round differently.
-std::optional<Turn> told_by_root(const mpi::Communicator& comm, const CoefBlock& block,
-                                 std::optional<Turn> turn) {
-  bool found = turn.has_value();
-  bool lost = found && turn->lost;
+std::optional<OrthogonalBasis> told_by_root(const mpi::Communicator& comm, const CoefBlock& block,
+                                            std::optional<OrthogonalBasis> basis) {
+  bool found = basis.has_value();
+  bool lost = found && basis->lost;
   base::broadcast_values(comm, 0, found, lost);
   if (!found) return std::nullopt;
-  if (lost) return Turn{.lost = true};
-  if (!turn)
-    turn = Turn{Matrix(block.coef_size, block.coef_size), Matrix(block.coef_size, block.penalty->rank())};
-  base::broadcast_values(comm, 0, turn->to_formula.values(), turn->in_range.values(), turn->units,
-                         turn->hidden);
-  return turn;
+  if (lost) return OrthogonalBasis{.lost = true};
+  if (!basis)
+    basis = OrthogonalBasis{Matrix(block.coef_size, block.coef_size),
+                            Matrix(block.coef_size, block.penalty->rank())};
+  base::broadcast_values(comm, 0, basis->to_formula.values(), basis->in_range.values(), basis->units,
+                         basis->hidden);
+  return basis;
 }
 
 /// The index of the term that has the block's raw columns.
@@ -209,38 +210,39 @@ std::size_t place_of_term(const Design& design, const CoefBlock& block) {
 }
 
 /// Transforms a block of the design to these coordinates, with dense columns.
-void turn_block(Design& design, CoefBlock& block, const Turn& turn) {
+void change_basis(Design& design, CoefBlock& block, const OrthogonalBasis& basis) {
   const std::size_t place = place_of_term(design, block);
   const RawTerm& term = design.terms[place];
-  Matrix in_rows = turn.to_formula;
+  Matrix in_rows = basis.to_formula;
   const int rank = block.penalty->rank();
-  for (int j = rank - turn.hidden; j < rank; ++j) std::ranges::fill(in_rows.column(j), 0.0);
+  for (int j = rank - basis.hidden; j < rank; ++j) std::ranges::fill(in_rows.column(j), 0.0);
   Matrix combinations(term.raw_size, block.coef_size);
   assign(combinations, block.raw_begin - term.raw_begin, 0, multiply(block.map, in_rows));
   block.raw_begin = design.add_dense_term(static_cast<int>(place), combinations);
   block.raw_size = design.terms.back().raw_size;
   block.map = Matrix(block.raw_size, block.coef_size);
   for (int j = 0; j < block.coef_size; ++j) block.map(j, j) = 1;
-  block.penalty = turned_penalty(*block.penalty, turn);
+  block.penalty = penalty_in_basis(*block.penalty, basis);
 }
 
 }  // namespace
 
 std::vector<double> OrthogonalSmooths::coefficients_of_formula(std::span<const double> coef) const {
   std::vector<double> out(coef.begin(), coef.end());
-  for (const auto& [begin, to_formula] : turned) {
+  for (const auto& [begin, to_formula] : changes) {
     const auto own = coef.subspan(at(begin), at(to_formula.cols()));
     std::ranges::copy(multiply(to_formula, own), out.begin() + begin);
   }
   return out;
 }
 
-void OrthogonalSmooths::turn(PartedMatrix& covariance) const {
-  for (const auto& [begin, to_formula] : turned) covariance.turn(begin, transpose(to_formula), HostAlgebra());
+void OrthogonalSmooths::transform_covariance(PartedMatrix& covariance) const {
+  for (const auto& [begin, to_formula] : changes)
+    covariance.change_basis(begin, transpose(to_formula), HostAlgebra());
 }
 
 Matrix OrthogonalSmooths::root_of_formula(Matrix root) const {
-  for (const auto& [begin, to_formula] : turned) {
+  for (const auto& [begin, to_formula] : changes) {
     const Matrix own = submatrix(root, 0, root.rows(), begin, to_formula.cols());
     assign(root, 0, begin, after_inverse(own, to_formula));
   }
@@ -269,20 +271,20 @@ CrowdedSmooths::CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows) : j
   }
 }
 
-std::optional<OrthogonalSmooths> CrowdedSmooths::turned(const Design& design) const {
+std::optional<OrthogonalSmooths> CrowdedSmooths::with_orthogonal_columns(const Design& design) const {
   if (smooths_.empty()) return std::nullopt;
   const mpi::Communicator& comm = job_.comm();
   OrthogonalSmooths out{design, {}};
   for (const Columns& columns : smooths_) {
     const auto block = std::ranges::find(out.design.blocks, columns.raw_begin, &CoefBlock::raw_begin);
     if (block == out.design.blocks.end() || block->penalty->count() == 0) continue;
-    std::optional<Turn> turn;
+    std::optional<OrthogonalBasis> basis;
     together(comm, [&] {
-      if (comm.rank() == 0) turn = turn_of(*block, columns.sketch);
+      if (comm.rank() == 0) basis = orthogonal_basis_of(*block, columns.sketch);
     });
-    turn = told_by_root(comm, *block, std::move(turn));
-    if (!turn) continue;
-    if (turn->lost) {
+    basis = told_by_root(comm, *block, std::move(basis));
+    if (!basis) continue;
+    if (basis->lost) {
       const std::string where = crowding(job_, rows_, *block);
       throw Error(
           ErrorCode::not_converged,
@@ -291,10 +293,10 @@ std::optional<OrthogonalSmooths> CrowdedSmooths::turned(const Design& design) co
               "rounding: {}",
               block->label, where.empty() ? "give it a smaller k, or leave it out" : where));
     }
-    turn_block(out.design, *block, *turn);
-    out.turned.push_back({block->coef_begin, std::move(turn->to_formula)});
+    change_basis(out.design, *block, *basis);
+    out.changes.push_back({block->coef_begin, std::move(basis->to_formula)});
   }
-  if (out.turned.empty()) return std::nullopt;
+  if (out.changes.empty()) return std::nullopt;
   for (std::size_t i = 0; i < design.terms.size(); ++i) {
     RawTerm& term = out.design.terms[i];
     term.only_combined = std::ranges::none_of(

@@ -16,23 +16,23 @@
 /// small part of one cell, where the columns of a spline are so nearly dependent that their crossproduct is
 /// numerically singular; a QR of the columns, as in R's gam, is not.
 ///
-/// In the coordinates of such a QR, turned so that a single penalty is diagonal too (Demmler and Reinsch,
+/// In the coordinates of such a QR, rotated so that a single penalty is diagonal too (Demmler and Reinsch,
 /// "Oscillation matrices with spline smoothing", Numer. Math. 24, 1975), columns are orthogonal, and their
 /// crossproduct has all digits. They are dense combinations of the sparse columns, evaluated on the hosts.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A design in which some smooths have orthogonal columns, and the transformation to the original one.
 struct OrthogonalSmooths {
-  struct Turned {
+  struct Change {
     int coef_begin = 0;
     Matrix to_formula;  ///< square matrix: from this design's coefficients to those of the formula's design
   };
   Design design;
-  std::vector<Turned> turned;
+  std::vector<Change> changes;
 
   [[nodiscard]] std::vector<double> coefficients_of_formula(std::span<const double> coef) const;
   /// Transforms a covariance of the coefficients. Cost: O(p^2 k), k coefficients of a smooth.
-  void turn(PartedMatrix& covariance) const;
+  void transform_covariance(PartedMatrix& covariance) const;
   /// Transforms a root R (R'R = X'WX) for this design to one for the formula's design, which is not
   /// triangular.
   [[nodiscard]] Matrix root_of_formula(Matrix root) const;
@@ -49,7 +49,7 @@ class CrowdedSmooths {
   /// nothing if there is no such smooth. `design` has the raw columns of the sketched design, and possibly
   /// further ones after them. Throws `Error(not_converged)`, naming the variable, if rounding hides the
   /// unpenalised columns of a smooth.
-  [[nodiscard]] std::optional<OrthogonalSmooths> turned(const Design& design) const;
+  [[nodiscard]] std::optional<OrthogonalSmooths> with_orthogonal_columns(const Design& design) const;
 
  private:
   struct Columns {

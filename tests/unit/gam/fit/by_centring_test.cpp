@@ -203,7 +203,7 @@ TEST(ByCentring, TurnsASolution) {
     return std::pair(fit_reml(model, design, false), model.gram);
   };
   auto [turned, gram] = solved(centred->design);
-  centred->turn(turned, gram);
+  centred->transform_solution(turned, gram);
   // The same in the formula's columns, which lose some eight of sixteen digits.
   const auto [plain, plain_gram] = solved(formula);
   EXPECT_NEAR(turned.score, plain.score, 1e-5);

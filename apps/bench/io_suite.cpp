@@ -153,7 +153,6 @@ void make_file(Job& job, const TableFiles& files, const std::string& format) {
   gam::convert_table(job, gam::Table{files.path("csv").string()}, files.path("hdf5").string());
 }
 
-/// Megabytes of a file.
 double megabytes_of(const std::filesystem::path& path) {
   return static_cast<double>(std::filesystem::file_size(path)) / 1e6;
 }

@@ -61,7 +61,6 @@ void add_options_of_models(CLI::App& command, std::int64_t& rows, std::vector<st
 [[nodiscard]] CLI::Validator one_of_models();
 [[nodiscard]] std::string models_text();
 
-/// The options of a job for the measurements of a suite.
 [[nodiscard]] JobOptions job_options(const SuiteOptions& options);
 
 /// The values of one case, by measured quantity, in order of first appearance.

@@ -54,7 +54,6 @@ void record(EventView event, StreamView stream);
 [[nodiscard]] bool ready(EventView event);
 /// Makes work that is submitted to the stream later wait for the event as recorded now.
 void make_wait(StreamView stream, EventView event);
-/// Waits for the event.
 void synchronize(EventView event);
 
 /// Pins existing host memory, for all devices of this process.

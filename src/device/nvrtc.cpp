@@ -85,7 +85,6 @@ std::string text_of(nvrtc::Program program, Status (*size_of)(nvrtc::Program, st
   return text;
 }
 
-/// One compilation.
 class Program {
  public:
   Program(const nvrtc::Api& api, const ModuleSource& source) : api_(api) {

@@ -77,8 +77,7 @@ Job::Call Job::call_of(const char* verb, std::initializer_list<const std::type_i
 
 void Job::State::require_thread() const {
   mpi::detail::CommunicatorAccess::require_usable(comm);
-  // With MPI, the calling thread is checked instead: functions of a pass run on other threads than the main
-  // one.
+  // With MPI, the calling thread has been checked: functions of a pass run on other threads.
   if (comm.is_serial() && ApplicationScope::is_entered())
     throw Misuse("a function of a pass called a verb of a job: call it between passes");
 }

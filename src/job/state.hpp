@@ -49,8 +49,7 @@ struct Job::State {
   std::shared_ptr<ModuleCache> modules;  ///< shared with the devices of the pool
   fault::Faults faults;
   Inventory inventory;
-  std::optional<Inventory> planned_for;  ///< once all devices are lost: the last inventory for which plans
-                                         ///< were made
+  std::optional<Inventory> planned_for;  ///< once all devices are lost: the inventory of earlier plans
   std::optional<detail::CudaVisibility> visibility;
   // `locks` and `turns` come from the claim, and outlive the contexts of the devices.
   std::shared_ptr<const void> device_locks;     ///< `Claim::locks`
@@ -66,13 +65,12 @@ struct Job::State {
   PassThreads pass_threads;           ///< threads that call host functions in passes on devices
   std::optional<HostTeam> tile_team;  ///< computes the tile of the host as a device (`JobOptions::hosts`)
   std::vector<int> threads_of_ranks;
-  bool plans_for_hosts = false;                    ///< plan() plans for hosts: no device, or a failed set-up
-  int forks = mpi::detail::forks();                ///< value when the threads were started; it is higher in a
-                                                   ///< forked child
-  int number = 1;                                  ///< distinguishes jobs of one program in messages
-  int pass = 0;                                    ///< from 1; 0 during the set-up
-  std::string absence;                             ///< why the job uses no device; empty if it does
-  std::vector<std::string> broken;                 ///< `Probe::broken`
+  bool plans_for_hosts = false;      ///< plan() plans for hosts: no device, or a failed set-up
+  int forks = mpi::detail::forks();  ///< when the threads were started; higher in a forked child
+  int number = 1;                    ///< distinguishes jobs of one program in messages
+  int pass = 0;                      ///< from 1; 0 during the set-up
+  std::string absence;               ///< why the job uses no device; empty if it does
+  std::vector<std::string> broken;   ///< `Probe::broken`
   std::optional<Verdict::Failure> fallback_cause;  ///< the failure after which the job stays on the CPU
   std::vector<Verdict::Failure> excluded;          ///< failures of the devices that were left out
   detail::RemainingDevices remaining;              ///< of the inventory; valid once some were left out

@@ -31,7 +31,6 @@ class TimeLimit {
   TimeLimit(const TimeLimit&) = delete;
   TimeLimit& operator=(const TimeLimit&) = delete;
 
-  /// Restarts the time.
   void restart() noexcept;
 
  private:

@@ -58,7 +58,6 @@ class Watchdog {
   /// Withdraws the inquiry; the timeout starts anew at `start`.
   void restart(Clock::time_point start);
   [[nodiscard]] Clock::time_point deadline_from(Clock::time_point start) const;
-  /// The current timeout.
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept;
   [[noreturn]] void end(const std::string& what_is_wrong) const;
 

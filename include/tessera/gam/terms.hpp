@@ -164,7 +164,6 @@ struct ModelVariable {
   double mean = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// The response of a model.
 struct ModelResponse {
   std::string name{};  ///< as the formula has it: "y", "log(y)"; empty in a model of an earlier version
   /// "number", "factor", or "counts": cbind(successes, failures).

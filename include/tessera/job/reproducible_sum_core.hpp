@@ -81,7 +81,6 @@ constexpr void raise_to(SumElement& sum, std::int32_t top) {
   if (top > sum.top) sum.top = top;
 }
 
-/// Adds one summand.
 constexpr void add_to(SumElement& sum, double x) {
   const SumSlices slices = slices_of(x);
   if (slices.top > sum.top) raise_to(sum, slices.top);

@@ -90,7 +90,6 @@ struct DeviceInfo {
 
 /// Why there is no usable GPU: a condition with a reason, not an error.
 struct Absence {
-  /// The kind of reason.
   enum class Reason {
     not_built,       ///< this build has no CUDA
     no_driver,       ///< the driver's libraries are not installed

@@ -30,7 +30,6 @@ struct PointValues {
   Matrix penalty;  ///< in values
 };
 
-/// A further penalty on the coefficients of a basis.
 struct MorePenalty {
   Matrix matrix;
   int rank = 0;

@@ -262,7 +262,6 @@ void evaluate_dense(const Component& component, std::span<const double> x, std::
 
 namespace {
 
-/// The polynomials at the columns' points.
 Matrix polynomials_at_points(const IsotropicColumns& columns) {
   Matrix out(columns.points.rows(), static_cast<int>(columns.powers.size()));
   for (int j = 0; j < out.cols(); ++j) {

@@ -25,7 +25,6 @@ namespace {
 
 using base::at;
 
-/// A requested column of residuals.
 struct ResidualColumn {
   const char* name;
   ResidualType type;

@@ -197,7 +197,6 @@ struct Design {
   /// covariance are sparse (`PartedMatrix`); empty: all are dense.
   Part parted_columns;
 
-  /// The term that a block is made from.
   [[nodiscard]] const RawTerm& term_of(const CoefBlock& block) const;
   /// Index in `terms` of the term that a block is made from.
   [[nodiscard]] std::ptrdiff_t term_index(const CoefBlock& block) const {

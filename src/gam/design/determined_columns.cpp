@@ -159,7 +159,6 @@ Separated separated(const Design& design) {
   return out;
 }
 
-/// Adds the penalties to X'WX.
 void add_penalties(PartedMatrix& gram, const Separated& columns) {
   for (const auto& [block_begin, penalty] : columns.penalties) {
     const int begin = gram.in_core(block_begin);

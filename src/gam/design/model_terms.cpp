@@ -63,8 +63,7 @@ class TermMaker {
     if (factors.size() > 1 && !smooth.sum_to_zero)
       throw base::input_error(
           "{}: bs=\"fs\" takes one factor, but {} and {} are both factors: name one with quoted numbers "
-          "among "
-          "the numeric columns, or write bs=\"sz\"",
+          "among the numeric columns, or write bs=\"sz\"",
           smooth.label, factors[0].text, factors[1].text);
     curve.variable = std::move(numbers.front());
     curve.others.assign(numbers.begin() + 1, numbers.end());

@@ -39,7 +39,6 @@ std::vector<std::string> covariates_of(const FittedModel& model) {
   return names;
 }
 
-/// The labels of the smooths that are sampled.
 std::vector<std::string> sampled_terms(const Design& design) {
   std::vector<std::string> labels;
   for (const CoefBlock& block : design.blocks) {

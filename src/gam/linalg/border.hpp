@@ -68,7 +68,6 @@ class Border {
   [[nodiscard]] std::vector<double> forms(const Matrix& v, const Algebra& algebra) const;
 
  private:
-  /// Number of nonzeros in all rows.
   [[nodiscard]] std::size_t nonzeros() const noexcept {
     return values_.size() + dense_columns_.size() * static_cast<std::size_t>(rows());
   }

@@ -98,7 +98,6 @@ struct EliminationOrder::Graph {
     left = part;
   }
 
-  /// All neighbours of `i`.
   [[nodiscard]] std::vector<int> neighbours(int i) {
     std::vector<int> found;
     mark[at(i)] = i;

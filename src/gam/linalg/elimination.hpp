@@ -43,7 +43,6 @@ class EliminationOrder {
   /// Number of coefficients of the part that are not eliminated.
   [[nodiscard]] int left() const noexcept { return static_cast<int>(order.size()) - eliminated_; }
 
-  /// Whether the part has a pattern.
   [[nodiscard]] bool has_pattern() const noexcept { return has_pattern_; }
 
   std::vector<int> order;  ///< places in the part; those not eliminated are last, increasing

@@ -41,7 +41,6 @@ class Part {
   /// The index of a row of the core within the core, and of a row of the part within the part.
   [[nodiscard]] int in_core(int i) const noexcept;
   [[nodiscard]] int in_part(int i) const noexcept;
-  /// The row at a place in the part.
   [[nodiscard]] int row_at(int place) const noexcept;
   /// The place in the part of a run's first row.
   [[nodiscard]] int begin_of(std::size_t run) const noexcept;

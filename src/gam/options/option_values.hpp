@@ -32,7 +32,6 @@ namespace TESSERA_NAMESPACE::gam {
 /// The name in lower case, with '-' between words and no leading '-'.
 [[nodiscard]] std::string plain_name(std::string_view name);
 
-/// The limits of a numeric option.
 struct NumberRange {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();

@@ -45,7 +45,6 @@ struct PredictionPlan {
 /// Throws `Error(usage)` for a number that is neither a probability nor 0, no interval.
 void require_probability(double probability);
 
-/// Whether the covariance of the coefficients is needed.
 [[nodiscard]] bool needs_covariance(const PredictOptions& options);
 
 /// Throws `Error(usage)` for a term that the model lacks, and for output that its covariance does not

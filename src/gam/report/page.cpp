@@ -30,7 +30,6 @@ namespace {
 constexpr std::size_t max_pictures = 200;
 constexpr std::size_t max_table_rows = 500;
 
-/// Builds a page.
 class Page {
  public:
   Page(const FittedModel& model, const PageOptions& options)

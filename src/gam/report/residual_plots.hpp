@@ -17,7 +17,6 @@ namespace TESSERA_NAMESPACE::gam {
 /// that contains each residual with a probability of 95 %.
 [[nodiscard]] Picture residual_qq_plot(std::string_view kind, std::span<const double> residuals,
                                        double scale);
-/// A histogram of the residuals.
 [[nodiscard]] Picture residual_histogram(std::string_view kind, std::span<const double> residuals);
 /// Residuals against a number of their row, `what` on the axis and `column` in CSV, with the means of groups
 /// of rows and the band that contains 95 % of the means if residuals do not depend on the number: two

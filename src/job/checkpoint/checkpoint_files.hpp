@@ -51,7 +51,6 @@ class CheckpointFiles {
   /// Takes the next generation, at least `at_least`, and removes the temporary files of older starts. Throws
   /// `Error(input)` if the folder cannot be listed or written.
   void take_generation(std::int64_t at_least);
-  /// Removes the files of earlier generations.
   void remove_older_generations() noexcept;
   /// Files with names of this checkpoint that it is not known to have written. Throws `Error(input)` if the
   /// folder cannot be listed.

@@ -91,8 +91,7 @@ struct Chain {
     const pthread_t me = pthread_self();
     Action in_place{};
     (void)sigaction(signal, nullptr, &in_place);
-    // A handler that the application installed twice is its own predecessor: skip it, or it would call
-    // itself.
+    // A handler that the application installed twice is its own predecessor, and would call itself: skip it.
     while (level >= 0 && (at(level).inside == me || at(level).calls(in_place))) level = at(level).before;
     if (level < 0) return;
     Level& handler = at(level);

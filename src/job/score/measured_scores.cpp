@@ -32,7 +32,6 @@ struct Timed {
   DeviceLane own;
 };
 
-/// The timed run of one device.
 class TimedRun {
  public:
   TimedRun(const ClaimedDevice& claimed, int index, PassThreads threads, const JobOptions& options)

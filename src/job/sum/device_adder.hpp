@@ -19,7 +19,6 @@ namespace TESSERA_NAMESPACE {
 /// sums of the step before, and the last leaves one vector.
 [[nodiscard]] std::vector<AdderStep> adder_steps(std::int64_t count, std::int64_t width);
 
-/// Number of tiles of a step.
 [[nodiscard]] constexpr std::int64_t adder_tiles(const AdderStep& step) {
   return (step.width + step.columns - 1) / step.columns;
 }

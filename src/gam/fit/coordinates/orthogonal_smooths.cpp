@@ -52,7 +52,6 @@ struct OrthogonalBasis {
   bool lost = false;            ///< rounding hides the unpenalised columns: there are no such coordinates
 };
 
-/// The penalty in the coordinates of `basis`.
 Penalty penalty_in_basis(const Penalty& before, const OrthogonalBasis& basis) {
   const int size = basis.to_formula.rows();
   const int rank = before.rank();

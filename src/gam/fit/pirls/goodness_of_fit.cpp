@@ -69,8 +69,7 @@ class InterceptSearch {
   NullModel run(bool of_mean) {
     const RawMoments moments = fit_.sums_of(pass_, [&] { return pass_.moments(); });
     const double mean = predictor_of(rows_.family, moments.mean_response());
-    // If the first step is exact, it leads to the mean of y - offset. No finite intercept gives an infinite
-    // mean.
+    // An exact first step leads to the mean of y - offset. If `mean` is infinite, no finite intercept fits.
     if (of_mean || rows_.family.linear() || std::isinf(mean)) return at(mean);
     if (!begin(mean)) return {mean, std::numeric_limits<double>::quiet_NaN()};
     constexpr int max_steps = 100;

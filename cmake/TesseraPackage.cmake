@@ -32,7 +32,7 @@ if(TESSERA_OPEN_MPI)
 endif()
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "${mpirun}, openssh-client")
 if(TESSERA_R)
-  string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", r-api-4.0, r-cran-mgcv, r-cran-jsonlite")
+  string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", r-api-4.0, r-cran-mgcv")
 endif()
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "g++, ${mpi_headers}, libhwloc-dev, pkg-config")
 string(CONCAT CPACK_DEBIAN_PACKAGE_SUGGESTS "bash-completion, cmake, gfortran, lmod, man-db, "

@@ -322,7 +322,7 @@ with_constants <- function(t, expression) {
 
 object_of <- function(model, labels, data, frame, call, control) {
   on.exit(.Call(C_close, model))
-  json <- parse_model(with_labels(.Call(C_json, model), labels))
+  json <- with_labels(.Call(C_json, model), labels)
   json$formula <- text_of(frame$formula)
   gam_object(model, json, data, frame, call, control)
 }

@@ -289,11 +289,10 @@ parametric_by_r <- function(t, pterms, frame) {
 
 engine_formula <- function(t) text_of(call("~", t$left, t$right))
 
-#' A text of the engine, such as JSON, with the formula's texts for the columns that R has evaluated.
-with_labels <- function(text, labels) {
+#' The engine's JSON with the formula's texts for the columns that R has evaluated.
+with_labels <- function(json, labels) {
   for (name in names(labels)) {
-    label <- as.character(jsonlite::toJSON(labels[[name]], auto_unbox = TRUE))
-    text <- gsub(name, substr(label, 2, nchar(label) - 1), text, fixed = TRUE)
+    json <- rapply(json, function(text) gsub(name, labels[[name]], text, fixed = TRUE), "character", how = "replace")
   }
-  text
+  json
 }

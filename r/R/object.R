@@ -8,7 +8,7 @@
 read_tessera <- function(file, data = NULL) {
   model <- .Call(C_load, path.expand(file))
   on.exit(.Call(C_close, model))
-  json <- parse_model(.Call(C_json, model))
+  json <- .Call(C_json, model)
   call <- as.call(c(list(quote(tessera_bam), formula = str2lang(json$formula)),
                     if (!is.null(data)) list(data = substitute(data)), list(family = json$family)))
   if (!is.null(data)) data <- table_of_fit(as.data.frame(data), json)
@@ -26,7 +26,7 @@ table_of_fit <- function(data, json) {
 #' The object of a model.
 #'
 #' @param model the pointer of the model, for its matrices.
-#' @param json its JSON: see parse_model.
+#' @param json its JSON, as in parse.R.
 #' @param data the variables of the formula, all rows of the table, or NULL.
 #' @param frame a list: `weights`, `offset`, `ar.start` and `subset` are vectors, `na.action` a function; `formula` is
 #' the formula of the call, `fitted` the engine's columns of all rows, and `rows` some rows that stand for the table.

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# model.json in R: docs/model.md describes its fields.
-
-#' The model of a JSON text: arrays of numbers and of texts become vectors, null among numbers NA, other arrays lists.
-parse_model <- function(text) {
-  jsonlite::fromJSON(text, simplifyVector = TRUE, simplifyDataFrame = FALSE, simplifyMatrix = FALSE)
-}
+# model.json in R: docs/model.md describes its fields. Arrays of numbers, of texts and of truths are vectors, null among
+# numbers is NA, other arrays are lists.
 
 numbers <- function(values) {
   if (is.list(values)) values <- vapply(values, function(one) if (is.null(one)) NA_real_ else as.numeric(one), 0)

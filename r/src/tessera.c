@@ -2,6 +2,8 @@
 /* The C interface of Tessera for .Call. A handle of the library is an external pointer that closes it when it
  * is collected; an error of the library is an R condition, raised by raise_error of R/conditions.R, when
  * nothing of the library is on the stack. */
+#include "json.h"
+
 #include <R.h>
 #include <R_ext/Rdynload.h>
 #include <R_ext/Visibility.h>
@@ -315,24 +317,16 @@ static SEXP save(SEXP model, SEXP path) {
   return R_NilValue;
 }
 
-static SEXP long_text(const char* text, size_t length) {
-  if (length > INT_MAX)
-    raise_error(TESSERA_GAM_FAULT, "the text of the model is longer than R's texts may be", "", -1);
-  return Rf_ScalarString(Rf_mkCharLenCE(text, (int)length, CE_UTF8));
-}
-
 static SEXP json(SEXP model) {
   const char* text;
-  size_t length;
-  check(tessera_gam_model_to_json(handle_of(model), &text, &length));
-  return long_text(text, length);
+  check(tessera_gam_model_to_json(handle_of(model), &text, NULL));
+  return tessera_json_value(text);
 }
 
 static SEXP summary(SEXP model) {
   const char* text;
-  size_t length;
-  check(tessera_gam_summary(handle_of(model), TESSERA_GAM_JSON, &text, &length));
-  return long_text(text, length);
+  check(tessera_gam_summary(handle_of(model), TESSERA_GAM_JSON, &text, NULL));
+  return tessera_json_value(text);
 }
 
 /* A vector where the value has one column. */

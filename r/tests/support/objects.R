@@ -57,8 +57,15 @@ same_predictions <- function(what, m, fit, table) {
   }
 }
 
+#' Records as a data frame, NA where one has no value.
+as_table <- function(records) {
+  column <- function(name) sapply(records, function(one) if (is.null(one[[name]])) NA else one[[name]])
+  as.data.frame(sapply(names(unlist(records[1], FALSE)), column, simplify = FALSE))
+}
+
 same_summary <- function(what, m, fit) {
-  own <- jsonlite::fromJSON(.Call(engine$C_summary, fit$pointer))
+  own <- .Call(engine$C_summary, fit$pointer)
+  own[c("coefficients", "smooths")] <- lapply(own[c("coefficients", "smooths")], as_table)
   found <- summary(m)
   holds(paste(what, "rows"), found$n == own$n && nobs(m) == own$n)
   if (length(m$smooth)) {

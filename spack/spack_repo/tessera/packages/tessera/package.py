@@ -65,7 +65,6 @@ class Tessera(CMakePackage, CudaPackage):
     with when("+r"):
         extends("r")
         depends_on("r@4.2:")
-        depends_on("r-jsonlite")
         depends_on("r-mgcv@1.8-41:")
 
     with when("+cuda"):

@@ -190,18 +190,15 @@ stand_in_slots <- function(parts, json, rows) {
   }
   attr(rows, "terms") <- global(attr(rows, "terms"))
   attr(rows, "row.names") <- .set_row_names(min(json$n, .Machine$integer.max))
+  class(rows) <- c("tessera_stand_in", "data.frame")  # structure() would write out the row names
   absent <- absent_values(json$n)
-  list(model = structure(rows, class = c("tessera_stand_in", "data.frame")), y = absent, residuals = absent)
+  list(model = rows, y = absent, residuals = absent)
 }
 
 #' This many values that do not exist: a factor, because arithmetic with it is an error or NA in any R; its codes are a
 #' sequence that takes no memory.
 absent_values <- function(count) {
-  values <- seq_len(count)
-  attr(values, "levels") <- character(0)
-  attr(values, "rows") <- count
-  class(values) <- c("tessera_absent", "factor")
-  values
+  structure(seq_len(count), levels = character(0), rows = count, class = c("tessera_absent", "factor"))
 }
 
 #' The values that each row has.

@@ -6,9 +6,10 @@
 set -euo pipefail
 source=$1 tarball=${2-}
 useradd --create-home reader
+# SIGINT, which the background jobs of a shell ignore, interrupts a fit in the tests.
 as_reader() {
-  runuser --user reader -- env --ignore-environment --chdir=/home/reader PATH=/usr/bin:/bin LANG=C.UTF-8 HOME=/home/reader \
-    R_LIBS_USER=/home/reader/library OMP_NUM_THREADS=1 "TESSERA_MODELS=$source/tests/data/models" \
+  runuser --user reader -- env --ignore-environment --default-signal=INT --chdir=/home/reader PATH=/usr/bin:/bin \
+    LANG=C.UTF-8 HOME=/home/reader R_LIBS_USER=/home/reader/library OMP_NUM_THREADS=1 "TESSERA_MODELS=$source/tests/data/models" \
     "TESSERA_LAUNCHER=mpirun -np 2 --oversubscribe" "$@"
 }
 as_reader cp -R "$source/r/tests" tests

@@ -15,6 +15,9 @@
 #include <string.h>
 #include <tessera/tessera_gam.h>
 #include <time.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 /* Errors */
 
@@ -429,6 +432,9 @@ static size_t place_of(SEXP texts, SEXP text) {
 /* The fitted values, residuals and what else there is of each row, as a list of the columns that `wanted`
  * names. */
 static SEXP rows(SEXP model, SEXP table, SEXP options, SEXP wanted) {
+#ifdef __GLIBC__
+  malloc_trim(0); /* what a fit's threads have freed is in arenas of their own, which R does not use */
+#endif
   SEXP pointer = PROTECT(new_pointer("tessera_answer", close_answer));
   const tessera_gam_call call = call_of(options, NULL);
   tessera_gam_answer answer;

@@ -49,6 +49,7 @@ _OTHER_TYPES = {
     "na-strings": "Sequence[str] | str",
     "factor": "Sequence[str] | str",
     "numeric": "Sequence[str] | str",
+    "date": "Sequence[str] | str",
 }
 _OTHER_TEXTS = {
     "knots": "Limits or knots of variables: {'month': [0.5, 12.5]}",
@@ -58,6 +59,7 @@ _OTHER_TEXTS = {
     "na-strings": "Of files: fields that mean a missing value: ['NA', ''] are NA and the empty field",
     "factor": "Of files: columns to read as factors, even if numeric",
     "numeric": "Of files: columns to read as numbers, even if quoted",
+    "date": "Of files: columns of ISO dates, read as days since 1970-01-01; with times as seconds since 1970-01-01 UTC",
     "sep": "Of text files: the separator of fields, a character or 'tab' (default: found in the first 100 rows)",
     "dec": "Of text files: the decimal mark, '.' or ',' (default: found in the first 100 rows)",
     "comment": "Of text files: lines that begin with this character are skipped, as '#'",

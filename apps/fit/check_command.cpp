@@ -22,7 +22,7 @@ CLI::App* CheckCommand::add_to(CLI::App& program) {
   command->add_option("DATA", data, "The table that the model was fitted to: files or folders")->required();
   options.add_to(*command, OptionSet::check);
   options.add_to(*command, OptionSet::table,
-                 {"na-strings", "factor", "numeric", "sep", "dec", "comment", "header", "skip"});
+                 {"na-strings", "factor", "numeric", "date", "sep", "dec", "comment", "header", "skip"});
   options.add_to(*command, OptionSet::job, {"threads"});
   command->add_flag("--json", json, "Print JSON");
   collective_timeout.add_to(*command);

@@ -17,7 +17,8 @@ CLI::App* ColumnsCommand::add_to(CLI::App& program) {
   command->add_option("DATA", data, "Table, as for fit: files or folders")->required();
   command->add_option("--column", columns, "Column to describe (repeatable; default: all)")
       ->allow_extra_args(false);
-  options.add_to(*command, OptionSet::table, {"na-strings", "factor", "numeric"});
+  options.add_to(*command, OptionSet::table,
+                 {"na-strings", "factor", "numeric", "date", "sep", "dec", "comment", "header", "skip"});
   options.add_to(*command, OptionSet::job, {"threads"});
   command->add_flag("--json", json, "Print JSON");
   collective_timeout.add_to(*command);

@@ -32,7 +32,7 @@ CLI::App* ConvertCommand::add_to(CLI::App& program) {
   command->add_option("--column", columns, "Column to convert (repeatable; default: all)")
       ->allow_extra_args(false);
   options.add_to(*command, OptionSet::table,
-                 {"na-strings", "factor", "numeric", "sep", "dec", "comment", "header", "skip"});
+                 {"na-strings", "factor", "numeric", "date", "sep", "dec", "comment", "header", "skip"});
   options.add_to(*command, OptionSet::job, {"threads"});
   collective_timeout.add_to(*command);
   return command;

@@ -174,7 +174,7 @@ TESSERA_GAM_API int tessera_gam_table_add_arrow(tessera_gam_table table, const c
 TESSERA_GAM_API int tessera_gam_table_of_arrow(struct ArrowArrayStream* stream, const tessera_gam_call* call,
                                                tessera_gam_table* table);
 /// A table in a file, text (also packed), HDF5, Parquet or Feather, or in a folder of these, which each call
-/// that uses it reads: `tessera::gam::Table`. Options: na-strings, factor, numeric, sep, dec, comment,
+/// that uses it reads: `tessera::gam::Table`. Options: na-strings, factor, numeric, date, sep, dec, comment,
 /// header, skip, block-rows.
 TESSERA_GAM_API int tessera_gam_table_of_file(const char* path, const tessera_gam_call* call,
                                               tessera_gam_table* table);

@@ -117,7 +117,7 @@ class Estimators(unittest.TestCase):
                 {"select": True, "gamma": 1.4, "k": 7, "knots": knots}.items(), copied.get_params().items()
             )
             of_text = {"sep", "dec", "comment", "header", "skip"}
-            of_tables_and_bam = of_text | {"na_strings", "factor", "numeric", "block_rows", "nthreads"}
+            of_tables_and_bam = of_text | {"na_strings", "factor", "numeric", "date", "block_rows", "nthreads"}
             of_gam = {*inspect.signature(GAM).parameters} - of_tables_and_bam
             self.assertEqual({*kind().get_params()}, of_gam | {"k"})
         y = self.rows["y"]

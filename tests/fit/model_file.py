@@ -7,6 +7,7 @@
     model_file.py earlier PROGRAM EARLIER  reads the models of earlier programs, tests/data/models, and predicts as these did
 """
 import csv
+import datetime
 import json
 import math
 import os
@@ -36,6 +37,7 @@ MODELS = [
     ("polynomial", 'y ~ poly(z, 2)', "gaussian", "poly(z, 2)1"),
     ("computed", 'y ~ log(e) + I(x^2) + (w > 0) + `my col` + I(2 * w) + offset(x) + offset(z)'),
     ("centred", 'y ~ year + s(x, k=5)'),
+    ("dates", 'y ~ day + s(x, k=5)', "gaussian", "", "--date", "day"),
     ("ordered", 'y ~ f + s(x, by=f, k=4) + (f > "a")', "gaussian", "", "--ordered", "f=a,b,c"),
     ("determined", 'y ~ w + s(w, k=5)'),
     ("stopped", 'hit ~ s(x, k=5)', "binomial", "", "--max-iterations", "1"),
@@ -77,14 +79,15 @@ def rows(count, seed):
         hit = int(draw.random() < 0.5 + 0.3 * math.sin(6 * x))
         yield {"x": x, "z": z, "w": w, "e": e, "f": f, "g": g, "d": draw.randint(1, 4), "year": 2000 + row % 20, "twice": 2 * w, "b": draw.choice(["TRUE", "FALSE"]),
                "my col": draw.random(), "many": f"l{row % 520}", "more": f"m{draw.randrange(30)}", "start": int(row % 50 == 0),
+               "day": datetime.date(2020, 1, 1) + datetime.timedelta(row % 300),
                "y": mean + draw.gauss(0, 0.3), "positive": math.exp(0.5 * mean) * draw.gammavariate(5, 0.2),
                "count": int(draw.gammavariate(4, math.exp(0.5 * mean) / 4) * 3), "hit": hit, "apart": 2 * hit + draw.random(),
                "share": draw.betavariate(2 + x, 2), "some": max(0.0, draw.gauss(mean, 1))}
 
 
 def new_rows():
-    """Rows like the others, outside the data, without values, and with levels that the fit had not."""
-    new = list(rows(30, 2))
+    """Rows like the others, outside the data, without values, with levels that the fit had not, and with days as numbers."""
+    new = [{**row, "day": (row["day"] - datetime.date(1970, 1, 1)).days} for row in rows(30, 2)]
     new[0].update(x=-0.5, z=1.7)
     new[1].update(x=1.9, z=-0.4, w=9.0)
     new[2].update(x=0.0, z=1.0, twice="NA")

@@ -861,6 +861,46 @@ TEST_F(Program, TellsHowEachColumnWasRead) {
       << fewer.err;
 }
 
+TEST_F(Program, ReadsDatesInTheFitAndWithItsModel) {
+  std::string days = "y,day,n\n";
+  std::string numbers = days;
+  for (int i = 0; i < 60; ++i) {
+    const std::string y = std::to_string(i % 7) + "." + std::to_string(i % 10);
+    const std::string day = std::to_string(1 + i % 28);
+    days += y + ",1970-0" + std::to_string(1 + i / 28) + (day.size() == 1 ? "-0" : "-") + day + ",1\n";
+    numbers += y + "," + std::to_string(i % 28 + (i < 28 ? 0 : i < 56 ? 31 : 59)) + ",1\n";
+  }
+  write("days.csv", days);
+  write("numbers.csv", numbers);
+  const std::string formula = "y ~ s(day, bs=\"ps\", k=6)";
+  expect_refusal(fit("days.csv", formula), 3, "or fit with the option date");
+  expect_refusal(fit("days.csv", formula, "--date n"), 2,
+                 "date 'n': the formula uses no column of this name");
+  ASSERT_EQ(fit("numbers.csv", formula).status, 0);
+  const auto model = [&] { return nlohmann::json::parse(read("model.json")); };
+  const auto expected = model();
+  EXPECT_FALSE(expected.contains("units"));
+  for (const int ranks : {1, 3}) {
+    const auto fitted = successful(fit("days.csv", formula, "--date day", ranks));
+    EXPECT_NE(fitted.err.find("  day: numbers, days since 1970-01-01\n"), std::string::npos) << fitted.err;
+    EXPECT_EQ(model()["coefficients"], expected["coefficients"]);
+  }
+  // The model knows its dates, and takes numbers too.
+  fs::rename(path("model.json"), path("m.json"));
+  const auto predicted = [&](const std::string& table, const std::string& out) {
+    write("new.csv", table);
+    return run(std::string(TESSERA_FIT) + " predict " + path("m.json") + " " + path("new.csv") + " --out " +
+               path(out) + " --device cpu");
+  };
+  successful(predicted("day\n1970-01-05\n1970-02-03\n", "dates.csv"));
+  successful(predicted("day\n4\n33\n", "numbers_out.csv"));
+  EXPECT_EQ(read("dates.csv"), read("numbers_out.csv"));
+  expect_refusal(predicted("day\n5.1.1970\n", "pred.csv"), 3,
+                 "new.csv, line 2: the column 'day' holds the text '5.1.1970', which is no date");
+  expect_refusal(predicted("day\n1970-01-05T12:00\n", "pred.csv"), 3, "but the model has days");
+  successful(run(std::string(TESSERA_FIT) + " check " + path("m.json") + " " + path("days.csv")));
+}
+
 TEST_F(Program, ReadsTheStandardInputInAnyDialect) {
   const std::string formula = "y ~ f + s(x, bs=\"ps\", k=12)";
   ASSERT_EQ(fit("data.csv", formula).status, 0);

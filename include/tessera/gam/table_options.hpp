@@ -15,7 +15,10 @@ struct TableOptions {
   std::vector<std::string> missing{"NA"};  ///< fields that denote a missing value
   std::vector<std::string> factors{};      ///< columns that are factors, including numeric ones
   std::vector<std::string> numbers{};      ///< columns that must be numbers, even if quoted
-  std::int64_t block_rows = 8192;          ///< rows per block of the reproducible sums
+  /// Columns whose texts are ISO dates, which become days since 1970-01-01; or, if they have a time, seconds
+  /// since 1970-01-01 UTC. A time without an offset is UTC.
+  std::vector<std::string> dates{};
+  std::int64_t block_rows = 8192;  ///< rows per block of the reproducible sums
 
   // Of text files; an error with any other.
   /// Separator of fields, one character, or "tab". Empty: the first of comma, tab, semicolon and bar that

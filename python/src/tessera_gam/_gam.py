@@ -57,6 +57,7 @@ _TABLE_OPTIONS = {
     "na_strings",
     "factor",
     "numeric",
+    "date",
     "block_rows",
     "sep",
     "dec",
@@ -163,6 +164,8 @@ class GAM:
         Of files: columns to read as factors, even if numeric.
     numeric
         Of files: columns to read as numbers, even if quoted.
+    date
+        Of files: columns of ISO dates, read as days since 1970-01-01; with times as seconds since 1970-01-01 UTC.
     block_rows
         Rows per block of the reproducible sums (default: 8192).
     sep
@@ -242,6 +245,7 @@ class GAM:
         na_strings: Sequence[str] | str | None = None,
         factor: Sequence[str] | str | None = None,
         numeric: Sequence[str] | str | None = None,
+        date: Sequence[str] | str | None = None,
         block_rows: int | None = None,
         sep: str | None = None,
         dec: str | None = None,

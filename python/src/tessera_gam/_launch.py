@@ -22,7 +22,7 @@ from ._errors import TesseraError, UsageError, error_of
 
 _LONGEST_END = 30  # seconds in which a job must end after a request
 # Options for reading files; a frame has types.
-_OF_FILES = {"factor", "na_strings", "numeric", "sep", "dec", "comment", "header", "skip"}
+_OF_FILES = {"factor", "na_strings", "numeric", "date", "sep", "dec", "comment", "header", "skip"}
 _SWITCHES = {"allow-sharing", "select"}
 
 

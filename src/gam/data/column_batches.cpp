@@ -32,7 +32,8 @@ void read_in_batches(const Workers& workers, TableReader& table, Range rows, con
     request.memory = columns.memory;
     request.every_row = true;
     for (const std::string& name : some) request.variables.push_back(column_expression(name));
-    for (auto* const of_options : {&request.options.factors, &request.options.numbers})
+    for (auto* const of_options :
+         {&request.options.factors, &request.options.numbers, &request.options.dates})
       std::erase_if(*of_options,
                     [&](const std::string& name) { return std::ranges::find(some, name) == some.end(); });
     std::vector<StrayTexts> strays;

@@ -24,6 +24,7 @@ FrameRequest request_for(const FormulaTerms& formula, const TableOptions& option
   }
   for (const std::string& column : options.factors) add(column);
   for (const std::string& column : options.numbers) add(column);
+  for (const std::string& column : options.dates) add(column);
   const std::vector<std::string> numeric = formula.numeric_variables();
   for (const Expression& variable : formula.variables()) {
     if (variable.is_column() && std::find(numeric.begin(), numeric.end(), variable.text) == numeric.end())

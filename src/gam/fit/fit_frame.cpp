@@ -372,6 +372,9 @@ class FitRun {
                                                  : "factor",
                        response.levels};
     model_.recipe = frame_.recipe;
+    for (const ColumnReading& column : frame_.columns) {
+      if (!column.unit.empty()) model_.units.emplace_back(column.name, column.unit);
+    }
     model_.rows = frame_.complete_rows;
     model_.rows_dropped = frame_.file_rows - frame_.complete_rows;
     model_.response_fingerprint =

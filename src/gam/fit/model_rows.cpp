@@ -77,6 +77,7 @@ void ModelRows::read(Job& job, const TableSource& source, FitObserver& observer,
                                   .node_bytes = options_.memory.node_bytes});
   FrameRequest request = request_of_fit(formula_, options_, source.options);
   request.known_levels = model_.design.known_levels();
+  request.units = model_.units;
   for (const std::string& number : model_.design.known_numbers()) request.numeric.push_back(number);
   const auto& contrasts = model_.recipe.contrasts;
   request.variables.insert(request.variables.end(), contrasts.begin(), contrasts.end());

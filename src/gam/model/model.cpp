@@ -228,6 +228,7 @@ Json to_json(const FittedModel& model) {
   for (const Expression& one : parse_terms(model.formula).offsets)
     json["formula_offsets"].push_back(one.text);
   if (!model.subset.empty()) json["subset"] = model.subset;
+  for (const auto& [column, unit] : model.units) json["units"].push_back({{"name", column}, {"unit", unit}});
   if (model.rho != 0) json["rho"] = model.rho;
   if (!model.ar_start.empty()) json["ar_start"] = model.ar_start;
   if (model.gamma != 1) json["gamma"] = model.gamma;
@@ -701,6 +702,10 @@ FittedModel from_json(const JsonField& json, const std::string& path, const std:
   if (const auto weights = json.find("weights")) model.weights = weights->text();
   if (const auto offset = json.find("offset")) model.offset = offset->text();
   if (const auto subset = json.find("subset")) model.subset = subset->text();
+  if (const auto units = json.find("units")) {
+    for (const JsonField& one : units->elements())
+      model.units.emplace_back(one.at("name").text(), one.at("unit").text());
+  }
   if (const auto rho = json.find("rho")) {
     model.rho = rho->number();
     if (!(std::abs(model.rho) < 1)) rho->refuse("is not between -1 and 1");

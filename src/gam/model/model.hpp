@@ -60,6 +60,8 @@ struct FittedModel {
   SmoothingOptions smoothing_options;
   SampledRows sample;
   Design design;
+  /// What columns of dates count, by their names: "days since 1970-01-01".
+  std::vector<std::pair<std::string, std::string>> units;
   Recipe recipe;  ///< how to compute the design's variables from columns
   std::vector<double> coef;
   PartedMatrix covariance;  ///< posterior (Bayesian) covariance of `coef`, on the scale of the data

@@ -393,6 +393,14 @@ const Row<TableOptions> of_tables[]{
          .repeatable = true,
          .decides = true},
         [](TableOptions& o, const NamedOption& g, const NumberRange&) { add_column(o.numbers, g); }),
+    option<&TableOptions::dates>(
+        {.name = "date",
+         .help = "Column of ISO dates, as 2020-01-31: days since 1970-01-01; with a time, as "
+                 "2020-01-31T12:30:00Z: seconds since 1970-01-01 UTC",
+         .repeatable = true,
+         .decides = true,
+         .only_if_set = true},
+        [](TableOptions& o, const NamedOption& g, const NumberRange&) { add_column(o.dates, g); }),
     option<&TableOptions::block_rows>(
         {.name = "block-rows", .help = block_rows_help, .range = block_sizes, .decides = true}),
     option<&TableOptions::sep>({.name = "sep",

@@ -72,6 +72,7 @@ FrameRequest request_for(const FormulaTerms& formula, const FittedModel& model, 
   request.unseen_is_complete = plan.unseen_is_complete;
   request.left_out_if_infinite = plan.design.known_numbers();
   request.numeric = plan.design.known_numbers();
+  request.units = model.units;
   request.options = options;
   if (!model.recipe.empty() || std::ranges::any_of(request.variables, &Expression::computed))
     request.recipe = &model.recipe;

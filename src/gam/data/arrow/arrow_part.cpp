@@ -142,8 +142,8 @@ void refuse_many_texts(const std::string& what) {
 
 std::string_view ArrowColumn::unit() const {
   const std::string_view format = schema->format;
-  if (format == "tdD") return "days since 1970-01-01";
-  return format.starts_with("ts") ? "seconds since 1970-01-01 UTC" : "";
+  if (format == "tdD") return days_unit;
+  return format.starts_with("ts") ? seconds_unit : "";
 }
 
 ArrowColumn arrow_column(const ArrowSchema& batches, std::int64_t place) {

@@ -61,7 +61,7 @@ std::vector<WantedField> wanted_of(const ReadPlan& plan, std::span<const std::st
     const UsedColumn& used = plan.columns()[c];
     const std::optional<std::size_t> position = used.position_among(columns);
     if (!position) continue;
-    const bool number = !used.text && !plan.numbers_may_be_missing();
+    const bool number = !used.text && used.dates != DateFields::all && !plan.numbers_may_be_missing();
     wanted.push_back({.position = *position,
                       .column = c,
                       .number = number && !plan.has_decimal_commas(),

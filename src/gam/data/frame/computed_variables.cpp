@@ -434,6 +434,7 @@ bool has_computed_variables(const FrameRequest& request) {
 FrameRequest columns_of(const FrameRequest& request) {
   FrameRequest columns;
   columns.options = request.options;
+  columns.units = request.units;
   columns.memory = request.memory;
   columns.taker = request.taker;
   columns.every_row = true;

@@ -134,6 +134,8 @@ struct FrameRequest {
   std::vector<std::string> unbounded{};
   /// A variable named here is a factor whose levels are the literal texts, including numbers.
   std::vector<std::string> texts{};
+  /// Predicting: what the fit's columns of dates count, by their names. Texts in them are dates too.
+  std::vector<std::pair<std::string, std::string>> units{};
   /// Predicting: a row in which a variable named here is infinite is incomplete; otherwise that is an Error.
   std::vector<std::string> left_out_if_infinite{};
   TableOptions options;

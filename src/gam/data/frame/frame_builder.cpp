@@ -23,6 +23,12 @@ using base::at;
 // Runs of rows per thread between two checks for a request to stop.
 constexpr std::size_t runs_between = 16;
 
+/// What the numbers of a column count; empty: unknown.
+std::string unit_of(const UsedColumn& column, const FieldCounts& counts) {
+  if (counts.dates > 0) return std::string(days_unit);
+  return counts.times > 0 ? std::string(seconds_unit) : column.unit;
+}
+
 [[noreturn]] void refuse_levels(const ReadPlan& plan, const UsedColumn& column) {
   throw base::input_error(
       "{}: the text column '{}' has more than {} distinct values, and a factor has a coefficient for each: "
@@ -180,10 +186,11 @@ std::vector<FieldCounts> FrameBuilder::counts(const mpi::Communicator& comm) con
   return counts;
 }
 
-ColumnFindings::Stray FrameBuilder::first_stray(std::size_t column) const {
+ColumnFindings::Stray FrameBuilder::first_of(ColumnFindings::Stray ColumnFindings::*kind,
+                                             std::size_t column) const {
   ColumnFindings::Stray first;
   for (const FramePart& part : parts_) {
-    const ColumnFindings::Stray& stray = part.found(column).stray;
+    const ColumnFindings::Stray& stray = part.found(column).*kind;
     if (stray.row_number != 0 && (first.row_number == 0 || stray.row_number < first.row_number))
       first = stray;
   }
@@ -209,6 +216,21 @@ bool FrameBuilder::has_too_many_levels(std::size_t column) const {
   return texts.size() > max_levels;
 }
 
+// The rank with the first time is the first to throw.
+void FrameBuilder::refuse_units(std::size_t column, const FieldCounts& counts) const {
+  const UsedColumn& used = plan_.columns()[column];
+  if (!used.unit.empty() && !used.known_unit.empty() && used.unit != used.known_unit)
+    throw base::input_error("{}: the column '{}' has {}, but the model's has {}: convert it", plan_.path(),
+                            used.name, used.unit, used.known_unit);
+  const bool of_dates = counts.mixes_dates_and_times() || used.known_unit == days_unit;
+  const ColumnFindings::Stray time = first_of(&ColumnFindings::time, column);
+  if (time.row_number == 0 || !of_dates || plan_.strays() != nullptr) return;
+  throw base::input_error("{}: the column '{}' holds the time '{}', but {}: give all dates a time, or none",
+                          plan_.place(time.row_number), used.name, excerpt(time.text),
+                          used.known_unit.empty() ? fmt::format("{} of its dates have none", counts.dates)
+                                                  : "the model has days");
+}
+
 void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {
   for (std::size_t c = 0; c < counts.size(); ++c) {
     const UsedColumn& used = plan_.columns()[c];
@@ -220,7 +242,8 @@ void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {
                                 plan_.place(not_utf8), used.name, base::how_to_utf8);
       continue;
     }
-    const ColumnFindings::Stray stray = first_stray(c);
+    refuse_units(c, counts[c]);
+    const ColumnFindings::Stray stray = first_of(&ColumnFindings::stray, c);
     if (stray.row_number == 0 || plan_.strays() != nullptr) continue;
     const std::string text = excerpt(stray.text);
     throw base::input_error(
@@ -324,8 +347,13 @@ StrayTexts FrameBuilder::strays_in(const mpi::Communicator& comm, std::size_t co
                                    const FieldCounts& counts) const {
   if (plan_.columns()[column].text) return {};
   StrayTexts strays{.count = counts.texts - (counts.without_quotes ? 0 : counts.quoted_numbers)};
+  auto kind = &ColumnFindings::stray;
+  if (strays.count == 0 && counts.mixes_dates_and_times()) {
+    strays.count = counts.times;
+    kind = &ColumnFindings::time;
+  }
   if (strays.count == 0) return strays;
-  const ColumnFindings::Stray mine = first_stray(column);
+  const ColumnFindings::Stray mine = first_of(kind, column);
   std::vector<std::string> told;
   if (mine.row_number != 0) told = {excerpt(mine.text), plan_.place(mine.row_number)};
   for (std::vector<std::string>& of_rank : base::allgather_values(comm, told)) {
@@ -350,7 +378,7 @@ void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
         .missing = counts[c].missing + counts[c].not_numbers + (of_texts ? 0 : counts[c].blank),
         .blank = of_texts ? counts[c].blank : 0,
         .inexact = counts[c].inexact,
-        .unit = used.text ? "" : used.unit,
+        .unit = used.text ? "" : unit_of(used, counts[c]),
         .without_quotes = counts[c].without_quotes && counts[c].quoted_numbers > 0 && !used.text &&
                           used.numbers_for.empty()};
     for (const Variable& variable : frame_.variables) {

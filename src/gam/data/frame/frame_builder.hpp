@@ -62,7 +62,9 @@ class FrameBuilder {
   void refuse_lasting_infinity() const;
   [[nodiscard]] const Infinity* first_infinity() const;
   [[noreturn]] void refuse(const Infinity& infinity) const;
-  [[nodiscard]] ColumnFindings::Stray first_stray(std::size_t column) const;
+  [[nodiscard]] ColumnFindings::Stray first_of(ColumnFindings::Stray ColumnFindings::*kind,
+                                               std::size_t column) const;
+  void refuse_units(std::size_t column, const FieldCounts& counts) const;
   [[nodiscard]] std::int64_t first_not_utf8(std::size_t column) const;
   [[nodiscard]] bool has_too_many_levels(std::size_t column) const;
   void agree_on_levels(const mpi::Communicator& comm, Variable& variable, std::size_t column);

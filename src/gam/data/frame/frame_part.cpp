@@ -276,7 +276,11 @@ void FramePart::set_field(std::size_t column, std::string_view text, bool quoted
   ColumnFindings& found = found_[column];
   Column& of = columns_[column];
   const std::string_view core = trimmed_field(text);
-  const auto value = begins_like_number(core) ? plan_->number_of(core) : std::nullopt;
+  const DateFields dates = plan_->columns()[column].dates;
+  if (const auto date = dates != DateFields::none ? parse_iso_date(core) : std::nullopt)
+    return set_date(column, *date, core, row_number);
+  const auto value =
+      dates != DateFields::all && begins_like_number(core) ? plan_->number_of(core) : std::nullopt;
   const FieldKind kind = kind_of(*plan_, core, value.has_value(), quoted);
   if (value && std::isnan(*value) && kind != FieldKind::not_a_level) ++found.counts.not_numbers;
   found.counts.add(kind == FieldKind::not_a_level ? FieldKind::missing : kind);
@@ -290,16 +294,32 @@ void FramePart::set_number_field(std::size_t column, double value, std::int64_t 
   set_field(column, fmt::format("{}", value), false, row_number);
 }
 
+void FramePart::set_date(std::size_t column, const IsoDate& date, std::string_view text,
+                         std::int64_t row_number) {
+  ColumnFindings& found = found_[column];
+  ++found.counts.numbers;
+  const bool of_times = plan_->columns()[column].known_unit == seconds_unit;
+  ++(date.has_time || of_times ? found.counts.times : found.counts.dates);
+  if (date.has_time && found.time.row_number == 0) found.time = {before_ + row_number, std::string(text)};
+  columns_[column].to[waiting_] = date.has_time || of_times ? date.seconds : date.days;
+}
+
 // Records the first text in a column of numbers; throws at once if the column must be numeric.
 void FramePart::note_stray(std::size_t column, std::string_view text, std::int64_t row_number) {
   const UsedColumn& used = plan_->columns()[column];
+  if (used.dates != DateFields::none && plan_->strays() == nullptr)
+    throw base::input_error(
+        "{}: the column '{}' holds the text '{}', which is no date, such as 2020-01-31 or "
+        "2020-01-31T12:30:00Z: correct it, or name it among the NA strings",
+        plan_->place(before_ + row_number), used.name, excerpt(text));
   if (!used.numbers_for.empty() && plan_->strays() == nullptr)
-    throw base::input_error("{}: the column '{}' holds the text '{}', but {} needs numbers: {}",
-                            plan_->place(before_ + row_number), used.name, excerpt(text),
-                            used.numbers_for == used.name ? "the model" : used.numbers_for,
-                            looks_like_date(text)
-                                ? "give dates as numbers, such as days since the first"
-                                : "give a number or NA, or name the text among the NA strings");
+    throw base::input_error(
+        "{}: the column '{}' holds the text '{}', but {} needs numbers: {}",
+        plan_->place(before_ + row_number), used.name, excerpt(text),
+        used.numbers_for == used.name ? "the model" : used.numbers_for,
+        looks_like_date(text)
+            ? "give dates as numbers, such as days since the first, or fit with the option date"
+            : "give a number or NA, or name the text among the NA strings");
   ColumnFindings::Stray& stray = found_[column].stray;
   if (stray.row_number == 0) stray = {before_ + row_number, std::string(text)};
 }

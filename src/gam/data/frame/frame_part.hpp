@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/data/frame/frame.hpp"
+#include "gam/data/frame/iso_date.hpp"
 #include "gam/data/frame/level_cache.hpp"
 #include "gam/data/frame/number_scan.hpp"
 #include "gam/data/frame/read_plan.hpp"
@@ -36,6 +37,7 @@
 /// | nothing or blanks, in quotes or not  | missing                | the level as is |
 /// | blanks around something              | count for nothing      | part of it      |
 /// | a number in quotes                   | that number            | the level as is |
+/// | an ISO date, in a column of dates    | days, or seconds       |                 |
 ///
 /// A factor whose texts are all among T, TRUE, F and FALSE has the levels FALSE and TRUE, as in R. A factor
 /// of numbers without quotes, by an option or factor(), has numbers as levels (levels.hpp), and its missing
@@ -60,16 +62,20 @@ struct FieldCounts {
   std::int64_t blank = 0;
   std::int64_t quoted_numbers = 0;  ///< counted as texts, or as numbers if quotes are ignored
   std::int64_t not_numbers = 0;     ///< NaN in a column of numbers: counted as numbers, but missing
+  std::int64_t dates = 0;           ///< dates without a time, counted as numbers
+  std::int64_t times = 0;           ///< dates with a time, likewise
   std::int64_t inexact = 0;         ///< numbers with more digits than a double has
   bool without_quotes = false;      ///< quotes are ignored
   /// All counts.
   static constexpr std::int64_t FieldCounts::*all[] = {
-      &FieldCounts::numbers,        &FieldCounts::texts,       &FieldCounts::missing, &FieldCounts::blank,
-      &FieldCounts::quoted_numbers, &FieldCounts::not_numbers, &FieldCounts::inexact};
+      &FieldCounts::numbers, &FieldCounts::texts,          &FieldCounts::missing,
+      &FieldCounts::blank,   &FieldCounts::quoted_numbers, &FieldCounts::not_numbers,
+      &FieldCounts::dates,   &FieldCounts::times,          &FieldCounts::inexact};
 
   /// Counts numbers in quotes as numbers.
   void ignore_quotes() noexcept;
   [[nodiscard]] bool factor() const noexcept { return texts > 0 && texts >= numbers; }
+  [[nodiscard]] bool mixes_dates_and_times() const noexcept { return dates > 0 && times > 0; }
   void add(FieldKind kind) noexcept;
   FieldCounts& operator+=(const FieldCounts& other) noexcept;
 };
@@ -108,14 +114,15 @@ inline constexpr std::size_t listed_levels = 5;
 
 /// Findings of one thread in a column, over its rows.
 struct ColumnFindings {
-  /// The first text in a column of numbers.
+  /// The first text of a kind.
   struct Stray {
     std::int64_t row_number = 0;  ///< 0: none
     std::string text;
   };
 
   FieldCounts counts;
-  Stray stray;
+  Stray stray;                   ///< a text in a column of numbers
+  Stray time;                    ///< a date with a time
   Dictionary dictionary;         ///< texts of a factor without known levels; codes are local to the thread
   bool too_many_levels = false;  ///< more than the dictionary may have
   std::int64_t not_utf8 = 0;     ///< the number of the first row with a text that is not UTF-8; 0: none
@@ -249,6 +256,7 @@ class FramePart {
   void set_constants(std::int64_t row_number);
   void set_level(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
   Dictionary::Entry look_up(std::size_t column, std::string_view text, std::int64_t row_number);
+  void set_date(std::size_t column, const IsoDate& date, std::string_view text, std::int64_t row_number);
   void note_stray(std::size_t column, std::string_view text, std::int64_t row_number);
   void flush();
   [[nodiscard]] const double* numbers_of(Column& column);

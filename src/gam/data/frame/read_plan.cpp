@@ -107,7 +107,19 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
     }
     variables_.push_back(std::move(variable));
   }
+  set_known_units(request);
   apply(request.options);
+}
+
+void ReadPlan::set_known_units(const FrameRequest& request) {
+  for (UsedColumn& column : columns_) {
+    const auto known =
+        std::ranges::find(request.units, column.name, &std::pair<std::string, std::string>::first);
+    if (known == request.units.end() || column.text) continue;
+    column.known_unit = known->second;
+    column.dates = DateFields::texts;
+    if (column.numbers_for.empty()) column.numbers_for = column.name;
+  }
 }
 
 // An option without effect on this table is treated as a mistake.
@@ -127,6 +139,14 @@ void ReadPlan::apply(const TableOptions& options) {
   for (const std::string& name : options.numbers) {
     for_each(name, "numeric column", [&](UsedColumn& column) {
       if (column.numbers_for.empty()) column.numbers_for = name;
+    });
+  }
+  for (const std::string& name : options.dates) {
+    for_each(name, "date", [&](UsedColumn& column) {
+      if (column.text)
+        throw base::usage_error("date '{}': the model needs the levels of this column: leave it out", name);
+      if (column.numbers_for.empty()) column.numbers_for = name;
+      column.dates = DateFields::all;
     });
   }
   for (const std::string& name : options.factors) {

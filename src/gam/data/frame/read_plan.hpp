@@ -14,6 +14,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
+/// Which fields of a column of numbers are ISO dates.
+enum class DateFields : std::uint8_t {
+  none,
+  texts,  ///< those that are no numbers
+  all
+};
+
 /// A column of the file read by some variable. A numeric column and factor(x) of it are two of these.
 struct UsedColumn {
   std::string name;
@@ -27,7 +34,9 @@ struct UsedColumn {
   bool number_levels = false;
   bool quoted_apart = false;  ///< its name is quoted in the header, and another one is not
   std::string unit{};         ///< of its numbers, if the source has one: "days since 1970-01-01"
-  std::string numbers_for;    ///< the variable that needs it as numbers; empty: none
+  DateFields dates = DateFields::none;
+  std::string known_unit{};  ///< that of the fit's numbers; empty: unknown
+  std::string numbers_for;   ///< the variable that needs it as numbers; empty: none
   const std::vector<std::string>* known_levels = nullptr;  ///< all others are unseen
   const std::vector<std::string>* level_order = nullptr;   ///< the order of all its levels; null: sorted
   const ColumnNumbers* in_memory =
@@ -102,6 +111,7 @@ class ReadPlan {
  private:
   void apply(const TableOptions& options);
   void look_for_missing_numbers();
+  void set_known_units(const FrameRequest& request);
   const FrameRequest* request_;
   std::vector<UsedColumn> columns_;
   std::vector<PlannedVariable> variables_;

@@ -77,6 +77,61 @@ TEST_F(Columns, AreDescribedAsAFitWouldReadThem) {
   EXPECT_TRUE(json["columns"][5]["least"].is_null());
 }
 
+TEST_F(Columns, OfDatesAreDaysOrSeconds) {
+  std::string text = "day,at,mixed,bad\n";
+  for (int i = 0; i < 300; ++i) {
+    text += i == 7 ? "NA," : "\"1970-01-" + std::string(i < 150 ? "02" : "11") + "\",";
+    text += i == 8 ? "," : "1970-01-01T00:00:0" + std::to_string(i % 5) + ".5+00:00,";
+    text += i == 200 ? "1970-01-03 12:00," : "1970-01-03,";
+    text += i == 250 ? "3\n" : "1970-01-03\n";
+  }
+  const SharedFile csv(comm, "t.csv", text);
+  Job job = describing_job(comm);
+  const Table table{csv.path(), {.dates = {"day", "at", "mixed", "bad"}}};
+  const TableDescription found = describe_columns(job, table);
+  ASSERT_EQ(found.columns.size(), 4);
+  const ColumnDescription& day = found.columns[0];
+  EXPECT_EQ(day.unit, "days since 1970-01-01");
+  EXPECT_EQ(day.missing, 1);
+  EXPECT_EQ(day.least, 1);
+  EXPECT_EQ(day.greatest, 10);
+  const ColumnDescription& at = found.columns[1];
+  EXPECT_EQ(at.unit, "seconds since 1970-01-01 UTC");
+  EXPECT_EQ(at.missing, 1);
+  EXPECT_EQ(at.least, 0.5);
+  EXPECT_EQ(at.greatest, 4.5);
+  const ColumnDescription& mixed = found.columns[2];
+  EXPECT_EQ(mixed.strays, 1);
+  EXPECT_EQ(mixed.stray, "1970-01-03 12:00");
+  EXPECT_EQ(mixed.stray_place, csv.path() + ", line 202");
+  const ColumnDescription& bad = found.columns[3];
+  EXPECT_EQ(bad.strays, 1);
+  EXPECT_EQ(bad.stray, "3");
+  EXPECT_EQ(bad.stray_place, csv.path() + ", line 252");
+
+  // A call that needs the values finds the same.
+  const auto fault_of = [&](const std::string& formula, const TableOptions& options) {
+    return error_of(ErrorCode::input, [&] {
+      static_cast<void>(read_table(job, Table{csv.path(), options}, parse_formula(formula)));
+    });
+  };
+  EXPECT_EQ(fault_of("bad ~ 1", {.dates = {"bad"}}),
+            csv.path() +
+                ", line 252: the column 'bad' holds the text '3', which is no date, such as 2020-01-31 or "
+                "2020-01-31T12:30:00Z: correct it, or name it among the NA strings");
+  EXPECT_EQ(fault_of("mixed ~ 1", {.dates = {"mixed"}}),
+            csv.path() +
+                ", line 202: the column 'mixed' holds the time '1970-01-03 12:00', but 299 of its dates have "
+                "none: give all dates a time, or none");
+  EXPECT_EQ(
+      error_of(ErrorCode::usage,
+               [&] {
+                 static_cast<void>(read_table(job, Table{csv.path(), {.factors = {"day"}, .dates = {"day"}}},
+                                              parse_formula("day ~ 1")));
+               }),
+      "factor 'day': the model needs numbers of this column: leave it out of the factors");
+}
+
 TEST_F(Columns, MayHaveMoreLevelsThanAFit) {
   std::string text = "id,x\n";
   for (int i = 0; i < 150'000; ++i) text += "n" + std::to_string(i) + ",1\n";

@@ -264,6 +264,11 @@ TESSERA_GAM_API int tessera_gam_summary(tessera_gam_model model, int32_t form, c
 /// `anova.gam`. `test`: "F", "Chisq", "none", or "auto": F where the first model's scale is estimated.
 TESSERA_GAM_API int tessera_gam_anova(const tessera_gam_model* models, size_t count, const char* test,
                                       int32_t form, const char** text, size_t* length);
+/// What to look at before a fit: kind, range or levels, and missing values of each of `count` columns of a
+/// table, or of all columns if `count` is 0: `tessera::gam::describe_columns`. Options: threads.
+TESSERA_GAM_API int tessera_gam_columns(tessera_gam_table table, const char* const* columns, size_t count,
+                                        const tessera_gam_call* call, int32_t form, const char** text,
+                                        size_t* length);
 /// Checks a model against the table of its fit: bases, residuals, concurvity. Options: those of
 /// `CheckOptions`, and threads.
 TESSERA_GAM_API int tessera_gam_check(tessera_gam_model model, tessera_gam_table table,

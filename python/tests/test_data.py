@@ -9,7 +9,7 @@ import unittest.mock
 import numpy as np
 from support import FORMULA, InFolder, main, needs, rows
 
-from tessera_gam import GAM, InputError, UsageError, _native
+from tessera_gam import GAM, InputError, UsageError, _native, columns
 
 
 class KindsOfData(InFolder):
@@ -34,6 +34,34 @@ class KindsOfData(InFolder):
         self.assertEqual(model.to_json(), GAM("y ~ part", ordered=levels).fit(texts).to_json())
         self.assertEqual(GAM("y ~ part", levels=levels).fit(texts).param_names[1], "part(0.3, 0.6]")
         np.testing.assert_array_equal(model.predict(texts), model.predict(frame))
+
+    def test_dates_of_a_file(self):
+        days = np.arange("2020-02-20", "2020-05-30", dtype="datetime64[D]")
+        numbers = {"y": np.sin(np.arange(100) / 9), "day": days.astype(np.int64)}
+        path = self.write_csv("days.csv", {**numbers, "day": days.astype(str)})
+        with self.assertRaisesRegex(InputError, "line 2: the column 'day' holds the text '2020-02-20', but"):
+            GAM("y ~ s(day, k=5)").fit(path)
+        model = GAM("y ~ s(day, k=5)", date="day").fit(path)
+        expected = GAM("y ~ s(day, k=5)").fit(self.write_csv("numbers.csv", numbers))
+        np.testing.assert_array_equal(model.params, expected.params)
+        np.testing.assert_array_equal(model.predict(path), expected.predict(numbers))
+
+    def test_columns_are_described(self):
+        path = self.write_csv("rows.csv", {**self.rows, "day": np.full(1000, "2020-02-20")})
+        found = columns(path, date="day", threads=1)
+        self.assertEqual(found["rows"], 1000)
+        self.assertEqual([one["name"] for one in found["columns"]], [*self.rows, "day"])
+        by_name = {one["name"]: one for one in found["columns"]}
+        self.assertEqual(by_name["g"]["first_levels"], ["a", "b", "c"])
+        self.assertEqual(by_name["day"]["unit"], "days since 1970-01-01")
+        self.assertIn("3 levels: a, b, c", found.text)
+        self.assertEqual(columns(path, "x")["columns"], [by_name["x"]])
+        self.assertEqual(columns(self.rows, ["x"])["columns"], [by_name["x"]])
+        with self.assertRaisesRegex(InputError, "unknown column 'q'"):
+            columns(path, ["q"])
+        with self.assertRaisesRegex(InputError, "unknown column 'q'.*; it has: x, z, g, w, y"):
+            columns(self.rows, "q")
+        self.assertEqual([*found.frame("columns")["name"]], [*by_name])
 
     def test_numpy(self):
         self.expect_same({name: list(values) for name, values in self.rows.items()})

@@ -102,7 +102,18 @@ option_texts <- function(options) {
 #' The engine's options for reading the table, and its options of a fit; a job takes both together.
 of_table <- function(chosen) chosen[names(chosen) %in% table_options]
 of_fit <- function(chosen) chosen[!names(chosen) %in% table_options]
-table_options <- c("block-rows", "na-strings", "factor", "numeric")
+table_options <- c("block-rows", "na-strings", "factor", "numeric", "date", "sep", "dec", "comment", "header", "skip")
+
+#' What to look at before a fit: see man/tessera_columns.Rd.
+tessera_columns <- function(data, columns = NULL, options = list()) {
+  chosen <- option_texts(options)
+  table <- if (is.character(data)) .Call(C_table_files, path.expand(data), of_table(chosen))
+           else if (is_stream(data, FALSE)) table_of_stream(data, of_table(chosen))
+           else .Call(C_table_with, Filter(Negate(is.null), lapply(rows_of(data), as_column)), of_table(chosen))
+  on.exit(.Call(C_close, table))
+  found <- jsonlite::fromJSON(.Call(C_columns, table, as.character(columns), of_fit(chosen)))
+  structure(found$columns, rows = found$rows)
+}
 
 # Data
 

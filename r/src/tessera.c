@@ -332,6 +332,18 @@ static SEXP summary(SEXP model) {
   return tessera_json_value(text);
 }
 
+/* Of these columns of a table, or of all if there are none. */
+static SEXP columns(SEXP table, SEXP names, SEXP options) {
+  const R_xlen_t count = Rf_xlength(names);
+  const char** texts = (const char**)R_alloc((size_t)count, sizeof *texts);
+  for (R_xlen_t i = 0; i < count; ++i) texts[i] = Rf_translateCharUTF8(STRING_ELT(names, i));
+  const tessera_gam_call call = call_of(options, NULL);
+  const char* text;
+  size_t length;
+  check(tessera_gam_columns(handle_of(table), texts, (size_t)count, &call, TESSERA_GAM_JSON, &text, &length));
+  return long_text(text, length);
+}
+
 /* A vector where the value has one column. */
 static SEXP value(SEXP model, SEXP name) {
   size_t rows, columns;
@@ -476,6 +488,7 @@ static const R_CallMethodDef routines[] = {{"table", (DL_FUNC)&table, 1},
                                            {"save", (DL_FUNC)&save, 2},
                                            {"json", (DL_FUNC)&json, 1},
                                            {"summary", (DL_FUNC)&summary, 1},
+                                           {"columns", (DL_FUNC)&columns, 3},
                                            {"value", (DL_FUNC)&value, 2},
                                            {"texts", (DL_FUNC)&texts, 2},
                                            {"predict", (DL_FUNC)&predict, 3},

@@ -145,3 +145,19 @@ many$y <- sin(6 * many$x) + rnorm(5000)
 pointed <- tessera_bam(y ~ s(x) + s(w) + s(z) + s(x, w), data = many, model = FALSE)
 saveRDS(pointed, file)
 stopifnot(nrow(pointed$smooth[[4]]$Xu) == 2000, file.size(file) < 1e6)
+
+# What to look at before a fit, of a file and of the same rows in a frame
+csv <- tempfile(fileext = ".csv")
+write.csv(d[c("x", "g", "i", "day")], csv, row.names = FALSE)
+of_file <- tessera_columns(csv, options = list(date = "day"))
+of_frame <- tessera_columns(d[c("x", "g", "i", "day")])
+stopifnot(identical(of_file$name, c("x", "g", "i", "day")), identical(of_file$kind, c("numbers", "factor", "numbers", "numbers")),
+          identical(of_file$missing, c(1L, 1L, 0L, 0L)), identical(of_file$first_levels[[2]], c("a", "b", "c")),
+          of_file$unit[4] == "days since 1970-01-01", attr(of_file, "rows") == n,
+          all.equal(of_frame[c("name", "kind", "missing", "levels")], of_file[c("name", "kind", "missing", "levels")],
+                    check.attributes = FALSE),
+          identical(of_frame$least[4], as.numeric(min(d$day))), of_file$greatest[4] == max(d$day),
+          identical(tessera_columns(csv, "g", list(threads = 1))$name, "g"))
+stopifnot(all.equal(coef(tessera_bam(x ~ day, data = csv, options = list(date = "day"))),
+                    coef(tessera_bam(x ~ day, data = d))))
+unlink(csv)

@@ -406,7 +406,7 @@ class Calls {
     const std::uint64_t other = handle(Kind::table);
     const bool has_model = is_open(model, Kind::model);
     const bool has_table = is_open(table, Kind::table);
-    const unsigned which = take_byte(input_) % 11;
+    const unsigned which = take_byte(input_) % 12;
     const tessera_gam_call* const given = call();
     std::uint64_t made = 0;
     const char* text = nullptr;
@@ -435,6 +435,13 @@ class Calls {
         held(tessera_gam_check(model, table, given, TESSERA_GAM_JSON, &text, nullptr),
              has_model && has_table);
         return;
+      case 11: {
+        const char* const names[] = {pick(std::array{"x", "f", "q", "", "y"})};
+        held(
+            tessera_gam_columns(table, names, take_byte(input_) % 2, given, TESSERA_GAM_BOTH, &text, nullptr),
+            has_table);
+        return;
+      }
       default: break;
     }
     const char* const at = pick(std::array{"x=0.1,0.5", "x=0.5;f=a", "f=q", "x", ""});

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generalized additive models with the answer of mgcv's bam, from data frames.
 
->>> from tessera_gam import GAM
+>>> from tessera_gam import GAM, columns
+>>> columns("table.csv")                                         # doctest: +SKIP
 >>> m = GAM("y ~ s(x) + region", family="poisson").fit(frame)    # doctest: +SKIP
 >>> m.summary()                                                  # doctest: +SKIP
 >>> m.predict(new, type="response", se=True)                     # doctest: +SKIP
 """
 
+from ._describe import columns
 from ._errors import (
     DeviceAbsentError,
     FaultError,
@@ -32,6 +34,7 @@ __all__ = [
     "TesseraError",
     "TesseraWarning",
     "UsageError",
+    "columns",
 ]
 
 

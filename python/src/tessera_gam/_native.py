@@ -80,6 +80,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "table_add_numbers": (c_uint64, c_char_p, c_void_p, c_size_t),
     "table_add_factor": (c_uint64, c_char_p, c_void_p, c_size_t, _TEXT, c_size_t, c_int32),
     "table_of_files": (_TEXT, c_size_t, _CALL, _HANDLE),
+    "columns": (c_uint64, _TEXT, c_size_t, _CALL, c_int32, _TEXT, _SIZE),
     "table_close": (c_uint64,),
     "fit": (c_char_p, c_uint64, _CALL, _HANDLE),
     "model_close": (c_uint64,),

@@ -14,7 +14,7 @@ from ._errors import UsageError
 
 
 class Report:
-    """A summary, an analysis of deviance or a check.
+    """A summary, an analysis of deviance, a check, or a description of columns.
 
     `print(report)` shows the text, a notebook its tables. `data` has all numbers under the keys of
     `tessera-fit --json` (docs/fit.md), None where one is not known.
@@ -54,10 +54,10 @@ class Report:
 
 
 def columns_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Columns of the rows' plain values: numbers, NaN where one is not known, or texts as objects."""
+    """Columns of the rows' plain values: numbers, NaN where one is not known, or texts as objects, None likewise."""
     columns: dict[str, Any] = {}
-    for key in rows[0] if rows else ():
-        values = [row[key] for row in rows]
+    for key in dict.fromkeys(key for row in rows for key in row):
+        values = [row.get(key) for row in rows]
         if any(isinstance(value, str) for value in values):
             columns[key] = np.array(values, object)
         elif not any(isinstance(value, (list, dict)) for value in values):

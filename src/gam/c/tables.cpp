@@ -5,6 +5,7 @@
 #include "gam/data/arrow/arrow_columns.hpp"
 
 #include <tessera/gam/arrow.hpp>
+#include <tessera/gam/columns.hpp>
 #include <tessera/job/host_team.hpp>
 #include <tessera/partition/plan.hpp>
 
@@ -179,6 +180,29 @@ int tessera_gam_table_of_files(const char* const* paths, size_t count, const tes
     given.read_all(function, options);
     given.stop_if_cancelled();
     *table = c::handle_of(gam::Table(std::move(files), std::move(options)));
+  });
+}
+
+int tessera_gam_columns(tessera_gam_table table, const char* const* columns, size_t count,
+                        const tessera_gam_call* call, int32_t form, const char** text, size_t* length) {
+  constexpr const char* function = "tessera_gam_columns";
+  return c::status_of(function, [&] {
+    c::require_form(form, text);
+    if (count > 0) c::require(columns, "columns");
+    c::require_possible(count, "columns");
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < count; ++i) names.push_back(c::text_of(columns[i], "a column's name"));
+    const auto rows = c::object_of<gam::Table>(table);
+    c::Call given(call);
+    tessera::JobOptions job_options;
+    given.read_all(function, job_options);
+    job_options.policy = tessera::Policy::cpu;
+    gam::TableDescription found;
+    given.run(job_options,
+              [&](tessera::Job& job, gam::FitObserver*) { found = describe_columns(job, *rows, names); });
+    c::give(c::report_in(
+                form, [&] { return columns_text(found); }, [&] { return columns_json(found); }),
+            text, length);
   });
 }
 

@@ -119,6 +119,13 @@ class Cancelled : public ::testing::Test {
           [=](const tessera_gam_call* call) {
             return tessera_gam_fit("y ~ s(x, k=400)", many, call, none);
           }}},
+        {"tessera_gam_columns",
+         {{},
+          [=](const tessera_gam_call* call) {
+            const char* text = nullptr;
+            return tessera_gam_columns(many, nullptr, 0, call, TESSERA_GAM_TEXT, &text, nullptr);
+          },
+          true}},
         {"tessera_gam_check",
          {{{"permutations", "1000000"}},
           [=, this](const tessera_gam_call* call) {

@@ -517,6 +517,17 @@ TEST_F(CInterface, AnswersWhatTheEngineDoes) {
   EXPECT_EQ(tessera_gam_table_close(slice), TESSERA_GAM_OK);
   expect_refusal(tessera_gam_slice(model_, "x", &slice, &text), "'x' is not of the form x=1,2,3");
 
+  const char* const columns[] = {"side"};
+  ASSERT_EQ(tessera_gam_columns(table_, columns, 1, nullptr, TESSERA_GAM_JSON, &text, nullptr),
+            TESSERA_GAM_OK)
+      << tessera_gam_error();
+  EXPECT_EQ(text, columns_json(describe_columns(job, rows, {"side"})));
+  ASSERT_EQ(tessera_gam_columns(table_, nullptr, 0, nullptr, TESSERA_GAM_TEXT, &text, nullptr),
+            TESSERA_GAM_OK);
+  EXPECT_EQ(text, columns_text(describe_columns(job, rows)));
+  expect_refusal(tessera_gam_columns(table_, nullptr, 1, nullptr, TESSERA_GAM_TEXT, &text, nullptr),
+                 "columns");
+
   const Given checked{{"seed", "7"}};
   ASSERT_EQ(tessera_gam_check(model_, table_, &checked.call, TESSERA_GAM_JSON, &text, nullptr),
             TESSERA_GAM_OK)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to look at before a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import c_char_p
+from typing import Any
+
+from . import _native
+from ._columns import data_of
+from ._report import Report, report_of
+from ._table import Table, columns_of, naming_columns
+
+
+def columns(
+    data: Any,
+    names: Sequence[str] | str | None = None,
+    *,
+    # Options: table -block-rows job.threads
+    na_strings: Sequence[str] | str | None = None,
+    factor: Sequence[str] | str | None = None,
+    numeric: Sequence[str] | str | None = None,
+    date: Sequence[str] | str | None = None,
+    sep: str | None = None,
+    dec: str | None = None,
+    comment: str | None = None,
+    header: bool | None = None,
+    skip: int | None = None,
+    threads: int | None = None,
+    # End of options
+) -> Report:
+    """The columns of a table as a fit would read them, in one reading: what `tessera-fit columns` prints.
+
+    `print(columns("table.csv"))` shows kinds, missing values, memory, and ranges or levels; `frame("columns")` has these
+    as a data frame, and ["columns"] as a list of dicts. So it finds what a fit would refuse: texts among numbers, with the
+    place of the first, and factors of too many levels.
+
+    Parameters
+    ----------
+    data
+        A table as `GAM.fit` takes it.
+    names
+        Of these columns only.
+    na_strings
+        Of files: fields that mean a missing value: ['NA', ''] are NA and the empty field (default: NA).
+    factor
+        Of files: columns to read as factors, even if numeric.
+    numeric
+        Of files: columns to read as numbers, even if quoted.
+    date
+        Of files: columns of ISO dates, read as days since 1970-01-01; with times as seconds since 1970-01-01 UTC.
+    sep
+        Of text files: the separator of fields, a character or 'tab' (default: found in the first 100 rows).
+    dec
+        Of text files: the decimal mark, '.' or ',' (default: found in the first 100 rows).
+    comment
+        Of text files: lines that begin with this character are skipped, as '#'.
+    header
+        Of text files: whether the first row names the columns; else they are V1, V2, ... (default: True).
+    skip
+        Of text files: lines before the table (default: 0).
+    threads
+        Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
+    """
+    of_table = {name: value for name, value in locals().items() if name not in ("data", "names", "threads")}
+    wanted = [] if names is None else [names] if isinstance(names, str) else [*names]
+    read = {*wanted} or None
+    found = data_of(data, read, not _native.reads_hdf5())
+    table = Table(found, columns_of(found, read), _native.option_texts(of_table))
+    chosen = (c_char_p * len(wanted))(*(_native.encoded(name, "a column's name") for name in wanted))
+    with naming_columns(table):
+        return report_of(
+            _native.interruptible(
+                lambda call: _native.text("columns", table.number, chosen, len(wanted), call, _native.BOTH_FORMS),
+                _native.option_texts({"threads": threads}),
+            )
+        )

@@ -42,14 +42,28 @@ void store(const std::string& path, const std::string& folder) {
   }
 }
 
+/// The path of the file; messages may name it after its removal.
+std::string& stored_path() {
+  static std::string path;
+  return path;
+}
+
 }  // namespace
+
+std::string with_input_named(std::string_view message) {
+  std::string text(message);
+  const std::string& path = stored_path();
+  for (std::size_t place = 0; !path.empty() && (place = text.find(path, place)) != std::string::npos;)
+    text.replace(place, path.size(), "standard input");
+  return text;
+}
 
 StandardInput::StandardInput(const mpi::Communicator& comm, std::string& path, std::string folder) {
   if (path != "-") return;
   const mpi::Purpose purpose(comm, "the reading of the standard input");
   if (folder.empty()) folder = files::default_scratch_folder();
   try {
-    path = stored(comm, folder);
+    path = stored_path() = stored(comm, folder);
   } catch (...) {
     remove();
     throw;

@@ -4,6 +4,7 @@
 #include <tessera/mpi/communicator.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace tessera::apps {
 
@@ -25,5 +26,8 @@ class StandardInput {
 
   std::string own_folder_;  ///< folder of the file, on rank 0; empty: there is none
 };
+
+/// A message in which the file of the standard input, if there is or was one, is called "standard input".
+[[nodiscard]] std::string with_input_named(std::string_view message);
 
 }  // namespace tessera::apps

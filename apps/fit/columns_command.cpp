@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <tessera/tessera.hpp>
 
+#include "common/standard_input.hpp"
 #include "common/streams.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
@@ -31,7 +32,7 @@ int ColumnsCommand::run(mpi::Session& session) const {
   const TableDescription found = describe_columns(job, Table{data, options.read<TableOptions>()}, columns);
   together(session.world(), [&] {
     if (!session.is_root()) return;
-    apps::write_output(json ? columns_json(found) : columns_text(found));
+    apps::write_output(apps::with_input_named(json ? columns_json(found) : columns_text(found)));
     apps::flush_output();
   });
   return EXIT_SUCCESS;

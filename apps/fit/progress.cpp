@@ -9,6 +9,7 @@
 #include <ctime>
 #include <tessera/printable.hpp>
 
+#include "common/standard_input.hpp"
 #include "common/streams.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
@@ -40,7 +41,7 @@ void Progress::now(std::string_view text) {
   }
   clear_line();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-  write(fmt::format("{:6.1f} s  {}", elapsed.count(), printable(text)));
+  write(fmt::format("{:6.1f} s  {}", elapsed.count(), printable(apps::with_input_named(text))));
   line_open_ = true;
 }
 
@@ -50,7 +51,7 @@ void Progress::note(std::string_view text) {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   ::localtime_r(&now, &local);
-  write(fmt::format("{:%Y-%m-%d %H:%M:%S}  {}\n", local, printable(text)));
+  write(fmt::format("{:%Y-%m-%d %H:%M:%S}  {}\n", local, printable(apps::with_input_named(text))));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdlib>
 #include <string>
+#include <tessera/error.hpp>
+#include <tessera/mpi/communicator.hpp>
 #include <tessera/version.hpp>
 #include <tuple>
 #include <vector>
@@ -26,6 +28,17 @@ std::string& piped(std::string& path, std::string& /*none*/) {
 std::string& piped(std::vector<std::string>& paths, std::string& none) {
   const auto found = std::ranges::find(paths, "-");
   return found == paths.end() ? none : *found;
+}
+
+/// Runs a command, whose faults call the standard input by its name.
+int status_of(const auto& command, mpi::Session& session) {
+  try {
+    return command.run(session);
+  } catch (const mpi::Failure&) {
+    throw;
+  } catch (const Error& fault) {
+    throw Error(fault.code(), apps::with_input_named(fault.what()));
+  }
 }
 
 }  // namespace
@@ -63,10 +76,10 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
       std::string none;
       const apps::StandardInput input(session->world(), piped(command.data, none),
                                       command.options.value_of("scratch"));
-      status = command.run(*session);
+      status = status_of(command, *session);
     } else if constexpr (requires { command.common; }) {
       const apps::StandardInput input(session->world(), command.common.table, "");
-      status = command.run(*session);
+      status = status_of(command, *session);
     } else {
       status = command.run(*session);
     }

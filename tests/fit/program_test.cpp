@@ -919,8 +919,13 @@ TEST_F(Program, ReadsTheStandardInputInAnyDialect) {
     const auto piped = successful(fit_piped(before, options));
     EXPECT_EQ(read("model.json"), expected) << before;
     EXPECT_NE(piped.err.find(words), std::string::npos) << piped.err;
+    EXPECT_NE(piped.err.find("rows of standard input\n"), std::string::npos) << piped.err;
+    EXPECT_EQ(piped.err.find("tessera-input"), std::string::npos) << piped.err;
   }
-  expect_refusal(fit_piped("true", ""), 3, "the file is empty");
+  const auto described = successful(run("cat " + data + " | " TESSERA_FIT " columns -"));
+  EXPECT_TRUE(described.out.starts_with("standard input: 200 rows")) << described.out;
+  expect_refusal(fit_piped("(cat " + data + "; echo 1,2)", ""), 3, "tessera-fit: standard input, line 202: ");
+  expect_refusal(fit_piped("true", ""), 3, "standard input: the file is empty");
   expect_refusal(fit_piped("cat " + data, " --sep xx"), 2, "it must be one character");
   for (const auto& entry : std::filesystem::directory_iterator(folder_))
     EXPECT_EQ(entry.path().filename().string().find("tessera-input"), std::string::npos) << entry.path();

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
@@ -949,6 +951,48 @@ TEST_F(Program, AFullDiskLeavesNothing) {
   EXPECT_TRUE(fs::is_empty(disk));
   EXPECT_EQ(run("umount " + disk).status, 0);
   expect_refusal(full, 3, "No space left on device");
+}
+
+TEST_F(Program, AFolderIsWrittenAsAWholeOrNotAtAll) {
+  ASSERT_EQ(fit("data.csv", "y ~ s(x, bs=\"ps\", k=8)").status, 0);
+  fs::rename(path("model.json"), path("m.json"));
+  const std::string predict = " " TESSERA_FIT " predict " + path("m.json") + " " + path("data.csv") +
+                              " --device cpu --threads 1 --out ";
+  const auto predicted = [&](const std::string& out, int ranks = 2) {
+    return run(std::string(TESSERA_MPIRUN) + " " + std::to_string(ranks) + predict + out);
+  };
+  write("file", "mine");
+  expect_refusal(predicted(path("file/")), 3, "file: is a file, and is to be a folder");
+  expect_refusal(predicted(path("none/pred.csv/")), 3,
+                 "pred.csv: cannot be created: No such file or directory");
+  fs::create_directory(path("full"));
+  write("full/one", "mine");
+  expect_refusal(predicted(path("full/")), 3, "full: has files, and is to be a new folder");
+  // One rank's part does not fit: a limit of at most 32 MiB, as a full disk.
+  const std::string simulate = " " TESSERA_FIT " simulate " + path("m.json") + " " + path("data.csv") +
+                               " --what responses --draws 30000 --threads 1 --out " + path("pred.csv/");
+  expect_refusal(run(std::string(TESSERA_MPIRUN) + " 1" + simulate + " : -np 1 sh -c 'ulimit -f 32768; exec" +
+                     simulate + "'"),
+                 3, "cannot be written: File too large");
+  const auto hidden = [&] {
+    std::size_t count = 0;
+    for (const auto& entry : fs::directory_iterator(folder_))
+      count += entry.path().filename().string().starts_with(".tessera-") ? 1 : 0;
+    return count;
+  };
+  EXPECT_EQ(hidden(), 0U);
+  // What a killed program leaves the next one to that folder removes.
+  const auto killed =
+      run("cd " + folder_.path().string() +
+          "; " TESSERA_FIT
+          " simulate m.json data.csv --what responses --draws 100000 --threads 1 --out sim.csv/ & "
+          "pid=$!; until ls -d .tessera-* >sim.log 2>&1; do sleep 0.05; done; kill -KILL $pid; "
+          "wait $pid");
+  EXPECT_EQ(killed.status, 128 + SIGKILL) << killed.err;
+  EXPECT_EQ(hidden(), 1U);
+  successful(predicted(path("parts.csv/")));
+  EXPECT_EQ(hidden(), 0U);
+  EXPECT_EQ(std::distance(fs::directory_iterator(path("parts.csv")), {}), 2);
 }
 
 TEST_F(Program, AFullDiskBehindStandardOutputIsAnError) {

@@ -7,6 +7,7 @@
 #include "files/input_file.hpp"
 #include "gam/data/arrow/arrow_columns.hpp"
 #include "gam/data/arrow/arrow_library.hpp"
+#include "support/address_limit.hpp"
 #include "support/arrow_data.hpp"
 #include "support/errors.hpp"
 #include "support/file_content.hpp"
@@ -387,6 +388,56 @@ TEST_F(ArrowFiles, HaveBatchesOfBoundedLength) {
     }
     EXPECT_EQ(read, values);
   }
+}
+
+/// The peak of this process' memory, and its present size, in bytes.
+std::int64_t memory_now(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word) {
+    std::int64_t kib = 0;
+    if (word == key && status >> kib) return kib * 1024;
+  }
+  return 0;
+}
+
+TEST_F(ArrowFiles, NeedNoMemoryForAWholeRowGroup) {
+  if (!tessera::testing::can_limit_address_space) GTEST_SKIP() << "sanitizers keep memory that was released";
+  // One row group of 200 MB, as it is unpacked.
+  constexpr int batches = 15;
+  constexpr std::size_t rows = 65'536;
+  constexpr std::size_t text_bytes = 200;
+  const std::filesystem::path path = folder_ / "t.parquet";
+  {
+    std::vector<std::int32_t> offsets(rows + 1);
+    for (std::size_t i = 0; i <= rows; ++i) offsets[i] = static_cast<std::int32_t>(i * text_bytes);
+    std::vector<ArrowData> parts;
+    for (int batch = 0; batch < batches; ++batch) {
+      std::string texts;
+      for (std::size_t i = 0; i < rows; ++i)
+        texts += fmt::format("{:0{}}", i + rows * static_cast<std::size_t>(batch), text_bytes);
+      const auto bytes_of = [](const auto& values) {
+        const auto bytes = std::as_bytes(std::span(values));
+        return std::vector(bytes.begin(), bytes.end());
+      };
+      parts.push_back(rows_of({{.format = "u",
+                                .name = "t",
+                                .length = rows,
+                                .buffers = {std::nullopt, bytes_of(offsets), bytes_of(texts)}}}));
+    }
+    static_cast<void>(written(path, parts));
+  }
+  const files::InputFile bytes(path.string());
+  const ArrowFile file(bytes);
+  ASSERT_EQ(file.piece_rows().size(), 1U);
+  if (!(std::ofstream("/proc/self/clear_refs") << "5" << std::flush))
+    GTEST_SKIP() << "this system does not forget the peak of a process' memory";
+  const std::int64_t before = memory_now("VmRSS:");
+  ArrowFile::Stream stream = file.stream({0, 1}, all_columns(file));
+  std::int64_t read = 0;
+  for (ArrowOwner<ArrowArray> batch; stream.next(batch);) read += batch->length;
+  EXPECT_EQ(read, static_cast<std::int64_t>(batches * rows));
+  EXPECT_LT(memory_now("VmHWM:") - before, std::int64_t{100} << 20);
 }
 
 TEST_F(ArrowFiles, ThatCannotBeWrittenThrowWhatTheirOutputDoes) {

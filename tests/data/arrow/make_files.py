@@ -93,3 +93,22 @@ polars.write_ipc(folder / "polars.arrow")
 duckdb.sql(f"""COPY (SELECT * FROM (VALUES (1.5::DOUBLE, 'b'::VARCHAR, 1::INTEGER, 12.25::DECIMAL(10, 2), DATE '2026-01-01'),
   (NULL, NULL, 2, NULL, NULL), (3.5, 'a', 3, -0.5, DATE '1960-01-01')) AS t(y, g, n, price, day))
   TO '{folder / "duckdb.parquet"}' (FORMAT PARQUET)""")
+
+# Texts without the mark of UTF-8, as Impala and old versions of Spark and Hive wrote them, and bytes that are no text.
+unmarked = pa.table({"text": pa.array([b"b", "c \u00e4".encode(), None, b"b"]), "bytes": pa.array([b"a", b"\xff\x00", None, b"b"])})
+write_parquet(unmarked, "unmarked.parquet", store_schema=False, row_group_size=2)
+pa.feather.write_feather(unmarked, folder / "unmarked.feather", compression="uncompressed")
+frame.set_index(pd.Index(["u", "v", "w"], name="site")).to_parquet(folder / "pandas_index.parquet")
+
+# The layout of Spark: files of tasks beside their checksums, columns in the names of folders, and a mark of the end.
+number = 0
+for region, values in {"north%2Fwest": [1.5, None], "south": [3.0], "__HIVE_DEFAULT_PARTITION__": [4.5, 5.0]}.items():
+    within = folder / "spark" / f"region={region}"
+    within.mkdir(parents=True, exist_ok=True)
+    name = f"part-{number:05}-0b5c3f5e-9d0b-4d1e-8a53-4a6f0c1e2d3f.c000.snappy.parquet"
+    rows = pa.table({"x": values, "when": pa.array([datetime.datetime(2026, 1, 1)] * len(values))})
+    pq.write_table(rows, within / name, compression="snappy", use_deprecated_int96_timestamps=True)
+    (within / f".{name}.crc").write_bytes(b"crc\0\0\0\2\0")
+    number += 1
+(folder / "spark" / "_SUCCESS").write_bytes(b"")
+(folder / "spark" / "._SUCCESS.crc").write_bytes(b"crc\0\0\0\2\0")

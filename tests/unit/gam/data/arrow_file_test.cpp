@@ -226,6 +226,21 @@ TEST_F(ArrowFiles, AreThoseOfOtherPrograms) {
                                                          {"day", "20454 NA -3653"}}));
 }
 
+TEST_F(ArrowFiles, HaveTheIndexOfAFrameAsAColumn) {
+  EXPECT_EQ(values_of(data / "pandas.parquet").at("__index_level_0__"), "7 8 9");
+  EXPECT_EQ(values_of(data / "pandas_index.parquet", {"site", "y"}),
+            (Columns{{"site", "u v w"}, {"y", "1.5 NA 3.5"}}));
+}
+
+TEST_F(ArrowFiles, MayHaveTextsWithoutAMark) {
+  for (const char* const name : {"unmarked.parquet", "unmarked.feather"}) {
+    EXPECT_EQ(values_of(data / name, {"text"}), (Columns{{"text", "b c ä NA b"}}));
+    const std::string fault = fault_of(data / name);
+    EXPECT_TRUE(contains(fault, " 1: column 'bytes': it has bytes that are no text in UTF-8: leave it out"))
+        << fault;
+  }
+}
+
 TEST_F(ArrowFiles, AreRefusedIfEncrypted) {
   EXPECT_EQ(fault_of(data / "encrypted.parquet"),
             ": cannot be read as Parquet: it is encrypted: write it again without encryption");

@@ -86,6 +86,18 @@ arrow::Result<std::shared_ptr<arrow::Array>> each(const arrow::Array& values, co
   return builder.Finish();
 }
 
+/// Bytes that are all UTF-8 as texts: of writers that do not mark texts, as those of Spark, Impala and Hive
+/// were.
+arrow::Result<std::shared_ptr<arrow::Array>> texts_of(const arrow::Array& bytes,
+                                                      const std::shared_ptr<arrow::DataType>& type) {
+  const std::shared_ptr<arrow::ArrayData> data = bytes.data()->Copy();
+  data->type = type;
+  std::shared_ptr<arrow::Array> texts = arrow::MakeArray(data);
+  if (!texts->ValidateFull().ok())
+    return arrow::Status::Invalid("it has bytes that are no text in UTF-8: leave it out, or write texts");
+  return texts;
+}
+
 }  // namespace
 
 std::shared_ptr<arrow::DataType> converted_type(const std::shared_ptr<arrow::DataType>& type) {
@@ -94,6 +106,8 @@ std::shared_ptr<arrow::DataType> converted_type(const std::shared_ptr<arrow::Dat
   if (arrow::is_decimal(type->id()) || type->id() == arrow::Type::NA) return arrow::float64();
   if (type->id() == arrow::Type::HALF_FLOAT) return arrow::float32();
   if (type->id() == arrow::Type::DATE64) return arrow::date32();
+  if (type->id() == arrow::Type::BINARY) return arrow::utf8();
+  if (type->id() == arrow::Type::LARGE_BINARY) return arrow::large_utf8();
   return type;
 }
 
@@ -110,6 +124,8 @@ arrow::Result<std::shared_ptr<arrow::Array>> converted(const std::shared_ptr<arr
       return doubles_of<arrow::Decimal128Array, arrow::Decimal128>(*values, inexact);
     case arrow::Type::DECIMAL256:
       return doubles_of<arrow::Decimal256Array, arrow::Decimal256>(*values, inexact);
+    case arrow::Type::BINARY:
+    case arrow::Type::LARGE_BINARY: return texts_of(*values, converted_type(values->type()));
     case arrow::Type::NA: return arrow::MakeArrayOfNull(arrow::float64(), values->length());
     case arrow::Type::HALF_FLOAT:
       return each<arrow::HalfFloatType, arrow::FloatType>(

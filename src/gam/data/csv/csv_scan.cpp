@@ -55,17 +55,18 @@ struct WantedField {
 }
 
 /// The requested columns that the file has, in their order in a row.
-std::vector<WantedField> wanted_of(const ReadPlan& plan, std::span<const std::string> columns) {
+std::vector<WantedField> wanted_of(const ReadPlan& plan, const CsvRows& file) {
+  const bool decimal_comma = file.dialect.decimal == ',';
   std::vector<WantedField> wanted;
   for (std::size_t c = 0; c < plan.columns().size(); ++c) {
     const UsedColumn& used = plan.columns()[c];
-    const std::optional<std::size_t> position = used.position_among(columns);
+    const std::optional<std::size_t> position = used.position_among(file.columns);
     if (!position) continue;
     const bool number = !used.text && used.dates != DateFields::all && !plan.numbers_may_be_missing();
     wanted.push_back({.position = *position,
                       .column = c,
-                      .number = number && !plan.has_decimal_commas(),
-                      .with_comma = number && plan.has_decimal_commas()});
+                      .number = number && !decimal_comma,
+                      .with_comma = number && decimal_comma});
   }
   std::sort(wanted.begin(), wanted.end(),
             [](const WantedField& a, const WantedField& b) { return a.position < b.position; });
@@ -77,11 +78,12 @@ class RowScanner {
  public:
   RowScanner(const CsvRows& file, ByteReader& source, const ReadPlan& plan)
       : file_(file),
-        wanted_(wanted_of(plan, file.columns)),
+        wanted_(wanted_of(plan, file)),
         reader_(source, file.path, file.buffer_bytes, 0, 1, file.dialect) {}
 
   /// Passes rows to `part`: from a landmark on, those that end before byte `end` or the end of the file.
   void scan(const CsvLandmark& start, std::int64_t end, Range rows, FramePart& part) {
+    part.set_decimal_comma(file_.dialect.decimal == ',');
     reader_.go_to(start.offset, start.line, end);
     for (std::int64_t row = start.row; row < rows.end; ++row) {
       if (!reader_.next())

@@ -74,10 +74,7 @@ class CsvTable final : public TableReader {
   }
 
  private:
-  void describe(ReadPlan& plan) const override {
-    plan.set_quotes(header_.quotes);
-    if (header_.dialect.decimal == ',') plan.set_decimal_commas();
-  }
+  void describe(ReadPlan& plan) const override { plan.set_quotes(header_.quotes); }
 
   /// The unpacked size of the file, if it can be found without every rank reading the file to its end.
   std::optional<std::int64_t> find_size(int ranks) {

@@ -59,6 +59,10 @@ std::optional<double> field_number(std::string_view text) {
   return negative ? -value : value;
 }
 
+std::optional<double> field_number(std::string_view text, bool decimal_comma) {
+  return decimal_comma ? field_number(with_decimal_point(text)) : field_number(text);
+}
+
 std::string with_decimal_point(std::string_view text) {
   std::string swapped(text);
   for (char& c : swapped) c = c == ',' ? '.' : c == '.' ? ',' : c;

@@ -60,12 +60,13 @@ FieldKind kind_of(const ReadPlan& plan, std::string_view core, bool number, bool
 }
 
 /// The dictionary entry of a text, without a code yet.
-Dictionary::Entry entry_of(const ReadPlan& plan, const UsedColumn& used, std::string_view text) {
+Dictionary::Entry entry_of(const ReadPlan& plan, const UsedColumn& used, std::string_view text,
+                           bool decimal_comma = false) {
   const std::string_view core = trimmed_field(text);
   const bool may_be_number = !used.typed || used.made_factor;
   // Levels of numbers have points, also where the file's numbers have commas.
   const bool number = may_be_number && begins_like_number(core) &&
-                      (plan.number_of(core) || (used.number_levels && field_number(core)));
+                      (field_number(core, decimal_comma) || (used.number_levels && field_number(core)));
   return {.plain = kind_of(plan, core, number, false), .quoted = kind_of(plan, core, number, true)};
 }
 
@@ -199,7 +200,14 @@ void FramePart::begin(Range rows) {
 void FramePart::set_file(std::int64_t before, std::span<const Constant> constants) {
   before_ = before;
   constants_ = constants;
+  set_decimal_comma(false);
   for (Column& column : columns_) column.levels.clear();
+}
+
+void FramePart::set_decimal_comma(bool decimal_comma) noexcept {
+  if (decimal_comma == decimal_comma_) return;
+  decimal_comma_ = decimal_comma;
+  for (Column& column : columns_) column.cache.reset();
 }
 
 void FramePart::set_constants(std::int64_t row_number) {
@@ -227,7 +235,7 @@ Dictionary::Entry FramePart::look_up(std::size_t column, std::string_view text, 
   if (used.number_levels) {
     const std::string_view core = trimmed_field(text);
     if (core.empty()) return {.plain = FieldKind::blank, .quoted = FieldKind::blank};
-    const auto number = plan_->number_of(core);
+    const auto number = field_number(core, decimal_comma_);
     if (plan_->is_missing(core) || (number && std::isnan(*number)))
       return {.plain = FieldKind::missing, .quoted = FieldKind::missing};
     if (number) {
@@ -235,7 +243,7 @@ Dictionary::Entry FramePart::look_up(std::size_t column, std::string_view text, 
       if (level != text) return look_up(column, level, row_number);
     }
   }
-  Dictionary::Entry entry = entry_of(*plan_, used, text);
+  Dictionary::Entry entry = entry_of(*plan_, used, text, decimal_comma_);
   if (!known && found.dictionary.texts.size() == max_levels) {
     found.too_many_levels = true;
     return entry;
@@ -279,8 +287,8 @@ void FramePart::set_field(std::size_t column, std::string_view text, bool quoted
   const DateFields dates = plan_->columns()[column].dates;
   if (const auto date = dates != DateFields::none ? parse_iso_date(core) : std::nullopt)
     return set_date(column, *date, core, row_number);
-  const auto value =
-      dates != DateFields::all && begins_like_number(core) ? plan_->number_of(core) : std::nullopt;
+  const auto value = dates != DateFields::all && begins_like_number(core) ? field_number(core, decimal_comma_)
+                                                                          : std::nullopt;
   const FieldKind kind = kind_of(*plan_, core, value.has_value(), quoted);
   if (value && std::isnan(*value) && kind != FieldKind::not_a_level) ++found.counts.not_numbers;
   found.counts.add(kind == FieldKind::not_a_level ? FieldKind::missing : kind);

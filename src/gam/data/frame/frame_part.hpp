@@ -184,6 +184,9 @@ class FramePart {
   /// these columns, which the file lacks.
   void set_file(std::int64_t before, std::span<const Constant> constants);
 
+  /// For a file whose numbers have decimal commas, or points as after `set_file`.
+  void set_decimal_comma(bool decimal_comma) noexcept;
+
   /// A number without quotes, in a column of numbers.
   void set_number(std::size_t column, double value) noexcept {
     ++found_[column].counts.numbers;
@@ -290,6 +293,7 @@ class FramePart {
   std::size_t processed_ = 0;  // rows being processed
   std::size_t at_ = 0;         // index in the frame of the first of them
   std::int64_t before_ = 0;    // added to row numbers
+  bool decimal_comma_ = false;
   std::span<const Constant> constants_;
   std::vector<const double*> arguments_;
 

@@ -58,7 +58,9 @@ void UsedColumn::make_factor(const std::vector<std::string>* order) {
 
 ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path)
     : request_(&request), path_(std::move(path)) {
-  look_for_missing_numbers();
+  numbers_may_be_missing_ = std::ranges::any_of(request.options.missing, [](const std::string& field) {
+    return field_number(trimmed_field(field), false) || field_number(trimmed_field(field), true);
+  });
   for (const Expression& expression : request.variables) {
     const bool repeated = std::any_of(variables_.begin(), variables_.end(), [&](const PlannedVariable& v) {
       return v.expression->text == expression.text;
@@ -169,21 +171,6 @@ void ReadPlan::set_quotes(std::string_view quotes) {
   if (quotes.find_first_not_of('"') == std::string_view::npos) return;
   for (UsedColumn& column : columns_)
     column.quoted_apart = at(column.position) < quotes.size() && quotes[at(column.position)] == '"';
-}
-
-void ReadPlan::set_decimal_commas() {
-  has_decimal_commas_ = true;
-  look_for_missing_numbers();
-}
-
-void ReadPlan::look_for_missing_numbers() {
-  numbers_may_be_missing_ = std::ranges::any_of(request_->options.missing, [this](const std::string& field) {
-    return number_of(trimmed_field(field)).has_value();
-  });
-}
-
-std::optional<double> ReadPlan::number_of(std::string_view field) const {
-  return has_decimal_commas_ ? field_number(with_decimal_point(field)) : field_number(field);
 }
 
 bool ReadPlan::is_factor(const PlannedVariable& variable) const {

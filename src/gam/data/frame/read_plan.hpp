@@ -98,11 +98,6 @@ class ReadPlan {
   /// For a file that may have quoted fields: '"' for each column with a quoted name in the header.
   void set_quotes(std::string_view quotes);
   [[nodiscard]] bool has_quotes() const noexcept { return has_quotes_; }
-  /// For a file whose numbers have decimal commas.
-  void set_decimal_commas();
-  [[nodiscard]] bool has_decimal_commas() const noexcept { return has_decimal_commas_; }
-  /// The number that a trimmed field is; nothing for any other text.
-  [[nodiscard]] std::optional<double> number_of(std::string_view field) const;
   /// True for a field that denotes a missing value.
   [[nodiscard]] bool is_missing(std::string_view field) const;
   /// Whether a number may denote a missing value: fields are then compared as texts first.
@@ -110,14 +105,12 @@ class ReadPlan {
 
  private:
   void apply(const TableOptions& options);
-  void look_for_missing_numbers();
   void set_known_units(const FrameRequest& request);
   const FrameRequest* request_;
   std::vector<UsedColumn> columns_;
   std::vector<PlannedVariable> variables_;
   bool numbers_may_be_missing_ = false;
   bool has_quotes_ = false;
-  bool has_decimal_commas_ = false;
   std::string path_;
   std::function<std::string(std::int64_t row_number)> places_;
   std::vector<StrayTexts>* strays_ = nullptr;

@@ -126,6 +126,41 @@ TEST_F(ArrowFileTables, AreThoseOfTheSameRowsInCsv) {
   }
 }
 
+TEST_F(ArrowFileTables, AreReadBesideTextWithDecimalCommas) {
+  const SharedFile text(comm, "1.csv", "site;x\nbay;0,5\ncape;-1,25\n");
+  const std::string own = "0.5|bay|\n-1.25|cape|\n";
+  const SharedFile csv(comm, "2.csv", csv_of_rows(100, 103));
+  const std::string other = read_all(csv.path(), {"x", "site"});
+  for (const tessera_arrow_format format : formats) {
+    const SharedFile file(comm, "table");
+    write(file.path(), format, 100, 103, 2);
+    for (const std::string& path : {file.path(), csv.path()}) {
+      const auto refused = [&](const std::vector<std::string>& paths) {
+        return common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), paths)); });
+      };
+      EXPECT_NE(refused({text.path(), path}).find("has the column"), std::string::npos);
+      EXPECT_NE(refused({path, text.path()}).find("has no column"), std::string::npos);
+    }
+    const SharedFile same(comm, "3.csv",
+                          "x;k;day;site;size;text;wet\n0,5;1;2;bay;low;t;TRUE\n-1,25;1;2;cape;low;t;TRUE\n");
+    const auto read = [&](const std::vector<std::string>& paths) {
+      const auto table = open_table(crew(comm), paths);
+      return put_together(
+          comm, table->read(crew(comm), request({"x", "site"}), uneven_share(comm, table->rows(), 5)));
+    };
+    EXPECT_EQ(read({same.path(), file.path()}), own + other);
+    EXPECT_EQ(read({file.path(), same.path()}), other + own);
+  }
+}
+
+TEST_F(ArrowFileTables, AreReadInFoldersOfSpark) {
+  const std::string folder = std::string(TESSERA_TEST_DATA) + "/arrow/spark";
+  EXPECT_EQ(read_all(folder, {"x", "region", "when"}),
+            "!4.5|<NA>|1767225600|\n!5|<NA>|1767225600|\n1.5|north/west|1767225600|\n!NA|north/west|"
+            "1767225600|\n3|south|1767225600|\n");
+  EXPECT_EQ(open_table(crew(comm), folder)->columns(), (std::vector<std::string>{"x", "when", "region"}));
+}
+
 TEST_F(ArrowFileTables, AreReadInFoldersWithColumnsNamedByThese) {
   const SharedFile place(comm, "table");
   const std::string folder = place.path();

@@ -98,6 +98,21 @@ TEST_F(FolderTable, MatchesColumnsByTheirNames) {
   EXPECT_EQ(read_all(comm, {folder.path()}, {"x", "g"}), "1|a|\n2|b|\n3|c|\n4|a|\n");
 }
 
+TEST_F(FolderTable, HasADecimalMarkOfEachFile) {
+  const SharedFolder folder(comm);
+  folder.write("a.csv", "x;g\n1,5;2,5\n2;1\n");
+  folder.write("b.csv", "x,g\n3.5,1\n4,2.5\n");
+  folder.write("c.csv", "x;g\n5;2,5\n6;1\n");
+  for (const auto& paths :
+       {std::vector{folder.path()}, std::vector{folder.path("b.csv"), folder.path("a.csv")}}) {
+    const bool whole = paths.size() == 1;
+    const std::string a = "1.5|2.5|\n2|1|\n";
+    const std::string b = "3.5|1|\n4|2.5|\n";
+    EXPECT_EQ(read_all(comm, paths, {"x", "factor(g)"}), whole ? a + b + "5|2.5|\n6|1|\n" : b + a);
+    EXPECT_EQ(read_all(comm, paths, {"x", "g"}), whole ? a + b + "5|2.5|\n6|1|\n" : b + a);
+  }
+}
+
 TEST_F(FolderTable, SkipsHiddenFiles) {
   const SharedFolder folder(comm);
   for (const char* name : {"_SUCCESS", ".part.csv.crc", "_temporary/0.csv", ".hidden/0.csv"})

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "gam/data/hdf5/hdf5_contents.hpp"
 #include "gam/data/hdf5/hdf5_scan.hpp"
-#include "gam/data/hdf5/hdf5_storage.hpp"
 #include "gam/many/responses.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/data/output/output_rows.hpp"
+#include "gam/data/output/table_output.hpp"
 #include "gam/many/response_fit.hpp"
 
 #include <array>

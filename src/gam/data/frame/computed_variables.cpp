@@ -186,22 +186,22 @@ class FrameComputer {
     for (Variable& variable : in_.variables) {
       if (variable.name != column && variable.name != factor) continue;
       variable.ordered = given.ordered;
-      if (!given.levels.empty()) order(variable, given.levels);
+      if (!given.levels.empty()) set_levels(variable, given.levels, Variable::missing);
       if (given.ordered && variable.name == column)
         static_cast<void>(knowledge_.type_of(given.column));  // called to record the type for predictions
     }
   }
-  void order(Variable& variable, const std::vector<std::string>& wanted) const {
-    std::unordered_map<std::string_view, std::int32_t> place_of;
-    for (const std::string& level : wanted)
-      place_of.emplace(level, static_cast<std::int32_t>(place_of.size()));
+  /// Recodes a variable by levels in their order; `other` is the code of any other level.
+  void set_levels(Variable& variable, const std::vector<std::string>& levels, std::int32_t other) const {
+    std::unordered_map<std::string_view, std::int32_t> code_of;
+    for (const std::string& level : levels) code_of.emplace(level, static_cast<std::int32_t>(code_of.size()));
     std::vector<std::int32_t> codes;
     for (const std::string& level : variable.levels) {
-      const auto found = place_of.find(level);
-      codes.push_back(found == place_of.end() ? Variable::missing : found->second);
+      const auto found = code_of.find(level);
+      codes.push_back(found == code_of.end() ? other : found->second);
     }
     recode(variable, codes);
-    variable.levels = wanted;
+    variable.levels = levels;
   }
 
   /// Maps codes by a table; negative codes stay.
@@ -339,16 +339,8 @@ class FrameComputer {
   void map_to_known_levels(Variable& variable) const {
     const auto known = std::ranges::find(request_.known_levels, variable.name,
                                          &std::pair<std::string, std::vector<std::string>>::first);
-    if (!variable.factor || known == request_.known_levels.end() || variable.levels == known->second) return;
-    std::vector<std::int32_t> codes;
-    for (const std::string& level : variable.levels) {
-      const auto found = std::ranges::find(known->second, level);
-      codes.push_back(found == known->second.end()
-                          ? Variable::unseen
-                          : static_cast<std::int32_t>(found - known->second.begin()));
-    }
-    recode(variable, codes);
-    variable.levels = known->second;
+    if (variable.factor && known != request_.known_levels.end() && variable.levels != known->second)
+      set_levels(variable, known->second, Variable::unseen);
   }
 
   void refuse_infinity() const {

@@ -20,8 +20,8 @@ struct Hdf5Options {
 /// Integers and floating-point numbers of any size are fields without quotes, NaN missing; texts of fixed or
 /// variable length, and enumerations by the names of their members, are fields in quotes, interpreted by
 /// frame_part.hpp. Everything else is in `left_out` with the reason, and refused if requested: other shapes
-/// and types, groups, links, and datasets whose values are in other files, or missing (see hdf5_contents.cpp).
-/// Attributes are not read. Each rank reads its own rows of each requested column.
+/// and types, groups, links, and datasets whose values are in other files, or missing (see
+/// hdf5_contents.cpp). Attributes are not read. Each rank reads its own rows of each requested column.
 ///
 /// Throws the same `Error(input)` on every rank: a file that cannot be read, no column, columns of different
 /// lengths or without a row; any file, in a build without HDF5.

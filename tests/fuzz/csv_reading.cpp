@@ -107,7 +107,6 @@ void read_rows(ByteSource& source, const CsvDivision& division, CsvReading& read
     if (!column.empty() && request.variables.size() < used_columns)
       request.variables.push_back(column_expression(column));
   ReadPlan plan(request, header.columns, name);
-  if (header.dialect.decimal == ',') plan.set_decimal_commas();
   for (std::size_t i = 0; i < plan.columns().size(); ++i) plan.column(i).text = division.text;
   reading.counts.assign(4 * plan.columns().size(), 0);
 

@@ -144,6 +144,8 @@ class FileList final : public TableReader {
  private:
   class Scan;
 
+  /// All ranks have opened the first file, and counted its rows together.
+  [[nodiscard]] bool is_open(std::size_t file) const { return together_ || file == 0 || readers_[file]; }
   [[nodiscard]] TableReader& reader(std::size_t file) const {
     return readers_[file] ? *readers_[file] : *first_;
   }
@@ -182,11 +184,12 @@ class FileList final : public TableReader {
     }
   }
 
-  /// *Collective.* Each rank counts the rows of a share of the files; shares have about equally many bytes.
+  /// *Collective.* Each rank counts the rows of a share of the files without the first; shares have about
+  /// equally many bytes.
   void count_share(std::vector<std::int64_t>& counted) {
     const mpi::Communicator& comm = workers_.comm;
     std::int64_t all_bytes = 0;
-    for (const ListedFile& file : files_) all_bytes += file.state.size;
+    for (const ListedFile& file : std::span(files_).subspan(1)) all_bytes += file.state.size;
     std::int64_t before = 0;
     const auto rank_of = [&](const ListedFile& file) {
       const double middle = static_cast<double>(before) + static_cast<double>(file.state.size) / 2;
@@ -195,8 +198,10 @@ class FileList final : public TableReader {
       return std::min(static_cast<int>(share * comm.size()), comm.size() - 1);
     };
     std::vector<std::pair<std::size_t, std::int64_t>> mine;
+    counted[0] = first_->rows();
     together(comm, [&] {
-      for (std::size_t file = 0; file < files_.size(); ++file) {
+      check_state(*first_, 0);
+      for (std::size_t file = 1; file < files_.size(); ++file) {
         if (rank_of(files_[file]) != comm.rank()) continue;
         comm.alive();  // other ranks wait until all rows are counted
         if (options_.between) options_.between();
@@ -236,8 +241,7 @@ class FileList final : public TableReader {
   OpenOne open_one_;
   bool together_;  ///< all ranks open each file
   std::unique_ptr<TableReader> first_;
-  std::vector<std::unique_ptr<TableReader>>
-      readers_;  ///< by file; null: not open, or, of all ranks, `first_`
+  std::vector<std::unique_ptr<TableReader>> readers_;  ///< by file; null: not open, or `first_`
   std::map<std::size_t, std::unique_ptr<TableReader>> opened_for_reading_;
   std::vector<std::string> partition_;
   std::vector<std::int64_t> starts_;  ///< the first row of each file, and their number
@@ -266,7 +270,7 @@ class FileList::Scan final : public RowScan {
                          std::min(rows.end, list_.starts_[file + 1]) - start};
       if (within.empty()) continue;
       std::vector<Range> own{within};
-      if (list_.together_ || list_.readers_[file]) own = begin(file, list_.reader(file)).scan->runs(within);
+      if (list_.is_open(file)) own = begin(file, list_.reader(file)).scan->runs(within);
       for (const Range run : own) runs.push_back({start + run.begin, start + run.end});
     }
     return runs;

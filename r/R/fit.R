@@ -124,7 +124,7 @@ is_stream <- function(data, model) {
   inherits(data, c("RecordBatchReader", "nanoarrow_array_stream")) || !model && inherits(data, arrow_tables)
 }
 
-#' The table of a stream.
+#' The table of a stream, whose factors keep the order of their levels.
 table_of_stream <- function(data, options) {
   stream <- data
   if (!inherits(data, "nanoarrow_array_stream")) {
@@ -132,7 +132,7 @@ table_of_stream <- function(data, options) {
     reader <- getExportedValue("arrow", "as_record_batch_reader")(data)
     reader$export_to_c(stream)
   }
-  .Call(C_table_stream, stream, options)
+  .Call(C_table_stream, stream, c(options, "keep-dictionary-order" = "true"))
 }
 
 #' Data as a frame or list of columns, which are not copied.

@@ -19,12 +19,12 @@ dyn.load(built)
 
 set.seed(1)
 n <- 500
-d <- data.frame(x = runif(n), g = factor(sample(c("a", "b", "c"), n, TRUE)))
+d <- data.frame(x = runif(n), g = factor(sample(c("a", "b", "c"), n, TRUE), levels = c("c", "a", "b")))
 d$y <- sin(6 * d$x) + as.integer(d$g) + rnorm(n, 0, 0.3)
 codes <- as.integer(d$g) - 1L
 ends <- 0:3
 stream <- function(fails = FALSE) {
-  pointer <- .Call("fill_stream", .Call(engine$C_stream), d$x, d$y, codes, ends, "abc", fails)
+  pointer <- .Call("fill_stream", .Call(engine$C_stream), d$x, d$y, codes, ends, "cab", fails)
   structure(pointer, class = "nanoarrow_array_stream")
 }
 fit <- function(data, ...) tessera_bam(y ~ g + s(x), data, ..., quiet = TRUE)

@@ -442,6 +442,9 @@ const Row<ArrowOptions> of_arrow[]{
          .help = "Levels of a factor in their order: dose=low,mid,high",
          .repeatable = true},
         [](ArrowOptions& o, const NamedOption& g, const NumberRange&) { add_levels(o.levels, g, true); }),
+    option<&ArrowOptions::keep_dictionary_order>(
+        {.name = "keep-dictionary-order",
+         .help = "Keep the order of the levels in a dictionary; default: sorted"}),
     option<&ArrowOptions::block_rows>({.name = "block-rows", .help = block_rows_help, .range = block_sizes}),
 };
 

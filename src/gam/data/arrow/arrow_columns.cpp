@@ -70,7 +70,11 @@ void ArrowColumns::choose_columns(const ArrowOptions& options) {
     names.emplace_back(child->name == nullptr ? "" : child->name);
     const bool taken =
         options.columns.empty() || std::ranges::find(options.columns, names.back()) != options.columns.end();
-    if (taken) columns_.push_back({arrow_column(schema, place)});
+    if (!taken) continue;
+    columns_.push_back({arrow_column(schema, place)});
+    Column& column = columns_.back();
+    if (column.coded() && options.keep_dictionary_order) column.order = LevelOrder::given;
+    if (column.ordered) column.order = LevelOrder::ordered;
   }
   const auto find = [&](const std::string& name) {
     if (std::ranges::find(names, name) == names.end())
@@ -87,6 +91,7 @@ void ArrowColumns::choose_columns(const ArrowOptions& options) {
                    quoted_column(name));
     column->levels = levels;
     column->given = true;
+    if (!column->ordered) column->order = LevelOrder::given;
   }
 }
 
@@ -167,11 +172,7 @@ std::vector<Table::Column> ArrowColumns::columns() const {
   std::vector<Table::Column> out;
   for (const Column& column : columns_) {
     NumberSpans numbers;
-    FactorSpans factor{.codes = {},
-                       .levels = column.levels,
-                       .order = column.ordered ? LevelOrder::ordered
-                                : column.given ? LevelOrder::given
-                                               : LevelOrder::sorted};
+    FactorSpans factor{.codes = {}, .levels = column.levels, .order = column.order};
     for (const ArrowPart& part : column.parts) {
       numbers.pieces.push_back(part.numbers);
       factor.codes.push_back(part.codes);

@@ -43,6 +43,7 @@ class ArrowColumns {
     std::vector<ArrowPart> parts{};
     std::vector<std::string> levels{};
     bool given = false;  ///< the options give its levels
+    LevelOrder order = LevelOrder::sorted;
   };
 
   void choose_columns(const ArrowOptions& options);

@@ -178,6 +178,14 @@ TEST(Arrow, UnitesTheDictionariesOfBatches) {
       job, {batch({"b", "c"}, {0, 1, 0}), batch({"a", "c"}, {1, std::nullopt, 0}), batch({"b", "c"}, {1})},
       counts);
   EXPECT_EQ(texts(table, "f"), (Texts{"b", "c", "b", "c", std::nullopt, "a", "c"}));
+  EXPECT_EQ(std::get<FactorSpans>(column(table, "f").values).order, LevelOrder::sorted);
+  ArrowCounts kept;
+  const Table in_order = table_from(job, {batch({"c", "b"}, {0, 1, 0}), batch({"a", "c"}, {1, 0})}, kept,
+                                    {.keep_dictionary_order = true});
+  EXPECT_EQ(texts(in_order, "f"), (Texts{"c", "b", "c", "c", "a"}));
+  const auto& factor = std::get<FactorSpans>(column(in_order, "f").values);
+  EXPECT_EQ(factor.order, LevelOrder::given);
+  EXPECT_EQ(factor.levels, (std::vector<std::string>{"c", "b", "a"}));
   // The last column has its original codes.
   ArrowCounts others;
   const Table again = table_from(job, {batch({"b", "c"}, {0, 1, 0}), batch({"a", "c"}, {1, 0})}, others,

@@ -71,6 +71,8 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, Respon
   if (has_scale()) {
     saturated_ = saturated_loss(estimator_.family, 1, y_, weight_);
     scale_likelihood_ = ScaleLikelihood(estimator_.family, weight_);
+    moments_.reset();
+    if (estimator_.family == ManyFamily::gaussian && weight_ == design_.weight) moments_.emplace(design_, y_);
   }
   leave_out_absent(out);
   return std::ranges::find(absent_, false) == absent_.end() ? ManyStatus::all_zero : status;
@@ -200,8 +202,26 @@ const double* LaplaceCriterion::of_group(std::size_t group, const std::vector<do
   return gathered_.data();
 }
 
+std::vector<double> LaplaceCriterion::design_gram() const {
+  const std::vector<int>& columns = active_.columns();
+  std::vector<double> gram;
+  gram.reserve(at(packed_size(active_.size())));
+  for (std::size_t a = 0; a < columns.size(); ++a) {
+    for (std::size_t b = a; b < columns.size(); ++b)
+      gram.push_back(design_.gram[place_in_packed(design_.columns, columns[a], columns[b])]);
+  }
+  return gram;
+}
+
 void LaplaceCriterion::sum_first_derivatives(const ManyPoint& point, const std::vector<double>& b,
                                              std::vector<double>& score, std::vector<double>& gram) {
+  if (moments_) {
+    std::vector<double> all(at(design_.columns));
+    active_.scatter(b, all);
+    score = active_.gathered(moments_->score(all));
+    gram = design_gram();
+    return;
+  }
   score.assign(b.size(), 0);
   gram.assign(at(packed_size(active_.size())), 0);
   GroupSums sums(active_);
@@ -280,13 +300,15 @@ bool LaplaceCriterion::find_coefficients(ManyPoint& point, double tolerance) {
   return false;
 }
 
-/// For a family with a scale phi, D the deviance, l_s the saturated log likelihood and M the dimension of the
-/// unpenalised space, V = (D + b'Sb) / (2 phi) - l_s(phi) + log|A| / 2 - log|S|+ / 2 - M log(2 pi phi) / 2.
-void LaplaceCriterion::evaluate(ManyPoint& point) {
+void LaplaceCriterion::sum_losses(const ManyPoint& point) {
+  by_tau_.assign(at(active_.size()), 0);
+  if (moments_) {
+    loss_ = 0.5 * moments_->residual_sum_of_squares(point.b);
+    return;
+  }
   const ManyFamily family = family_at(point);
   const double theta = theta_at(point);
   LossSums losses;
-  by_tau_.assign(at(active_.size()), 0);
   GroupSums sums(active_);
   const bool with_tau = family == ManyFamily::nb;
   active_.for_each_run(
@@ -305,6 +327,12 @@ void LaplaceCriterion::evaluate(ManyPoint& point) {
     loss_by_tau_ -= tail.slope;
     loss_by_tau_twice_ -= tail.curvature;
   }
+}
+
+/// For a family with a scale phi, D the deviance, l_s the saturated log likelihood and M the dimension of the
+/// unpenalised space, V = (D + b'Sb) / (2 phi) - l_s(phi) + log|A| / 2 - log|S|+ / 2 - M log(2 pi phi) / 2.
+void LaplaceCriterion::evaluate(ManyPoint& point) {
+  sum_losses(point);
   const std::vector<double> b = active_.gathered(point.b);
   std::vector<double> penalised(b.size());
   penalties_.add_product(point.log_sp, PenaltySums::all, b, penalised);
@@ -354,7 +382,8 @@ double LaplaceCriterion::null_loss(const ManyPoint& point) const {
   return base::sum_of_lanes(sums.loss);
 }
 
-bool LaplaceCriterion::add_covariance(const ManyPoint& point, ResponseFit& out) {
+/// Sums X'WX with expected weights, and the Pearson statistic of a family with a scale.
+double LaplaceCriterion::sum_expected_weights(const ManyPoint& point) {
   hessian_.assign(at(packed_size(active_.size())), 0);
   GroupSums sums(active_);
   std::array<double, run_rows> weights;
@@ -369,6 +398,16 @@ bool LaplaceCriterion::add_covariance(const ManyPoint& point, ResponseFit& out) 
       pearson += weight_[i] * residual * residual;
     }
   });
+  return pearson;
+}
+
+bool LaplaceCriterion::add_covariance(const ManyPoint& point, ResponseFit& out) {
+  double pearson = 2 * loss_;  // of gaussian
+  if (moments_) {
+    hessian_ = design_gram();
+  } else {
+    pearson = sum_expected_weights(point);
+  }
   const std::vector<double> gram = hessian_;
   penalties_.add_matrix(point.log_sp, PenaltySums::all, hessian_);
   if (!factor_.factor(hessian_, active_.size())) return false;

@@ -3,6 +3,7 @@
 
 #include "gam/many/active_columns.hpp"
 #include "gam/many/count_tail.hpp"
+#include "gam/many/gaussian_moments.hpp"
 #include "gam/many/penalty_sums.hpp"
 #include "gam/many/response_constants.hpp"
 #include "gam/many/response_fit.hpp"
@@ -10,6 +11,7 @@
 #include "gam/many/small_cholesky.hpp"
 
 #include <cmath>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -96,11 +98,15 @@ class LaplaceCriterion {
   void leave_out_absent(ResponseFit& out);
   [[nodiscard]] bool has_no_curve(const RowGroup& group) const;
   [[nodiscard]] double theta_by_moments(double level) const;
+  /// X'WX of all columns, among the active ones.
+  [[nodiscard]] std::vector<double> design_gram() const;
   /// The score X's and X'WX at the coefficients.
   void sum_first_derivatives(const ManyPoint& point, const std::vector<double>& b, std::vector<double>& score,
                              std::vector<double>& gram);
   [[nodiscard]] bool find_coefficients(ManyPoint& point, double tolerance);
+  void sum_losses(const ManyPoint& point);
   void evaluate(ManyPoint& point);
+  [[nodiscard]] double sum_expected_weights(const ManyPoint& point);
   /// The loss of a model of an intercept and the offset.
   [[nodiscard]] double null_loss(const ManyPoint& point) const;
 
@@ -121,9 +127,10 @@ class LaplaceCriterion {
   CountTail tail_;
   ResponseConstants constants_;
   ScaleLikelihood scale_likelihood_;
-  double saturated_ = 0;      ///< saturated loss, for a family with a scale
-  double start_level_ = 0;    ///< of the predictor without the offset
-  std::vector<bool> absent_;  ///< by group
+  std::optional<GaussianMoments> moments_;  ///< of a gaussian response without missing values
+  double saturated_ = 0;                    ///< saturated loss, for a family with a scale
+  double start_level_ = 0;                  ///< of the predictor without the offset
+  std::vector<bool> absent_;                ///< by group
   // At the last point that was settled.
   ActiveColumns active_;
   PenaltySums penalties_;

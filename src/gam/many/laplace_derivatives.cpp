@@ -146,6 +146,8 @@ void LaplaceCriterion::sum_weight_derivatives(const ManyPoint& point, const Many
   leverage_slope_.assign(at(n), 0);
   score_by_tau_twice_.assign(at(n), 0);
   leverage_sums_ = Matrix(static_cast<int>(m), static_cast<int>(m));
+  // The weights of gaussian responses are constant.
+  if (estimator_.family == ManyFamily::gaussian) return;
   std::vector<double> pair_sums(lane_count * m * m);
   std::vector<GroupSums> sums(m + 2, GroupSums(active_));
   std::vector<std::array<double, run_rows>> predictor(m);

@@ -48,6 +48,7 @@ class SharedDesignMaker {
     find_constant();
     group_rows();
     find_own_curves();
+    add_gram();
     return std::move(out_);
   }
 
@@ -381,6 +382,23 @@ class SharedDesignMaker {
         group.own_line.push_back(
             static_cast<int>(std::ranges::find(group.columns, column) - group.columns.begin()));
     }
+  }
+
+  void add_gram() {
+    const auto weighted = [&](int row) { return out_.weight[at(out_.slot_of_row[rows_[at(row)]])]; };
+    std::vector<double> ridged;
+    for (int i = 0; i < out_.columns; ++i) {
+      for (int j = i; j < out_.columns; ++j) {
+        double sum = 0;
+        for (int row = 0; row < out_.rows; ++row) sum += weighted(row) * x_(row, i) * x_(row, j);
+        out_.gram.push_back(sum);
+        constexpr double ridge = 1e-7;
+        ridged.push_back(sum + (i == j ? ridge * sum : 0));
+      }
+    }
+    if (!out_.near_least_squares.factor(ridged, out_.columns))
+      throw base::input_error("the weights leave no row of {} to some coefficient: give others",
+                              table_.name());
   }
 
   const Workers& workers_;

@@ -7,6 +7,7 @@
 #include "gam/design/knots.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/many/row_kernels.hpp"
+#include "gam/many/small_cholesky.hpp"
 #include "gam/reml/penalty_basis.hpp"
 
 #include <tessera/gam/matrix.hpp>
@@ -68,10 +69,12 @@ struct SharedDesign {
   std::vector<std::string> parameter_names;
   /// By parameter: the coefficients that an infinite lambda leaves zero, if its penalties are single ones.
   std::vector<std::vector<int>> penalised;
-  std::vector<double> constant;  ///< coefficients whose predictor is nearest to 1 in every row
-  Matrix to_formula;             ///< coefficients of the formula x columns
-  Matrix from_formula;           ///< columns x coefficients of the formula: its inverse on their range
-  int null_space = 0;            ///< dimension of the unpenalised space
+  std::vector<double> gram;          ///< X'WX, packed
+  SmallCholesky near_least_squares;  ///< of X'WX with a small ridge
+  std::vector<double> constant;      ///< coefficients whose predictor is nearest to 1 in every row
+  Matrix to_formula;                 ///< coefficients of the formula x columns
+  Matrix from_formula;               ///< columns x coefficients of the formula: its inverse on their range
+  int null_space = 0;                ///< dimension of the unpenalised space
 
   [[nodiscard]] std::size_t slots() const noexcept {
     return static_cast<std::size_t>(packets) * base::lane_count;

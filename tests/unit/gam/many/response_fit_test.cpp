@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the fit of a response ends: at a minimum, at a limit, or as what it is.
+#include "gam/many/response_fit.hpp"
+
+#include "gam/many/laplace_criterion.hpp"
+#include "support/errors.hpp"
+#include "support/many_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace TESSERA_NAMESPACE::gam::testing {
+namespace {
+
+constexpr int rows = 400;
+constexpr const char* lineages =
+    "s(t1, by = l1, bs = \"cr\", k = 5, id = 1) + s(t2, by = l2, bs = \"cr\", k = 5, id = 1) - 1";
+
+/// Two lineages: the rows of even and of odd numbers, in order of their times.
+std::vector<Table::Column> cells() {
+  std::vector<double> t;
+  std::vector<double> l1;
+  std::vector<double> l2;
+  for (int i = 0; i < rows; ++i) {
+    t.push_back(static_cast<double>(i) / rows);
+    l1.push_back(i % 2 == 0 ? 1 : 0);
+    l2.push_back(i % 2 == 0 ? 0 : 1);
+  }
+  return {{"t1", t}, {"t2", t}, {"l1", l1}, {"l2", l2}};
+}
+
+class Lineages : public ::testing::Test {
+ protected:
+  [[nodiscard]] ResponseFit fit(const std::vector<double>& y, ManyFamily family = ManyFamily::nb) const {
+    return ResponseFitter(model_.design(), {.family = family}).fit(y);
+  }
+  /// Poisson counts of this mean in the rows that are chosen.
+  template <class Chosen>
+  static std::vector<double> counts(double mean, const Chosen& chosen) {
+    std::mt19937_64 random(7);
+    std::poisson_distribution<int> poisson(mean);
+    std::vector<double> y;
+    for (int i = 0; i < rows; ++i) y.push_back(chosen(i) ? poisson(random) : 0);
+    return y;
+  }
+  ManyModel model_{cells(), rows, lineages};
+};
+
+TEST_F(Lineages, WithoutACountAreAllZero) {
+  const ResponseFit none = fit(std::vector<double>(rows));
+  EXPECT_EQ(none.status, ManyStatus::all_zero);
+  EXPECT_FALSE(none.is_fitted());
+  // One at the end of a line: the predictor of all others is minus infinity.
+  std::vector<double> last(rows);
+  last.back() = 3;
+  EXPECT_EQ(fit(last).status, ManyStatus::all_zero);
+}
+
+TEST_F(Lineages, OfOneLineageAreFittedWithoutTheOther) {
+  const std::vector<double> y = counts(3, [](int i) { return i % 2 == 0; });
+  const ResponseFit found = fit(y);
+  EXPECT_EQ(found.status, ManyStatus::converged);
+  ASSERT_EQ(found.absent.size(), 1U);
+  // As if the other lineage were not in the table.
+  std::vector<double> missing = y;
+  for (int i = 1; i < rows; i += 2)
+    missing[static_cast<std::size_t>(i)] = std::numeric_limits<double>::quiet_NaN();
+  const ResponseFit alone = fit(missing);
+  EXPECT_EQ(alone.status, ManyStatus::converged);
+  EXPECT_NEAR(found.criterion, alone.criterion, 1e-9);
+  EXPECT_NEAR(found.deviance, alone.deviance, 1e-9 * alone.deviance);
+}
+
+TEST_F(Lineages, WithoutOverdispersionArePoisson) {
+  const std::vector<double> y = counts(4, [](int) { return true; });
+  const ResponseFit nb = fit(y);
+  const ResponseFit poisson = fit(y, ManyFamily::poisson);
+  EXPECT_EQ(nb.status, ManyStatus::converged);
+  EXPECT_EQ(nb.theta, std::numeric_limits<double>::infinity());
+  EXPECT_NEAR(nb.criterion, poisson.criterion, 1e-9);
+  EXPECT_EQ(nb.coef.size(), poisson.coef.size());
+  for (std::size_t i = 0; i < nb.coef.size(); ++i) EXPECT_NEAR(nb.coef[i], poisson.coef[i], 1e-7);
+}
+
+TEST_F(Lineages, WithOneCountInTheMiddleAreUnbounded) {
+  std::vector<double> y(rows);
+  y[rows / 2] = 1;
+  EXPECT_EQ(fit(y).status, ManyStatus::unbounded);
+}
+
+TEST_F(Lineages, EndWithinTheBoundOfIterations) {
+  std::vector<std::vector<double>> hard;
+  std::vector<double> few(rows);
+  few[0] = 500, few[1] = 3, few[2] = 70, few[3] = 1000, few[4] = 2;
+  hard.push_back(few);
+  std::vector<double> outlier = counts(0.05, [](int) { return true; });
+  outlier[rows / 2] = 1e5;
+  hard.push_back(outlier);
+  hard.push_back(counts(20, [](int i) { return i > rows / 2; }));
+  hard.push_back(counts(30000, [](int) { return true; }));
+  hard.emplace_back(rows, 1.0);
+  for (const std::vector<double>& y : hard) {
+    const ResponseFit found = fit(y);
+    EXPECT_EQ(found.status, ManyStatus::converged);
+    EXPECT_LE(found.iterations, 25);
+  }
+}
+
+TEST_F(Lineages, AreTheSameWhateverWasFittedBefore) {
+  const std::vector<double> y = counts(2, [](int i) { return i < 300; });
+  ResponseFitter used(model_.design(), {.family = ManyFamily::nb});
+  static_cast<void>(used.fit(counts(9, [](int i) { return i % 2 == 0; })));
+  const ResponseFit again = used.fit(y);
+  const ResponseFit fresh = fit(y);
+  EXPECT_EQ(again.coef, fresh.coef);
+  EXPECT_EQ(again.inverse, fresh.inverse);
+}
+
+TEST_F(Lineages, RefuseWhatIsNoCount) {
+  std::vector<double> y(rows, 1.0);
+  y[4] = 1.5;
+  expect_error(ErrorCode::input, "row 5: the value 1.5 is not a count", [&] { static_cast<void>(fit(y)); });
+  y[4] = -1;
+  expect_error(ErrorCode::input, "row 5: the value -1 is not a count", [&] { static_cast<void>(fit(y)); });
+}
+
+/// The claim of the search: no smoothing parameters and theta of a wide grid have a lower criterion.
+TEST_F(Lineages, HaveNoLowerCriterionOnAGrid) {
+  std::mt19937_64 random(11);
+  for (int response = 0; response < 12; ++response) {
+    std::vector<double> y;
+    const double slope = std::normal_distribution<double>(0, 2)(random);
+    const double wave = std::normal_distribution<double>(0, 1)(random);
+    for (int i = 0; i < rows; ++i) {
+      const double t = static_cast<double>(i) / rows;
+      const double mean = std::exp(0.5 + slope * t + wave * std::sin(7 * t)) *
+                          std::gamma_distribution<double>(0.8, 1 / 0.8)(random);
+      y.push_back(std::poisson_distribution<int>(mean)(random));
+    }
+    const ResponseFit found = fit(y);
+    ASSERT_EQ(found.status, ManyStatus::converged);
+    LaplaceCriterion criterion(model_.design(), {.family = ManyFamily::nb});
+    ResponseFit ignored;
+    ASSERT_EQ(criterion.set_response(y, ignored), ManyStatus::converged);
+    const ManyPoint start = criterion.start();
+    ASSERT_TRUE([&] {
+      ManyPoint point = start;
+      return criterion.settle(point, 1e-12);
+    }());
+    for (double log_sp = -12; log_sp <= 20; log_sp += 1) {
+      for (double tau = -4; tau <= 6; tau += 0.5) {
+        ManyPoint point = start;
+        point.log_sp[0] = start.log_sp[0] + log_sp;
+        point.tau = tau;
+        if (!criterion.settle(point, 1e-12)) continue;
+        ResponseFit at_point;
+        criterion.describe(point, at_point);
+        EXPECT_GE(at_point.criterion, found.criterion - 1e-7) << response << ": " << log_sp << ", " << tau;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -18,7 +18,6 @@ using base::lane_count;
 namespace {
 
 constexpr int most_newton_steps = 100;
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -37,8 +36,8 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, Respon
   weight_ = design_.weight;
   tail_.clear();
   sum_ = 0;
-  double least = infinity;
-  double most = -infinity;
+  double least = infinite;
+  double most = -infinite;
   int zeros = 0;
   double plain_sum = 0;
   for (std::size_t row = 0; row < values.size(); ++row) {

@@ -12,18 +12,14 @@ namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
 
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 void PenaltySums::add_product(std::span<const double> log_sp, int parameter, const std::vector<double>& b,
                               std::vector<double>& to) const {
   for (const SharedPenalty& penalty : design_.penalties) {
     if (parameter != all && penalty.parameter != parameter) continue;
     const double lambda = std::exp(log_lambda(penalty, log_sp));
-    if (!(lambda < infinity)) continue;
+    if (!(lambda < infinite)) continue;
     for (int j = 0; j < penalty.size(); ++j) {
       const int column = active_.place(penalty.begin + j);
       if (column < 0) continue;
@@ -45,7 +41,7 @@ void PenaltySums::add_matrix(std::span<const double> log_sp, int parameter,
   for (const SharedPenalty& penalty : design_.penalties) {
     if (parameter != all && penalty.parameter != parameter) continue;
     const double lambda = std::exp(log_lambda(penalty, log_sp));
-    if (!(lambda < infinity)) continue;
+    if (!(lambda < infinite)) continue;
     for (int j = 0; j < penalty.size(); ++j) {
       const int column = active_.place(penalty.begin + j);
       if (column < 0) continue;
@@ -70,7 +66,7 @@ PenaltyTerm PenaltySums::log_determinant(std::span<const double> log_sp) const {
   if (single) {
     for (const SharedPenalty& penalty : design_.penalties) {
       const double one = log_lambda(penalty, log_sp);
-      if (one == infinity) continue;
+      if (one == infinite) continue;
       const auto present =
           std::ranges::count_if(std::views::iota(penalty.begin, penalty.begin + penalty.size()),
                                 [&](int column) { return active_.place(column) >= 0; });
@@ -84,7 +80,7 @@ PenaltyTerm PenaltySums::log_determinant(std::span<const double> log_sp) const {
   for (const SharedPenalty& penalty : design_.penalties) {
     // At the limit of a lambda the determinants of its penalty and of X'WX + S keep a constant ratio.
     const double one = log_lambda(penalty, log_sp);
-    log_lambdas.push_back(one == infinity ? 0 : one);
+    log_lambdas.push_back(one == infinite ? 0 : one);
   }
   const auto found = penalty_determinant(design_.bases, log_lambdas, HostAlgebra());
   if (!found) {

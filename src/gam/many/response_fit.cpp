@@ -17,13 +17,12 @@ using base::at;
 namespace {
 
 constexpr int most_iterations = 60;
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Range of log(theta), beyond which the criterion of counts no longer depends on it.
 constexpr double least_log_theta = -9.2;
 constexpr double most_log_theta = 16.118;
 /// Range of a log smoothing parameter around its start.
-constexpr double range_below = 22;
+constexpr double range_below = 14;
 constexpr double range_above = 24;
 /// Tests take this in place of an infinite one: as far as gam goes.
 constexpr double range_of_tests = 20;
@@ -53,12 +52,12 @@ class ResponseFitter::Search {
  private:
   [[nodiscard]] double lower(int parameter) const {
     return parameter >= 0           ? origin_[at(parameter)] - range_below
-           : criterion_.has_scale() ? -infinity
+           : criterion_.has_scale() ? -infinite
                                     : least_log_theta;
   }
   [[nodiscard]] double upper(int parameter) const {
     return parameter >= 0           ? origin_[at(parameter)] + range_above
-           : criterion_.has_scale() ? infinity
+           : criterion_.has_scale() ? infinite
                                     : most_log_theta;
   }
   static double& value_of(ManyPoint& point, int parameter) {
@@ -70,7 +69,7 @@ class ResponseFitter::Search {
   }
   static void go_to_limit(ManyPoint& point, int parameter) {
     if (parameter >= 0)
-      point.log_sp[at(parameter)] = infinity;
+      point.log_sp[at(parameter)] = infinite;
     else
       point.poisson = true;
   }
@@ -217,7 +216,7 @@ class ResponseFitter::Search {
     constexpr double coarse = 1e-6;
     constexpr double rounding = 1e-6;
     for (int j = 0; j < design_.parameters; ++j) {
-      if (point.log_sp[at(j)] != infinity) continue;
+      if (point.log_sp[at(j)] != infinite) continue;
       ManyPoint finite = point;
       for (const double from_origin : {6.0, 4.0, 2.0, 0.0, -2.0, -4.0, -6.0}) {
         finite.log_sp[at(j)] = origin_[at(j)] + from_origin;
@@ -315,12 +314,12 @@ class ResponseFitter::Search {
     if (!criterion_.settle(point, exact) && out.status != ManyStatus::failed) out.status = ManyStatus::failed;
     if (out.status == ManyStatus::failed) return;
     out.log_sp = point.log_sp;
-    out.theta = estimator_.family != ManyFamily::nb ? 0 : point.poisson ? infinity : std::exp(point.tau);
+    out.theta = estimator_.family != ManyFamily::nb ? 0 : point.poisson ? infinite : std::exp(point.tau);
     out.coef = point.b;
     criterion_.describe(point, out);
     // Near the limits, for the covariance and the tests.
     for (std::size_t j = 0; j < point.log_sp.size(); ++j) {
-      if (point.log_sp[j] == infinity) point.log_sp[j] = origin_[j] + range_of_tests;
+      if (point.log_sp[j] == infinite) point.log_sp[j] = origin_[j] + range_of_tests;
     }
     if (!criterion_.settle(point, exact) || !criterion_.add_covariance(point, out))
       out = ResponseFit{.rows = out.rows, .iterations = out.iterations, .mean = out.mean, .zeros = out.zeros};

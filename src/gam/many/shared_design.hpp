@@ -14,10 +14,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
+
+/// The log smoothing parameter of a term at its limit, and theta of counts that are Poisson.
+inline constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// Rows that have values in the same blocks of coefficients, such as the cells of one lineage in a model with
 /// a smooth for each. All other columns are zero in them.

@@ -14,17 +14,17 @@
 namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
-constexpr int rows = 150;
-constexpr unsigned seed = 61;
+constexpr int case_rows = 150;
+constexpr unsigned seed_of_cases = 61;
 
-std::vector<Table::Column> covariates() {
-  std::mt19937_64 random(seed);
+std::vector<Table::Column> covariates_of_cases() {
+  std::mt19937_64 random(seed_of_cases);
   std::uniform_real_distribution<double> uniform(0, 1);
   std::vector<double> x;
   std::vector<double> z;
   std::vector<double> offset;
   Factor f{.codes = {}, .levels = {"a", "b"}};
-  for (int i = 0; i < rows; ++i) {
+  for (int i = 0; i < case_rows; ++i) {
     x.push_back(uniform(random));
     z.push_back(uniform(random));
     offset.push_back(0.4 * uniform(random));
@@ -34,10 +34,10 @@ std::vector<Table::Column> covariates() {
 }
 
 /// A response that the family may have.
-std::vector<double> response(ManyFamily family) {
-  std::mt19937_64 random(seed + 1);
+std::vector<double> response_of(ManyFamily family) {
+  std::mt19937_64 random(seed_of_cases + 1);
   std::vector<double> y;
-  for (int i = 0; i < rows; ++i) {
+  for (int i = 0; i < case_rows; ++i) {
     const double mean = std::exp(1 + std::sin(0.1 * i));
     switch (family) {
       case ManyFamily::nb:
@@ -56,10 +56,10 @@ class Criterion : public ::testing::TestWithParam<std::tuple<ManyFamily, std::st
 
 TEST_P(Criterion, HasTheDerivativesOfItsDifferences) {
   const auto& [family, terms] = GetParam();
-  const ManyModel model(covariates(), rows, terms);
+  const ManyModel model(covariates_of_cases(), case_rows, terms);
   LaplaceCriterion criterion(model.design(), {.family = family});
   ResponseFit ignored;
-  ASSERT_EQ(criterion.set_response(response(family), ignored), ManyStatus::converged);
+  ASSERT_EQ(criterion.set_response(response_of(family), ignored), ManyStatus::converged);
   ManyPoint point = criterion.start();
   constexpr double exact = 1e-22;
   for (std::size_t j = 0; j < point.log_sp.size(); ++j) point.log_sp[j] += 0.7 - 0.9 * static_cast<double>(j);

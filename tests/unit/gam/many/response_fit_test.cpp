@@ -15,17 +15,17 @@
 namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
-constexpr int rows = 400;
+constexpr int cell_count = 400;
 constexpr const char* lineages =
     "s(t1, by = l1, bs = \"cr\", k = 5, id = 1) + s(t2, by = l2, bs = \"cr\", k = 5, id = 1) - 1";
 
-/// Two lineages: the rows of even and of odd numbers, in order of their times.
+/// Two lineages: the cell_count of even and of odd numbers, in order of their times.
 std::vector<Table::Column> cells() {
   std::vector<double> t;
   std::vector<double> l1;
   std::vector<double> l2;
-  for (int i = 0; i < rows; ++i) {
-    t.push_back(static_cast<double>(i) / rows);
+  for (int i = 0; i < cell_count; ++i) {
+    t.push_back(static_cast<double>(i) / cell_count);
     l1.push_back(i % 2 == 0 ? 1 : 0);
     l2.push_back(i % 2 == 0 ? 0 : 1);
   }
@@ -37,24 +37,24 @@ class Lineages : public ::testing::Test {
   [[nodiscard]] ResponseFit fit(const std::vector<double>& y, ManyFamily family = ManyFamily::nb) const {
     return ResponseFitter(model_.design(), {.family = family}).fit(y);
   }
-  /// Poisson counts of this mean in the rows that are chosen.
+  /// Poisson counts of this mean in the cell_count that are chosen.
   template <class Chosen>
   static std::vector<double> counts(double mean, const Chosen& chosen) {
     std::mt19937_64 random(7);
     std::poisson_distribution<int> poisson(mean);
     std::vector<double> y;
-    for (int i = 0; i < rows; ++i) y.push_back(chosen(i) ? poisson(random) : 0);
+    for (int i = 0; i < cell_count; ++i) y.push_back(chosen(i) ? poisson(random) : 0);
     return y;
   }
-  ManyModel model_{cells(), rows, lineages};
+  ManyModel model_{cells(), cell_count, lineages};
 };
 
 TEST_F(Lineages, WithoutACountAreAllZero) {
-  const ResponseFit none = fit(std::vector<double>(rows));
+  const ResponseFit none = fit(std::vector<double>(cell_count));
   EXPECT_EQ(none.status, ManyStatus::all_zero);
   EXPECT_FALSE(none.is_fitted());
   // One at the end of a line: the predictor of all others is minus infinity.
-  std::vector<double> last(rows);
+  std::vector<double> last(cell_count);
   last.back() = 3;
   EXPECT_EQ(fit(last).status, ManyStatus::all_zero);
 }
@@ -66,7 +66,7 @@ TEST_F(Lineages, OfOneLineageAreFittedWithoutTheOther) {
   ASSERT_EQ(found.absent.size(), 1U);
   // As if the other lineage were not in the table.
   std::vector<double> missing = y;
-  for (int i = 1; i < rows; i += 2)
+  for (int i = 1; i < cell_count; i += 2)
     missing[static_cast<std::size_t>(i)] = std::numeric_limits<double>::quiet_NaN();
   const ResponseFit alone = fit(missing);
   EXPECT_EQ(alone.status, ManyStatus::converged);
@@ -86,22 +86,22 @@ TEST_F(Lineages, WithoutOverdispersionArePoisson) {
 }
 
 TEST_F(Lineages, WithOneCountInTheMiddleAreUnbounded) {
-  std::vector<double> y(rows);
-  y[rows / 2] = 1;
+  std::vector<double> y(cell_count);
+  y[cell_count / 2] = 1;
   EXPECT_EQ(fit(y).status, ManyStatus::unbounded);
 }
 
 TEST_F(Lineages, EndWithinTheBoundOfIterations) {
   std::vector<std::vector<double>> hard;
-  std::vector<double> few(rows);
+  std::vector<double> few(cell_count);
   few[0] = 500, few[1] = 3, few[2] = 70, few[3] = 1000, few[4] = 2;
   hard.push_back(few);
   std::vector<double> outlier = counts(0.05, [](int) { return true; });
-  outlier[rows / 2] = 1e5;
+  outlier[cell_count / 2] = 1e5;
   hard.push_back(outlier);
-  hard.push_back(counts(20, [](int i) { return i > rows / 2; }));
+  hard.push_back(counts(20, [](int i) { return i > cell_count / 2; }));
   hard.push_back(counts(30000, [](int) { return true; }));
-  hard.emplace_back(rows, 1.0);
+  hard.emplace_back(cell_count, 1.0);
   for (const std::vector<double>& y : hard) {
     const ResponseFit found = fit(y);
     EXPECT_EQ(found.status, ManyStatus::converged);
@@ -120,7 +120,7 @@ TEST_F(Lineages, AreTheSameWhateverWasFittedBefore) {
 }
 
 TEST_F(Lineages, RefuseWhatIsNoCount) {
-  std::vector<double> y(rows, 1.0);
+  std::vector<double> y(cell_count, 1.0);
   y[4] = 1.5;
   expect_error(ErrorCode::input, "row 5: the value 1.5 is not a count", [&] { static_cast<void>(fit(y)); });
   y[4] = -1;
@@ -134,8 +134,8 @@ TEST_F(Lineages, HaveNoLowerCriterionOnAGrid) {
     std::vector<double> y;
     const double slope = std::normal_distribution<double>(0, 2)(random);
     const double wave = std::normal_distribution<double>(0, 1)(random);
-    for (int i = 0; i < rows; ++i) {
-      const double t = static_cast<double>(i) / rows;
+    for (int i = 0; i < cell_count; ++i) {
+      const double t = static_cast<double>(i) / cell_count;
       const double mean = std::exp(0.5 + slope * t + wave * std::sin(7 * t)) *
                           std::gamma_distribution<double>(0.8, 1 / 0.8)(random);
       y.push_back(std::poisson_distribution<int>(mean)(random));

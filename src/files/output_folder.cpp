@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view temporary_prefix = ".tessera-";
+constexpr std::string_view folder_prefix = ".tessera-";
 
 base::Descriptor opened_folder(const std::string& path) {
   return base::Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -61,8 +61,8 @@ void OutputFolder::remove_abandoned() const {
   for (fs::directory_iterator entry(above_, ignored), end; !ignored && entry != end;
        entry.increment(ignored)) {
     const std::string name = entry->path().filename().string();
-    if (!name.starts_with(temporary_prefix) ||
-        !base::are_own_digits(std::string_view(name).substr(temporary_prefix.size())))
+    if (!name.starts_with(folder_prefix) ||
+        !base::are_own_digits(std::string_view(name).substr(folder_prefix.size())))
       continue;
     const base::Descriptor folder = opened_folder(entry->path().string());
     const auto found = folder.status();
@@ -74,7 +74,7 @@ void OutputFolder::remove_abandoned() const {
 
 /// False if another program has just removed the new folder as abandoned.
 bool OutputFolder::create_temporary() {
-  temporary_ = fmt::format("{}/{}{}", above_, temporary_prefix, base::new_own_digits());
+  temporary_ = fmt::format("{}/{}{}", above_, folder_prefix, base::new_own_digits());
   if (::mkdir(temporary_.c_str(), 0777) != 0) fail("cannot be created", errno);
   held_ = opened_folder(temporary_);
   if (!held_.is_open() && errno != ENOENT) {

@@ -111,8 +111,13 @@ tessera_columns <- function(data, columns = NULL, options = list()) {
            else if (is_stream(data, FALSE)) table_of_stream(data, of_table(chosen))
            else .Call(C_table_with, Filter(Negate(is.null), lapply(rows_of(data), as_column)), of_table(chosen))
   on.exit(.Call(C_close, table))
-  found <- jsonlite::fromJSON(.Call(C_columns, table, as.character(columns), of_fit(chosen)))
-  structure(found$columns, rows = found$rows)
+  found <- .Call(C_columns, table, as.character(columns), of_fit(chosen))
+  keys <- unique(unlist(lapply(found$columns, names)))
+  described <- lapply(stats::setNames(keys, keys), function(key) {
+    values <- lapply(found$columns, function(one) if (is.null(one[[key]])) NA else one[[key]])
+    if (key %in% c("first_levels", "texts")) I(values) else unlist(values)
+  })
+  structure(as.data.frame(described), rows = found$rows)
 }
 
 # Data

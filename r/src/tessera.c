@@ -339,9 +339,8 @@ static SEXP columns(SEXP table, SEXP names, SEXP options) {
   for (R_xlen_t i = 0; i < count; ++i) texts[i] = Rf_translateCharUTF8(STRING_ELT(names, i));
   const tessera_gam_call call = call_of(options, NULL);
   const char* text;
-  size_t length;
-  check(tessera_gam_columns(handle_of(table), texts, (size_t)count, &call, TESSERA_GAM_JSON, &text, &length));
-  return long_text(text, length);
+  check(tessera_gam_columns(handle_of(table), texts, (size_t)count, &call, TESSERA_GAM_JSON, &text, NULL));
+  return tessera_json_value(text);
 }
 
 /* A vector where the value has one column. */

@@ -949,8 +949,15 @@ TEST_F(Program, AFullDiskLeavesNothing) {
           " --formula 'y ~ s(x, bs=\"ps\", k=40) + s(z, bs=\"ps\", k=40)' --device cpu --threads 1 --out " +
           disk + "/model.json");
   EXPECT_TRUE(fs::is_empty(disk));
+  ASSERT_EQ(fit("data.csv", "y ~ x").status, 0);
+  fs::rename(path("model.json"), path("m.json"));
+  const auto full_folder =
+      run(std::string(TESSERA_MPIRUN) + " 2 " TESSERA_FIT " simulate " + path("m.json") + " " +
+          path("data.csv") + " --what responses --draws 100 --threads 1 --out " + disk + "/pred.csv/");
+  EXPECT_TRUE(fs::is_empty(disk));
   EXPECT_EQ(run("umount " + disk).status, 0);
   expect_refusal(full, 3, "No space left on device");
+  expect_refusal(full_folder, 3, "No space left on device");
 }
 
 TEST_F(Program, AFolderIsWrittenAsAWholeOrNotAtAll) {

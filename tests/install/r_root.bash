@@ -13,8 +13,9 @@ as_reader() {
     "TESSERA_LAUNCHER=mpirun -np 2 --oversubscribe" "$@"
 }
 as_reader cp -R "$source/r/tests" tests
+# run_tests [VARIABLE=VALUE...]
 run_tests() {
-  as_reader bash -euc 'cd tests; for script in *.R; do echo "== $script"; Rscript "$script"; done'
+  as_reader "$@" bash -euc 'cd tests; for script in *.R; do echo "== $script"; Rscript "$script"; done'
   as_reader Rscript "$source/tests/r/docs.R" "$source"
 }
 
@@ -24,7 +25,7 @@ if [[ -f $tarball ]]; then
   echo "== Of $tarball"
   as_reader mkdir library
   as_reader R CMD INSTALL "$tarball"
-  run_tests
+  run_tests TESSERA_LAUNCHER=  # another compiler and BLAS have made tessera-fit, whose bits are others
   as_reader rm -R library
 fi
 

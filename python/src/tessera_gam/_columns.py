@@ -496,7 +496,7 @@ def _of_hdf5(path: str, name: str, dataset: Any) -> Any:
         values, order = np.unique([*members.values()], return_index=True)
         places = np.minimum(np.searchsorted(values, stored), len(values) - 1)
         if (values[places] != stored).any():
-            raise InputError(f"{path}: a value of '{name}' is not a member of its enumeration")
+            raise InputError(f"{path}: a value of '{name}' is not a member of its enumeration: write it as texts")
         texts = np.array([*members], object)[order][places]
     elif h5py.check_string_dtype(dataset.dtype) is not None:
         texts = dataset.asstr()[()]

@@ -38,7 +38,7 @@ std::size_t format_of(const std::string& path) {
     throw base::input_error("{}: the file is empty: give a table with a header and rows", path);
   const auto* const found = std::find_if(formats.begin(), formats.end(),
                                          [&](const FormatEntry& format) { return format.recognises(file); });
-  if (found == formats.end()) throw base::input_error("{}: is not a table: give CSV or HDF5", path);
+  if (found == formats.end()) throw base::input_error("{}: is not a table: give CSV, HDF5 or Parquet", path);
   return static_cast<std::size_t>(found - formats.begin());
 }
 

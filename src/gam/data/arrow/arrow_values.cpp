@@ -115,7 +115,8 @@ void ArrowValues::check_buffers(const ArrowArray& array) {
   const unsigned char* const validity = bytes(0);
   if (validity == nullptr) {
     if (array.null_count > 0)
-      refuse(fmt::format("its array has {} nulls, but no buffer that tells which", array.null_count));
+      refuse(fmt::format("its array has {} nulls, but no validity buffer: give one, or null_count 0",
+                         array.null_count));
     return;
   }
   for (std::size_t i = 0; i < size_ && validity_ == nullptr; ++i) {

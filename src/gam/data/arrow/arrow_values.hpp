@@ -82,7 +82,7 @@ class ArrowValues {
   const unsigned char* values_ = nullptr;    ///< numbers, bits, offsets or views
   const char* text_ = nullptr;
   std::span<const void* const> buffers_;  ///< buffers of text views
-  const unsigned char* sizes_ = nullptr;  ///< sizes of these
+  const unsigned char* sizes_ = nullptr;  ///< sizes of the buffers
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

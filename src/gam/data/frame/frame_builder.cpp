@@ -36,7 +36,7 @@ std::string unit_of(const UsedColumn& column, const FieldCounts& counts) {
       plan.path(), column.name, max_levels);
 }
 
-/// Places of the variables' columns, followed by that of the flags of complete rows, which are accessed
+/// Places of the variables' columns, followed by the place of the flags of complete rows, which are accessed
 /// first, and so spilled last.
 std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t rows, RowMemory& memory) {
   const RowMemory::Place marks = memory.place<std::uint8_t>(rows);
@@ -247,15 +247,15 @@ void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {
     if (stray.row_number == 0 || plan_.strays() != nullptr) continue;
     const std::string text = excerpt(stray.text);
     throw base::input_error(
-        "{}: the column '{}' holds the text '{}', but most of its fields are numbers ({} of {}): it "
-        "is a missing value if the NA strings are 'NA,{}', or a level if '{}' is among the factors",
+        "{}: the column '{}' holds the text '{}', but most of its fields are numbers ({} of {}): to "
+        "read it as missing, give the NA strings 'NA,{}'; to read it as a level, name '{}' among the factors",
         plan_.place(stray.row_number), used.name, text, counts[c].numbers,
         counts[c].numbers + counts[c].texts, text, used.name);
   }
   if (const Infinity* const infinity = first_infinity()) refuse(*infinity);
 }
 
-// The job's levels are those of complete rows, as R drops unused levels.
+// The job's levels are the levels of complete rows, as R drops unused levels.
 void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& variable, std::size_t column) {
   const UsedColumn& used = plan_.columns()[column];
   if (used.known_levels != nullptr) {

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-/// Builds the frame of a rank, whose rows the threads of its team read concurrently; frame_part.hpp
-/// interprets the fields. Levels, errors and messages are those of a sequential read.
+/// Builds the frame of a rank from rows that the threads of its team read concurrently; frame_part.hpp
+/// interprets the fields. Levels, errors and messages are as in a sequential read.
 namespace TESSERA_NAMESPACE::gam {
 
 /// One reading of a source's rows, for the columns of a plan. Rows are counted from the source's first.

@@ -148,7 +148,7 @@ void to_numbers(const std::byte* from, std::span<double> to) {
   }
 }
 
-/// Null for numbers that only the library converts, such as those of the other byte order.
+/// Null for numbers that only the library converts, such as numbers of the other byte order.
 ToNumbers conversion_of(hid_t type) {
   const std::pair<hid_t, ToNumbers> native[]{
       {H5T_NATIVE_DOUBLE, to_numbers<double>},      {H5T_NATIVE_FLOAT, to_numbers<float>},
@@ -254,7 +254,7 @@ class Column {
   }
   [[noreturn]] void refuse_value(std::int64_t row_number) const {
     throw base::input_error(
-        "{}, row {}: the value of '{}' is not a member of its enumeration: write the column again", path_,
+        "{}, row {}: the value of '{}' is not a member of its enumeration: write the column as texts", path_,
         row_number, name_);
   }
 

@@ -94,9 +94,9 @@ class Hdf5Output {
     if (H5Fclose(hdf5_.release()) < 0 || first_error != 0) fail();
   }
   [[noreturn]] void fail() const {
-    throw base::input_error(
-        "{}: cannot be written: {}", file_.path(),
-        first_error != 0 ? std::strerror(first_error) : "HDF5 refused it: rename its columns, or write CSV");
+    throw base::input_error("{}: cannot be written: {}", file_.path(),
+                            first_error != 0 ? std::strerror(first_error)
+                                             : "HDF5 gives no reason: rename unusual columns, or write CSV");
   }
 
  private:

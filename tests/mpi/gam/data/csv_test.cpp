@@ -436,8 +436,8 @@ TEST_F(CsvTable, NamesTheLineOfATextAmongNumbersWhereverItStands) {
     EXPECT_EQ(fault,
               file.path() + ", line " + std::to_string(before + 2) +
                   ": the column 'f' holds the text 'late', but most of its fields are numbers (3000 of "
-                  "3002): it is a missing value if the NA strings are 'NA,late', or a level if 'f' is "
-                  "among the factors");
+                  "3002): to read it as missing, give the NA strings 'NA,late'; to read it as a level, name "
+                  "'f' among the factors");
     wanted.options.factors = {"f"};
     const Frame factor = table->read(crew(comm), wanted, share);
     EXPECT_EQ(factor.at("f").levels, (std::vector<std::string>{"", "0", "1", "2", "late", "later"}));
@@ -537,10 +537,12 @@ TEST(Csv, QuotesThatSayNothing) {
   EXPECT_EQ(read("\"x\",g\n\"1\",2\n\"3\",4\n"), "x: numbers" + said + "\ng: numbers\n");
   EXPECT_EQ(read("\"x\",g\n\"1\",2\n\"3\",4\n5,6\nb,8\n\"7\",9\n"),
             "x: factor of 5 levels, the first '1'\ng: numbers\n");
-  EXPECT_EQ(common_fault(comm, [&] { read("x,g\n\"1\",\"a\"\n\"2\",\"b\"\n\".\",\"c\"\n"); }),
-            file.path() +
-                ", line 4: the column 'x' holds the text '.', but most of its fields are numbers (2 of 3): "
-                "it is a missing value if the NA strings are 'NA,.', or a level if 'x' is among the factors");
+  EXPECT_EQ(
+      common_fault(comm, [&] { read("x,g\n\"1\",\"a\"\n\"2\",\"b\"\n\".\",\"c\"\n"); }),
+      file.path() +
+          ", line 4: the column 'x' holds the text '.', but most of its fields are numbers (2 of 3): "
+          "to read it as missing, give the NA strings 'NA,.'; to read it as a level, name 'x' among the "
+          "factors");
 }
 
 TEST_F(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {

@@ -270,7 +270,7 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
        [](Data& d) { d.children[2].buffers.resize(2); });
   says("the column 'x', batch 2: the buffer of its values is a null pointer",
        [](Data& d) { d.children[0].buffers[1] = std::nullopt; });
-  says("the column 'x', batch 2: its array has 1 nulls, but no buffer that tells which",
+  says("the column 'x', batch 2: its array has 1 nulls, but no validity buffer: give one, or null_count 0",
        [](Data& d) { d.children[0].buffers[0] = std::nullopt; });
   says("the column 'x', batch 2: its array has 3 values, but says that 4 are null",
        [](Data& d) { d.children[0].null_count = 4; });

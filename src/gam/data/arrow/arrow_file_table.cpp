@@ -214,11 +214,11 @@ class ArrowFileTable::Scan final : public RowScan {
  private:
   struct Wanted {
     std::size_t column;  ///< of the plan
-    std::size_t place;   ///< among those of the stream
+    std::size_t place;   ///< index among the columns of the stream
     const std::vector<std::string>* order;
   };
 
-  /// The file counts them over all threads: each is noted once, by any of these.
+  /// The file counts them over all threads, and any thread may note them: each is noted once.
   void note_inexact_decimals(FramePart& part) {
     const std::lock_guard lock(mutex_);
     for (const Wanted& one : wanted_) {

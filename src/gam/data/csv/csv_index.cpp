@@ -174,8 +174,8 @@ CsvStarts located(std::span<const CsvPartScanner> scanners, std::span<const CsvP
     if (i >= position && i - position < scanners.size()) add_landmarks(scanners[i - position], at, landmarks);
     at.pass(parts[i]);
   }
-  // A part that begins at a line's first byte does not know this: if the parts before have only blank lines,
-  // the first row is found from the beginning of the file.
+  // A part whose first byte begins a line cannot tell, and has no landmark there. If only blank lines are
+  // before it, the first row then has no landmark: add the beginning of the file.
   if (position == 0 && at.row > 0 && (landmarks.empty() || landmarks.front().row > 0))
     landmarks.insert(landmarks.begin(), {0, scanners.front().begin(), first_line});
   return {at.row, std::move(landmarks)};

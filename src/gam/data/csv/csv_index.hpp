@@ -35,8 +35,8 @@ struct CsvPartSummary {
   std::array<std::int64_t, 2> line_ends{};  ///< ends of rows or of empty lines
   std::array<std::int32_t, 2> content{};    ///< at the end of the part: its last line has more than blanks
   std::int64_t newlines = 0;
-  /// If the part begins outside quotes: its first row begins before the first line end. It is not a row of
-  /// its own if the line had content before.
+  /// If the part begins outside quotes: its first line has content. It is a new row only if the previous part
+  /// left that line blank.
   std::int32_t leading_content = 0;
   std::int32_t odd_quotes = 0;
 };

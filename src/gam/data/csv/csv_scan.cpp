@@ -81,7 +81,7 @@ class RowScanner {
         wanted_(wanted_of(plan, file)),
         reader_(source, file.path, file.buffer_bytes, 0, 1, file.dialect) {}
 
-  /// Passes rows to `part`: from a landmark on, those that end before byte `end` or the end of the file.
+  /// Passes rows to `part`, from a landmark on, that end before byte `end` or at the end of the file.
   void scan(const CsvLandmark& start, std::int64_t end, Range rows, FramePart& part) {
     part.set_decimal_comma(file_.dialect.decimal == ',');
     reader_.go_to(start.offset, start.line, end);

@@ -35,7 +35,7 @@ struct CsvHeader {
 struct CsvRows {
   ByteSource& source;
   const std::string& path;
-  const std::vector<std::string>& columns;  ///< those of its header
+  const std::vector<std::string>& columns;  ///< columns of its header
   const CsvDialect& dialect;
   const CsvIndex& index;
   std::size_t buffer_bytes;  ///< size of each thread's buffer

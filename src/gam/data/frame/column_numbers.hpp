@@ -33,7 +33,7 @@ class ColumnStorage {
     out.elsewhere_ = values;
     return out;
   }
-  /// Zeros in memory shared by copies; the system maps pages on first write, by the writing threads.
+  /// `size` zeros. Copies of this object share them. A page is mapped when a thread first writes to it.
   [[nodiscard]] static ColumnStorage zeros(std::size_t size) {
     ColumnStorage out;
     if (size == 0) return out;

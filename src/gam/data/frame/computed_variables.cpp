@@ -219,7 +219,7 @@ class FrameComputer {
       try {
         return compile(expression, knowledge_);
       } catch (const Error& fault) {
-        // An unsuitable column in a prediction is an error of the table or of the model file.
+        // The formula of a prediction was valid in the fit: the table or the model file is at fault.
         if (request_.recipe == nullptr || fault.code() != ErrorCode::usage) throw;
         throw Error(ErrorCode::input, fault.what());
       }

@@ -24,7 +24,7 @@ inline void unite(const mpi::Communicator& comm, std::span<Extent> extents) {
 }
 
 /// *Collective.* The extents of `count` quantities over the complete rows of the job: `measure(begin, end,
-/// extents)` adds those of a run of rows.
+/// extents)` adds the extents of a run of rows.
 template <class Measure>
 [[nodiscard]] std::vector<Extent> extents_of_runs(const Workers& workers, const Frame& frame,
                                                   std::size_t count, const Measure& measure) {
@@ -44,7 +44,7 @@ template <class Measure>
   return extents;
 }
 
-/// The same by `measure(row, extents)`, for each row.
+/// As above, by `measure(row, extents)` for each row.
 template <class Measure>
 [[nodiscard]] std::vector<Extent> extents_of(const Workers& workers, const Frame& frame, std::size_t count,
                                              const Measure& measure) {

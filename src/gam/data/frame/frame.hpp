@@ -53,7 +53,7 @@ struct ColumnReading {
   std::int64_t levels = 0;                   ///< number of levels of a factor
   std::string first{};                       ///< the first level
   std::int64_t unseen = 0;                   ///< predicting: rows whose level the model lacks
-  std::vector<std::string> unseen_levels{};  ///< the first few of these, in byte order
+  std::vector<std::string> unseen_levels{};  ///< the first few of these levels, in byte order
   bool more_unseen = false;                  ///< there are more unseen levels
 };
 

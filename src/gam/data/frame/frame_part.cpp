@@ -21,8 +21,8 @@ using base::at;
 
 // Rows processed at once, so that their columns stay in the L1 cache.
 constexpr std::size_t rows_at_once = 1024;
-/// The same for columns in memory: long runs are read at full memory bandwidth, and a `NumberTaker`
-/// copies long runs.
+/// Rows passed at once from columns in memory: long runs are read at full memory bandwidth, and a
+/// `NumberTaker` copies long runs.
 constexpr std::size_t rows_in_memory_at_once = std::size_t{1} << 17;
 /// Rows scanned at once within such a run, so that they stay in the cache.
 constexpr std::size_t rows_in_cache = std::size_t{1} << 13;

@@ -51,7 +51,7 @@ enum class FieldKind : std::uint8_t {
   quoted_number,  ///< a text, unless quotes are ignored
   missing,        ///< missing in a column of any type
   blank,          ///< empty, or blanks
-  not_a_level     ///< missing with blanks around it: a level in a factor, though not counted for its type
+  not_a_level     ///< missing, with blanks around it: a level of a factor, but not counted for the type
 };
 
 /// Counts of the kinds of fields in a column.
@@ -127,7 +127,7 @@ struct ColumnFindings {
   bool too_many_levels = false;  ///< more than the dictionary may have
   std::int64_t not_utf8 = 0;     ///< the number of the first row with a text that is not UTF-8; 0: none
   std::int64_t unseen_rows = 0;  ///< rows with a text that is not a known level
-  std::set<std::string> unseen_levels;  ///< the first few of these in byte order
+  std::set<std::string> unseen_levels;  ///< the first few of these levels, in byte order
 };
 
 /// A column of some rows: numbers, codes of levels, or texts.
@@ -143,7 +143,7 @@ struct BatchColumn {
 
 /// The first infinite value that is not allowed, in a row without missing values.
 struct Infinity {
-  std::int64_t row = 0;         ///< among those of the table
+  std::int64_t row = 0;         ///< number of the row in the table
   std::int64_t row_number = 0;  ///< for messages
   std::size_t variable = 0;
   bool lasting = false;  ///< the column can no longer become a factor with INF or 12e4567 as a level

@@ -21,7 +21,7 @@ enum class DateFields : std::uint8_t {
   all
 };
 
-/// A column of the file read by some variable. A numeric column and factor(x) of it are two of these.
+/// A column of the file read by some variable. A numeric column and factor(x) of it are two such columns.
 struct UsedColumn {
   std::string name;
   std::string factor_call;   ///< the variable with its levels, "factor(x)"; empty: the column itself

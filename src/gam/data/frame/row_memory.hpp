@@ -47,8 +47,8 @@ class RowMemory {
     return column;
   }
 
-  /// The same for a column that is not moved to a caller of the library: its zeros are not written by the
-  /// calling thread.
+  /// As `column`, with zeros that the system maps on first write, by the threads that read. Only for columns
+  /// that stay in the library: a caller gets a std::vector.
   template <class T>
   [[nodiscard]] ColumnStorage<T> zeros(const Place& place) const {
     return place.in_memory ? ColumnStorage<T>::zeros(place.rows) : column<T>(place);

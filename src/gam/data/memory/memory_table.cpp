@@ -29,7 +29,7 @@ namespace {
 
 /// Rows that a thread processes at a time.
 constexpr std::int64_t rows_of_run = std::int64_t{1} << 14;
-/// The same for reading a large table: long runs of a column, at full memory and bus bandwidth.
+/// Rows of a run in reading a large table: long runs of a column have full memory and bus bandwidth.
 constexpr std::int64_t rows_of_read = std::int64_t{1} << 17;
 /// Minimum number of runs per thread, for load balance.
 constexpr std::int64_t runs_of_thread = 8;
@@ -141,7 +141,7 @@ std::vector<std::string> outline_of(std::span<const MemoryColumn> columns) {
   return outline;
 }
 
-/// Throws unless this rank's columns equal those of rank 0, whose outline is `first`.
+/// Throws unless this rank's columns equal rank 0's, which have the outline `first`.
 void check_outline(const std::vector<std::string>& mine, const std::vector<std::string>& first, int rank) {
   if (mine.size() != first.size())
     refuse_table(ErrorCode::usage, "rank {} has {} columns, but rank 0 has {}", rank, mine.size() / 2,

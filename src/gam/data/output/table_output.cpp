@@ -31,7 +31,7 @@ void append_shortest(std::string& text, double number) {
 
 /// The header: names, in quotes where they must be.
 std::string csv_header(std::span<const OutputColumn> columns) {
-  // Were only a factor's name in quotes, those around its numbers would mean nothing.
+  // If a factor's name is quoted, and another name is not, readers ignore quotes around numbers: quote all.
   const bool all_in_quotes = std::ranges::any_of(columns, [](const OutputColumn& column) {
     return column.values.factor && base::csv_name(column.name) != column.name;
   });

@@ -30,7 +30,7 @@ std::string& piped(std::vector<std::string>& paths, std::string& none) {
   return found == paths.end() ? none : *found;
 }
 
-/// Runs a command, whose faults call the standard input by its name.
+/// Runs a command; its errors call the file of the standard input so.
 int status_of(const auto& command, mpi::Session& session) {
   try {
     return command.run(session);
@@ -55,9 +55,9 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   apps::add_mpi_flag(app);
   app.require_subcommand(1);
 
-  std::tuple<FitCommand, ManyCommand, PredictCommand, SliceCommand, SmoothsCommand, DerivativesCommand, ContrastsCommand,
-             SimulateCommand, ConvertCommand, ColumnsCommand, SummaryCommand, AnovaCommand, CheckCommand,
-             ReportCommand>
+  std::tuple<FitCommand, ManyCommand, PredictCommand, SliceCommand, SmoothsCommand, DerivativesCommand,
+             ContrastsCommand, SimulateCommand, ConvertCommand, ColumnsCommand, SummaryCommand, AnovaCommand,
+             CheckCommand, ReportCommand>
       commands;
   const std::array added =
       std::apply([&](auto&... each) { return std::array{each.add_to(app)...}; }, commands);

@@ -8,9 +8,9 @@
 namespace tessera::files {
 
 /// A new folder that appears with all its files at once: they are written to a folder with a temporary name
-/// beside it, which `commit` renames. Without `commit` that folder is removed, as are those of this user that
-/// killed programs have left beside it (see `OutputFile`). Throws `tessera::Error(input)` with the path and
-/// the system's reason.
+/// beside it, which `commit` renames. Without `commit` that folder is removed, as are temporary folders that
+/// killed programs of this user left beside it (see `OutputFile`). Throws `tessera::Error(input)` with the
+/// path and the system's reason.
 class OutputFolder {
  public:
   /// Creates the temporary folder. `path` may be an empty folder, which is replaced; a file, and a folder
@@ -22,7 +22,7 @@ class OutputFolder {
 
   /// The path of the temporary folder.
   [[nodiscard]] const std::string& temporary() const noexcept { return temporary_; }
-  /// Puts the folder in place. Returns an empty string, or one line if the folder that has it could not be
+  /// Puts the folder in place. Returns an empty string, or one line if the parent folder could not be
   /// flushed.
   std::string commit();
 
@@ -32,7 +32,7 @@ class OutputFolder {
   [[nodiscard]] bool create_temporary();
 
   std::string path_;
-  std::string above_;  ///< the folder that has it
+  std::string above_;  ///< the parent folder
   std::string temporary_;
   base::Descriptor held_;  ///< of the temporary folder: its lock shows that it is in use
   bool committed_ = false;

@@ -35,7 +35,7 @@ namespace {
 
 /// Bytes of responses that a rank has in memory at a time.
 constexpr std::int64_t bytes_of_batch = std::int64_t{256} << 20;
-/// A source that is read by pieces is fitted in at least so many batches, which show progress.
+/// A source that is read in pieces is fitted in at least this many batches, so that progress shows.
 constexpr std::int64_t least_batches = 20;
 
 ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows) {
@@ -246,12 +246,12 @@ class ManyFit {
     fitters_.push_back(std::move(fitter));
   }
 
-  /// This rank's responses [begin, end) of the chosen ones.
+  /// The values of this rank's chosen responses [begin, end).
   [[nodiscard]] Matrix read(Range some) {
     PhaseClock clock(job_.comm(), summary_.phases, "read", "the reading of the responses");
     Matrix values(static_cast<int>(design_->table_rows), static_cast<int>(some.size()));
     together(job_.comm(), [&] {
-      // By runs of neighbouring responses.
+      // A read for each run of neighbouring responses.
       for (std::int64_t begin = some.begin; begin < some.end;) {
         stop_if_asked(job_.options().stop);
         std::int64_t end = begin + 1;

@@ -20,7 +20,7 @@ using base::at;
 
 namespace {
 
-/// An HDF5 file, with reads that name the object that cannot be read.
+/// An HDF5 file; errors of its reads name the object that cannot be read.
 class MatrixFile {
  public:
   MatrixFile(const std::string& file, std::string path)
@@ -54,7 +54,7 @@ class MatrixFile {
     return extents;
   }
 
-  /// A box of a dataset, in its order.
+  /// A block of a dataset, in the dataset's order.
   template <class Value>
   void read(const std::string& path, hid_t dataset, hid_t memory_type, const std::vector<hsize_t>& first,
             const std::vector<hsize_t>& count, Value* to) const {
@@ -188,7 +188,7 @@ class DenseResponses final : public ResponseSource {
   std::vector<std::string> names_;
 };
 
-/// A compressed sparse matrix: the elements of its rows (csr) or its columns (csc) follow each other.
+/// A compressed sparse matrix: elements are stored row by row (csr) or column by column (csc).
 class SparseResponses final : public ResponseSource {
  public:
   SparseResponses(std::unique_ptr<MatrixFile> file, const Responses& responses, std::int64_t rows)
@@ -198,7 +198,7 @@ class SparseResponses final : public ResponseSource {
     const bool in_columns = responses_in_columns(file_->name(), high, wide, responses.in, rows);
     const std::int64_t count = in_columns ? wide : high;
     begins_ = file_->read_all<std::int64_t>(path + "/indptr", H5T_NATIVE_INT64);
-    // The dimension whose elements follow each other has one begin more than its length.
+    // `indptr` has one element more than the dimension by which the elements are stored.
     const std::string encoding = encoding_of();
     const bool by_columns =
         encoding == "csc_matrix" || (encoding != "csr_matrix" && std::ssize(begins_) == wide + 1);
@@ -268,7 +268,7 @@ class SparseResponses final : public ResponseSource {
                               file_->name());
     return {size[0], size[1]};
   }
-  /// AnnData's "csr_matrix" or "csc_matrix"; empty: not told.
+  /// AnnData's "csr_matrix" or "csc_matrix"; empty: not stated.
   [[nodiscard]] std::string encoding_of() const {
     const Handle group(H5Gopen2(file_->file(), file_->path().c_str(), H5P_DEFAULT), H5Gclose);
     if (H5Aexists(group.get(), "encoding-type") <= 0) return {};

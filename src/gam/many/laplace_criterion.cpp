@@ -91,9 +91,9 @@ const char* LaplaceCriterion::fault_of(double y) const {
   return nullptr;
 }
 
-/// The curve of a group of counts, if it is its own, is at minus infinity if all counts are zero, or all
-/// others are where an unpenalised function is zero that is negative in every other row: at an end of the
-/// line that s(t) has without a penalty. The rest of the model is then that of the other groups.
+/// A group of counts with an unpenalised curve of its own may have no finite estimate: if all its counts are
+/// zero, or those above zero are where an unpenalised function is zero that is negative in all other rows.
+/// The curve is then at minus infinity, and the model is that of the other groups.
 void LaplaceCriterion::leave_out_absent(ResponseFit& out) {
   absent_.assign(design_.groups.size(), false);
   if (!has_counts() && estimator_.family != ManyFamily::binomial) return;
@@ -112,7 +112,7 @@ bool LaplaceCriterion::has_no_curve(const RowGroup& group) const {
   while (one < last && !counts(one)) ++one;
   if (one == last) return true;
   if (group.own_line.size() != 2) return false;
-  // The value of one of two columns of a slot of the group.
+  // The value of one of the two columns in a slot of the group.
   const auto value = [&](std::size_t slot, int column) {
     const std::size_t packet = (slot - first) / lane_count;
     return group
@@ -181,7 +181,7 @@ ManyPoint LaplaceCriterion::start() {
   }
   return point;
 }
-/// The theta whose variance is that around the means e^(level + offset).
+/// The theta for which counts of means e^(level + offset) have the observed variance.
 double LaplaceCriterion::theta_by_moments(double level) const {
   double excess = 0;
   double squares = 0;
@@ -248,8 +248,8 @@ bool LaplaceCriterion::settle(ManyPoint& point, double tolerance) {
   return std::isfinite(point.value);
 }
 
-/// A step is halved by the slope at its end alone: the log likelihood is concave here, and needs no
-/// evaluation.
+/// The slope at the end of a step decides whether it is halved: the log likelihood is concave here, and is
+/// not evaluated.
 bool LaplaceCriterion::find_coefficients(ManyPoint& point, double tolerance) {
   std::vector<double> b = active_.gathered(point.b);
   std::vector<double> from = b;
@@ -283,7 +283,7 @@ bool LaplaceCriterion::find_coefficients(ManyPoint& point, double tolerance) {
       active_.scatter(b, point.b);
       return true;
     }
-    // Far coefficients, as of a curve that falls steeply behind all counts, are reached by doubling.
+    // Far coefficients, as of a curve that falls steeply after the last count, are reached by doubling.
     constexpr double least_longest = 8;
     const double longest = std::max(least_longest, 2 * largest(b));
     const double size = largest(step);

@@ -52,19 +52,19 @@ class LaplaceCriterion {
 
   /// Reads a response, and finds the groups that are absent. `converged`: it is to be fitted.
   [[nodiscard]] ManyStatus set_response(std::span<const double> values, ResponseFit& out);
-  /// Where the search starts: equal predictors in all rows, each lambda making its penalty as large as X'WX
-  /// on the coefficients that it penalises, theta by moments.
+  /// The start of the search: equal predictors in all rows, each lambda such that its penalty is as large as
+  /// X'WX on the coefficients that it penalises, theta by moments.
   [[nodiscard]] ManyPoint start();
 
-  /// Finds the coefficients at the parameters of a point, by Newton's method from its own, until the squared
-  /// step in the metric of A is below `tolerance`; sets its criterion. False if that fails.
+  /// Finds the coefficients at the parameters of a point, by Newton's method from its coefficients, until the
+  /// squared step in the metric of A is below `tolerance`; sets its criterion. False on failure.
   [[nodiscard]] bool settle(ManyPoint& point, double tolerance);
-  /// At the last point that was settled. Cost: with m parameters, m + 1 passes as that of X'WX.
+  /// Derivatives at the last settled point. Cost: for m parameters, m + 1 passes like the pass for X'WX.
   void differentiate(const ManyPoint& point, ManyDerivatives& to);
 
-  /// Likelihood and deviance at the last point that was settled.
+  /// Likelihood and deviance at the last settled point.
   void describe(const ManyPoint& point, ResponseFit& out) const;
-  /// X'WX and the covariance with expected weights, likewise. False if it is singular.
+  /// X'WX and the covariance there, with expected weights. False if the covariance is singular.
   [[nodiscard]] bool add_covariance(const ManyPoint& point, ResponseFit& out);
 
   [[nodiscard]] const ActiveColumns& active() const noexcept { return active_; }
@@ -91,7 +91,7 @@ class LaplaceCriterion {
   [[nodiscard]] ResponseRows rows_at(std::size_t slot) {
     return {y_.data() + slot, weight_.data() + slot, eta_.data() + slot, mean_.data() + slot};
   }
-  /// The values of a group's active columns in a vector over all of them; valid until the next call.
+  /// A group's active columns of a vector over all active columns; valid until the next call.
   [[nodiscard]] const double* of_group(std::size_t group, const std::vector<double>& active);
 
   [[nodiscard]] const char* fault_of(double y) const;
@@ -131,7 +131,7 @@ class LaplaceCriterion {
   double saturated_ = 0;                    ///< saturated loss, for a family with a scale
   double start_level_ = 0;                  ///< of the predictor without the offset
   std::vector<bool> absent_;                ///< by group
-  // At the last point that was settled.
+  // Values at the last settled point.
   ActiveColumns active_;
   PenaltySums penalties_;
   std::vector<double> eta_, mean_, score_by_tau_;  ///< by slot
@@ -143,7 +143,7 @@ class LaplaceCriterion {
   double penalised_deviance_ = 0;
   std::vector<double> by_tau_;  ///< X' d2l/(deta dtau)
   PenaltyTerm log_penalty_;
-  // Of `differentiate`.
+  // Buffers of `differentiate`.
   std::vector<double> inverse_;                    ///< A^-1
   std::vector<double> leverage_slope_;             ///< X' (h dw/deta), h_i = x_i'A^-1 x_i
   std::vector<double> score_by_tau_twice_;         ///< d/dtau of X' d2l/(deta dtau)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The derivatives of `LaplaceCriterion`.
 //
-// With an index for each derivative by a parameter, and lambda S the penalties of that parameter if it is a
-// smoothing parameter, which else are zero:
+// Indices denote derivatives by a parameter. lambda S are the penalties of that parameter, and zero if it is
+// not a smoothing parameter:
 //
 //     b_j  = A^-1 (X' l_eta_tau, or - lambda S b)
 //     A_j  = X' diag(dw/deta X b_j + dw/dtau) X + lambda S
@@ -110,7 +110,7 @@ void LaplaceCriterion::differentiate(const ManyPoint& point, ManyDerivatives& to
   if (!to.parameters.empty() && to.parameters.back() < 0) add_tau(point, b, penalised, to);
 }
 
-/// The parts of the derivatives by tau that are no traces.
+/// The terms of the derivatives by tau that are not traces.
 void LaplaceCriterion::add_tau(const ManyPoint& point, const std::vector<double>& b,
                                const std::vector<std::vector<double>>& penalised, ManyDerivatives& to) const {
   const auto last = static_cast<int>(to.parameters.size()) - 1;
@@ -186,7 +186,7 @@ void LaplaceCriterion::sum_weight_derivatives(const ManyPoint& point, const Many
     }
     if (with_tau) {
       for (std::size_t j = 0; j < m; ++j) {
-        // Twice for tau itself: d2w has it once for each of the two.
+        // Twice for tau itself, as d2w has it once for each of the two factors.
         for (int times = 0; times < (j == m - 1 ? 2 : 1); ++times)
           add_sum_of_products(leverage.data(), derivatives.eta_tau, predictor[j].data(), packets,
                               pair_sums.data() + lane_count * (j * m + m - 1));

@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// log|S|+, without what depends on no parameter, and its derivatives by the log smoothing parameters.
+/// log|S|+, up to a constant, and its derivatives by the log smoothing parameters.
 struct PenaltyTerm {
   double value = 0;  ///< NaN: S has lost its rank in rounding
   std::vector<double> gradient;
@@ -25,7 +25,7 @@ class PenaltySums {
   PenaltySums(const SharedDesign& design, const ActiveColumns& active) : design_(design), active_(active) {}
 
   static constexpr int all = -2;
-  /// to += lambda S b, of the penalties of a smoothing parameter, or `all`.
+  /// to += lambda S b, for the penalties of a smoothing parameter, or `all`.
   void add_product(std::span<const double> log_sp, int parameter, const std::vector<double>& b,
                    std::vector<double>& to) const;
   /// packed += lambda S.

@@ -70,7 +70,7 @@ double saturated_loss(ManyFamily family, double theta, std::span<const double> y
                       std::span<const double> weights) {
   double sum = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
-    // A zero has none.
+    // The loss of a zero is zero.
     if (weights[i] != 0 && y[i] != 0) sum += weights[i] * saturated_loss_of(family, theta, y[i]);
   }
   return sum;

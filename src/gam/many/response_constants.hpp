@@ -11,8 +11,8 @@ namespace TESSERA_NAMESPACE::gam {
 struct ResponseConstants {
   double rows = 0;
   double weight = 0;          ///< of all rows
-  double log_weight = 0;      ///< the sum of the logarithms of the weights
-  double log_response = 0;    ///< gamma: of the logarithms of the responses, weighted
+  double log_weight = 0;      ///< ///< sum of the logarithms of the weights
+  double log_response = 0;    ///< ///< gamma: weighted sum of the logarithms of the responses
   double log_likelihood = 0;  ///< the terms of the log likelihood that `add_losses` leaves out
 };
 [[nodiscard]] ResponseConstants constants_of(ManyFamily family, std::span<const double> y,
@@ -22,8 +22,8 @@ struct ResponseConstants {
 [[nodiscard]] double saturated_loss(ManyFamily family, double theta, std::span<const double> y,
                                     std::span<const double> weights);
 
-/// The log likelihood that mgcv's AIC has: of gaussian with the deviance over the rows as the variance, of
-/// gamma with the scale `phi`. `loss`: the sum of `add_losses`, less that of `CountTail` for nb.
+/// The log likelihood in mgcv's AIC: of gaussian with the variance deviance / rows, of gamma with the scale
+/// `phi`. `loss`: the sum of `add_losses`, minus the sum of `CountTail` for nb.
 [[nodiscard]] double log_likelihood_of(ManyFamily family, const ResponseConstants& constants, double loss,
                                        double deviance, double phi);
 

@@ -18,21 +18,21 @@ namespace {
 
 constexpr int most_iterations = 60;
 
-/// Range of log(theta), beyond which the criterion of counts no longer depends on it.
+/// Range of log(theta): beyond it the criterion of counts does not change.
 constexpr double least_log_theta = -9.2;
 constexpr double most_log_theta = 16.118;
 /// Range of a log smoothing parameter around its start.
 constexpr double range_below = 14;
 constexpr double range_above = 24;
-/// Tests take this in place of an infinite one: as far as gam goes.
+/// In tests an infinite log smoothing parameter is this far above its start: as far as gam goes.
 constexpr double range_of_tests = 20;
 
-/// The tolerance of coefficients that are results.
+/// The tolerance of coefficients in results.
 constexpr double exact = 1e-20;
 
 }  // namespace
 
-/// The search for the minimum of the criterion of one response after the other.
+/// The search for the minimum of the criterion, for one response after another.
 class ResponseFitter::Search {
  public:
   Search(const SharedDesign& design, const ManyEstimator& estimator)
@@ -115,9 +115,9 @@ class ResponseFitter::Search {
     return step;
   }
 
-  /// The parameter along which the criterion falls as c e^-value, and so is lowest at infinity; -2: none. Its
-  /// slope and curvature are equal and opposite, and Newton would go by steps of 1. A limit that was refused
-  /// is tried again where the slope is much smaller.
+  /// The parameter along which the criterion falls as c e^-value, so that its minimum is at infinity; -2:
+  /// none. There slope and curvature are equal and opposite, and Newton's steps would be of length 1. A
+  /// refused limit is tried again once the slope is much smaller.
   int towards_limit(const ManyDerivatives& at_point, const Step& step) {
     for (std::size_t j = 0; j < at_point.parameters.size(); ++j) {
       const int parameter = at_point.parameters[j];
@@ -141,7 +141,7 @@ class ResponseFitter::Search {
     slope_of_limit_.assign(at(design_.parameters) + 1, first_slope);
     constexpr double first_tolerance = 1e-8;
     if (!criterion_.settle(point, first_tolerance)) return ManyStatus::failed;
-    // What inexact coefficients may add to the criterion.
+    // The amount that inexact coefficients may add to the criterion.
     constexpr double most_slack = 2e-4;
     double slack = most_slack;
     ManyDerivatives derivatives;
@@ -168,8 +168,8 @@ class ResponseFitter::Search {
     return ManyStatus::failed;
   }
 
-  /// Takes the limit of a parameter if the criterion falls towards it as c e^-value: by its slope in all, and
-  /// by nine tenths of that up to log(10) from here. Otherwise there may be a minimum before.
+  /// Takes the limit of a parameter if the criterion falls towards it as c e^-value: in total by its slope,
+  /// and by nine tenths of that within log(10) from here. Otherwise there may be a minimum before the limit.
   bool try_limit(ManyPoint& point, const ManyDerivatives& derivatives, int limit) {
     const auto j = std::ranges::find(derivatives.parameters, limit) - derivatives.parameters.begin();
     const double expected = -derivatives.gradient[at(j)];
@@ -188,7 +188,7 @@ class ResponseFitter::Search {
       point = std::move(next);
       return true;
     }
-    // The arrays of the rows are those of the refused point: back to the other.
+    // The arrays of the rows belong to the refused point: return to the other.
     static_cast<void>(criterion_.settle(point, tolerance));
     return false;
   }
@@ -209,8 +209,8 @@ class ResponseFitter::Search {
     return false;
   }
 
-  /// Whether the criterion is lower at some value before a limit than there: goes back to it. There may be
-  /// two minima, and a limit that was the lowest may no longer be after changes of the other parameters.
+  /// Returns from a limit to a value before it where the criterion is lower: there may be two minima, and a
+  /// limit that was the lowest may have lost that to changes of the other parameters. Returns whether it did.
   bool leave_limits(ManyPoint& point) {
     constexpr double tolerance = 1e-14;
     constexpr double coarse = 1e-6;
@@ -265,8 +265,8 @@ class ResponseFitter::Search {
     return false;
   }
 
-  /// Moves the coefficients along a short step of the parameters, to second order where that is not larger
-  /// than the first.
+  /// Moves the coefficients along a short step of the parameters: to second order, unless the second-order
+  /// part exceeds the first-order part.
   void predict_coefficients(ManyPoint& next, const ManyDerivatives& derivatives,
                             const std::vector<double>& change) const {
     constexpr double longest = 2;

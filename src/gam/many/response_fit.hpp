@@ -38,10 +38,10 @@ struct ManyEstimator {
 struct ResponseFit {
   ManyStatus status = ManyStatus::failed;
   int rows = 0;        ///< rows with a value
-  int iterations = 0;  ///< outer ones
+  int iterations = 0;  ///< ///< outer iterations
   double mean = 0;     ///< of the response
   double zeros = 0;    ///< share of zeros among its values
-  // Only of a fit that has begun: `coef` is empty otherwise.
+  // Only for a fit that has begun: `coef` is empty otherwise.
   std::vector<double> log_sp{};  ///< by parameter: infinite at the limit of a `linear` term
   double theta = 0;              ///< of nb: infinite at the limit, poisson
   double scale = 1;              ///< phi
@@ -51,8 +51,8 @@ struct ResponseFit {
   double null_deviance = 0;    ///< of the intercept and the offset
   std::vector<int> absent{};   ///< groups of the design left out, as all of their counts are zero
   std::vector<double> coef{};  ///< in the design's coordinates; zero where left out
-  // With the expectations of the weights W, as in mgcv, where the criterion has the observed ones.
-  // A lambda at its limit is large and finite here: tests of what it leaves zero have a limit, 0 / 0.
+  // With expected weights W, as in mgcv; the criterion has observed weights. A lambda at its limit is large
+  // and finite here, so that tests of coefficients that it leaves zero have a limit in place of 0 / 0.
   std::vector<double> gram{};           ///< X'WX, packed
   std::vector<double> coef_of_tests{};  ///< the coefficients
   std::vector<double> inverse{};  ///< (X'WX + S)^-1, packed; zero where left out. The covariance over `scale`

@@ -93,7 +93,7 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit) const {
                                        1 - fit.deviance / fit.null_deviance});
   if (estimator_.family == ManyFamily::nb) row.values.push_back(fit.theta);
   if (has_scale) row.values.push_back(fit.scale);
-  // Tests of zero variances take a penalty in place of its limit.
+  // Tests of zero variances have this in place of an infinite log smoothing parameter.
   constexpr double most_log_sp = 100;
   for (const SharedPenalty& penalty : design_.penalties)
     model.log_sp.push_back(std::min(

@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::gam {
 inline constexpr std::array<std::string_view, 6> status_names = {"converged", "all_zero",  "constant",
                                                                  "too_few",   "unbounded", "failed"};
 
-/// What is written of one response, in the formula's coefficients: NaN where there is no number.
+/// The results of one response, in the formula's coefficients; NaN where there is no number.
 struct ResponseRow {
   ManyStatus status = ManyStatus::failed;
   std::vector<double> values{};    ///< by column, without the name and the status
@@ -34,8 +34,8 @@ class ResponseResults {
   /// The terms that are tested: a parametric coefficient (Wald) or a smooth (Wood 2013).
   [[nodiscard]] const std::vector<std::string>& tests() const noexcept { return tests_; }
 
-  /// Columns of rows; `names` are those of all responses, and `first` is that of the first row. They refer to
-  /// nothing.
+  /// Columns of some rows. `names` are the names of all responses, and `first` is the index of the first row.
+  /// The columns own their values.
   [[nodiscard]] std::vector<OutputColumn> columns(std::span<const ResponseRow> rows,
                                                   const std::vector<std::string>& names,
                                                   std::int64_t first) const;

@@ -22,23 +22,23 @@ class ResponseSource {
   ResponseSource(const ResponseSource&) = delete;
   ResponseSource& operator=(const ResponseSource&) = delete;
 
-  /// As many as columns of a table, or rows or columns of a matrix.
+  /// One for each column of a table, or for each row or column of a matrix.
   [[nodiscard]] virtual const std::vector<std::string>& names() const = 0;
   /// The values of responses [begin, end), a column each, by row of the covariates; NaN where there is none.
   /// Throws `Error(input)`.
   [[nodiscard]] virtual Matrix read(Range responses) = 0;
-  /// Whether `read` costs a reading of the whole file, so that few calls are better.
+  /// True if each `read` reads the whole file, so that few calls are better.
   [[nodiscard]] virtual bool reads_all() const { return false; }
 };
 
 /// Opens the responses of `rows` covariates. `workers` has a serial communicator. Throws `Error(input)` for a
-/// file that is no such matrix, or has another number of rows; `Error(usage)` where rows and columns are as
-/// many, and the options do not say which are the responses.
+/// file that is not such a matrix, or has another number of rows; `Error(usage)` if the matrix is square and
+/// the options do not say which dimension the responses are.
 [[nodiscard]] std::unique_ptr<ResponseSource> open_responses(const Workers& workers,
                                                              const Responses& responses, std::int64_t rows);
 
-/// The same for "FILE.h5:/PATH": a dataset of two dimensions, or a group of a compressed sparse matrix (data,
-/// indices and indptr, with the attribute or dataset `shape`), as AnnData has them.
+/// As `open_responses`, for "FILE.h5:/PATH": a dataset of two dimensions, or the group of a compressed sparse
+/// matrix (data, indices and indptr, with the attribute or dataset `shape`), as in AnnData.
 [[nodiscard]] std::unique_ptr<ResponseSource> open_hdf5_responses(const std::string& file,
                                                                   const std::string& path,
                                                                   const Responses& responses,

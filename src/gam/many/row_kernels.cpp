@@ -14,9 +14,9 @@ using base::store_lanes;
 
 namespace {
 
-/// Up to this many columns all sums of a group stay in registers, where there are enough.
+/// Up to this many columns, all sums of a group fit in registers where there are enough registers.
 constexpr int most_columns_at_once = 7;
-/// More columns are taken by tiles of this many.
+/// More columns are processed in tiles of this many.
 constexpr int tile = 4;
 
 TESSERA_LANE_INLINE const double* packet_at(const LaneColumns& columns, std::ptrdiff_t packet) {
@@ -49,7 +49,7 @@ TESSERA_LANE_INLINE void add_whole_gram(const LaneColumns& columns, const double
   for (int i = 0; i < packed_size(Columns); ++i) store_lanes(to + std::ptrdiff_t{lane_count} * i, sums[i]);
 }
 
-/// Products of up to `tile` columns from `first_a` on with as many from `first_b` on.
+/// Products of up to `tile` columns from `first_a` on with up to `tile` columns from `first_b` on.
 TESSERA_LANE_INLINE void add_tile(const LaneColumns& columns, const double* weights, int packets, int first_a,
                                   int first_b, double* to) {
   std::ptrdiff_t at_a[tile];

@@ -36,8 +36,8 @@ void add_products(const LaneColumns& columns, const double* v, int packets, doub
 /// to_i = x_i' C x_i for the packed symmetric matrix C.
 void quadratic_forms(const LaneColumns& columns, const double* packed, int packets, double* to);
 
-/// The families of many models. A parameter tau of the likelihood, as log(theta) of nb, is estimated with the
-/// smoothing parameters; a scale phi is log(phi).
+/// The families of many models. A parameter tau = log(theta) of nb is estimated with the smoothing
+/// parameters; so is log(phi) of a family with a scale phi.
 enum class ManyFamily : std::uint8_t { nb, poisson, binomial, gaussian, gamma };
 
 /// Rows of one response, in packets: responses, prior weights (zero for rows that do not count), linear

@@ -9,11 +9,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The saturated log likelihood of a family with a scale phi, without what depends on the response only.
+/// The saturated log likelihood of a family with a scale phi, without terms that depend only on the response.
 class ScaleLikelihood {
  public:
   ScaleLikelihood() = default;
-  /// `weights`: by slot, zero for none. Families without a scale have nothing here.
+  /// `weights`: by slot; zero: no row. Empty for families without a scale.
   ScaleLikelihood(ManyFamily family, std::span<const double> weights);
 
   /// The value and its derivatives by log(phi).
@@ -26,7 +26,7 @@ class ScaleLikelihood {
 
  private:
   ManyFamily family_ = ManyFamily::gaussian;
-  std::vector<std::pair<double, double>> weights_;  ///< distinct ones, with their numbers of rows
+  std::vector<std::pair<double, double>> weights_;  ///< ///< distinct weights, with their numbers of rows
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -27,7 +27,7 @@ using base::lane_count;
 
 namespace {
 
-/// More groups than this are not worth their padding: all rows are then one group.
+/// If there are more groups, padding costs more than grouping saves: all rows are then one group.
 constexpr std::size_t most_groups = 64;
 
 class SharedDesignMaker {
@@ -145,8 +145,8 @@ class SharedDesignMaker {
     }
   }
 
-  /// The scales of the penalised coordinates in which a single penalty is the identity; turns the coordinates
-  /// so that it is diagonal.
+  /// The scales of the penalised coordinates in which a single penalty is the identity; rotates the
+  /// coordinates so that it is diagonal.
   static std::vector<double> unit_scale(const BlockBasis& basis, Matrix& coordinates) {
     std::vector<double> values;
     if (!basis.diagonals.empty()) {
@@ -173,7 +173,7 @@ class SharedDesignMaker {
     }
   }
 
-  /// Scales the columns that no single penalty has scaled to a mean square of 1.
+  /// Scales the columns without a scale from a single penalty to a mean square of 1.
   void scale_columns() {
     std::vector<bool> scaled(at(out_.columns));
     for (const BlockBasis& basis : out_.bases) {
@@ -188,8 +188,8 @@ class SharedDesignMaker {
     }
   }
 
-  /// Drops unpenalised coordinates that are combinations of those before: parametric ones last, so that each
-  /// smooth without a constraint keeps its constant.
+  /// Drops unpenalised coordinates that are combinations of earlier ones. Parametric ones come last, so that
+  /// each smooth without a constraint keeps its constant.
   void drop_dependent() {
     std::vector<int> order;
     std::vector<bool> smooth(at(out_.columns));

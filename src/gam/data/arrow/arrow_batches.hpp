@@ -96,7 +96,7 @@ class ArrowFault : public Error {
 };
 
 [[noreturn]] void refuse_arrow(ErrorCode code, std::string_view fault);
-/// The same, with values as of `fmt::format`.
+/// As above, with a message as of `fmt::format`.
 template <class First, class... Values>
 [[noreturn]] void refuse_arrow(ErrorCode code, fmt::format_string<First, Values...> fault, First&& first,
                                Values&&... values) {

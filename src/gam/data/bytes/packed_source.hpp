@@ -27,7 +27,7 @@ struct Packing {
 };
 inline constexpr Packing gzip_packing{"gzip", "\x1f\x8b", &make_gzip_decoder};
 
-/// That of a file; null: it is not packed.
+/// The packing of a file; null: it is not packed.
 [[nodiscard]] const Packing* packing_of(const files::InputFile& file);
 
 /// Unpacks a file in order.

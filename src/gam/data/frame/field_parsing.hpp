@@ -24,7 +24,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Parses a number as R does: decimal or hexadecimal, with a sign; Inf, infinity, NaN. Nothing for any other
 /// text. The text must be trimmed. Overflow gives infinity, underflow 0.
 [[nodiscard]] std::optional<double> field_number(std::string_view text);
-/// The same for a text of a file whose numbers may have decimal commas.
+/// `field_number` for a file whose numbers may have decimal commas.
 [[nodiscard]] std::optional<double> field_number(std::string_view text, bool decimal_comma);
 
 /// A number with a decimal comma as `field_number` reads it, with a point: commas and points are exchanged.

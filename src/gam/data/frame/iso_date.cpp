@@ -41,7 +41,7 @@ class DateText {
 };
 
 /// Seconds and a fraction of them in so many digits. Up to microseconds the quotient is the nearest number,
-/// and that of nanoseconds has the same bits as the same time in a column of Arrow's.
+/// and a time in nanoseconds has the same bits as in an Arrow column.
 double with_fraction(std::int64_t seconds, std::int64_t fraction, std::size_t digits) {
   const std::size_t kept = digits <= 6 ? 6 : 9;
   std::int64_t power = 1;

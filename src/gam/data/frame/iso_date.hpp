@@ -8,13 +8,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// What the numbers of dates and times count.
+/// Units of the numbers that dates and times become.
 inline constexpr std::string_view days_unit = "days since 1970-01-01";
 inline constexpr std::string_view seconds_unit = "seconds since 1970-01-01 UTC";
 
 struct IsoDate {
-  double days = 0;     ///< since 1970-01-01; of a time those of its date as written
-  double seconds = 0;  ///< since 1970-01-01 UTC; of a date those of its beginning
+  double days = 0;     ///< since 1970-01-01; if there is a time, of the date as written
+  double seconds = 0;  ///< since 1970-01-01 UTC; without a time, at 00:00 UTC of the date
   bool has_time = false;
 };
 

@@ -17,7 +17,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Which fields of a column of numbers are ISO dates.
 enum class DateFields : std::uint8_t {
   none,
-  texts,  ///< those that are no numbers
+  texts,  ///< the fields that are not numbers
   all
 };
 
@@ -35,7 +35,7 @@ struct UsedColumn {
   bool quoted_apart = false;  ///< its name is quoted in the header, and another one is not
   std::string unit{};         ///< of its numbers, if the source has one: "days since 1970-01-01"
   DateFields dates = DateFields::none;
-  std::string known_unit{};  ///< that of the fit's numbers; empty: unknown
+  std::string known_unit{};  ///< unit of the fit's numbers; empty: unknown
   std::string numbers_for;   ///< the variable that needs it as numbers; empty: none
   const std::vector<std::string>* known_levels = nullptr;  ///< all others are unseen
   const std::vector<std::string>* level_order = nullptr;   ///< the order of all its levels; null: sorted

@@ -86,8 +86,8 @@ arrow::Result<std::shared_ptr<arrow::Array>> each(const arrow::Array& values, co
   return builder.Finish();
 }
 
-/// Bytes that are all UTF-8 as texts: of writers that do not mark texts, as those of Spark, Impala and Hive
-/// were.
+/// Columns of bytes that are all UTF-8 as texts: some writers, such as older Spark, Impala and Hive, do not
+/// mark texts as such.
 arrow::Result<std::shared_ptr<arrow::Array>> texts_of(const arrow::Array& bytes,
                                                       const std::shared_ptr<arrow::DataType>& type) {
   const std::shared_ptr<arrow::ArrayData> data = bytes.data()->Copy();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# model.json in R: docs/model.md describes its fields. Arrays of numbers, of texts and of truths are vectors, null among
+# model.json in R: docs/model.md describes its fields. Arrays of numbers, texts and booleans are vectors, null among
 # numbers is NA, other arrays are lists.
 
 numbers <- function(values) {

@@ -12,7 +12,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Rows are taken by runs of this many packets, whose values stay in the first cache.
+/// Rows are processed in runs of this many packets, whose values fit in the L1 cache.
 inline constexpr int run_packets = 32;
 inline constexpr int run_rows = run_packets * base::lane_count;
 
@@ -21,8 +21,8 @@ inline constexpr int run_rows = run_packets * base::lane_count;
   return base::at(packed_size(size) - packed_size(size - i) + (j - i));
 }
 
-/// The columns of a design that take part in the fit of a response: of groups that are not absent, without
-/// those that an infinite lambda leaves zero.
+/// The columns of a design that take part in the fit of a response: the columns of groups that are not
+/// absent, without columns that an infinite lambda leaves zero.
 class ActiveColumns {
  public:
   /// The design must outlive it.
@@ -39,7 +39,7 @@ class ActiveColumns {
   /// The indices of a group's columns among the active ones, ascending.
   [[nodiscard]] const std::vector<int>& places_of(std::size_t group) const { return groups_[group].places; }
 
-  /// The values of the active columns, and their places in a vector or a packed matrix of all columns.
+  /// The values of the active columns, and their places in a vector or packed matrix over all columns.
   [[nodiscard]] std::vector<double> gathered(const std::vector<double>& all) const;
   void scatter(const std::vector<double>& active, std::vector<double>& all) const;
   [[nodiscard]] std::vector<double> scattered_matrix(const std::vector<double>& packed) const;
@@ -71,14 +71,14 @@ class ActiveColumns {
   std::vector<Group> groups_;
 };
 
-/// Sums by lanes over the runs of a group, which are added to those of all active columns at its end.
+/// Sums by lanes over the runs of a group, added at the group's end to the sums of all active columns.
 class GroupSums {
  public:
   /// The columns must outlive it.
   explicit GroupSums(const ActiveColumns& active) : active_(active) {}
   [[nodiscard]] double* gram(std::size_t group) { return sized(gram_, packed_size(count(group))); }
   [[nodiscard]] double* products(std::size_t group) { return sized(products_, count(group)); }
-  /// Adds to a packed matrix, or a vector, and clears.
+  /// Adds to a packed matrix or a vector, and clears the sums.
   void take_gram(std::size_t group, std::vector<double>& to);
   void take_products(std::size_t group, std::vector<double>& to);
 

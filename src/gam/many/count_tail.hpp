@@ -8,18 +8,18 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The part of the log likelihood of negative binomial counts y that depends on theta and the counts only:
+/// The part of the log likelihood of negative binomial counts y that depends only on theta and the counts:
 ///
 ///     sum_i w_i sum_{j < y_i} log(1 + j / theta)
 ///
-/// Summed over j with the weight of the counts above it: one logarithm for each number up to the largest
-/// count, in place of two lgamma whose difference loses the digits of a large theta.
+/// Summed over j, with the weight of all counts above j: one logarithm for each j, in place of differences of
+/// two lgamma, which lose the digits of a large theta.
 class CountTail {
  public:
   void clear() noexcept;
   /// `count` is a whole number of at least 0.
   void add(double count, double weight);
-  /// After the last count.
+  /// Call it after the last count.
   void finish();
 
   /// The sum and its derivatives by log(theta).
@@ -31,8 +31,8 @@ class CountTail {
   [[nodiscard]] Value at(double theta) const;
 
  private:
-  /// By j: the weight of the counts above j. Counts above `most_terms` are cut there, and the rest of each is
-  /// summed by Stirling's series.
+  /// By j: the weight of the counts above j, up to `most_terms`. Stirling's series sums the rest of larger
+  /// counts.
   std::vector<double> above_;
   std::vector<std::pair<double, double>> large_;  ///< counts and weights
 };

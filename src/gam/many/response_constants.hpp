@@ -11,8 +11,8 @@ namespace TESSERA_NAMESPACE::gam {
 struct ResponseConstants {
   double rows = 0;
   double weight = 0;          ///< of all rows
-  double log_weight = 0;      ///< ///< sum of the logarithms of the weights
-  double log_response = 0;    ///< ///< gamma: weighted sum of the logarithms of the responses
+  double log_weight = 0;      ///< sum of the logarithms of the weights
+  double log_response = 0;    ///< gamma: weighted sum of the logarithms of the responses
   double log_likelihood = 0;  ///< the terms of the log likelihood that `add_losses` leaves out
 };
 [[nodiscard]] ResponseConstants constants_of(ManyFamily family, std::span<const double> y,

@@ -38,7 +38,7 @@ struct ManyEstimator {
 struct ResponseFit {
   ManyStatus status = ManyStatus::failed;
   int rows = 0;        ///< rows with a value
-  int iterations = 0;  ///< ///< outer iterations
+  int iterations = 0;  ///< outer iterations
   double mean = 0;     ///< of the response
   double zeros = 0;    ///< share of zeros among its values
   // Only for a fit that has begun: `coef` is empty otherwise.

@@ -26,7 +26,7 @@ class ScaleLikelihood {
 
  private:
   ManyFamily family_ = ManyFamily::gaussian;
-  std::vector<std::pair<double, double>> weights_;  ///< ///< distinct weights, with their numbers of rows
+  std::vector<std::pair<double, double>> weights_;  ///< distinct weights, with their numbers of rows
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

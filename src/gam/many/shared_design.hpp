@@ -33,11 +33,11 @@ struct RowGroup {
   /// The coefficients that no other group has, if an unpenalised combination of them is 1 in each row of the
   /// group: without a count the curve of the group is at minus infinity. Else empty.
   std::vector<int> own_curve;
-  std::vector<int> own_line;  ///< the unpenalised ones among them, as indices among `columns`
+  std::vector<int> own_line;  ///< the unpenalised coefficients of these, as indices among `columns`
 };
 
-/// A penalty exp(log lambda) b'Sb on the coefficients from `begin` on, for the smoothing parameter with an
-/// index, or a given one (-1): log lambda = log smoothing parameter + offset.
+/// A penalty exp(log lambda) b'Sb on the coefficients from `begin` on; log lambda = log smoothing parameter +
+/// offset. `parameter`: index of the smoothing parameter; -1: log lambda is `offset`.
 struct SharedPenalty {
   int parameter = -1;
   double offset = 0;
@@ -52,8 +52,8 @@ struct SharedPenalty {
 /// What all responses of `fit_many` share: the rows of the covariates, in packets of eight, and the
 /// penalties.
 ///
-/// Coefficients are those of coordinates in which a single penalty is the identity on its range, and zero on
-/// its null space, exactly: a lambda of e^25 costs no digits. `to_formula` maps them to those of the formula.
+/// Coefficients are in coordinates in which a single penalty is exactly the identity on its range, and zero
+/// on its null space: a lambda of e^25 costs no digits. `to_formula` maps them to the formula's coefficients.
 struct SharedDesign {
   Design design;                  ///< the formula's terms, blocks and names
   std::vector<BlockBasis> bases;  ///< of `design`'s penalties
@@ -61,17 +61,17 @@ struct SharedDesign {
   int rows = 0;     ///< complete rows
   int packets = 0;  ///< of all groups
   int columns = 0;  ///< coefficients
-  /// Number of unpenalised functions of the formula that others determine, and that have no coefficient: of
-  /// the parametric part, if they may be.
+  /// Number of unpenalised functions of the formula without a coefficient, as others determine them:
+  /// functions of the parametric part where possible.
   int dropped = 0;
   std::vector<RowGroup> groups;
-  std::vector<int> slot_of_row;  ///< by row of the table: its place among the lanes; -1: a value is missing
+  std::vector<int> slot_of_row;  ///< by row of the table: its slot (a packet's lane); -1: a value is missing
   std::vector<double> offset;    ///< by slot
   std::vector<double> weight;    ///< by slot: the prior weight, zero where a packet has no row
   std::vector<SharedPenalty> penalties;
   int parameters = 0;  ///< smoothing parameters that are estimated
   std::vector<std::string> parameter_names;
-  /// By parameter: the coefficients that an infinite lambda leaves zero, if its penalties are single ones.
+  /// By parameter with diagonal penalties only: the coefficients that an infinite lambda leaves zero.
   std::vector<std::vector<int>> penalised;
   std::vector<double> gram;          ///< X'WX, packed
   SmallCholesky near_least_squares;  ///< of X'WX with a small ridge

@@ -84,7 +84,6 @@ class SharedDesignMaker {
     out_.rows = static_cast<int>(rows_.size());
   }
 
-  /// The design with the constraints of its smooths.
   Design constrained() {
     const DesignDraft draft =
         draft_design(workers_, formula_, frame_, request_.knots, {}, std::numeric_limits<int>::max(),

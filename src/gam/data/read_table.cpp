@@ -12,7 +12,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The columns of a formula, without its expressions, and those named by the options.
+/// The columns of a formula, without its expressions, and the columns named by the options.
 FrameRequest request_for(const FormulaTerms& formula, const TableOptions& options) {
   FrameRequest request;
   request.options = options;

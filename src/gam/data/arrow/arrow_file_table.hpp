@@ -11,8 +11,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* A table in a Parquet or Feather file, read by the plugin (arrow_file.hpp). Types are those
-/// of `arrow_table` (<tessera/gam/arrow.hpp>); decimals are numbers. Nested columns, and others that a table
+/// *Collective.* A table in a Parquet or Feather file, read by the plugin (arrow_file.hpp). Types are as
+/// in `arrow_table` (<tessera/gam/arrow.hpp>); decimals are numbers. Nested columns, and others that a table
 /// does not have, are in `left_out`. The levels of an ordered dictionary are those of its first batch.
 ///
 /// Each rank reads the row groups, or record batches, that have some of its rows, one on each thread, and of

@@ -50,7 +50,7 @@ std::vector<std::string> places() {
   return places;
 }
 
-/// The libarrow that a plugin's file says it needs; empty if it does not, as that of another version.
+/// The libarrow that a plugin's file names as needed; empty if it names none, as one of another version may.
 fs::path needed_by(const std::string& file) {
   const std::string text = files::read_text(file, most_plugin_bytes);
   const std::size_t begin = text.find(TESSERA_ARROW_PLUGIN_NEEDS);

@@ -28,7 +28,7 @@ class KeptText {
   void keep(std::int64_t offset, std::span<const char> bytes) noexcept;
   /// Marks all bytes in range as stored; they no longer change.
   void finish() noexcept { finished_ = size_; }
-  /// The same for `size` bytes, the whole source.
+  /// Marks `size` bytes as stored, which are the whole source.
   void finish_all(std::size_t size) noexcept {
     size_ = finished_ = size;
     all_ = true;

@@ -32,8 +32,8 @@ void for_each_run(const Workers& workers, const Frame& frame, const Work& work) 
       });
 }
 
-/// *Collective.* Counts over the rows of the job: `work(counts, begin, end)` adds those of a range of this
-/// rank's rows, on the threads of the team.
+/// *Collective.* Counts over the rows of the job: `work(counts, begin, end)` adds the counts of a range of
+/// this rank's rows, on the threads of the team.
 template <class Work>
 [[nodiscard]] std::vector<std::int64_t> counts_over_rows(const Workers& workers, const Frame& frame,
                                                          std::size_t size, const Work& work) {

@@ -30,7 +30,7 @@ std::mutex& hdf5_mutex() {
 struct ChunkPacking {
   std::size_t rows = 0;
   std::size_t value_bytes = 0;
-  /// Index of the filter among those of the dataset, which is its bit in a chunk's mask of skipped filters;
+  /// Index of the filter among the dataset's filters, which is its bit in a chunk's mask of skipped filters;
   /// nothing: not used.
   std::optional<unsigned> shuffle{};
   std::optional<unsigned> deflate{};

@@ -67,7 +67,7 @@ class TableReader {
   [[nodiscard]] virtual std::string_view row_word() const { return "row"; }
   /// The types of the columns, "numbers" or "texts", if the source has declared types; else empty.
   [[nodiscard]] virtual std::vector<std::string> kinds() const { return {}; }
-  /// The columns of a request, with what the source knows of their types. The caller sets those of
+  /// The columns of a request, with what the source knows of their types. The caller sets the types of
   /// `more_columns`. Throws as `ReadPlan` does, and for a column that is left out.
   [[nodiscard]] virtual ReadPlan plan(const FrameRequest& request,
                                       std::span<const std::string> more_columns) const;

@@ -102,7 +102,7 @@ struct tessera_arrow_plugin {
   int (*begin)(const struct tessera_arrow_output* output, enum tessera_arrow_format format,
                const struct ArrowSchema* schema, tessera_arrow_writer** writer,
                struct tessera_arrow_text* why);
-  /// Writes a record batch, and takes it over in every case. A dictionary must be that of the batches
+  /// Writes a record batch, and takes it over in every case. A dictionary must be the same as in the batches
   /// before it.
   int (*append)(tessera_arrow_writer* writer, struct ArrowArray* batch, struct tessera_arrow_text* why);
   /// Ends the file, whose bytes are all written by then.

@@ -121,7 +121,7 @@ void add_peer(const std::filesystem::path& path, const std::string& format, int 
   out.add_ratio(format + " / fread's, each core", format + each_core, name + each_core);
 }
 
-/// The files of a table, one in each format. fread() recognises them by their extensions.
+/// The files of a table, one in each format. data.table's fread(), in R, recognises them by their extensions.
 class TableFiles {
  public:
   TableFiles(const std::filesystem::path& folder, const std::string& name) : stem_(folder / name) {}

@@ -112,7 +112,10 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written, const std::
     };
     for (const std::string& path : read) {
       if (same_file(file->path, path)) refuse("an input");
-      if (is_within(file->path, path)) refuse("in the folder of the table, and would be read with it");
+      if (is_within(file->path, path))
+        throw apps::usage_error(
+            "{} {} is in the folder of the table, and would be read with it: write it to another folder",
+            file->option, file->path);
     }
     for (const auto* before = written.begin(); before != file; ++before) {
       if (same_file(file->path, before->path)) refuse("the file of " + before->option);

@@ -21,7 +21,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The path that may be `-`. In a list: the element that is `-`, else `none`.
+/// The text to replace if it is `-`: the path itself, or of a list its element `-`, or `none` if it has none.
 std::string& piped(std::string& path, std::string& /*none*/) {
   return path;
 }

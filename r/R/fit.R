@@ -258,7 +258,7 @@ resolve_rows <- function(t, data, frame) {
   is_complete <- stats::complete.cases(as_frame(everything, length(rows), NULL))
   if (!all(is_complete)) check_missing(frame$na.action, everything, NULL)
   rows <- rows[is_complete]
-  if (!length(rows)) input_error("no row is complete")
+  if (!length(rows)) input_error("no row has a value of every variable: leave out those that are missing")
   all <- all[rows, , drop = FALSE]
   if (frame$drop.unused.levels) all[] <- lapply(all, drop_levels)
   t$columns <- lapply(t$columns, `[`, rows)

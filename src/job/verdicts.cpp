@@ -13,9 +13,9 @@ namespace TESSERA_NAMESPACE {
 void Job::State::refuse_if_gpu_is_required() const {
   const bool required = options.policy == Policy::gpu;
   if (fallback_cause && (required || options.on_device_failure == OnDeviceFailure::error))
-    throw Error(ErrorCode::job_fault, (required ? "a GPU is required, but "
-                                                : "the job may not go on without a device that fails: ") +
-                                          tessera::to_string(*fallback_cause));
+    throw Error(ErrorCode::job_fault,
+                (required ? "a GPU is required, but " : "a device failed, and on-device-failure is error: ") +
+                    tessera::to_string(*fallback_cause));
 }
 
 void Job::State::fall_back(const Verdict::Failure& first) {

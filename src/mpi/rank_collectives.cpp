@@ -65,7 +65,8 @@ void require_duplicable(MPI_Comm other) {
         "an inter-communicator has no ranks that work together: merge it first (MPI_Intercomm_merge)");
 }
 
-/// Calls `transfer(offset, count)` for consecutive pieces of `total` elements.
+/// Calls `transfer(offset, count)` for consecutive pieces of `total` elements: chunks of a large message,
+/// whose counts fit into MPI's int.
 template <class Transfer>
 void in_pieces(std::size_t total, std::size_t piece, Transfer&& transfer) {
   for (std::size_t offset = 0; offset < total; offset += piece)

@@ -86,7 +86,7 @@ TEST_F(Program, FitsAFolderOrSeveralFilesToTheSameBits) {
   }
   fs::remove(folder_ / "model.json");
   expect_refusal(fit("table", formula, "--run-report " + path("table/run.json")), 2,
-                 "is also in the folder of the table");
+                 "is in the folder of the table");
 }
 
 TEST_F(Program, FitsAConvertedTableToTheSameBits) {
@@ -406,7 +406,7 @@ TEST_F(Program, AGpuThatFailsEndsTheJobIfItIsToldSo) {
       "TESSERA_SIMULATE='*:T4' TESSERA_FAULT='throw@rank1:pass3' " TESSERA_MPIRUN " 2 " TESSERA_FIT " fit " +
       path("data.csv") + " --formula 'exp(y) ~ s(x, bs=\"ps\", k=12)' --family gamma" +
       " --on-device-failure error --threads 1 --block-rows 16 --out " + path("model.json"));
-  expect_refusal(result, 6, "the job may not go on without a device that fails: rank 1 (");
+  expect_refusal(result, 6, "a device failed, and on-device-failure is error: rank 1 (");
 }
 
 std::string number_text(double number, int digits) {

@@ -29,9 +29,9 @@ struct ResidualOptions {
   MemoryOptions memory{};  ///< where the columns are stored
 };
 
-/// *Collective.* Residuals of this rank's rows of a model's table, as `residuals.gam` of mgcv: a column
-/// "residual", or those of `ResidualType::all` and `fit`, NaN in rows excluded from the fit. Ignores the
-/// correlation of neighbours (rho).
+/// *Collective.* Residuals of this rank's rows of a model's table, as `residuals.gam` of mgcv: one
+/// column, "residual"; several for `ResidualType::all` and `ResidualType::fit`. Rows excluded from the fit
+/// have NaN. Ignores the correlation of neighbours (rho).
 ///
 /// Throws as `check` does. Blocks. Cost: one pass over the rows on the job's host threads; memory: the
 /// variables of the model, and a number for each row. The bits do not depend on ranks and threads.

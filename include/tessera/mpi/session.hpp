@@ -37,8 +37,8 @@ enum class Runtime {
   serial,  ///< only this process: MPI is not called
 };
 
-/// `mpi` where the environment says that a launcher has started this process as a rank: mpirun, or srun with
-/// a PMI, or with several tasks. Any thread.
+/// `mpi` if the environment shows that a launcher has started this process as a rank: mpirun, srun with a
+/// PMI, or srun with several tasks; else `serial`. Any thread.
 [[nodiscard]] TESSERA_EXPORT Runtime launched_runtime() noexcept;
 
 /// Owns MPI_Init_thread (MPI_THREAD_FUNNELED) and MPI_Finalize for a program.

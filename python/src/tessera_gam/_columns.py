@@ -519,7 +519,7 @@ def _from_hdf5(path: str, names: set[str] | None) -> Data:
                 if is_chosen(name, names) and isinstance(one, h5py.Dataset) and one.ndim == 1
             }
     except OSError as failed:
-        raise InputError(f"{path}: h5py cannot read it: {failed}") from None
+        raise InputError(f"{path}: h5py cannot read it: is it a complete HDF5 file? {failed}") from None
     return _from_arrays(kept)
 
 

@@ -186,7 +186,7 @@ def _with_table(formula: str, columns: Columns, options: Mapping[str, Any], path
     levels, ordered = _levels_of(options.get("levels")), _levels_of(options.get("ordered"))
     for name, column in used.items():
         if name != name.strip(" \t\r"):
-            raise UsageError(f"launcher=: the column {name!r} has blanks around its name, unlike in a file: rename it")
+            raise UsageError(f"the column {name!r} has blanks around its name, which no file can keep: rename it")
         if not isinstance(column, Factor):
             continue
         if column.is_ordered and name not in ordered and not compared.isdisjoint((name, ".")):

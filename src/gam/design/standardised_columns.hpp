@@ -8,11 +8,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Standardises the numeric components of parametric terms, as far as the columns' span is unchanged: x is
-/// centred if there is an intercept or all levels of a factor, x:z if x and z have columns too, and x:f if f
-/// has; otherwise it is only scaled. Returns one combination for each column, in order over all terms. Its
-/// coefficient in the user's column of the same number is a power of two, and all others are in columns of
-/// lower degree or of earlier variables: so the determinant is the product of these powers.
+/// Standardises the numeric components of parametric terms without a change of the columns' span. A component
+/// is centred where another column allows it: x with an intercept or all levels of a factor, x:z with columns
+/// of x and of z, x:f with columns of f. All others are only scaled. Returns one combination for each column,
+/// in order over all terms. In a combination the coefficient of the column of its own number is a power of
+/// two, and all others are of columns of lower degree or of earlier variables: so the determinant is the
+/// product of these powers.
 [[nodiscard]] std::vector<ColumnCombination> standardise_columns(std::vector<ParametricColumns>& terms,
                                                                  const Standards& standards);
 

@@ -49,8 +49,8 @@ std::string literal(double number) {
   return number < 0 ? fmt::format("(-{:a})", -number) : fmt::format("{:a}", number);
 }
 
-/// A TOML string: literal if possible, otherwise with escapes. toml++ writes some multi-line texts with
-/// quotes such that they end early.
+/// A TOML string: literal if possible, otherwise with escapes. toml++'s own writer ends
+/// some multi-line texts with quotes too early.
 std::string toml_string(std::string_view text) {
   const auto is_control = [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; };
   if (text.find('\'') == std::string_view::npos && std::none_of(text.begin(), text.end(), is_control))

@@ -27,7 +27,7 @@ struct InverseGaussian : UsualParts {
   }
   static double first_mean(double y, double) { return y; }
   static double aic_scale(double, double, double scale) { return scale; }
-  /// mgcv evaluates R's criterion at deviance / weights, which is not R's scale.
+  /// The deviance over the scale, at the scale deviance / weights, where mgcv evaluates R's aic().
   static double aic_misfit(double weights) { return weights; }
   static double minus_two_log_likelihood(double y, double mu, double weight, double scale) {
     constexpr double pi = 3.141592653589793;

@@ -237,7 +237,7 @@ class FitRun {
       throw base::usage_error("sp: value {} is {}: give finite numbers (a negative one is estimated)",
                               odd - given.begin() + 1, *odd);
     if (!(fit_.options.gamma > 0 && std::isfinite(fit_.options.gamma)))
-      throw base::usage_error("gamma is {}: it must be above 0", fit_.options.gamma);
+      throw base::usage_error("gamma is {}: give a finite number above 0", fit_.options.gamma);
     const auto low =
         std::ranges::find_if(least, [](double one) { return !(std::isfinite(one) && one >= 0); });
     if (low != least.end())

@@ -845,7 +845,10 @@ FittedModel model_in(const files::JsonFile& file, const std::string& path) {
     not_it();
   }
   const int version = json.at("version").whole();
-  if (version > newest_version) refuse(file.name(), "was written by a newer tessera-fit: use that version");
+  if (version > newest_version)
+    refuse(file.name(), fmt::format("was written by a newer tessera-fit, in version {} of the format, and "
+                                    "this one reads up to {}: use a newer one",
+                                    version, newest_version));
   if (version < oldest_version)
     refuse(file.name(), "was written by an older tessera-fit: fit the model again");
   FittedModel model = from_json(json, path, file.name());

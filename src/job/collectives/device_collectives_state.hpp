@@ -19,8 +19,8 @@ struct DeviceCollectives::State {
   /// For a job that has left devices out, by the inventory: leaves NCCL, of which these devices are members;
   /// the next operation joins without them. Not collective.
   void exclude() noexcept;
-  /// For a job that has fallen back to the CPU: leaves NCCL, and expects no arrays from then on. Not
-  /// collective.
+  /// For a job that has fallen back to the CPU: leaves NCCL. Callers have no arrays on devices from
+  /// then on. Not collective.
   void close() noexcept;
 
   CollectiveParts parts;

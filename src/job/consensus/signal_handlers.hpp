@@ -13,8 +13,8 @@ namespace TESSERA_NAMESPACE {
 /// exist at a time, as handlers are process-wide.
 ///
 /// A handler that the application installs meanwhile is chained like the first, once `reinstall` has found
-/// it. It may itself call its predecessor, as chaining handlers do: each handler calls the one before, also
-/// after the destruction of this object.
+/// it. That later handler may itself call the handler that it has replaced, which is ours, as chaining
+/// handlers do. This works also after the destruction of this object.
 class SignalHandlers {
  public:
   /// Throws `Error(usage)` for a signal that cannot be caught, or if another object catches signals.

@@ -49,10 +49,10 @@ FoundDevices find_devices(const Survey& survey, const CudaEnvironment& env, int 
   std::erase_if(visible,
                 [](const DeviceInfo& device) { return device.capability < oldest_compute_capability; });
   if (visible.empty())
-    return absent(Reason::no_device, first.name + " has compute capability " +
-                                         std::to_string(first.capability.major) + "." +
-                                         std::to_string(first.capability.minor) + ", which CUDA " +
-                                         version_text(built_with) + " no longer serves");
+    return absent(Reason::no_device,
+                  first.name + " has compute capability " + std::to_string(first.capability.major) + "." +
+                      std::to_string(first.capability.minor) + ", which CUDA " + version_text(built_with) +
+                      " no longer serves: build with an older CUDA");
   return {std::move(visible), std::nullopt};
 }
 

@@ -227,7 +227,7 @@ class ArrowFileTable::Scan final : public RowScan {
     }
   }
 
-  /// Passes some rows of a batch, whose first is `first` of the file.
+  /// Passes `rows` of a batch to `part`. The batch begins at row `first` of the file.
   void set_batch(std::span<const ArrowColumn> columns, const ArrowArray& batch, Range rows,
                  std::int64_t first, FramePart& part) const {
     std::vector<ArrowPart> read(columns.size());

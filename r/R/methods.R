@@ -151,7 +151,7 @@ reference_rows <- function(object) {
   levels <- lapply(known[!is_number], function(x) factor(levels(x), levels = levels(x)))
   cross <- levels[intersect(names(levels), all.vars(object$pterms))]
   if (prod(lengths(cross)) > 1e5)
-    usage_error("the factors have ", prod(lengths(cross)), " combinations of levels, too many to stand for it: give data = ")
+    usage_error("the factors have ", prod(lengths(cross)), " combinations of levels, too many: give data = ")
   # Repeats a number's constant value between its ends in so many rows that their mean is the model's.
   least <- vapply(names(known)[is_number], function(name) {
     ends <- range(known[[name]])

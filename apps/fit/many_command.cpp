@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <string>
+#include <vector>
 #include <tessera/tessera.hpp>
 
 #include "common/file_name.hpp"
@@ -70,7 +72,12 @@ int ManyCommand::run(mpi::Session& session) const {
     many.family = read.family;
     many.weights = read.weights;
     many.knots = read.knots;
-    if (session.is_root()) refuse_to_overwrite({{"--out", out}, {"--tests", tests}}, data);
+    if (!session.is_root()) return;
+    std::vector<std::string> inputs = data;
+    // Of FILE.h5:/PATH, the file.
+    inputs.push_back(responses.substr(0, responses.rfind(":/")));
+    if (!subset.empty()) inputs.push_back(subset);
+    refuse_to_overwrite({{"--out", out}, {"--tests", tests}}, inputs);
   });
   Job job(session.world(), cpu_job_options(options, collective_timeout));
   const ManySummary summary = fit_many(job, formula, Table{data, options.read<TableOptions>()}, source, many,

@@ -17,6 +17,7 @@ using base::at;
 namespace {
 
 constexpr int most_iterations = 60;
+constexpr int no_parameter = -2;
 
 /// Range of log(theta): beyond it the criterion of counts does not change.
 constexpr double least_log_theta = -9.2;
@@ -115,9 +116,9 @@ class ResponseFitter::Search {
     return step;
   }
 
-  /// The parameter along which the criterion falls as c e^-value, so that its minimum is at infinity; -2:
-  /// none. There slope and curvature are equal and opposite, and Newton's steps would be of length 1. A
-  /// refused limit is tried again once the slope is much smaller.
+  /// The parameter along which the criterion falls as c e^-value, so that its minimum is at infinity;
+  /// `no_parameter`: none. There slope and curvature are equal and opposite, and Newton's steps would be of
+  /// length 1. A refused limit is tried again once the slope is much smaller.
   int towards_limit(const ManyDerivatives& at_point, const Step& step) {
     for (std::size_t j = 0; j < at_point.parameters.size(); ++j) {
       const int parameter = at_point.parameters[j];
@@ -133,7 +134,7 @@ class ResponseFitter::Search {
       largest_slope = -slope * smaller;
       return parameter;
     }
-    return -2;
+    return no_parameter;
   }
 
   ManyStatus search(ManyPoint& point, int& iterations) {
@@ -153,13 +154,13 @@ class ResponseFitter::Search {
       constexpr double small_fall = 1e-9;
       constexpr double slope_at_rounding = 5e-8;
       constexpr double fall_at_rounding = 1e-7;
-      if (limit == -2 &&
+      if (limit == no_parameter &&
           ((step.largest_slope < small_slope && step.predicted < small_fall) ||
            (step.largest_slope < slope_at_rounding && step.predicted < fall_at_rounding && iterations > 0))) {
         if (enter_limits(point, derivatives, step) || leave_limits(point)) continue;
         return polish(point, derivatives, step, slack);
       }
-      if (limit != -2 && try_limit(point, derivatives, limit)) continue;
+      if (limit != no_parameter && try_limit(point, derivatives, limit)) continue;
       if (!descend(point, derivatives, step, slack)) {
         constexpr double negligible = 1e-6;
         return step.largest_slope < negligible ? settled(point, derivatives) : ManyStatus::failed;

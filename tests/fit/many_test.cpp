@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// tessera-fit many, as users run it.
+#include "info/run_program.hpp"
+#include "temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace tessera {
+namespace {
+
+class Many : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string cells = "t,lineage,size\n";
+    std::string counts = "sox2,gata1,silent\n";
+    for (int i = 0; i < 90; ++i) {
+      cells += std::to_string(i * 0.1) + (i % 2 == 0 ? ",a," : ",b,") + std::to_string(1 + i % 4) + "\n";
+      counts += std::to_string(i * i % 7 + i / 30) + "," + std::to_string(i * 5 % 11) + ",0\n";
+    }
+    write("cells.csv", cells);
+    write("counts.csv", counts);
+  }
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+  [[nodiscard]] std::string read(const std::string& name) const {
+    std::ifstream file(folder_ / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  [[nodiscard]] ProgramResult many(const std::string& more, int ranks = 1) const {
+    return run(std::string(TESSERA_MPIRUN) + " " + std::to_string(ranks) + " " TESSERA_FIT " many " +
+               path("cells.csv") + " --responses " + path("counts.csv") +
+               " --formula 'lineage + s(t, by = lineage, k = 5) + offset(log(size))' --threads 1 " + more);
+  }
+  /// One line, and no file.
+  void expect_refusal(const ProgramResult& result, int status, std::string_view words) const {
+    EXPECT_EQ(result.status, status) << result.err;
+    const auto own = complaints(result.err);
+    ASSERT_EQ(own.size(), 1U) << result.err;
+    EXPECT_NE(own[0].find(words), std::string::npos) << own[0];
+    EXPECT_FALSE(std::filesystem::exists(path("fits.csv")));
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Many, WritesFitsAndTests) {
+  const std::string outputs = "--family nb --out " + path("fits.csv") + " --tests " + path("tests.csv");
+  const ProgramResult result = successful(many(outputs));
+  EXPECT_NE(result.err.find("1 all_zero, 2 converged"), std::string::npos) << result.err;
+  const std::string fits = read("fits.csv");
+  EXPECT_EQ(fits.substr(0, 25), "response,status,rows,mean");
+  EXPECT_NE(fits.find("\n\"silent\",\"all_zero\",90,0,1,NA"), std::string::npos) << fits;
+  const std::string tests = read("tests.csv");
+  EXPECT_NE(tests.find("p:s(t):lineagea,q:s(t):lineagea"), std::string::npos) << tests;
+  successful(many(outputs, 3));
+  EXPECT_EQ(read("fits.csv"), fits);
+  EXPECT_EQ(read("tests.csv"), tests);
+}
+
+TEST_F(Many, RefusesInOneLine) {
+  const std::string out = "--out " + path("fits.csv");
+  expect_refusal(many("--family tw " + out), 2, "many models have the families");
+  expect_refusal(many("--family nb --out " + path("cells.csv")), 2, "is also an input");
+  expect_refusal(many("--family nb --out " + path("counts.csv")), 2, "is also an input");
+  write("counts.csv", "sox2\n1\n");
+  expect_refusal(many("--family nb " + out), 3, "has 1 rows, but the covariates have 90");
+  std::string text = "sox2\n";
+  for (int i = 0; i < 90; ++i) text += i == 41 ? "-3\n" : "2\n";
+  write("counts.csv", text);
+  expect_refusal(many("--family nb " + out, 2), 3, "response 'sox2', row 42: the value -3 is not a count");
+}
+
+}  // namespace
+}  // namespace tessera

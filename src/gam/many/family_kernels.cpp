@@ -193,10 +193,10 @@ TESSERA_LANE_INLINE void fill_nb_derivatives(const NbLanes& family, const Respon
   }
 }
 
-}  // namespace
+// The linker would export the resolvers of functions with external linkage.
 
-TESSERA_LANE_CLONES void first_derivatives(ManyFamily family, double theta, const ResponseRows& rows,
-                                           int packets, double* score, double* weight) {
+TESSERA_LANE_CLONES void first_derivatives_clones(ManyFamily family, double theta, const ResponseRows& rows,
+                                                  int packets, double* score, double* weight) {
   switch (family) {
     case ManyFamily::nb: return fill_first(NbLanes{theta, std::log(theta)}, rows, packets, score, weight);
     case ManyFamily::poisson: return fill_first(PoissonLanes{}, rows, packets, score, weight);
@@ -206,8 +206,8 @@ TESSERA_LANE_CLONES void first_derivatives(ManyFamily family, double theta, cons
   }
 }
 
-TESSERA_LANE_CLONES void expected_weights(ManyFamily family, double theta, const ResponseRows& rows,
-                                          int packets, double* to) {
+TESSERA_LANE_CLONES void expected_weights_clones(ManyFamily family, double theta, const ResponseRows& rows,
+                                                 int packets, double* to) {
   switch (family) {
     case ManyFamily::nb: return fill_expected(NbLanes{theta, std::log(theta)}, rows, packets, to);
     case ManyFamily::poisson: return fill_expected(PoissonLanes{}, rows, packets, to);
@@ -217,8 +217,8 @@ TESSERA_LANE_CLONES void expected_weights(ManyFamily family, double theta, const
   }
 }
 
-TESSERA_LANE_CLONES void add_losses(ManyFamily family, double theta, const ResponseRows& rows, int packets,
-                                    LossSums& sums, double* score_by_tau) {
+TESSERA_LANE_CLONES void add_losses_clones(ManyFamily family, double theta, const ResponseRows& rows,
+                                           int packets, LossSums& sums, double* score_by_tau) {
   switch (family) {
     case ManyFamily::nb: return add_nb_loss({theta, std::log(theta)}, rows, packets, sums, score_by_tau);
     case ManyFamily::poisson: return add_loss(PoissonLanes{}, rows, packets, sums);
@@ -228,8 +228,8 @@ TESSERA_LANE_CLONES void add_losses(ManyFamily family, double theta, const Respo
   }
 }
 
-TESSERA_LANE_CLONES void weight_derivatives(ManyFamily family, double theta, const ResponseRows& rows,
-                                            int packets, const WeightDerivatives& to) {
+TESSERA_LANE_CLONES void weight_derivatives_clones(ManyFamily family, double theta, const ResponseRows& rows,
+                                                   int packets, const WeightDerivatives& to) {
   switch (family) {
     case ManyFamily::nb: return fill_nb_derivatives({theta, std::log(theta)}, rows, packets, to);
     case ManyFamily::poisson: return fill_derivatives<PoissonLanes>(rows, packets, to);
@@ -237,6 +237,24 @@ TESSERA_LANE_CLONES void weight_derivatives(ManyFamily family, double theta, con
     case ManyFamily::gaussian: return fill_derivatives<GaussianLanes>(rows, packets, to);
     case ManyFamily::gamma: return fill_derivatives<GammaLanes>(rows, packets, to);
   }
+}
+
+}  // namespace
+
+void first_derivatives(ManyFamily family, double theta, const ResponseRows& rows, int packets, double* score,
+                       double* weight) {
+  first_derivatives_clones(family, theta, rows, packets, score, weight);
+}
+void expected_weights(ManyFamily family, double theta, const ResponseRows& rows, int packets, double* to) {
+  expected_weights_clones(family, theta, rows, packets, to);
+}
+void add_losses(ManyFamily family, double theta, const ResponseRows& rows, int packets, LossSums& sums,
+                double* score_by_tau) {
+  add_losses_clones(family, theta, rows, packets, sums, score_by_tau);
+}
+void weight_derivatives(ManyFamily family, double theta, const ResponseRows& rows, int packets,
+                        const WeightDerivatives& to) {
+  weight_derivatives_clones(family, theta, rows, packets, to);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

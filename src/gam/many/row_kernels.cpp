@@ -76,10 +76,10 @@ TESSERA_LANE_INLINE void add_tile(const LaneColumns& columns, const double* weig
   }
 }
 
-}  // namespace
+// The linker would export the resolvers of functions with external linkage.
 
-TESSERA_LANE_CLONES void linear_combination(const LaneColumns& columns, const double* b, int packets,
-                                            const double* base, double* to) {
+TESSERA_LANE_CLONES void linear_combination_clones(const LaneColumns& columns, const double* b, int packets,
+                                                   const double* base, double* to) {
   for (int p = 0; p < packets; ++p) {
     const double* const x = packet_at(columns, p);
     Lanes sum = base == nullptr ? Lanes{} : load_lanes(base + std::ptrdiff_t{lane_count} * p);
@@ -89,8 +89,8 @@ TESSERA_LANE_CLONES void linear_combination(const LaneColumns& columns, const do
   }
 }
 
-TESSERA_LANE_CLONES void add_gram(const LaneColumns& columns, const double* weights, int packets,
-                                  double* sums) {
+TESSERA_LANE_CLONES void add_gram_clones(const LaneColumns& columns, const double* weights, int packets,
+                                         double* sums) {
   switch (columns.count) {
     case 0: return;
     case 1: return add_whole_gram<1>(columns, weights, packets, sums);
@@ -106,8 +106,8 @@ TESSERA_LANE_CLONES void add_gram(const LaneColumns& columns, const double* weig
     for (int b = a; b < columns.count; b += tile) add_tile(columns, weights, packets, a, b, sums);
 }
 
-TESSERA_LANE_CLONES void add_products(const LaneColumns& columns, const double* v, int packets,
-                                      double* sums) {
+TESSERA_LANE_CLONES void add_products_clones(const LaneColumns& columns, const double* v, int packets,
+                                             double* sums) {
   for (int first = 0; first < columns.count; first += tile) {
     std::ptrdiff_t at[tile];
     for (int i = 0; i < tile; ++i)
@@ -123,8 +123,8 @@ TESSERA_LANE_CLONES void add_products(const LaneColumns& columns, const double* 
   }
 }
 
-TESSERA_LANE_CLONES void quadratic_forms(const LaneColumns& columns, const double* packed, int packets,
-                                         double* to) {
+TESSERA_LANE_CLONES void quadratic_forms_clones(const LaneColumns& columns, const double* packed, int packets,
+                                                double* to) {
   for (int p = 0; p < packets; ++p) {
     const double* const x = packet_at(columns, p);
     const double* c = packed;
@@ -140,19 +140,46 @@ TESSERA_LANE_CLONES void quadratic_forms(const LaneColumns& columns, const doubl
   }
 }
 
-TESSERA_LANE_CLONES void multiply_rows(const double* a, const double* b, int packets, double* to) {
+TESSERA_LANE_CLONES void multiply_rows_clones(const double* a, const double* b, int packets, double* to) {
   for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{lane_count} * packets; ++i) to[i] = a[i] * b[i];
 }
-TESSERA_LANE_CLONES void multiply_add_rows(const double* a, const double* b, const double* c, int packets,
-                                           double* to) {
+
+TESSERA_LANE_CLONES void multiply_add_rows_clones(const double* a, const double* b, const double* c,
+                                                  int packets, double* to) {
   for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{lane_count} * packets; ++i) to[i] = a[i] * b[i] + c[i];
 }
-TESSERA_LANE_CLONES void add_sum_of_products(const double* a, const double* b, const double* c, int packets,
-                                             double* sum) {
+
+TESSERA_LANE_CLONES void add_sum_of_products_clones(const double* a, const double* b, const double* c,
+                                                    int packets, double* sum) {
   Lanes own = load_lanes(sum);
   for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{lane_count} * packets; i += lane_count)
     own += load_lanes(a + i) * load_lanes(b + i) * load_lanes(c + i);
   store_lanes(sum, own);
+}
+
+}  // namespace
+
+void linear_combination(const LaneColumns& columns, const double* b, int packets, const double* base,
+                        double* to) {
+  linear_combination_clones(columns, b, packets, base, to);
+}
+void add_gram(const LaneColumns& columns, const double* weights, int packets, double* sums) {
+  add_gram_clones(columns, weights, packets, sums);
+}
+void add_products(const LaneColumns& columns, const double* v, int packets, double* sums) {
+  add_products_clones(columns, v, packets, sums);
+}
+void quadratic_forms(const LaneColumns& columns, const double* packed, int packets, double* to) {
+  quadratic_forms_clones(columns, packed, packets, to);
+}
+void multiply_rows(const double* a, const double* b, int packets, double* to) {
+  multiply_rows_clones(a, b, packets, to);
+}
+void multiply_add_rows(const double* a, const double* b, const double* c, int packets, double* to) {
+  multiply_add_rows_clones(a, b, c, packets, to);
+}
+void add_sum_of_products(const double* a, const double* b, const double* c, int packets, double* sum) {
+  add_sum_of_products_clones(a, b, c, packets, sum);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

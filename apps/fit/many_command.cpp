@@ -13,8 +13,8 @@
 #include <cstdlib>
 #include <map>
 #include <string>
-#include <vector>
 #include <tessera/tessera.hpp>
+#include <vector>
 
 #include "common/file_name.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera-fit many, as users run it.
+#include "fit/example.hpp"
 #include "info/run_program.hpp"
 #include "temporary_folder.hpp"
 

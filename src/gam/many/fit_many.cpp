@@ -211,22 +211,28 @@ class ManyFit {
           plan, indices, host_only,
           [&](const HostTile& /*tile*/, std::span<const std::int64_t> some, std::span<ResponseRow> out) {
             auto fitter = take_fitter();
-            for (std::size_t i = 0; i < some.size(); ++i) {
-              const auto column = static_cast<int>(some[i]);
-              out[i] = fit_one(*fitter, names_[at(batch.begin + mine.begin + column)], values.column(column));
-            }
+            for (std::size_t i = 0; i < some.size(); ++i) out[i] = fit_one(*fitter, mine, some[i], values);
             give_back(std::move(fitter));
           });
     }
+    // The same error on every rank: an exception in a pass is a fault of the job.
+    together(job_.comm(), [&] {
+      if (fault_) throw Error(ErrorCode::input, fault_->second);
+    });
     write(rows, batches_.back());
   }
 
-  [[nodiscard]] ResponseRow fit_one(ResponseFitter& fitter, const std::string& name,
-                                    std::span<const double> values) const {
+  [[nodiscard]] ResponseRow fit_one(ResponseFitter& fitter, Range mine, std::int64_t index,
+                                    const Matrix& values) {
     try {
-      return results_->row_of(fitter.fit(values));
+      return results_->row_of(fitter.fit(values.column(static_cast<int>(index))));
     } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("{}: response '{}', {}", responses_.path, name, error.what()));
+      const std::int64_t response = batches_.back().responses.begin + mine.begin + index;
+      const std::scoped_lock lock(fault_mutex_);
+      if (!fault_ || response < fault_->first)
+        fault_.emplace(response, fmt::format("{}: response '{}', {}", responses_.path, names_[at(response)],
+                                             error.what()));
+      return {};
     }
   }
 
@@ -336,6 +342,8 @@ class ManyFit {
   std::unique_ptr<ResponseSource> source_;
   std::vector<std::int64_t> chosen_;  ///< indices of the responses to fit, among those of the source
   std::vector<std::string> names_;    ///< their names
+  std::mutex fault_mutex_;
+  std::optional<std::pair<std::int64_t, std::string>> fault_;  ///< the first response with a wrong value
   std::mutex fitters_mutex_;
   std::vector<std::unique_ptr<ResponseFitter>> fitters_;
   std::vector<Batch> batches_;

@@ -226,7 +226,8 @@ TEST_F(Convert, WhatHdf5CannotHoldIsRefusedAndNothingIsWritten) {
   refused("a/b,x\n1,2\n", "the column 'a/b' has a '/', which stands between names in HDF5");
   refused(".,x\n1,2\n", "the column '.' has a name that HDF5 keeps for itself");
   refused("x\n1\n", "unknown column 'y'", {}, {"y"});
-  refused("f\nNA\n-\n", "the column 'f' has the level 'NA', which readers take for a missing value", {.missing = {"-"}});
+  refused("f\nNA\n-\n", "the column 'f' has the level 'NA', which readers take for a missing value",
+          {.missing = {"-"}});
   refused(std::string("f\na\0b\n", 6), "a level with a zero byte");
   refused("x\n1\n2\nb\n", "the column 'x' holds the text 'b'");
   refused("x\n1,2\n", "line 2: the row has 2 fields, but the header has 1");

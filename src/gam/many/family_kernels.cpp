@@ -22,7 +22,6 @@ struct LaneDerivatives {
 
 /// Counts with the log link, canonical: l = y eta - mu.
 struct PoissonLanes {
-  static constexpr bool has_tau = false;
   TESSERA_LANE_INLINE static Lanes mean(const Lanes& eta) { return base::exp_lanes(eta); }
   TESSERA_LANE_INLINE static Lanes score(const Lanes& y, const Lanes& mean) { return y - mean; }
   TESSERA_LANE_INLINE static Lanes weight(const Lanes& /*y*/, const Lanes& mean) { return mean; }
@@ -37,7 +36,6 @@ struct PoissonLanes {
 
 /// Proportions with the logit link, canonical: l = y eta - log(1 + e^eta).
 struct BinomialLanes {
-  static constexpr bool has_tau = false;
   TESSERA_LANE_INLINE static Lanes mean(const Lanes& eta) { return 1.0 / (1.0 + base::exp_lanes(-eta)); }
   TESSERA_LANE_INLINE static Lanes score(const Lanes& y, const Lanes& mean) { return y - mean; }
   TESSERA_LANE_INLINE static Lanes weight(const Lanes& /*y*/, const Lanes& mean) {
@@ -57,7 +55,6 @@ struct BinomialLanes {
 
 /// Numbers with the identity link; l is minus half of the deviance.
 struct GaussianLanes {
-  static constexpr bool has_tau = false;
   TESSERA_LANE_INLINE static Lanes mean(const Lanes& eta) { return eta; }
   TESSERA_LANE_INLINE static Lanes score(const Lanes& y, const Lanes& mean) { return y - mean; }
   TESSERA_LANE_INLINE static Lanes weight(const Lanes& /*y*/, const Lanes& /*mean*/) { return all_lanes(1); }
@@ -72,7 +69,6 @@ struct GaussianLanes {
 
 /// Positive numbers with the log link; l is -(y / mu + eta).
 struct GammaLanes {
-  static constexpr bool has_tau = false;
   TESSERA_LANE_INLINE static Lanes mean(const Lanes& eta) { return base::exp_lanes(eta); }
   TESSERA_LANE_INLINE static Lanes score(const Lanes& y, const Lanes& mean) { return y / mean - 1.0; }
   TESSERA_LANE_INLINE static Lanes weight(const Lanes& y, const Lanes& mean) { return y / mean; }
@@ -89,7 +85,6 @@ struct GammaLanes {
 /// Overdispersed counts with the log link. With m = mu / theta, q = m / (1 + m) and r = 1 / (1 + m):
 /// l = y eta - (y + theta) log(1 + m), without log(theta (theta + 1) ... (theta + y - 1) / theta^y / y!).
 struct NbLanes {
-  static constexpr bool has_tau = true;
   double theta;
   double log_theta;
 

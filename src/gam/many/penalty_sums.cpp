@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <ranges>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -67,10 +66,8 @@ PenaltyTerm PenaltySums::log_determinant(std::span<const double> log_sp) const {
     for (const SharedPenalty& penalty : design_.penalties) {
       const double one = log_lambda(penalty, log_sp);
       if (one == infinite) continue;
-      const auto present =
-          std::ranges::count_if(std::views::iota(penalty.begin, penalty.begin + penalty.size()),
-                                [&](int column) { return active_.place(column) >= 0; });
-      const auto rank = static_cast<double>(present);
+      double rank = 0;
+      for (int j = 0; j < penalty.size(); ++j) rank += active_.place(penalty.begin + j) >= 0 ? 1 : 0;
       term.value += rank * one;
       if (penalty.parameter >= 0) term.gradient[at(penalty.parameter)] += rank;
     }

@@ -181,6 +181,7 @@ ManyPoint LaplaceCriterion::start() {
   }
   return point;
 }
+
 /// The theta for which counts of means e^(level + offset) have the observed variance.
 double LaplaceCriterion::theta_by_moments(double level) const {
   double excess = 0;

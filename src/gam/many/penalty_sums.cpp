@@ -11,10 +11,8 @@ namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
 
-namespace {}  // namespace
-
-void PenaltySums::add_product(std::span<const double> log_sp, int parameter, const std::vector<double>& b,
-                              std::vector<double>& to) const {
+template <class Use>
+void PenaltySums::for_each_element(std::span<const double> log_sp, int parameter, const Use& use) const {
   for (const SharedPenalty& penalty : design_.penalties) {
     if (parameter != all && penalty.parameter != parameter) continue;
     const double lambda = std::exp(log_lambda(penalty, log_sp));
@@ -23,37 +21,28 @@ void PenaltySums::add_product(std::span<const double> log_sp, int parameter, con
       const int column = active_.place(penalty.begin + j);
       if (column < 0) continue;
       if (!penalty.diagonal.empty()) {
-        to[at(column)] += lambda * penalty.diagonal[at(j)] * b[at(column)];
+        use(column, column, lambda * penalty.diagonal[at(j)]);
         continue;
       }
       for (int i = 0; i < penalty.size(); ++i) {
         const int row = active_.place(penalty.begin + i);
-        if (row >= 0) to[at(row)] += lambda * penalty.dense(i, j) * b[at(column)];
+        if (row >= 0) use(row, column, lambda * penalty.dense(i, j));
       }
     }
   }
 }
 
+void PenaltySums::add_product(std::span<const double> log_sp, int parameter, const std::vector<double>& b,
+                              std::vector<double>& to) const {
+  for_each_element(log_sp, parameter,
+                   [&](int row, int column, double value) { to[at(row)] += value * b[at(column)]; });
+}
+
 void PenaltySums::add_matrix(std::span<const double> log_sp, int parameter,
                              std::vector<double>& packed) const {
-  const int n = active_.size();
-  for (const SharedPenalty& penalty : design_.penalties) {
-    if (parameter != all && penalty.parameter != parameter) continue;
-    const double lambda = std::exp(log_lambda(penalty, log_sp));
-    if (!(lambda < infinite)) continue;
-    for (int j = 0; j < penalty.size(); ++j) {
-      const int column = active_.place(penalty.begin + j);
-      if (column < 0) continue;
-      if (!penalty.diagonal.empty()) {
-        packed[place_in_packed(n, column, column)] += lambda * penalty.diagonal[at(j)];
-        continue;
-      }
-      for (int i = 0; i <= j; ++i) {
-        const int row = active_.place(penalty.begin + i);
-        if (row >= 0) packed[place_in_packed(n, row, column)] += lambda * penalty.dense(i, j);
-      }
-    }
-  }
+  for_each_element(log_sp, parameter, [&](int row, int column, double value) {
+    if (row <= column) packed[place_in_packed(active_.size(), row, column)] += value;
+  });
 }
 
 PenaltyTerm PenaltySums::log_determinant(std::span<const double> log_sp) const {

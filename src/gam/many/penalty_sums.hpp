@@ -35,6 +35,9 @@ class PenaltySums {
   [[nodiscard]] bool is_absent(int parameter) const;
 
  private:
+  /// Calls `use(row, column, lambda * S(row, column))` for the elements of the active columns.
+  template <class Use>
+  void for_each_element(std::span<const double> log_sp, int parameter, const Use& use) const;
   [[nodiscard]] static double log_lambda(const SharedPenalty& penalty, std::span<const double> log_sp) {
     return penalty.offset + (penalty.parameter < 0 ? 0 : log_sp[base::at(penalty.parameter)]);
   }

@@ -8,6 +8,18 @@ namespace TESSERA_NAMESPACE::gam {
 using base::at;
 using base::lane_count;
 
+std::vector<double> packed_product(const std::vector<double>& packed, const std::vector<double>& x) {
+  std::vector<double> result(x.size());
+  std::size_t i = 0;
+  for (std::size_t a = 0; a < x.size(); ++a) {
+    for (std::size_t b = a; b < x.size(); ++b, ++i) {
+      result[a] += packed[i] * x[b];
+      if (b != a) result[b] += packed[i] * x[a];
+    }
+  }
+  return result;
+}
+
 void ActiveColumns::set(const std::vector<bool>& absent, std::span<const double> log_sp) {
   absent_ = absent;
   std::vector<bool> used(at(design_->columns), true);

@@ -21,6 +21,10 @@ inline constexpr int run_rows = run_packets * base::lane_count;
   return base::at(packed_size(size) - packed_size(size - i) + (j - i));
 }
 
+/// a x for a packed symmetric matrix a.
+[[nodiscard]] std::vector<double> packed_product(const std::vector<double>& packed,
+                                                 const std::vector<double>& x);
+
 /// The columns of a design that take part in the fit of a response: the columns of groups that are not
 /// absent, without columns that an infinite lambda leaves zero.
 class ActiveColumns {

@@ -12,19 +12,6 @@ using base::lane_count;
 
 namespace {
 
-/// a x for a packed symmetric matrix.
-std::vector<double> product(const std::vector<double>& packed, const std::vector<double>& x) {
-  std::vector<double> result(x.size());
-  std::size_t i = 0;
-  for (std::size_t a = 0; a < x.size(); ++a) {
-    for (std::size_t b = a; b < x.size(); ++b, ++i) {
-      result[a] += packed[i] * x[b];
-      if (b != a) result[b] += packed[i] * x[a];
-    }
-  }
-  return result;
-}
-
 /// X'W (y - offset - X b), and the sum of squares of the residuals.
 double sum_scores(const SharedDesign& design, std::span<const double> y, const std::vector<double>& b,
                   std::vector<double>& score) {
@@ -62,12 +49,12 @@ GaussianMoments::GaussianMoments(const SharedDesign& design, std::span<const dou
 }
 
 std::vector<double> GaussianMoments::score(const std::vector<double>& b) const {
-  return difference(score_, product(design_->gram, difference(b, base_)));
+  return difference(score_, packed_product(design_->gram, difference(b, base_)));
 }
 
 double GaussianMoments::residual_sum_of_squares(const std::vector<double>& b) const {
   const std::vector<double> step = difference(b, base_);
-  return squares_ - 2 * dot(step, score_) + dot(step, product(design_->gram, step));
+  return squares_ - 2 * dot(step, score_) + dot(step, packed_product(design_->gram, step));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

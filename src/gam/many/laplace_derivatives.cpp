@@ -29,19 +29,6 @@ double trace(const std::vector<double>& square, int n) {
   return sum;
 }
 
-/// -a x for a packed matrix.
-std::vector<double> minus_product(const std::vector<double>& packed, const std::vector<double>& x, int n) {
-  std::vector<double> product(at(n));
-  std::size_t i = 0;
-  for (std::size_t a = 0; a < at(n); ++a) {
-    for (std::size_t b = a; b < at(n); ++b, ++i) {
-      product[a] -= packed[i] * x[b];
-      if (b != a) product[b] -= packed[i] * x[a];
-    }
-  }
-  return product;
-}
-
 }  // namespace
 
 void LaplaceCriterion::differentiate(const ManyPoint& point, ManyDerivatives& to) {
@@ -86,7 +73,8 @@ void LaplaceCriterion::differentiate(const ManyPoint& point, ManyDerivatives& to
     to.gradient[j] += 0.5 * trace(scaled[j], n);
     for (std::size_t k = j; k < m; ++k) {
       const int of_k = to.parameters[k];
-      std::vector<double> second = minus_product(by_parameter[k], to.first[j], n);
+      std::vector<double> second = packed_product(by_parameter[k], to.first[j]);
+      for (double& each : second) each = -each;
       double value = 0;
       if (of_j >= 0) {
         std::vector<double> more(b.size());

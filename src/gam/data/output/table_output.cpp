@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -76,6 +77,16 @@ std::int64_t rows_per_piece(const OutputRows& rows) {
   return std::max<std::int64_t>(1, numbers_per_piece / (std::ssize(rows.columns) + 1));
 }
 
+/// Collective: commits the file of rank 0, the only rank that has one. Returns a problem on that rank.
+template <class File>
+std::string commit_on_root(const mpi::Communicator& comm, std::optional<File>& file) {
+  std::string problem;
+  together(comm, [&] {
+    if (file) problem = file->commit();
+  });
+  return problem;
+}
+
 class CsvTableOutput final : public TableOutput {
  public:
   CsvTableOutput(const mpi::Communicator& comm, const std::string& path) : comm_(comm) {
@@ -92,13 +103,7 @@ class CsvTableOutput final : public TableOutput {
         comm_, rows.plan, rows_per_piece(rows), [&](Range some) { return csv_lines(rows.columns, some); },
         [&](std::string_view text) { file_->write(text); });
   }
-  std::string commit() override {
-    std::string problem;
-    together(comm_, [&] {
-      if (file_) problem = file_->commit();
-    });
-    return problem;
-  }
+  std::string commit() override { return commit_on_root(comm_, file_); }
 
  private:
   const mpi::Communicator& comm_;
@@ -129,13 +134,7 @@ class Hdf5TableOutput final : public TableOutput {
           });
     }
   }
-  std::string commit() override {
-    std::string problem;
-    together(comm_, [&] {
-      if (file_) problem = file_->commit();
-    });
-    return problem;
-  }
+  std::string commit() override { return commit_on_root(comm_, file_); }
 
  private:
   [[nodiscard]] ColumnEncoding encoding_of_part(const OutputColumn& column) const {
@@ -167,13 +166,13 @@ bool is_folder_name(std::string_view path) {
 
 std::optional<OutputFormat> output_format_of(std::string_view path) {
   while (is_folder_name(path)) path.remove_suffix(1);
-  const auto ends_in = [&](std::string_view one, std::string_view other) {
-    return path.ends_with(one) || path.ends_with(other);
-  };
-  if (ends_in(".csv", ".csv")) return OutputFormat::csv;
-  if (ends_in(".h5", ".hdf5")) return OutputFormat::hdf5;
-  if (ends_in(".parquet", ".parquet")) return OutputFormat::parquet;
-  if (ends_in(".feather", ".arrow")) return OutputFormat::feather;
+  static constexpr std::pair<std::string_view, OutputFormat> endings[] = {
+      {".csv", OutputFormat::csv},         {".h5", OutputFormat::hdf5},
+      {".hdf5", OutputFormat::hdf5},       {".parquet", OutputFormat::parquet},
+      {".feather", OutputFormat::feather}, {".arrow", OutputFormat::feather}};
+  for (const auto& [ending, format] : endings) {
+    if (path.ends_with(ending)) return format;
+  }
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/many/host_likelihood_sums.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,12 +25,10 @@ constexpr int most_newton_steps = 100;
 LaplaceCriterion::LaplaceCriterion(const SharedDesign& design, const ManyEstimator& estimator)
     : design_(design),
       estimator_(estimator),
+      sums_(std::make_unique<HostLikelihoodSums>(design)),
       y_(design.slots()),
       active_(design),
-      penalties_(design, active_),
-      eta_(design.slots()),
-      mean_(design.slots()),
-      score_by_tau_(design.slots()) {}
+      penalties_(design, active_) {}
 
 ManyStatus LaplaceCriterion::set_response(std::span<const double> values, ResponseFit& out) {
   std::ranges::fill(y_, 0.0);
@@ -73,6 +72,7 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, Respon
     moments_.reset();
     if (estimator_.family == ManyFamily::gaussian && weight_ == design_.weight) moments_.emplace(design_, y_);
   }
+  sums_->set_response(y_, weight_);
   leave_out_absent(out);
   return std::ranges::find(absent_, false) == absent_.end() ? ManyStatus::all_zero : status;
 }
@@ -196,12 +196,6 @@ double LaplaceCriterion::theta_by_moments(double level) const {
   return excess > 0 ? std::clamp(squares / excess, least, most) : most;
 }
 
-const double* LaplaceCriterion::of_group(std::size_t group, const std::vector<double>& active) {
-  gathered_.clear();
-  for (const int place : active_.places_of(group)) gathered_.push_back(active[at(place)]);
-  return gathered_.data();
-}
-
 std::vector<double> LaplaceCriterion::design_gram() const {
   const std::vector<int>& columns = active_.columns();
   std::vector<double> gram;
@@ -222,24 +216,7 @@ void LaplaceCriterion::sum_first_derivatives(const ManyPoint& point, const std::
     gram = design_gram();
     return;
   }
-  score.assign(b.size(), 0);
-  gram.assign(at(packed_size(active_.size())), 0);
-  GroupSums sums(active_);
-  std::array<double, run_rows> row_score;
-  std::array<double, run_rows> row_weight;
-  const ManyFamily family = family_at(point);
-  const double theta = theta_at(point);
-  active_.for_each_run(
-      [&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets, bool ends) {
-        const ResponseRows rows = rows_at(slot);
-        linear_combination(columns, of_group(g, b), packets, design_.offset.data() + slot, rows.eta);
-        first_derivatives(family, theta, rows, packets, row_score.data(), row_weight.data());
-        add_gram(columns, row_weight.data(), packets, sums.gram(g));
-        add_products(columns, row_score.data(), packets, sums.products(g));
-        if (!ends) return;
-        sums.take_gram(g, gram);
-        sums.take_products(g, score);
-      });
+  sums_->score_and_gram(at_point(point), b, score, gram);
 }
 
 bool LaplaceCriterion::settle(ManyPoint& point, double tolerance) {
@@ -306,23 +283,12 @@ void LaplaceCriterion::sum_losses(const ManyPoint& point) {
     loss_ = 0.5 * moments_->residual_sum_of_squares(point.b);
     return;
   }
-  const ManyFamily family = family_at(point);
-  const double theta = theta_at(point);
-  LossSums losses;
-  GroupSums sums(active_);
-  const bool with_tau = family == ManyFamily::nb;
-  active_.for_each_run(
-      [&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets, bool ends) {
-        add_losses(family, theta, rows_at(slot), packets, losses, score_by_tau_.data() + slot);
-        if (!with_tau) return;
-        add_products(columns, score_by_tau_.data() + slot, packets, sums.products(g));
-        if (ends) sums.take_products(g, by_tau_);
-      });
-  loss_ = base::sum_of_lanes(losses.loss);
-  loss_by_tau_ = -base::sum_of_lanes(losses.by_tau);
-  loss_by_tau_twice_ = -base::sum_of_lanes(losses.by_tau_twice);
-  if (with_tau) {
-    const CountTail::Value tail = tail_.at(theta);
+  const LossDerivatives sums = sums_->loss(at_point(point), by_tau_);
+  loss_ = sums.value;
+  loss_by_tau_ = sums.by_tau;
+  loss_by_tau_twice_ = sums.by_tau_twice;
+  if (family_at(point) == ManyFamily::nb) {
+    const CountTail::Value tail = tail_.at(theta_at(point));
     loss_ -= tail.sum;
     loss_by_tau_ -= tail.slope;
     loss_by_tau_twice_ -= tail.curvature;
@@ -349,56 +315,13 @@ void LaplaceCriterion::evaluate(ManyPoint& point) {
                  0.5 * design_.null_space * std::log(2 * M_PI * phi);
 }
 
-void LaplaceCriterion::describe(const ManyPoint& point, ResponseFit& out) const {
+void LaplaceCriterion::describe(const ManyPoint& point, ResponseFit& out) {
   const double saturated = saturated_loss(family_at(point), theta_at(point), y_, weight_);
   const double loss = loss_ + (family_at(point) == ManyFamily::nb ? tail_.at(theta_at(point)).sum : 0);
   out.deviance = 2 * (loss - saturated);
-  out.null_deviance = 2 * (null_loss(point) - saturated);
+  out.null_deviance = 2 * (sums_->null_loss(at_point(point), start_level_) - saturated);
   out.criterion = point.value - constants_.log_likelihood;
   out.log_likelihood = log_likelihood_of(estimator_.family, constants_, loss_, out.deviance, phi_at(point));
-}
-
-double LaplaceCriterion::null_loss(const ManyPoint& point) const {
-  const ManyFamily family = family_at(point);
-  const double theta = theta_at(point);
-  std::vector<double> eta = design_.offset;
-  std::vector<double> mean(eta.size());
-  std::vector<double> score(eta.size());
-  std::vector<double> weight(eta.size());
-  const ResponseRows rows{y_.data(), weight_.data(), eta.data(), mean.data()};
-  double level = start_level_;
-  constexpr int most_steps = 50;
-  for (int i = 0; i < most_steps; ++i) {
-    for (std::size_t slot = 0; slot < eta.size(); ++slot) eta[slot] = design_.offset[slot] + level;
-    first_derivatives(family, theta, rows, design_.packets, score.data(), weight.data());
-    const double step =
-        std::accumulate(score.begin(), score.end(), 0.0) / std::accumulate(weight.begin(), weight.end(), 0.0);
-    constexpr double negligible = 1e-8;
-    if (!(std::abs(step) > negligible)) break;
-    level += std::clamp(step, -1.0, 1.0);
-  }
-  LossSums sums;
-  add_losses(family, theta, rows, design_.packets, sums, score.data());
-  return base::sum_of_lanes(sums.loss);
-}
-
-/// Sums X'WX with expected weights, and the Pearson statistic of a family with a scale.
-double LaplaceCriterion::sum_expected_weights(const ManyPoint& point) {
-  hessian_.assign(at(packed_size(active_.size())), 0);
-  GroupSums sums(active_);
-  std::array<double, run_rows> weights;
-  double pearson = 0;
-  active_.for_each_run([&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets,
-                           bool ends) {
-    expected_weights(family_at(point), theta_at(point), rows_at(slot), packets, weights.data());
-    add_gram(columns, weights.data(), packets, sums.gram(g));
-    if (ends) sums.take_gram(g, hessian_);
-    for (std::size_t i = slot; has_scale() && i < slot + at(packets) * lane_count; ++i) {
-      const double residual = (y_[i] - mean_[i]) / (estimator_.family == ManyFamily::gamma ? mean_[i] : 1);
-      pearson += weight_[i] * residual * residual;
-    }
-  });
-  return pearson;
 }
 
 bool LaplaceCriterion::add_covariance(const ManyPoint& point, ResponseFit& out) {
@@ -406,7 +329,7 @@ bool LaplaceCriterion::add_covariance(const ManyPoint& point, ResponseFit& out) 
   if (moments_) {
     hessian_ = design_gram();
   } else {
-    pearson = sum_expected_weights(point);
+    pearson = sums_->expected_gram(at_point(point), hessian_);
   }
   const std::vector<double> gram = hessian_;
   penalties_.add_matrix(point.log_sp, PenaltySums::all, hessian_);

@@ -4,6 +4,7 @@
 #include "gam/many/active_columns.hpp"
 #include "gam/many/count_tail.hpp"
 #include "gam/many/gaussian_moments.hpp"
+#include "gam/many/likelihood_sums.hpp"
 #include "gam/many/penalty_sums.hpp"
 #include "gam/many/response_constants.hpp"
 #include "gam/many/response_fit.hpp"
@@ -11,6 +12,7 @@
 #include "gam/many/small_cholesky.hpp"
 
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -63,7 +65,7 @@ class LaplaceCriterion {
   void differentiate(const ManyPoint& point, ManyDerivatives& to);
 
   /// Likelihood and deviance at the last settled point.
-  void describe(const ManyPoint& point, ResponseFit& out) const;
+  void describe(const ManyPoint& point, ResponseFit& out);
   /// X'WX and the covariance there, with expected weights. False if the covariance is singular.
   [[nodiscard]] bool add_covariance(const ManyPoint& point, ResponseFit& out);
 
@@ -87,12 +89,10 @@ class LaplaceCriterion {
   [[nodiscard]] double theta_at(const ManyPoint& point) const {
     return estimator_.family == ManyFamily::nb ? std::exp(point.tau) : 1;
   }
-  [[nodiscard]] double phi_at(const ManyPoint& point) const { return has_scale() ? std::exp(point.tau) : 1; }
-  [[nodiscard]] ResponseRows rows_at(std::size_t slot) {
-    return {y_.data() + slot, weight_.data() + slot, eta_.data() + slot, mean_.data() + slot};
+  [[nodiscard]] LikelihoodPoint at_point(const ManyPoint& point) const {
+    return {family_at(point), theta_at(point), active_};
   }
-  /// A group's active columns of a vector over all active columns; valid until the next call.
-  [[nodiscard]] const double* of_group(std::size_t group, const std::vector<double>& active);
+  [[nodiscard]] double phi_at(const ManyPoint& point) const { return has_scale() ? std::exp(point.tau) : 1; }
 
   [[nodiscard]] const char* fault_of(double y) const;
   void leave_out_absent(ResponseFit& out);
@@ -106,21 +106,17 @@ class LaplaceCriterion {
   [[nodiscard]] bool find_coefficients(ManyPoint& point, double tolerance);
   void sum_losses(const ManyPoint& point);
   void evaluate(ManyPoint& point);
-  [[nodiscard]] double sum_expected_weights(const ManyPoint& point);
-  /// The loss of a model of an intercept and the offset.
-  [[nodiscard]] double null_loss(const ManyPoint& point) const;
 
   // laplace_derivatives.cpp
   void list_parameters(const ManyPoint& point, std::vector<int>& to) const;
-  void sum_weight_derivatives(const ManyPoint& point, const ManyDerivatives& derivatives);
   void add_tau(const ManyPoint& point, const std::vector<double>& b,
                const std::vector<std::vector<double>>& penalised, ManyDerivatives& to) const;
-  [[nodiscard]] std::vector<double> inverse_of_group(std::size_t group) const;
   [[nodiscard]] std::vector<double> between_factors(const std::vector<double>& packed) const;
   [[nodiscard]] double trace_with_inverse(const ManyPoint& point, int parameter) const;
 
   const SharedDesign& design_;
   ManyEstimator estimator_;
+  std::unique_ptr<LikelihoodSums> sums_;
   // The response.
   std::vector<double> y_, weight_;  ///< by slot
   double sum_ = 0;
@@ -134,7 +130,6 @@ class LaplaceCriterion {
   // Values at the last settled point.
   ActiveColumns active_;
   PenaltySums penalties_;
-  std::vector<double> eta_, mean_, score_by_tau_;  ///< by slot
   std::vector<double> score_, hessian_;
   SmallCholesky factor_;
   double loss_ = 0;
@@ -144,13 +139,8 @@ class LaplaceCriterion {
   std::vector<double> by_tau_;  ///< X' d2l/(deta dtau)
   PenaltyTerm log_penalty_;
   // Buffers of `differentiate`.
-  std::vector<double> inverse_;                    ///< A^-1
-  std::vector<double> leverage_slope_;             ///< X' (h dw/deta), h_i = x_i'A^-1 x_i
-  std::vector<double> score_by_tau_twice_;         ///< d/dtau of X' d2l/(deta dtau)
-  std::vector<std::vector<double>> weight_grams_;  ///< by parameter: X' diag(dw) X
-  /// By two parameters: the sum of h d2w, without the second derivatives of the coefficients.
-  Matrix leverage_sums_;
-  std::vector<double> gathered_;
+  std::vector<double> inverse_;  ///< A^-1
+  WeightSums weight_sums_;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

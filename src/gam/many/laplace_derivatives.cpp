@@ -54,7 +54,8 @@ void LaplaceCriterion::differentiate(const ManyPoint& point, ManyDerivatives& to
     factor_.solve(first.data());
   }
   factor_.inverse(inverse_);
-  sum_weight_derivatives(point, to);
+  const bool with_tau = nb && !to.parameters.empty() && to.parameters.back() == index_of_tau;
+  sums_->weight_derivatives(at_point(point), inverse_, to.first, with_tau, weight_sums_);
   // Second derivatives of the coefficients, and the criterion's.
   to.second.clear();
   to.gradient.assign(m, 0);
@@ -62,7 +63,7 @@ void LaplaceCriterion::differentiate(const ManyPoint& point, ManyDerivatives& to
   std::vector<std::vector<double>> by_parameter(m);  // dA / dparameter, packed
   std::vector<std::vector<double>> scaled(m);        // L^-1 dA L^-T
   for (std::size_t j = 0; j < m; ++j) {
-    by_parameter[j] = weight_grams_[j];
+    by_parameter[j] = weight_sums_.grams[j];
     if (to.parameters[j] >= 0) penalties_.add_matrix(point.log_sp, to.parameters[j], by_parameter[j]);
     scaled[j] = between_factors(by_parameter[j]);
   }
@@ -83,11 +84,11 @@ void LaplaceCriterion::differentiate(const ManyPoint& point, ManyDerivatives& to
         value = (dot(penalised[j], to.first[k]) + (j == k ? 0.5 * dot(b, penalised[j]) : 0)) / phi;
         if (of_k >= 0) value -= 0.5 * log_penalty_.hessian(of_j, of_k);
       } else if (nb) {
-        for (std::size_t i = 0; i < second.size(); ++i) second[i] += score_by_tau_twice_[i];
+        for (std::size_t i = 0; i < second.size(); ++i) second[i] += weight_sums_.score_by_tau_twice[i];
       }
       factor_.solve(second.data());
-      double trace_of_second =
-          leverage_sums_(static_cast<int>(j), static_cast<int>(k)) + dot(leverage_slope_, second);
+      double trace_of_second = weight_sums_.leverage_sums(static_cast<int>(j), static_cast<int>(k)) +
+                               dot(weight_sums_.leverage_slope, second);
       if (of_j >= 0 && j == k) trace_of_second += trace_with_inverse(point, of_j);
       value += 0.5 * (trace_of_second - dot(scaled[j], scaled[k]));
       to.hessian(static_cast<int>(j), static_cast<int>(k)) = value;
@@ -125,89 +126,6 @@ void LaplaceCriterion::list_parameters(const ManyPoint& point, std::vector<int>&
   }
   if (has_tau() && !point.poisson) to.push_back(index_of_tau);
 }
-void LaplaceCriterion::sum_weight_derivatives(const ManyPoint& point, const ManyDerivatives& by) {
-  const bool with_tau =
-      family_at(point) == ManyFamily::nb && !by.parameters.empty() && by.parameters.back() == index_of_tau;
-  const std::size_t m = by.parameters.size();
-  const int n = active_.size();
-  weight_grams_.assign(m, std::vector<double>(at(packed_size(n))));
-  leverage_slope_.assign(at(n), 0);
-  score_by_tau_twice_.assign(at(n), 0);
-  leverage_sums_ = Matrix(static_cast<int>(m), static_cast<int>(m));
-  // The weights of gaussian responses are constant.
-  if (estimator_.family == ManyFamily::gaussian) return;
-  std::vector<double> pair_sums(lane_count * m * m);
-  std::vector<GroupSums> sums(m + 2, GroupSums(active_));
-  std::vector<std::array<double, run_rows>> predictor(m);
-  std::vector<std::array<double, run_rows>> change(m);
-  std::array<double, run_rows> leverage;
-  std::array<double, run_rows> scratch;
-  std::array<std::array<double, run_rows>, 6> w;
-  const WeightDerivatives derivatives{w[0].data(), w[1].data(), w[2].data(),
-                                      w[3].data(), w[4].data(), w[5].data()};
-  static const std::array<double, run_rows> ones = [] {
-    std::array<double, run_rows> all;
-    all.fill(1);
-    return all;
-  }();
-  const ManyFamily family = family_at(point);
-  const double theta = theta_at(point);
-  active_.for_each_run([&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets,
-                           bool ends) {
-    quadratic_forms(columns, inverse_of_group(g).data(), packets, leverage.data());
-    weight_derivatives(family, theta, rows_at(slot), packets, derivatives);
-    multiply_rows(leverage.data(), derivatives.eta, packets, scratch.data());
-    add_products(columns, scratch.data(), packets, sums[m].products(g));
-    for (std::size_t j = 0; j < m; ++j) {
-      linear_combination(columns, of_group(g, by.first[j]), packets, nullptr, predictor[j].data());
-      if (with_tau && j == m - 1)
-        multiply_add_rows(derivatives.eta, predictor[j].data(), derivatives.tau, packets, change[j].data());
-      else
-        multiply_rows(derivatives.eta, predictor[j].data(), packets, change[j].data());
-      add_gram(columns, change[j].data(), packets, sums[j].gram(g));
-    }
-    for (std::size_t j = 0; j < m; ++j) {
-      multiply_rows(derivatives.eta_eta, predictor[j].data(), packets, scratch.data());
-      for (std::size_t k = j; k < m; ++k)
-        add_sum_of_products(leverage.data(), scratch.data(), predictor[k].data(), packets,
-                            pair_sums.data() + lane_count * (j * m + k));
-    }
-    if (with_tau) {
-      for (std::size_t j = 0; j < m; ++j) {
-        // Twice for tau itself, as d2w has it once for each of the two factors.
-        for (int times = 0; times < (j == m - 1 ? 2 : 1); ++times)
-          add_sum_of_products(leverage.data(), derivatives.eta_tau, predictor[j].data(), packets,
-                              pair_sums.data() + lane_count * (j * m + m - 1));
-      }
-      add_sum_of_products(leverage.data(), derivatives.tau_tau, ones.data(), packets,
-                          pair_sums.data() + lane_count * (m * m - 1));
-      // d/dtau of X's_tau: -dw/dtau deta/dtau + d3l/(deta dtau2).
-      for (int i = 0; i < packets * lane_count; ++i)
-        scratch[at(i)] = derivatives.score_tau_tau[i] - derivatives.tau[i] * predictor[m - 1][at(i)];
-      add_products(columns, scratch.data(), packets, sums[m + 1].products(g));
-    }
-    if (!ends) return;
-    for (std::size_t j = 0; j < m; ++j) sums[j].take_gram(g, weight_grams_[j]);
-    sums[m].take_products(g, leverage_slope_);
-    if (with_tau) sums[m + 1].take_products(g, score_by_tau_twice_);
-  });
-  for (std::size_t j = 0; j < m; ++j) {
-    for (std::size_t k = j; k < m; ++k)
-      leverage_sums_(static_cast<int>(j), static_cast<int>(k)) =
-          base::sum_of_lanes(base::load_lanes(pair_sums.data() + lane_count * (j * m + k)));
-  }
-}
-
-std::vector<double> LaplaceCriterion::inverse_of_group(std::size_t group) const {
-  std::vector<double> packed;
-  const std::vector<int>& places = active_.places_of(group);
-  for (std::size_t a = 0; a < places.size(); ++a) {
-    for (std::size_t b = a; b < places.size(); ++b)
-      packed.push_back(inverse_[place_in_packed(active_.size(), places[a], places[b])]);
-  }
-  return packed;
-}
-
 /// L^-1 a L^-T of a packed matrix, square by rows.
 std::vector<double> LaplaceCriterion::between_factors(const std::vector<double>& packed) const {
   const int n = active_.size();

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/many/host_likelihood_sums.hpp"
+
+#include "base/at.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace TESSERA_NAMESPACE::gam {
+
+using base::at;
+using base::lane_count;
+
+HostLikelihoodSums::HostLikelihoodSums(const SharedDesign& design)
+    : design_(design), eta_(design.slots()), mean_(design.slots()), score_by_tau_(design.slots()) {}
+
+void HostLikelihoodSums::set_response(std::span<const double> y, std::span<const double> weights) {
+  y_ = y;
+  weights_ = weights;
+}
+
+const double* HostLikelihoodSums::of_group(const ActiveColumns& active, std::size_t group,
+                                           const std::vector<double>& values) {
+  gathered_.clear();
+  for (const int place : active.places_of(group)) gathered_.push_back(values[at(place)]);
+  return gathered_.data();
+}
+
+void HostLikelihoodSums::score_and_gram(const LikelihoodPoint& point, const std::vector<double>& b,
+                                        std::vector<double>& score, std::vector<double>& gram) {
+  score.assign(b.size(), 0);
+  gram.assign(at(packed_size(point.active.size())), 0);
+  GroupSums sums(point.active);
+  std::array<double, run_rows> row_score;
+  std::array<double, run_rows> row_weight;
+  point.active.for_each_run(
+      [&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets, bool ends) {
+        const ResponseRows rows = rows_at(slot);
+        linear_combination(columns, of_group(point.active, g, b), packets, design_.offset.data() + slot,
+                           rows.eta);
+        first_derivatives(point.family, point.theta, rows, packets, row_score.data(), row_weight.data());
+        add_gram(columns, row_weight.data(), packets, sums.gram(g));
+        add_products(columns, row_score.data(), packets, sums.products(g));
+        if (!ends) return;
+        sums.take_gram(g, gram);
+        sums.take_products(g, score);
+      });
+}
+
+LossDerivatives HostLikelihoodSums::loss(const LikelihoodPoint& point, std::vector<double>& by_tau) {
+  by_tau.assign(at(point.active.size()), 0);
+  LossSums losses;
+  GroupSums sums(point.active);
+  const bool with_tau = point.family == ManyFamily::nb;
+  point.active.for_each_run(
+      [&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets, bool ends) {
+        add_losses(point.family, point.theta, rows_at(slot), packets, losses, score_by_tau_.data() + slot);
+        if (!with_tau) return;
+        add_products(columns, score_by_tau_.data() + slot, packets, sums.products(g));
+        if (ends) sums.take_products(g, by_tau);
+      });
+  return {base::sum_of_lanes(losses.loss), -base::sum_of_lanes(losses.by_tau),
+          -base::sum_of_lanes(losses.by_tau_twice)};
+}
+
+double HostLikelihoodSums::expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) {
+  gram.assign(at(packed_size(point.active.size())), 0);
+  const bool with_scale = point.family == ManyFamily::gaussian || point.family == ManyFamily::gamma;
+  GroupSums sums(point.active);
+  std::array<double, run_rows> row_weight;
+  double pearson = 0;
+  point.active.for_each_run(
+      [&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets, bool ends) {
+        expected_weights(point.family, point.theta, rows_at(slot), packets, row_weight.data());
+        add_gram(columns, row_weight.data(), packets, sums.gram(g));
+        if (ends) sums.take_gram(g, gram);
+        for (std::size_t i = slot; with_scale && i < slot + at(packets) * lane_count; ++i) {
+          const double residual = (y_[i] - mean_[i]) / (point.family == ManyFamily::gamma ? mean_[i] : 1);
+          pearson += weights_[i] * residual * residual;
+        }
+      });
+  return pearson;
+}
+
+double HostLikelihoodSums::null_loss(const LikelihoodPoint& point, double level) {
+  std::vector<double> score(eta_.size());
+  std::vector<double> weight(eta_.size());
+  const ResponseRows rows = rows_at(0);
+  constexpr int most_steps = 50;
+  for (int i = 0; i < most_steps; ++i) {
+    for (std::size_t slot = 0; slot < eta_.size(); ++slot) eta_[slot] = design_.offset[slot] + level;
+    first_derivatives(point.family, point.theta, rows, design_.packets, score.data(), weight.data());
+    const double step =
+        std::accumulate(score.begin(), score.end(), 0.0) / std::accumulate(weight.begin(), weight.end(), 0.0);
+    constexpr double negligible = 1e-8;
+    if (!(std::abs(step) > negligible)) break;
+    level += std::clamp(step, -1.0, 1.0);
+  }
+  LossSums sums;
+  add_losses(point.family, point.theta, rows, design_.packets, sums, score.data());
+  return base::sum_of_lanes(sums.loss);
+}
+
+namespace {
+
+/// The elements of a packed matrix over all active columns that belong to a group.
+std::vector<double> matrix_of_group(const ActiveColumns& active, std::size_t group,
+                                    const std::vector<double>& packed) {
+  std::vector<double> of_group;
+  const std::vector<int>& places = active.places_of(group);
+  for (std::size_t a = 0; a < places.size(); ++a) {
+    for (std::size_t b = a; b < places.size(); ++b)
+      of_group.push_back(packed[place_in_packed(active.size(), places[a], places[b])]);
+  }
+  return of_group;
+}
+
+}  // namespace
+
+void HostLikelihoodSums::weight_derivatives(const LikelihoodPoint& point, const std::vector<double>& inverse,
+                                            const std::vector<std::vector<double>>& first, bool with_tau,
+                                            WeightSums& to) {
+  const std::size_t m = first.size();
+  const int n = point.active.size();
+  to.grams.assign(m, std::vector<double>(at(packed_size(n))));
+  to.leverage_slope.assign(at(n), 0);
+  to.score_by_tau_twice.assign(at(n), 0);
+  to.leverage_sums = Matrix(static_cast<int>(m), static_cast<int>(m));
+  // The weights of gaussian responses are constant.
+  if (point.family == ManyFamily::gaussian) return;
+  std::vector<double> pair_sums(lane_count * m * m);
+  std::vector<GroupSums> sums(m + 2, GroupSums(point.active));
+  std::vector<std::array<double, run_rows>> predictor(m);
+  std::vector<std::array<double, run_rows>> change(m);
+  std::array<double, run_rows> leverage;
+  std::array<double, run_rows> scratch;
+  std::array<std::array<double, run_rows>, 6> w;
+  const WeightDerivatives derivatives{w[0].data(), w[1].data(), w[2].data(),
+                                      w[3].data(), w[4].data(), w[5].data()};
+  static const std::array<double, run_rows> ones = [] {
+    std::array<double, run_rows> all;
+    all.fill(1);
+    return all;
+  }();
+  point.active.for_each_run([&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets,
+                                bool ends) {
+    quadratic_forms(columns, matrix_of_group(point.active, g, inverse).data(), packets, leverage.data());
+    gam::weight_derivatives(point.family, point.theta, rows_at(slot), packets, derivatives);
+    multiply_rows(leverage.data(), derivatives.eta, packets, scratch.data());
+    add_products(columns, scratch.data(), packets, sums[m].products(g));
+    for (std::size_t j = 0; j < m; ++j) {
+      linear_combination(columns, of_group(point.active, g, first[j]), packets, nullptr, predictor[j].data());
+      if (with_tau && j == m - 1)
+        multiply_add_rows(derivatives.eta, predictor[j].data(), derivatives.tau, packets, change[j].data());
+      else
+        multiply_rows(derivatives.eta, predictor[j].data(), packets, change[j].data());
+      add_gram(columns, change[j].data(), packets, sums[j].gram(g));
+    }
+    for (std::size_t j = 0; j < m; ++j) {
+      multiply_rows(derivatives.eta_eta, predictor[j].data(), packets, scratch.data());
+      for (std::size_t k = j; k < m; ++k)
+        add_sum_of_products(leverage.data(), scratch.data(), predictor[k].data(), packets,
+                            pair_sums.data() + lane_count * (j * m + k));
+    }
+    if (with_tau) {
+      for (std::size_t j = 0; j < m; ++j) {
+        // Twice for tau itself, as d2w has it once for each of the two factors.
+        for (int times = 0; times < (j == m - 1 ? 2 : 1); ++times)
+          add_sum_of_products(leverage.data(), derivatives.eta_tau, predictor[j].data(), packets,
+                              pair_sums.data() + lane_count * (j * m + m - 1));
+      }
+      add_sum_of_products(leverage.data(), derivatives.tau_tau, ones.data(), packets,
+                          pair_sums.data() + lane_count * (m * m - 1));
+      // d/dtau of X's_tau: -dw/dtau deta/dtau + d3l/(deta dtau2).
+      for (int i = 0; i < packets * lane_count; ++i)
+        scratch[at(i)] = derivatives.score_tau_tau[i] - derivatives.tau[i] * predictor[m - 1][at(i)];
+      add_products(columns, scratch.data(), packets, sums[m + 1].products(g));
+    }
+    if (!ends) return;
+    for (std::size_t j = 0; j < m; ++j) sums[j].take_gram(g, to.grams[j]);
+    sums[m].take_products(g, to.leverage_slope);
+    if (with_tau) sums[m + 1].take_products(g, to.score_by_tau_twice);
+  });
+  for (std::size_t j = 0; j < m; ++j) {
+    for (std::size_t k = j; k < m; ++k)
+      to.leverage_sums(static_cast<int>(j), static_cast<int>(k)) =
+          base::sum_of_lanes(base::load_lanes(pair_sums.data() + lane_count * (j * m + k)));
+  }
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/many/likelihood_sums.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// `LikelihoodSums` by the calling thread.
+class HostLikelihoodSums final : public LikelihoodSums {
+ public:
+  /// The design must outlive it.
+  explicit HostLikelihoodSums(const SharedDesign& design);
+
+  void set_response(std::span<const double> y, std::span<const double> weights) override;
+  void score_and_gram(const LikelihoodPoint& point, const std::vector<double>& b, std::vector<double>& score,
+                      std::vector<double>& gram) override;
+  [[nodiscard]] LossDerivatives loss(const LikelihoodPoint& point, std::vector<double>& by_tau) override;
+  void weight_derivatives(const LikelihoodPoint& point, const std::vector<double>& inverse,
+                          const std::vector<std::vector<double>>& first, bool with_tau,
+                          WeightSums& to) override;
+  [[nodiscard]] double expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) override;
+  [[nodiscard]] double null_loss(const LikelihoodPoint& point, double level) override;
+
+ private:
+  [[nodiscard]] ResponseRows rows_at(std::size_t slot) {
+    return {y_.data() + slot, weights_.data() + slot, eta_.data() + slot, mean_.data() + slot};
+  }
+  /// A group's active columns of a vector over all active columns; valid until the next call.
+  [[nodiscard]] const double* of_group(const ActiveColumns& active, std::size_t group,
+                                       const std::vector<double>& values);
+
+  const SharedDesign& design_;
+  std::span<const double> y_, weights_;            ///< by slot
+  std::vector<double> eta_, mean_, score_by_tau_;  ///< by slot
+  std::vector<double> gathered_;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/many/active_columns.hpp"
+#include "gam/many/row_kernels.hpp"
+
+#include <tessera/gam/matrix.hpp>
+
+#include <span>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// The likelihood of a response at a point of the search.
+struct LikelihoodPoint {
+  ManyFamily family;
+  double theta;                 ///< of nb
+  const ActiveColumns& active;  ///< the columns of the coefficients and of all sums
+};
+
+/// The negative log likelihood, without what depends on the response only, and for nb its derivatives by
+/// tau = log(theta).
+struct LossDerivatives {
+  double value = 0;
+  double by_tau = 0;
+  double by_tau_twice = 0;
+};
+
+/// Sums of the derivatives of the weights w. h are the leverages x'A^-1 x.
+struct WeightSums {
+  std::vector<std::vector<double>> grams;  ///< by parameter: X' diag(dw) X, packed
+  std::vector<double> leverage_slope;      ///< X' (h dw/deta)
+  std::vector<double> score_by_tau_twice;  ///< d/dtau of X' d2l/(deta dtau)
+  /// By two parameters: the sum of h d2w, without the second derivatives of the coefficients.
+  Matrix leverage_sums;
+};
+
+/// The sums over the rows of one response that its criterion needs. Each is a pass over the rows, at the
+/// coefficients of the last `score_and_gram`.
+class LikelihoodSums {
+ public:
+  LikelihoodSums() = default;
+  virtual ~LikelihoodSums() = default;
+  LikelihoodSums(const LikelihoodSums&) = delete;
+  LikelihoodSums& operator=(const LikelihoodSums&) = delete;
+
+  /// `y` and the prior weights, by slot of the design, must stay valid.
+  virtual void set_response(std::span<const double> y, std::span<const double> weights) = 0;
+  /// X'(dl/deta), and X'WX with the observed weights, at the coefficients `b`.
+  virtual void score_and_gram(const LikelihoodPoint& point, const std::vector<double>& b,
+                              std::vector<double>& score, std::vector<double>& gram) = 0;
+  /// The loss, and for nb X' d2l/(deta dtau).
+  [[nodiscard]] virtual LossDerivatives loss(const LikelihoodPoint& point, std::vector<double>& by_tau) = 0;
+  /// `inverse`: A^-1, packed. `first`: the derivatives of the coefficients by each parameter, the last by tau
+  /// if `with_tau`.
+  virtual void weight_derivatives(const LikelihoodPoint& point, const std::vector<double>& inverse,
+                                  const std::vector<std::vector<double>>& first, bool with_tau,
+                                  WeightSums& to) = 0;
+  /// X'WX with the expected weights. Returns the Pearson statistic of a family with a scale.
+  [[nodiscard]] virtual double expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) = 0;
+  /// The loss of a model of an intercept and the offset. `level`: a first guess of the intercept.
+  [[nodiscard]] virtual double null_loss(const LikelihoodPoint& point, double level) = 0;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

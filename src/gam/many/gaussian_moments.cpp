@@ -13,8 +13,8 @@ using base::lane_count;
 namespace {
 
 /// X'W (y - offset - X b), and the sum of squares of the residuals.
-double sum_scores(const SharedDesign& design, std::span<const double> y, const std::vector<double>& b,
-                  std::vector<double>& score) {
+double sum_scores(const SharedDesign& design, std::span<const double> y, std::span<const double> offset,
+                  const std::vector<double>& b, std::vector<double>& score) {
   ActiveColumns columns(design);
   columns.set(std::vector<bool>(design.groups.size()), {});
   GroupSums sums(columns);
@@ -27,7 +27,7 @@ double sum_scores(const SharedDesign& design, std::span<const double> y, const s
     own.clear();
     for (const int place : columns.places_of(g)) own.push_back(-b[at(place)]);
     const auto rows = at(packets) * lane_count;
-    for (std::size_t i = 0; i < rows; ++i) residual[i] = y[slot + i] - design.offset[slot + i];
+    for (std::size_t i = 0; i < rows; ++i) residual[i] = y[slot + i] - offset[slot + i];
     linear_combination(run, own.data(), packets, residual.data(), residual.data());
     multiply_rows(residual.data(), design.weight.data() + slot, packets, weighted.data());
     add_sum_of_products(residual.data(), residual.data(), design.weight.data() + slot, packets,
@@ -40,12 +40,13 @@ double sum_scores(const SharedDesign& design, std::span<const double> y, const s
 
 }  // namespace
 
-GaussianMoments::GaussianMoments(const SharedDesign& design, std::span<const double> y)
+GaussianMoments::GaussianMoments(const SharedDesign& design, std::span<const double> y,
+                                 std::span<const double> offset)
     : design_(&design), base_(at(design.columns)) {
-  sum_scores(design, y, base_, score_);
+  sum_scores(design, y, offset, base_, score_);
   base_ = score_;
   design.near_least_squares.solve(base_.data());
-  squares_ = sum_scores(design, y, base_, score_);
+  squares_ = sum_scores(design, y, offset, base_, score_);
 }
 
 std::vector<double> GaussianMoments::score(const std::vector<double>& b) const {

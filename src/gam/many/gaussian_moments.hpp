@@ -15,8 +15,8 @@ namespace TESSERA_NAMESPACE::gam {
 class GaussianMoments {
  public:
   GaussianMoments() = default;
-  /// Cost: three passes over the rows. `y`: by slot.
-  GaussianMoments(const SharedDesign& design, std::span<const double> y);
+  /// Cost: three passes over the rows. `y` and `offset`: by slot.
+  GaussianMoments(const SharedDesign& design, std::span<const double> y, std::span<const double> offset);
 
   /// X'W residuals at coefficients, of all columns.
   [[nodiscard]] std::vector<double> score(const std::vector<double>& b) const;

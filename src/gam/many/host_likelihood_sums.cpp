@@ -16,9 +16,11 @@ using base::lane_count;
 HostLikelihoodSums::HostLikelihoodSums(const SharedDesign& design)
     : design_(design), eta_(design.slots()), mean_(design.slots()), score_by_tau_(design.slots()) {}
 
-void HostLikelihoodSums::set_response(std::span<const double> y, std::span<const double> weights) {
+void HostLikelihoodSums::set_response(std::span<const double> y, std::span<const double> weights,
+                                      std::span<const double> offset) {
   y_ = y;
   weights_ = weights;
+  offset_ = offset;
 }
 
 const double* HostLikelihoodSums::of_group(const ActiveColumns& active, std::size_t group,
@@ -38,8 +40,7 @@ void HostLikelihoodSums::score_and_gram(const LikelihoodPoint& point, const std:
   point.active.for_each_run(
       [&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets, bool ends) {
         const ResponseRows rows = rows_at(slot);
-        linear_combination(columns, of_group(point.active, g, b), packets, design_.offset.data() + slot,
-                           rows.eta);
+        linear_combination(columns, of_group(point.active, g, b), packets, offset_.data() + slot, rows.eta);
         first_derivatives(point.family, point.theta, rows, packets, row_score.data(), row_weight.data());
         add_gram(columns, row_weight.data(), packets, sums.gram(g));
         add_products(columns, row_score.data(), packets, sums.products(g));
@@ -90,7 +91,7 @@ double HostLikelihoodSums::null_loss(const LikelihoodPoint& point, double level)
   const ResponseRows rows = rows_at(0);
   constexpr int most_steps = 50;
   for (int i = 0; i < most_steps; ++i) {
-    for (std::size_t slot = 0; slot < eta_.size(); ++slot) eta_[slot] = design_.offset[slot] + level;
+    for (std::size_t slot = 0; slot < eta_.size(); ++slot) eta_[slot] = offset_[slot] + level;
     first_derivatives(point.family, point.theta, rows, design_.packets, score.data(), weight.data());
     const double step =
         std::accumulate(score.begin(), score.end(), 0.0) / std::accumulate(weight.begin(), weight.end(), 0.0);

@@ -11,7 +11,8 @@ class HostLikelihoodSums final : public LikelihoodSums {
   /// The design must outlive it.
   explicit HostLikelihoodSums(const SharedDesign& design);
 
-  void set_response(std::span<const double> y, std::span<const double> weights) override;
+  void set_response(std::span<const double> y, std::span<const double> weights,
+                    std::span<const double> offset) override;
   void score_and_gram(const LikelihoodPoint& point, const std::vector<double>& b, std::vector<double>& score,
                       std::vector<double>& gram) override;
   [[nodiscard]] LossDerivatives loss(const LikelihoodPoint& point, std::vector<double>& by_tau) override;
@@ -30,7 +31,7 @@ class HostLikelihoodSums final : public LikelihoodSums {
                                        const std::vector<double>& values);
 
   const SharedDesign& design_;
-  std::span<const double> y_, weights_;            ///< by slot
+  std::span<const double> y_, weights_, offset_;   ///< by slot
   std::vector<double> eta_, mean_, score_by_tau_;  ///< by slot
   std::vector<double> gathered_;
 };

@@ -30,9 +30,11 @@ LaplaceCriterion::LaplaceCriterion(const SharedDesign& design, const ManyEstimat
       active_(design),
       penalties_(design, active_) {}
 
-ManyStatus LaplaceCriterion::set_response(std::span<const double> values, ResponseFit& out) {
+ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const RowAdjustments& own,
+                                          ResponseFit& out) {
   std::ranges::fill(y_, 0.0);
   weight_ = design_.weight;
+  offset_ = design_.offset;
   tail_.clear();
   sum_ = 0;
   double least = infinite;
@@ -44,10 +46,22 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, Respon
     if (slot < 0) continue;
     const double y = values[row];
     double& weight = weight_[at(slot)];
-    if (std::isnan(y)) weight = 0;
+    if (std::isnan(y)) {
+      weight = 0;
+    } else if (!own.weights.empty()) {
+      if (!(own.weights[row] >= 0 && std::isfinite(own.weights[row])))
+        throw base::input_error("row {}: the weight {} is not a number of at least 0", row + 1,
+                                own.weights[row]);
+      weight *= own.weights[row];
+    }
     if (weight == 0) continue;
     if (const char* const fault = fault_of(y))
       throw base::input_error("row {}: the value {} {}", row + 1, y, fault);
+    if (!own.offsets.empty()) {
+      if (!std::isfinite(own.offsets[row]))
+        throw base::input_error("row {}: the offset {} is not a finite number", row + 1, own.offsets[row]);
+      offset_[at(slot)] += own.offsets[row];
+    }
     y_[at(slot)] = y;
     ++out.rows;
     least = std::min(least, y);
@@ -70,9 +84,10 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, Respon
     saturated_ = saturated_loss(estimator_.family, 1, y_, weight_);
     scale_likelihood_ = ScaleLikelihood(estimator_.family, weight_);
     moments_.reset();
-    if (estimator_.family == ManyFamily::gaussian && weight_ == design_.weight) moments_.emplace(design_, y_);
+    if (estimator_.family == ManyFamily::gaussian && weight_ == design_.weight)
+      moments_.emplace(design_, y_, offset_);
   }
-  sums_->set_response(y_, weight_);
+  sums_->set_response(y_, weight_, offset_);
   leave_out_absent(out);
   return std::ranges::find(absent_, false) == absent_.end() ? ManyStatus::all_zero : status;
 }
@@ -141,7 +156,7 @@ ManyPoint LaplaceCriterion::start() {
   active_.set(absent_, point.log_sp);
   double offsets = 0;
   for (std::size_t i = 0; i < y_.size(); ++i)
-    offsets += weight_[i] * (has_log_link() ? std::exp(design_.offset[i]) : design_.offset[i]);
+    offsets += weight_[i] * (has_log_link() ? std::exp(offset_[i]) : offset_[i]);
   double level = 0;
   if (has_log_link())
     level = std::log(sum_ / offsets);
@@ -187,7 +202,7 @@ double LaplaceCriterion::theta_by_moments(double level) const {
   double excess = 0;
   double squares = 0;
   for (std::size_t i = 0; i < y_.size(); ++i) {
-    const double mean = std::exp(level + design_.offset[i]);
+    const double mean = std::exp(level + offset_[i]);
     excess += weight_[i] * ((y_[i] - mean) * (y_[i] - mean) - mean);
     squares += weight_[i] * mean * mean;
   }

@@ -53,7 +53,8 @@ class LaplaceCriterion {
   LaplaceCriterion(const SharedDesign& design, const ManyEstimator& estimator);
 
   /// Reads a response, and finds the groups that are absent. `converged`: it is to be fitted.
-  [[nodiscard]] ManyStatus set_response(std::span<const double> values, ResponseFit& out);
+  [[nodiscard]] ManyStatus set_response(std::span<const double> values, const RowAdjustments& own,
+                                        ResponseFit& out);
   /// The start of the search: equal predictors in all rows, each lambda such that its penalty is as large as
   /// X'WX on the coefficients that it penalises, theta by moments.
   [[nodiscard]] ManyPoint start();
@@ -118,7 +119,7 @@ class LaplaceCriterion {
   ManyEstimator estimator_;
   std::unique_ptr<LikelihoodSums> sums_;
   // The response.
-  std::vector<double> y_, weight_;  ///< by slot
+  std::vector<double> y_, weight_, offset_;  ///< by slot
   double sum_ = 0;
   CountTail tail_;
   ResponseConstants constants_;

@@ -44,8 +44,9 @@ class LikelihoodSums {
   LikelihoodSums(const LikelihoodSums&) = delete;
   LikelihoodSums& operator=(const LikelihoodSums&) = delete;
 
-  /// `y` and the prior weights, by slot of the design, must stay valid.
-  virtual void set_response(std::span<const double> y, std::span<const double> weights) = 0;
+  /// `y`, the prior weights and the offset, by slot of the design, must stay valid.
+  virtual void set_response(std::span<const double> y, std::span<const double> weights,
+                            std::span<const double> offset) = 0;
   /// X'(dl/deta), and X'WX with the observed weights, at the coefficients `b`.
   virtual void score_and_gram(const LikelihoodPoint& point, const std::vector<double>& b,
                               std::vector<double>& score, std::vector<double>& gram) = 0;

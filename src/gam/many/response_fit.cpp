@@ -39,9 +39,9 @@ class ResponseFitter::Search {
   Search(const SharedDesign& design, const ManyEstimator& estimator)
       : design_(design), estimator_(estimator), criterion_(design, estimator) {}
 
-  ResponseFit fit(std::span<const double> values) {
+  ResponseFit fit(std::span<const double> values, const RowAdjustments& own) {
     ResponseFit out;
-    out.status = criterion_.set_response(values, out);
+    out.status = criterion_.set_response(values, own, out);
     if (out.status != ManyStatus::converged) return out;
     ManyPoint point = criterion_.start();
     origin_ = point.log_sp;
@@ -338,8 +338,8 @@ ResponseFitter::ResponseFitter(const SharedDesign& design, const ManyEstimator& 
 ResponseFitter::~ResponseFitter() = default;
 ResponseFitter::ResponseFitter(ResponseFitter&&) noexcept = default;
 
-ResponseFit ResponseFitter::fit(std::span<const double> values) {
-  return search_->fit(values);
+ResponseFit ResponseFitter::fit(std::span<const double> values, const RowAdjustments& own) {
+  return search_->fit(values, own);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

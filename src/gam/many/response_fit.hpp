@@ -59,6 +59,13 @@ struct ResponseFit {
   [[nodiscard]] bool is_fitted() const noexcept { return !coef.empty(); }
 };
 
+/// Weights and offsets of one response, by row of the table, beside those of the design: weights are
+/// multiplied, and a row of weight zero is left out; offsets are added. Empty: none.
+struct RowAdjustments {
+  std::span<const double> weights{};
+  std::span<const double> offsets{};
+};
+
 /// Fits responses one after the other. Not thread-safe: each thread has its own. Bounds: 60 outer iterations,
 /// 100 Newton steps of the coefficients in each.
 class ResponseFitter {
@@ -70,8 +77,9 @@ class ResponseFitter {
   ResponseFitter& operator=(ResponseFitter&&) = delete;
 
   /// `values`: by row of the table; NaN: missing. Throws `Error(input)` for a value that the family does not
-  /// have, with its index in front of the message: "row 5: …".
-  [[nodiscard]] ResponseFit fit(std::span<const double> values);
+  /// have, with its index in front of the message: "row 5: …"; so for a weight that is negative and an offset
+  /// that is not finite.
+  [[nodiscard]] ResponseFit fit(std::span<const double> values, const RowAdjustments& own = {});
 
  private:
   class Search;

@@ -59,7 +59,7 @@ TEST_P(Criterion, HasTheDerivativesOfItsDifferences) {
   const ManyModel model(covariates_of_cases(), case_rows, terms);
   LaplaceCriterion criterion(model.design(), {.family = family});
   ResponseFit ignored;
-  ASSERT_EQ(criterion.set_response(response_of(family), ignored), ManyStatus::converged);
+  ASSERT_EQ(criterion.set_response(response_of(family), {}, ignored), ManyStatus::converged);
   ManyPoint point = criterion.start();
   constexpr double exact = 1e-22;
   for (std::size_t j = 0; j < point.log_sp.size(); ++j) point.log_sp[j] += 0.7 - 0.9 * static_cast<double>(j);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
@@ -32,20 +33,30 @@ std::vector<double> numbers_of(const json& value) {
   return value.is_array() ? value.get<std::vector<double>>() : std::vector<double>{value.get<double>()};
 }
 
-class GamCase : public ::testing::TestWithParam<std::size_t> {};
+/// A case, and whether its weights and offsets are those of each response in place of the design's.
+class GamCase : public ::testing::TestWithParam<std::tuple<std::size_t, bool>> {};
 
 TEST_P(GamCase, HasTheSameModels) {
-  const json& one = gam_cases()["cases"][GetParam()];
-  const auto rows = static_cast<std::int64_t>(gam_cases()["table"]["x"].size());
-  const ManyModel model(columns_of(gam_cases()["table"]), rows, one["terms"],
-                        one["weights"].get<bool>() ? "w" : "");
+  const auto& [index, own] = GetParam();
+  const json& one = gam_cases()["cases"][index];
+  const json& table = gam_cases()["table"];
+  const auto rows = static_cast<std::int64_t>(table["x"].size());
+  const bool weighted = one["weights"].get<bool>();
+  auto terms = one["terms"].get<std::string>();
+  const std::string offset = " + offset(o)";
+  const bool shifted = terms.ends_with(offset);
+  if (own && !weighted && !shifted) GTEST_SKIP() << "neither weights nor offsets";
+  if (own && shifted) terms.resize(terms.size() - offset.size());
+  const ManyModel model(columns_of(table), rows, terms, weighted && !own ? "w" : "");
+  const auto weights = weighted && own ? numbers_of(table["w"]) : std::vector<double>();
+  const auto offsets = shifted && own ? numbers_of(table["o"]) : std::vector<double>();
   const ManyEstimator estimator{.family = family_named(one["family"])};
   const ResponseResults results(model.design(), estimator);
   ResponseFitter fitter(model.design(), estimator);
   std::vector<ResponseFit> fits;
   double constant = -std::numeric_limits<double>::infinity();
   for (const json& expected : one["responses"]) {
-    fits.push_back(fitter.fit(expected["y"].get<std::vector<double>>()));
+    fits.push_back(fitter.fit(expected["y"].get<std::vector<double>>(), {weights, offsets}));
     if (expected["reml"].is_number())
       constant = std::max(constant, fits.back().criterion - expected["reml"].get<double>());
   }
@@ -96,7 +107,9 @@ TEST_P(GamCase, HasTheSameModels) {
   EXPECT_GE(compared, 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Gam, GamCase, ::testing::Range<std::size_t>(0, gam_cases()["cases"].size()));
+INSTANTIATE_TEST_SUITE_P(Gam, GamCase,
+                         ::testing::Combine(::testing::Range<std::size_t>(0, gam_cases()["cases"].size()),
+                                            ::testing::Bool()));
 
 }  // namespace
 }  // namespace TESSERA_NAMESPACE::gam::testing

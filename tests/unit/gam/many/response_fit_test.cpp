@@ -119,6 +119,29 @@ TEST_F(Lineages, AreTheSameWhateverWasFittedBefore) {
   EXPECT_EQ(again.inverse, fresh.inverse);
 }
 
+TEST_F(Lineages, AreWithoutTheRowsOfWeightZero) {
+  std::vector<double> y = counts(3, [](int) { return true; });
+  std::vector<double> weights(cell_count, 1.0);
+  std::vector<double> missing = y;
+  for (std::size_t i = 0; i < y.size(); i += 3) {
+    weights[i] = 0;
+    y[i] = 40;
+    missing[i] = std::numeric_limits<double>::quiet_NaN();
+  }
+  ResponseFitter fitter(model_.design(), {.family = ManyFamily::nb});
+  const ResponseFit found = fitter.fit(y, {.weights = weights});
+  const ResponseFit expected = fit(missing);
+  EXPECT_EQ(found.rows, expected.rows);
+  EXPECT_EQ(found.coef, expected.coef);
+  EXPECT_EQ(found.log_likelihood, expected.log_likelihood);
+  weights[1] = -1;
+  expect_error(ErrorCode::input, "row 2: the weight -1 is not a number of at least 0",
+               [&] { static_cast<void>(fitter.fit(y, {.weights = weights})); });
+  const std::vector<double> offsets(cell_count, std::numeric_limits<double>::infinity());
+  expect_error(ErrorCode::input, "row 1: the offset inf is not a finite number",
+               [&] { static_cast<void>(fitter.fit(y, {.offsets = offsets})); });
+}
+
 TEST_F(Lineages, RefuseWhatIsNoCount) {
   std::vector<double> y(cell_count, 1.0);
   y[4] = 1.5;
@@ -144,7 +167,7 @@ TEST_F(Lineages, HaveNoLowerCriterionOnAGrid) {
     ASSERT_EQ(found.status, ManyStatus::converged);
     LaplaceCriterion criterion(model_.design(), {.family = ManyFamily::nb});
     ResponseFit ignored;
-    ASSERT_EQ(criterion.set_response(y, ignored), ManyStatus::converged);
+    ASSERT_EQ(criterion.set_response(y, {}, ignored), ManyStatus::converged);
     const ManyPoint start = criterion.start();
     ASSERT_TRUE([&] {
       ManyPoint point = start;

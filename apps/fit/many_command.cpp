@@ -50,7 +50,7 @@ CLI::App* ManyCommand::add_to(CLI::App& program) {
       ->capture_default_str();
   options.add_to(*command, OptionSet::fit, {"family", "weights", "knots"});
   options.add_to(*command, OptionSet::table);
-  options.add_to(*command, OptionSet::job, {"threads"});
+  options.add_to(*command, OptionSet::job);
   command
       ->add_option("--out", out,
                    "Fits, a row for each response: the ending .h5, .csv, .parquet or .feather is the format")
@@ -79,7 +79,7 @@ int ManyCommand::run(mpi::Session& session) const {
     if (!subset.empty()) inputs.push_back(subset);
     refuse_to_overwrite({{"--out", out}, {"--tests", tests}}, inputs);
   });
-  Job job(session.world(), cpu_job_options(options, collective_timeout));
+  Job job(session.world(), job_options(options, collective_timeout));
   const ManySummary summary = fit_many(job, formula, Table{data, options.read<TableOptions>()}, source, many,
                                        {.fits = out, .tests = tests}, &progress);
   for (const PhaseTime& phase : summary.phases)

@@ -241,7 +241,9 @@ class TableFit {
     };
     if (has_correlated_residuals(options_) && may_stay_on_cpu() && !job_.on_host())
       return stay_on_cpu("AR1 residuals are fitted there");
-    estimate_ = estimate_to_choose_by(job_, formula_, options_, rows);
+    estimate_ = estimate_to_choose_by(job_, formula_, options_, [&](const Hardware& hardware) {
+      return estimate_cost(formula_, options_.family.definition().linear(), rows, hardware);
+    });
     if (!estimate_ || estimate_->host_seconds > estimate_->device_seconds) return;
     stay_on_cpu(reason_for_host(*estimate_, job_.inventory().gpus()));
   }

@@ -35,6 +35,7 @@ class ActiveColumns {
   /// `absent`: by group. `log_sp`: by smoothing parameter.
   void set(const std::vector<bool>& absent, std::span<const double> log_sp);
 
+  [[nodiscard]] bool is_absent(std::size_t group) const { return absent_[group]; }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(columns_.size()); }
   /// Indices of the active columns in the design.
   [[nodiscard]] const std::vector<int>& columns() const noexcept { return columns_; }

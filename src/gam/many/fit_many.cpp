@@ -6,9 +6,13 @@
 #include "gam/data/output/table_output.hpp"
 #include "gam/data/table_source.hpp"
 #include "gam/family/family.hpp"
+#include "gam/fit/run/compiled_fits.hpp"
+#include "gam/fit/run/device_choice.hpp"
 #include "gam/fit/run/phase_clock.hpp"
+#include "gam/many/device_likelihood.hpp"
 #include "gam/many/response_results.hpp"
 #include "gam/many/responses.hpp"
+#include "gam/rows/real_devices.hpp"
 
 #include <tessera/gam/many.hpp>
 #include <tessera/job/stop_request.hpp>
@@ -17,6 +21,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <mutex>
 #include <numeric>
@@ -66,6 +71,30 @@ ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows) {
   estimator.least_rows =
       std::max(options.min_rows, static_cast<int>(std::ceil(options.min_share * static_cast<double>(rows))));
   return estimator;
+}
+
+/// The estimated time of all fits.
+CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const Hardware& hardware) {
+  // Measured on a Xeon of 2025 and an H200. Other hardware differs by factors.
+  constexpr double passes = 40;  // over the rows of a response, at a typical number of iterations
+  constexpr double host_seconds_of_row = 3e-9;
+  constexpr double host_seconds_of_product = 0.15e-9;
+  constexpr double device_seconds_of_row = 2e-11;
+  constexpr double seconds_between_passes = 2e-5;
+  constexpr double start_seconds = 0.5;
+  constexpr double compilation_seconds = 5;
+  double row_seconds = 0;
+  for (const RowGroup& group : design.groups)
+    row_seconds +=
+        static_cast<double>(group.end - group.begin) * base::lane_count *
+        (host_seconds_of_row + host_seconds_of_product * packed_size(static_cast<int>(group.columns.size())));
+  const auto threads = static_cast<double>(std::max<std::int64_t>(hardware.host_threads, 1));
+  const auto devices = static_cast<double>(std::max<std::int64_t>(hardware.devices, 1));
+  const double all_passes = passes * static_cast<double>(responses);
+  const double on_device = device_seconds_of_row * static_cast<double>(design.slots()) / devices;
+  return {.host_seconds = all_passes * (row_seconds + seconds_between_passes) / threads,
+          .device_seconds = start_seconds + (hardware.has_kernels ? 0 : compilation_seconds) +
+                            all_passes * (on_device + seconds_between_passes / threads)};
 }
 
 /// The terms of a formula without a response.
@@ -161,6 +190,7 @@ class ManyFit {
       choose_responses();
       results_.emplace(*design_, estimator_);
     });
+    choose_devices(formula);
     observer_.note(fmt::format("{} of {} rows, {} coefficients, {}", design_->rows, design_->table_rows,
                                design_->columns, base::pluralised(chosen_.size(), "response")));
     if (design_->dropped > 0)
@@ -168,6 +198,26 @@ class ManyFit {
                                  base::pluralised(design_->dropped, "unpenalised function"),
                                  design_->dropped == 1 ? "has" : "have"));
     observer_.note("rows of the responses are those of the covariates, by position");
+  }
+
+  /// Devices are used unless the host is estimated to be faster. Gaussian responses need few passes over
+  /// rows.
+  void choose_devices(const FormulaTerms& formula) {
+    if (job_.on_host() || estimator_.family == ManyFamily::gaussian || design_->parameters >= most_parameters)
+      return;
+    const FitOptions options{.family = options_.family, .weights = options_.weights};
+    const auto estimate = estimate_to_choose_by(job_, formula, options, [&](const Hardware& hardware) {
+      return cost_of(*design_, std::ssize(chosen_), hardware);
+    });
+    if (estimate && estimate->host_seconds <= estimate->device_seconds) {
+      observer_.note("using the CPU: " + reason_for_host(*estimate, job_.inventory().gpus()));
+      return;
+    }
+    device_.emplace(*design_, estimator_.family, false);
+    if (!begins_on_real_devices(job_, job_.plan(std::ssize(chosen_)))) return;
+    observer_.now("compiling the kernels");
+    (void)job_.compile(device_->source());
+    mark_as_compiled(job_, formula, options);
   }
 
   void choose_responses() {
@@ -198,7 +248,8 @@ class ManyFit {
 
   void fit_batch(Range batch) {
     observer_.now(fmt::format("responses {} to {} of {}", batch.begin + 1, batch.end, chosen_.size()));
-    batches_.push_back({job_.plan_for_hosts(batch.size()), batch, {}});
+    const bool on_devices = device_.has_value() && !job_.on_host();
+    batches_.push_back({on_devices ? job_.plan(batch.size()) : job_.plan_for_hosts(batch.size()), batch, {}});
     const Plan& plan = batches_.back().plan;
     const Range mine = job_.local_range(plan);
     const Matrix values = read({batch.begin + mine.begin, batch.begin + mine.end});
@@ -207,13 +258,24 @@ class ManyFit {
       PhaseClock clock(job_.comm(), summary_.phases, "fit", "the fits of the responses");
       std::vector<std::int64_t> indices(at(mine.size()));
       std::iota(indices.begin(), indices.end(), 0);
-      rows = job_.map<ResponseRow>(
-          plan, indices, host_only,
-          [&](const HostTile& /*tile*/, std::span<const std::int64_t> some, std::span<ResponseRow> out) {
-            auto fitter = take_fitter();
-            for (std::size_t i = 0; i < some.size(); ++i) out[i] = fit_one(*fitter, mine, some[i], values);
-            give_back(std::move(fitter));
-          });
+      const auto on_host = [&](const HostTile& /*tile*/, std::span<const std::int64_t> some,
+                               std::span<ResponseRow> out) {
+        auto fitter = take_fitter();
+        for (std::size_t i = 0; i < some.size(); ++i) out[i] = fit_one(*fitter, mine, some[i], values);
+        give_back(std::move(fitter));
+      };
+      const auto on_device = [&](Tile& tile, std::span<const std::int64_t> some, std::span<ResponseRow> out) {
+        std::atomic<std::size_t> next = 0;
+        device_->run(tile, std::min(some.size(), at_once()), [&](std::unique_ptr<LikelihoodSums> sums) {
+          ResponseFitter fitter(*design_, estimator_, std::move(sums));
+          for (std::size_t i = next++; i < some.size(); i = next++) {
+            out[i] = fit_one(fitter, mine, some[i], values);
+            out[i].on_device = true;
+          }
+        });
+      };
+      rows = on_devices ? job_.map<ResponseRow>(plan, indices, on_device, on_host)
+                        : job_.map<ResponseRow>(plan, indices, host_only, on_host);
     }
     // The same error on every rank: an exception in a pass is a fault of the job.
     together(job_.comm(), [&] {
@@ -234,6 +296,14 @@ class ManyFit {
                                              error.what()));
       return {};
     }
+  }
+
+  /// Responses that a device fits at a time: several for each host thread, which work on some while the
+  /// device sums the rows of others.
+  [[nodiscard]] std::size_t at_once() {
+    constexpr int for_each_thread = 16;
+    return at(for_each_thread *
+              std::max(1, job_.threads() / std::max(1, static_cast<int>(job_.devices().size()))));
   }
 
   std::unique_ptr<ResponseFitter> take_fitter() {
@@ -337,6 +407,7 @@ class ManyFit {
   Workers alone_{serial_, job_.host_team()};
   std::unique_ptr<TableOutput> fits_, tests_;
   std::optional<SharedDesign> design_;
+  std::optional<DeviceLikelihood> device_;  ///< if responses are fitted on devices
   ManyEstimator estimator_;
   std::optional<ResponseResults> results_;
   std::unique_ptr<ResponseSource> source_;

@@ -89,16 +89,12 @@ double HostLikelihoodSums::null_loss(const LikelihoodPoint& point, double level)
   std::vector<double> score(eta_.size());
   std::vector<double> weight(eta_.size());
   const ResponseRows rows = rows_at(0);
-  constexpr int most_steps = 50;
-  for (int i = 0; i < most_steps; ++i) {
-    for (std::size_t slot = 0; slot < eta_.size(); ++slot) eta_[slot] = offset_[slot] + level;
+  find_null_level(level, [&](double at_level) {
+    for (std::size_t slot = 0; slot < eta_.size(); ++slot) eta_[slot] = offset_[slot] + at_level;
     first_derivatives(point.family, point.theta, rows, design_.packets, score.data(), weight.data());
-    const double step =
-        std::accumulate(score.begin(), score.end(), 0.0) / std::accumulate(weight.begin(), weight.end(), 0.0);
-    constexpr double negligible = 1e-8;
-    if (!(std::abs(step) > negligible)) break;
-    level += std::clamp(step, -1.0, 1.0);
-  }
+    return NullDerivatives{std::accumulate(score.begin(), score.end(), 0.0),
+                           std::accumulate(weight.begin(), weight.end(), 0.0)};
+  });
   LossSums sums;
   add_losses(point.family, point.theta, rows, design_.packets, sums, score.data());
   return base::sum_of_lanes(sums.loss);

@@ -4,12 +4,12 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "gam/linalg/linalg.hpp"
-#include "gam/many/host_likelihood_sums.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -22,10 +22,11 @@ constexpr int most_newton_steps = 100;
 
 }  // namespace
 
-LaplaceCriterion::LaplaceCriterion(const SharedDesign& design, const ManyEstimator& estimator)
+LaplaceCriterion::LaplaceCriterion(const SharedDesign& design, const ManyEstimator& estimator,
+                                   std::unique_ptr<LikelihoodSums> sums)
     : design_(design),
       estimator_(estimator),
-      sums_(std::make_unique<HostLikelihoodSums>(design)),
+      sums_(std::move(sums)),
       y_(design.slots()),
       active_(design),
       penalties_(design, active_) {}

@@ -49,8 +49,9 @@ struct ManyDerivatives {
 /// weights.
 class LaplaceCriterion {
  public:
-  /// The design must outlive it.
-  LaplaceCriterion(const SharedDesign& design, const ManyEstimator& estimator);
+  /// The design must outlive it. `sums`: where the rows are summed.
+  LaplaceCriterion(const SharedDesign& design, const ManyEstimator& estimator,
+                   std::unique_ptr<LikelihoodSums> sums);
 
   /// Reads a response, and finds the groups that are absent. `converged`: it is to be fitted.
   [[nodiscard]] ManyStatus set_response(std::span<const double> values, const RowAdjustments& own,

@@ -6,6 +6,8 @@
 
 #include <tessera/gam/matrix.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -34,6 +36,24 @@ struct WeightSums {
   /// By two parameters: the sum of h d2w, without the second derivatives of the coefficients.
   Matrix leverage_sums;
 };
+
+/// Sums over the rows of a model of an intercept and the offset.
+struct NullDerivatives {
+  double score = 0;   ///< dl/deta
+  double weight = 0;  ///< w
+};
+/// Calls `at(level)` for the levels of Newton's method for the intercept of such a model, the best one last.
+template <class At>
+void find_null_level(double level, const At& at) {
+  constexpr int most_steps = 50;
+  constexpr double negligible = 1e-8;
+  for (int i = 0; i < most_steps; ++i) {
+    const NullDerivatives sums = at(level);
+    const double step = sums.score / sums.weight;
+    if (!(std::abs(step) > negligible)) return;
+    level += std::clamp(step, -1.0, 1.0);
+  }
+}
 
 /// The sums over the rows of one response that its criterion needs. Each is a pass over the rows, at the
 /// coefficients of the last `score_and_gram`.

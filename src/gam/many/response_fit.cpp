@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/many/host_likelihood_sums.hpp"
 #include "gam/many/laplace_criterion.hpp"
 
 #include <algorithm>
@@ -36,8 +37,8 @@ constexpr double exact = 1e-20;
 /// The search for the minimum of the criterion, for one response after another.
 class ResponseFitter::Search {
  public:
-  Search(const SharedDesign& design, const ManyEstimator& estimator)
-      : design_(design), estimator_(estimator), criterion_(design, estimator) {}
+  Search(const SharedDesign& design, const ManyEstimator& estimator, std::unique_ptr<LikelihoodSums> sums)
+      : design_(design), estimator_(estimator), criterion_(design, estimator, std::move(sums)) {}
 
   ResponseFit fit(std::span<const double> values, const RowAdjustments& own) {
     ResponseFit out;
@@ -334,7 +335,10 @@ class ResponseFitter::Search {
 };
 
 ResponseFitter::ResponseFitter(const SharedDesign& design, const ManyEstimator& estimator)
-    : search_(std::make_unique<Search>(design, estimator)) {}
+    : ResponseFitter(design, estimator, std::make_unique<HostLikelihoodSums>(design)) {}
+ResponseFitter::ResponseFitter(const SharedDesign& design, const ManyEstimator& estimator,
+                               std::unique_ptr<LikelihoodSums> sums)
+    : search_(std::make_unique<Search>(design, estimator, std::move(sums))) {}
 ResponseFitter::~ResponseFitter() = default;
 ResponseFitter::ResponseFitter(ResponseFitter&&) noexcept = default;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/many/row_kernels.hpp"
+#include "gam/many/likelihood_sums.hpp"
 #include "gam/many/shared_design.hpp"
 
 #include <cstdint>
@@ -70,8 +70,10 @@ struct RowAdjustments {
 /// 100 Newton steps of the coefficients in each.
 class ResponseFitter {
  public:
-  /// The design must outlive it.
+  /// The design must outlive it. `sums`: where the rows are summed; without it, on the calling thread.
   ResponseFitter(const SharedDesign& design, const ManyEstimator& estimator);
+  ResponseFitter(const SharedDesign& design, const ManyEstimator& estimator,
+                 std::unique_ptr<LikelihoodSums> sums);
   ~ResponseFitter();
   ResponseFitter(ResponseFitter&&) noexcept;
   ResponseFitter& operator=(ResponseFitter&&) = delete;

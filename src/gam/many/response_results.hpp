@@ -21,6 +21,7 @@ struct ResponseRow {
   ManyStatus status = ManyStatus::failed;
   std::vector<double> values{};    ///< by column, without the name and the status
   std::vector<double> p_values{};  ///< by test
+  bool on_device = false;          ///< the rows were summed by a GPU
 };
 
 /// The columns of the results of all responses.

@@ -49,19 +49,17 @@ CostEstimate estimate_cost(const FormulaTerms& formula, bool linear, std::int64_
 }
 
 std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaTerms& formula,
-                                                  const FitOptions& options, std::int64_t rows) {
+                                                  const FitOptions& options,
+                                                  FunctionRef<CostEstimate(const Hardware&)> estimate) {
   const auto devices = job.inventory().devices();
   if (job.on_host() || job.options().policy != Policy::automatic || devices.empty()) return std::nullopt;
   if (std::ranges::any_of(devices, &InventoryDevice::has_host_memory)) return std::nullopt;
   Hardware hardware{job.comm().allreduce(static_cast<std::int64_t>(job.threads()), mpi::Reduction::sum),
                     job.inventory().gpus()};
-  const auto estimate = [&] {
-    return estimate_cost(formula, options.family.definition().linear(), rows, hardware);
-  };
-  const CostEstimate cached = estimate();
+  const CostEstimate cached = estimate(hardware);
   if (cached.host_seconds <= cached.device_seconds) return cached;
   hardware.has_kernels = has_compiled(job, formula, options);
-  return estimate();
+  return estimate(hardware);
 }
 
 std::string reason_for_host(const CostEstimate& estimate, int devices) {

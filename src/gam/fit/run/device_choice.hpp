@@ -3,6 +3,7 @@
 
 #include "gam/formula/formula.hpp"
 
+#include <tessera/function.hpp>
 #include <tessera/gam/fit.hpp>
 #include <tessera/job/job.hpp>
 
@@ -27,11 +28,12 @@ struct Hardware {
                                          const Hardware& hardware);
 
 /// *Collective.* The estimate by which a job chooses under `Policy::automatic`; includes the compilation of
-/// uncached kernels if devices would be chosen without it. Nothing if there is no choice: under another
-/// policy, without devices, with simulated ones, which rehearse a job of devices, or with
-/// `JobOptions::hosts`.
-[[nodiscard]] std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaTerms& formula,
-                                                                const FitOptions& options, std::int64_t rows);
+/// kernels that have not been compiled for this formula and these options if devices would be chosen without
+/// it. Nothing if there is no choice: under another policy, without devices, with simulated ones, which
+/// rehearse a job of devices, or with `JobOptions::hosts`.
+[[nodiscard]] std::optional<CostEstimate> estimate_to_choose_by(
+    const Job& job, const FormulaTerms& formula, const FitOptions& options,
+    FunctionRef<CostEstimate(const Hardware&)> estimate);
 
 /// "estimated 0.02 s, against 0.4 s on 1 GPU".
 [[nodiscard]] std::string reason_for_host(const CostEstimate& estimate, int devices);

@@ -2,6 +2,7 @@
 // The derivatives of the criterion and the coefficients are those of their differences.
 #include "gam/many/laplace_criterion.hpp"
 
+#include "gam/many/host_likelihood_sums.hpp"
 #include "support/many_model.hpp"
 
 #include <gtest/gtest.h>
@@ -57,7 +58,8 @@ class Criterion : public ::testing::TestWithParam<std::tuple<ManyFamily, std::st
 TEST_P(Criterion, HasTheDerivativesOfItsDifferences) {
   const auto& [family, terms] = GetParam();
   const ManyModel model(covariates_of_cases(), case_rows, terms);
-  LaplaceCriterion criterion(model.design(), {.family = family});
+  LaplaceCriterion criterion(model.design(), {.family = family},
+                             std::make_unique<HostLikelihoodSums>(model.design()));
   ResponseFit ignored;
   ASSERT_EQ(criterion.set_response(response_of(family), {}, ignored), ManyStatus::converged);
   ManyPoint point = criterion.start();

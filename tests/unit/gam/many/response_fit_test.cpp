@@ -2,6 +2,7 @@
 // How the fit of a response ends: at a minimum, at a limit, or as what it is.
 #include "gam/many/response_fit.hpp"
 
+#include "gam/many/host_likelihood_sums.hpp"
 #include "gam/many/laplace_criterion.hpp"
 #include "support/errors.hpp"
 #include "support/many_model.hpp"
@@ -165,7 +166,8 @@ TEST_F(Lineages, HaveNoLowerCriterionOnAGrid) {
     }
     const ResponseFit found = fit(y);
     ASSERT_EQ(found.status, ManyStatus::converged);
-    LaplaceCriterion criterion(model_.design(), {.family = ManyFamily::nb});
+    LaplaceCriterion criterion(model_.design(), {.family = ManyFamily::nb},
+                               std::make_unique<HostLikelihoodSums>(model_.design()));
     ResponseFit ignored;
     ASSERT_EQ(criterion.set_response(y, {}, ignored), ManyStatus::converged);
     const ManyPoint start = criterion.start();

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/many/likelihood_kernel_source.hpp"
+
+#include "gam/many/likelihood_layout.hpp"
+#include "gam/many/likelihood_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+const char* row_of(ManyFamily family) {
+  switch (family) {
+    case ManyFamily::nb: return "NbRow";
+    case ManyFamily::poisson: return "PoissonRow";
+    case ManyFamily::binomial: return "BinomialRow";
+    case ManyFamily::gaussian: return "GaussianRow";
+    case ManyFamily::gamma: return "GammaRow";
+  }
+  return "";
+}
+
+std::string constants(const SharedDesign& design, ManyFamily family) {
+  const LikelihoodLayout layout(design);
+  std::string text =
+      fmt::format(R"(#pragma once
+namespace {0}::gam {{
+template <int n>
+struct Number;
+namespace fixed {{
+template <class Math>
+using Family = {1}<Math>;
+constexpr bool is_nb = {2};
+constexpr bool is_gamma = {3};
+constexpr int parameters = {4};
+constexpr int coefficients = {5};
+constexpr long long elements = {6};
+template <class Do>
+void for_each_size(Do&& work) {{
+)",
+                  "TESSERA_NAMESPACE", row_of(family), family == ManyFamily::nb, family == ManyFamily::gamma,
+                  layout.parameters, layout.coefficients, layout.elements);
+  std::set<int> sizes;
+  for (const LikelihoodGroup& group : layout.groups)
+    if (group.columns <= most_columns_in_registers) sizes.insert(group.columns);
+  for (const int size : sizes) text += fmt::format("  work(Number<{}>{{}});\n", size);
+  // Host and device compilers must agree on structure layouts.
+  return text + fmt::format(
+                    "}}\nstatic_assert(sizeof(LikelihoodGroup) == {} && sizeof(LikelihoodRequest) == {} && "
+                    "sizeof(LikelihoodBatch) == {});\n}}  // namespace fixed\n}}\n",
+                    sizeof(LikelihoodGroup), sizeof(LikelihoodRequest), sizeof(LikelihoodBatch));
+}
+
+}  // namespace
+
+ModuleSource likelihood_kernel_source(const SharedDesign& design, ManyFamily family) {
+  ModuleSource source;
+  source.headers = likelihood_kernel_files();
+  const auto kernels =
+      std::ranges::find(source.headers, "gam/many/likelihood_kernels.cuh", &NamedHeader::name);
+  source.text = std::move(kernels->text);
+  source.headers.erase(kernels);
+  source.headers.push_back({"likelihood_constants.hpp", constants(design, family)});
+  source.name = fmt::format("many models {:016x}", std::hash<std::string>{}(source.headers.back().text));
+  std::ranges::move(standard_headers(), std::back_inserter(source.headers));
+  source.options = {"--std=c++20", "--device-as-default-execution-space", "--fmad=true"};
+  return source;
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

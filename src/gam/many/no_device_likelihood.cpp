@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums over rows in a build without CUDA: there is no device to compute them.
+#include "gam/many/device_likelihood.hpp"
+
+#include <tessera/error.hpp>
+
+namespace TESSERA_NAMESPACE::gam {
+
+struct DeviceLikelihood::OnDevice {};
+
+DeviceLikelihood::DeviceLikelihood(const SharedDesign& design, ManyFamily family, bool /*own_rows*/)
+    : design_(design), layout_(design), source_(likelihood_kernel_source(design, family)), parts_(1) {}
+DeviceLikelihood::~DeviceLikelihood() = default;
+
+void DeviceLikelihood::run(Tile& /*tile*/, std::size_t /*threads*/,
+                           FunctionRef<void(std::unique_ptr<LikelihoodSums>)> /*fit*/) {
+  throw Error(ErrorCode::job_fault, "this build has no CUDA: configure with TESSERA_ENABLE_CUDA=ON");
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

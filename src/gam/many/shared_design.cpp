@@ -9,6 +9,8 @@
 #include "gam/design/side_conditions.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
+#include "gam/many/active_columns.hpp"
+#include "gam/many/local_coordinates.hpp"
 #include "gam/rows/row_reader.hpp"
 
 #include <algorithm>
@@ -44,9 +46,12 @@ class SharedDesignMaker {
     evaluate();
     scale_columns();
     drop_dependent();
+    group_rows();
+    localise_parametric();
+    order_by_component();
     add_penalties();
     find_constant();
-    group_rows();
+    for (std::size_t g = 0; g < rows_of_group_.size(); ++g) add_group(g);
     find_own_curves();
     add_gram();
     return std::move(out_);
@@ -82,6 +87,7 @@ class SharedDesignMaker {
     }
     out_.table_rows = table_.rows();
     out_.rows = static_cast<int>(rows_.size());
+    out_.slot_of_row.assign(at(out_.table_rows), -1);
   }
 
   Design constrained() {
@@ -229,7 +235,7 @@ class SharedDesignMaker {
     std::iota(all.begin(), all.end(), 0);
     std::vector<int> kept;
     for (int j = 0; j < out_.columns; ++j) {
-      place_of_.push_back(static_cast<int>(kept.size()));
+      place_of_.push_back(dropped[at(j)] ? -1 : static_cast<int>(kept.size()));
       if (!dropped[at(j)]) kept.push_back(j);
     }
     x_ = submatrix(x_, all, kept);
@@ -258,6 +264,7 @@ class SharedDesignMaker {
         else
           penalty.dense = multiply_tn(map, multiply(basis.penalty->matrix(at(j)), map));
         name_parameter(basis.penalty->labels[at(j)], parameter.index);
+        note_penalty(penalty);
         out_.penalties.push_back(std::move(penalty));
       }
     }
@@ -273,6 +280,16 @@ class SharedDesignMaker {
     for (std::size_t i = 0; i < single.size(); ++i) {
       if (!single[i]) out_.penalised[i].clear();
     }
+  }
+
+  /// Notes the next penalty in its component.
+  void note_penalty(const SharedPenalty& penalty) {
+    const auto component = std::ranges::find_if(
+        out_.components, [&](const DesignComponent& one) { return penalty.begin < one.end; });
+    component->penalties.push_back(static_cast<int>(out_.penalties.size()));
+    std::vector<int>& parameters = component->parameters;
+    if (penalty.parameter < 0 || std::ranges::find(parameters, penalty.parameter) != parameters.end()) return;
+    parameters.insert(std::ranges::upper_bound(parameters, penalty.parameter), penalty.parameter);
   }
 
   void name_parameter(const std::string& label, int index) {
@@ -318,15 +335,111 @@ class SharedDesignMaker {
       all.resize(at(out_.rows));
       std::iota(all.begin(), all.end(), 0);
     }
-    out_.slot_of_row.assign(at(out_.table_rows), -1);
-    for (const auto& one : by_smooths) add_group(one.second);
+    for (auto& one : by_smooths) rows_of_group_.push_back(std::move(one.second));
   }
 
-  void add_group(const std::vector<int>& rows) {
-    RowGroup group;
-    for (int j = 0; j < out_.columns; ++j) {
-      if (std::ranges::any_of(rows, [&](int row) { return x_(row, j) != 0; })) group.columns.push_back(j);
+  /// Chooses the coordinates of the parametric part.
+  void localise_parametric() {
+    std::vector<int> parametric;
+    for (std::size_t j = 0; j < place_of_.size(); ++j) {
+      const bool smooth = std::ranges::any_of(out_.bases, [&](const BlockBasis& basis) {
+        return static_cast<int>(j) >= basis.begin && static_cast<int>(j) < basis.begin + basis.size;
+      });
+      if (!smooth && place_of_[j] >= 0) parametric.push_back(place_of_[j]);
     }
+    if (parametric.empty() || rows_of_group_.size() == 1) return;
+    Matrix x(static_cast<int>(parametric.size()), out_.rows);
+    for (int j = 0; j < x.rows(); ++j) {
+      for (int i = 0; i < out_.rows; ++i) x(j, i) = x_(i, parametric[at(j)]);
+    }
+    LocalCoordinates local = local_coordinates(x, rows_of_group_);
+    for (int j = 0; j < x.rows(); ++j) {
+      const auto column = x_.column(parametric[at(j)]);
+      std::ranges::fill(column, 0.0);
+      for (std::size_t g = 0; g < rows_of_group_.size(); ++g) {
+        if (local.group[at(j)] >= 0 && local.group[at(j)] != static_cast<int>(g)) continue;
+        for (const int row : rows_of_group_[g]) column[at(row)] = dot(x.column(row), local.map.column(j));
+      }
+      const double factor = std::sqrt(static_cast<double>(out_.rows) / dot(column, column));
+      for (double& value : column) value *= factor;
+      for (double& value : local.map.column(j)) value *= factor;
+    }
+    const auto inverse = solve(local.map, identity(x.rows()));
+    if (!inverse) throw std::logic_error("many: the parametric coordinates are dependent");
+    std::vector<int> formula(at(out_.to_formula.rows()));
+    std::iota(formula.begin(), formula.end(), 0);
+    const Matrix to = multiply(submatrix(out_.to_formula, formula, parametric), local.map);
+    const Matrix from = multiply(*inverse, submatrix(out_.from_formula, parametric, formula));
+    for (int j = 0; j < x.rows(); ++j) {
+      std::ranges::copy(to.column(j), out_.to_formula.column(parametric[at(j)]).begin());
+      for (int i = 0; i < from.cols(); ++i) out_.from_formula(parametric[at(j)], i) = from(j, i);
+    }
+  }
+
+  /// The columns that are not zero in a group.
+  [[nodiscard]] std::vector<int> columns_in(const std::vector<int>& rows) const {
+    std::vector<int> columns;
+    for (int j = 0; j < out_.columns; ++j) {
+      if (std::ranges::any_of(rows, [&](int row) { return x_(row, j) != 0; })) columns.push_back(j);
+    }
+    return columns;
+  }
+
+  /// Finds the components, and orders columns and groups by them.
+  void order_by_component() {
+    // By column, and after these by group: the first column or group that it is joined with.
+    std::vector<int> first(at(out_.columns) + rows_of_group_.size());
+    std::iota(first.begin(), first.end(), 0);
+    const auto join = [&](int a, int b) {
+      const auto [low, high] = std::minmax({first[at(a)], first[at(b)]});
+      std::ranges::replace(first, int{high}, int{low});
+    };
+    for (std::size_t g = 0; g < rows_of_group_.size(); ++g) {
+      for (const int column : columns_in(rows_of_group_[g])) join(column, out_.columns + static_cast<int>(g));
+    }
+    for (const BlockBasis& basis : out_.bases) {
+      for (int j = 1; j < basis.rank; ++j) join(place_of_[at(basis.begin)], place_of_[at(basis.begin)] + j);
+    }
+    std::vector<int> columns;
+    std::vector<std::vector<int>> groups;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      if (first[i] != static_cast<int>(i)) continue;
+      DesignComponent component{.begin = static_cast<int>(columns.size()),
+                                .first_group = static_cast<int>(groups.size())};
+      for (std::size_t j = i; j < first.size(); ++j) {
+        if (first[j] != first[i]) continue;
+        if (static_cast<int>(j) < out_.columns)
+          columns.push_back(static_cast<int>(j));
+        else
+          groups.push_back(std::move(rows_of_group_[j - at(out_.columns)]));
+      }
+      component.end = static_cast<int>(columns.size());
+      component.last_group = static_cast<int>(groups.size());
+      out_.components.push_back(std::move(component));
+    }
+    rows_of_group_ = std::move(groups);
+    permute_columns(columns);
+  }
+
+  void permute_columns(const std::vector<int>& order) {
+    std::vector<int> rows(at(out_.rows));
+    std::iota(rows.begin(), rows.end(), 0);
+    std::vector<int> formula(at(out_.to_formula.rows()));
+    std::iota(formula.begin(), formula.end(), 0);
+    x_ = submatrix(x_, rows, order);
+    out_.to_formula = submatrix(out_.to_formula, formula, order);
+    out_.from_formula = submatrix(out_.from_formula, order, formula);
+    std::vector<int> place(order.size());
+    for (std::size_t j = 0; j < order.size(); ++j) place[at(order[j])] = static_cast<int>(j);
+    for (int& one : place_of_) {
+      if (one >= 0) one = place[at(one)];
+    }
+  }
+
+  void add_group(std::size_t index) {
+    const std::vector<int>& rows = rows_of_group_[index];
+    RowGroup group;
+    group.columns = columns_in(rows);
     const int packets = (static_cast<int>(rows.size()) + lane_count - 1) / lane_count;
     group.begin = out_.packets;
     group.end = out_.packets += packets;
@@ -344,7 +457,6 @@ class SharedDesignMaker {
         group.x[(packet * group.columns.size() + c) * lane_count + i % lane_count] =
             x_(rows[i], group.columns[c]);
     }
-    rows_of_group_.push_back(rows);
     out_.groups.push_back(std::move(group));
   }
 
@@ -384,17 +496,18 @@ class SharedDesignMaker {
   }
 
   void add_gram() {
-    const auto weighted = [&](int row) { return out_.weight[at(out_.slot_of_row[rows_[at(row)]])]; };
-    std::vector<double> ridged;
-    for (int i = 0; i < out_.columns; ++i) {
-      for (int j = i; j < out_.columns; ++j) {
-        double sum = 0;
-        for (int row = 0; row < out_.rows; ++row) sum += weighted(row) * x_(row, i) * x_(row, j);
-        out_.gram.push_back(sum);
-        constexpr double ridge = 1e-7;
-        ridged.push_back(sum + (i == j ? ridge * sum : 0));
-      }
-    }
+    out_.gram.assign(at(packed_size(out_.columns)), 0);
+    ActiveColumns columns(out_);
+    columns.set(std::vector<bool>(out_.groups.size()), {});
+    GroupSums sums(columns);
+    columns.for_each_run(
+        [&](std::size_t g, const LaneColumns& run, std::size_t slot, int packets, bool ends) {
+          gam::add_gram(run, out_.weight.data() + slot, packets, sums.gram(g));
+          if (ends) sums.take_gram(g, out_.gram);
+        });
+    constexpr double ridge = 1e-7;
+    std::vector<double> ridged = out_.gram;
+    for (int j = 0; j < out_.columns; ++j) ridged[place_in_packed(out_.columns, j, j)] *= 1 + ridge;
     if (!out_.near_least_squares.factor(ridged, out_.columns))
       throw base::input_error("the weights leave no row of {} to some coefficient: give others",
                               table_.name());
@@ -410,7 +523,7 @@ class SharedDesignMaker {
   std::vector<const ColumnNumbers*> offsets_;
   std::vector<std::size_t> rows_;  ///< the complete rows of the table
   Matrix x_;                       ///< complete rows x coordinates
-  std::vector<int> place_of_;      ///< by coordinate of `bases`: its index among those that are kept
+  std::vector<int> place_of_;      ///< by coordinate of the formula's blocks: its column; -1: dropped
   std::vector<std::vector<int>> rows_of_group_;
   SharedDesign out_;
 };

@@ -36,6 +36,17 @@ struct RowGroup {
   std::vector<int> own_line;  ///< the unpenalised coefficients of these, as indices among `columns`
 };
 
+/// Coefficients that no row and no penalty joins with others: X'WX + S has a block for each component. With a
+/// smooth and a level for each lineage, these are the lineages.
+struct DesignComponent {
+  int begin = 0;  ///< columns [begin, end)
+  int end = 0;
+  int first_group = 0;  ///< groups [first_group, last_group)
+  int last_group = 0;
+  std::vector<int> penalties{};   ///< indices
+  std::vector<int> parameters{};  ///< smoothing parameters of these, ascending
+};
+
 /// A penalty exp(log lambda) b'Sb on the coefficients from `begin` on; log lambda = log smoothing parameter +
 /// offset. `parameter`: index of the smoothing parameter; -1: log lambda is `offset`.
 struct SharedPenalty {
@@ -53,7 +64,9 @@ struct SharedPenalty {
 /// penalties.
 ///
 /// Coefficients are in coordinates in which a single penalty is exactly the identity on its range, and zero
-/// on its null space: a lambda of e^25 costs no digits. `to_formula` maps them to the formula's coefficients.
+/// on its null space: a lambda of e^25 costs no digits. As many functions of the parametric part as possible
+/// are not zero in one group only, such as a level for each lineage in place of contrasts. `to_formula` maps
+/// coefficients to the formula's.
 struct SharedDesign {
   Design design;                  ///< the formula's terms, blocks and names
   std::vector<BlockBasis> bases;  ///< of `design`'s penalties
@@ -64,7 +77,8 @@ struct SharedDesign {
   /// Number of unpenalised functions of the formula without a coefficient, as others determine them:
   /// functions of the parametric part where possible.
   int dropped = 0;
-  std::vector<RowGroup> groups;
+  std::vector<DesignComponent> components;
+  std::vector<RowGroup> groups;  ///< by component
   std::vector<int> slot_of_row;  ///< by row of the table: its slot (a packet's lane); -1: a value is missing
   std::vector<double> offset;    ///< by slot
   std::vector<double> weight;    ///< by slot: the prior weight, zero where a packet has no row
@@ -73,7 +87,7 @@ struct SharedDesign {
   std::vector<std::string> parameter_names;
   /// By parameter with diagonal penalties only: the coefficients that an infinite lambda leaves zero.
   std::vector<std::vector<int>> penalised;
-  std::vector<double> gram;          ///< X'WX, packed
+  std::vector<double> gram;          ///< X'WX, packed; zero between components
   SmallCholesky near_least_squares;  ///< of X'WX with a small ridge
   std::vector<double> constant;      ///< coefficients whose predictor is nearest to 1 in every row
   Matrix to_formula;                 ///< coefficients of the formula x columns

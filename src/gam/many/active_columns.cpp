@@ -8,68 +8,68 @@ namespace TESSERA_NAMESPACE::gam {
 using base::at;
 using base::lane_count;
 
-std::vector<double> packed_product(const std::vector<double>& packed, const std::vector<double>& x) {
-  std::vector<double> result(x.size());
-  std::size_t i = 0;
-  for (std::size_t a = 0; a < x.size(); ++a) {
-    for (std::size_t b = a; b < x.size(); ++b, ++i) {
-      result[a] += packed[i] * x[b];
-      if (b != a) result[b] += packed[i] * x[a];
-    }
-  }
-  return result;
-}
-
 void ActiveColumns::set(const std::vector<bool>& absent, std::span<const double> log_sp) {
-  absent_ = absent;
-  std::vector<bool> used(at(design_->columns), true);
-  for (std::size_t g = 0; g < design_->groups.size(); ++g) {
-    if (!absent[g]) continue;
-    for (const int column : design_->groups[g].own_curve) used[at(column)] = false;
+  constexpr int unused = -1;
+  place_.assign(at(end_ - begin_), 0);
+  const auto leave_out = [&](const std::vector<int>& columns) {
+    for (const int column : columns) {
+      if (column >= begin_ && column < end_) place_[at(column - begin_)] = unused;
+    }
+  };
+  for (int g = first_group_; g < last_group_; ++g) {
+    if (absent[at(g)]) leave_out(design_->groups[at(g)].own_curve);
   }
   for (std::size_t j = 0; j < log_sp.size(); ++j) {
-    if (!std::isinf(log_sp[j])) continue;
-    for (const int column : design_->penalised[j]) used[at(column)] = false;
+    if (std::isinf(log_sp[j])) leave_out(design_->penalised[j]);
   }
   columns_.clear();
-  place_.assign(used.size(), -1);
-  for (int j = 0; j < design_->columns; ++j) {
-    if (!used[at(j)]) continue;
-    place_[at(j)] = size();
-    columns_.push_back(j);
+  for (int column = begin_; column < end_; ++column) {
+    int& place = place_[at(column - begin_)];
+    if (place == unused) continue;
+    place = size();
+    columns_.push_back(column);
   }
-  groups_.assign(design_->groups.size(), {});
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    if (absent[g]) continue;
+  groups_.resize(at(last_group_ - first_group_));
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    Group& group = groups_[i];
+    const std::size_t g = at(first_group_) + i;
+    group.absent = absent[g];
+    group.at.clear();
+    group.places.clear();
+    if (group.absent) continue;
     const std::vector<int>& columns = design_->groups[g].columns;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (!used[at(columns[i])]) continue;
-      groups_[g].at.push_back(static_cast<int>(i));
-      groups_[g].places.push_back(place_[at(columns[i])]);
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      if (place(columns[j]) == unused) continue;
+      group.at.push_back(static_cast<int>(j));
+      group.places.push_back(place(columns[j]));
     }
   }
 }
 
-std::vector<double> ActiveColumns::gathered(const std::vector<double>& all) const {
-  std::vector<double> active;
-  active.reserve(columns_.size());
+void ActiveColumns::gather(const std::vector<double>& all, std::vector<double>& active) const {
+  active.clear();
   for (const int column : columns_) active.push_back(all[at(column)]);
-  return active;
 }
 
 void ActiveColumns::scatter(const std::vector<double>& active, std::vector<double>& all) const {
-  std::ranges::fill(all, 0.0);
+  std::fill(all.begin() + begin_, all.begin() + end_, 0.0);
   for (std::size_t i = 0; i < active.size(); ++i) all[at(columns_[i])] = active[i];
 }
 
-std::vector<double> ActiveColumns::scattered_matrix(const std::vector<double>& packed) const {
-  std::vector<double> all(at(packed_size(design_->columns)));
+void ActiveColumns::scatter_matrix(const std::vector<double>& packed, std::vector<double>& all) const {
   std::size_t i = 0;
   for (std::size_t a = 0; a < columns_.size(); ++a) {
     for (std::size_t b = a; b < columns_.size(); ++b)
       all[place_in_packed(design_->columns, columns_[a], columns_[b])] = packed[i++];
   }
-  return all;
+}
+
+void ActiveColumns::gather_matrix(const std::vector<double>& all, std::vector<double>& packed) const {
+  packed.clear();
+  for (std::size_t a = 0; a < columns_.size(); ++a) {
+    for (std::size_t b = a; b < columns_.size(); ++b)
+      packed.push_back(all[place_in_packed(design_->columns, columns_[a], columns_[b])]);
+  }
 }
 
 void GroupSums::take_gram(std::size_t group, std::vector<double>& to) {

@@ -21,45 +21,64 @@ inline constexpr int run_rows = run_packets * base::lane_count;
   return base::at(packed_size(size) - packed_size(size - i) + (j - i));
 }
 
-/// a x for a packed symmetric matrix a.
-[[nodiscard]] std::vector<double> packed_product(const std::vector<double>& packed,
-                                                 const std::vector<double>& x);
-
-/// The columns of a design that take part in the fit of a response: the columns of groups that are not
-/// absent, without columns that an infinite lambda leaves zero.
+/// The columns of a component, or of the whole design, that take part in the fit of a response: the columns
+/// of groups that are not absent, without columns that an infinite lambda leaves zero.
 class ActiveColumns {
  public:
-  /// The design must outlive it.
-  explicit ActiveColumns(const SharedDesign& design) : design_(&design) {}
+  /// All columns. The design must outlive it.
+  explicit ActiveColumns(const SharedDesign& design)
+      : design_(&design), end_(design.columns), last_group_(static_cast<int>(design.groups.size())) {}
+  /// The component must be one of the design.
+  ActiveColumns(const SharedDesign& design, const DesignComponent& component)
+      : design_(&design),
+        component_(&component),
+        begin_(component.begin),
+        end_(component.end),
+        first_group_(component.first_group),
+        last_group_(component.last_group) {}
 
-  /// `absent`: by group. `log_sp`: by smoothing parameter.
+  /// `absent`: by group of the design. `log_sp`: by smoothing parameter.
   void set(const std::vector<bool>& absent, std::span<const double> log_sp);
 
-  [[nodiscard]] bool is_absent(std::size_t group) const { return absent_[group]; }
+  /// The component, unless these are the columns of the whole design.
+  [[nodiscard]] const DesignComponent& component() const noexcept { return *component_; }
+  /// The groups of the component are [first_group(), last_group()).
+  [[nodiscard]] std::size_t first_group() const noexcept { return base::at(first_group_); }
+  [[nodiscard]] std::size_t last_group() const noexcept { return base::at(last_group_); }
+  [[nodiscard]] bool is_absent(std::size_t group) const {
+    return groups_[group - base::at(first_group_)].absent;
+  }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(columns_.size()); }
   /// Indices of the active columns in the design.
   [[nodiscard]] const std::vector<int>& columns() const noexcept { return columns_; }
   /// The index of a column of the design among the active ones; -1: it is not active.
-  [[nodiscard]] int place(int column) const { return place_[base::at(column)]; }
+  [[nodiscard]] int place(int column) const { return place_[base::at(column - begin_)]; }
   /// The indices of a group's columns among the active ones, ascending.
-  [[nodiscard]] const std::vector<int>& places_of(std::size_t group) const { return groups_[group].places; }
+  [[nodiscard]] const std::vector<int>& places_of(std::size_t group) const {
+    return groups_[group - base::at(first_group_)].places;
+  }
 
-  /// The values of the active columns, and their places in a vector or packed matrix over all columns.
-  [[nodiscard]] std::vector<double> gathered(const std::vector<double>& all) const;
+  /// The values of the active columns in a vector over all columns of the design.
+  void gather(const std::vector<double>& all, std::vector<double>& active) const;
+  /// Writes them to a vector or packed matrix over all columns; other values of the component become zero in
+  /// the vector.
   void scatter(const std::vector<double>& active, std::vector<double>& all) const;
-  [[nodiscard]] std::vector<double> scattered_matrix(const std::vector<double>& packed) const;
+  void scatter_matrix(const std::vector<double>& packed, std::vector<double>& all) const;
+  /// The elements of the active columns in such a matrix.
+  void gather_matrix(const std::vector<double>& all, std::vector<double>& packed) const;
 
   /// Calls `use(group, columns, first slot, packets, ends the group)` for runs of packets, in order.
   template <class Use>
   void for_each_run(const Use& use) const {
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      if (absent_[g]) continue;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const std::size_t g = base::at(first_group_) + i;
+      if (groups_[i].absent) continue;
       const RowGroup& group = design_->groups[g];
       const auto stride = static_cast<std::ptrdiff_t>(group.columns.size());
       for (int begin = group.begin; begin < group.end; begin += run_packets) {
         const int packets = std::min(run_packets, group.end - begin);
         const LaneColumns columns{group.x.data() + stride * base::lane_count * (begin - group.begin), stride,
-                                  groups_[g].at.data(), static_cast<int>(groups_[g].at.size())};
+                                  groups_[i].at.data(), static_cast<int>(groups_[i].at.size())};
         use(g, columns, base::at(begin) * base::lane_count, packets, begin + packets == group.end);
       }
     }
@@ -67,12 +86,18 @@ class ActiveColumns {
 
  private:
   struct Group {
+    bool absent = false;
     std::vector<int> at;  ///< indices among the group's columns
     std::vector<int> places;
   };
   const SharedDesign* design_;
-  std::vector<bool> absent_;
-  std::vector<int> columns_, place_;
+  const DesignComponent* component_ = nullptr;
+  int begin_ = 0;  ///< columns [begin, end)
+  int end_ = 0;
+  int first_group_ = 0;
+  int last_group_ = 0;
+  std::vector<int> columns_;
+  std::vector<int> place_;  ///< by column from `begin_` on
   std::vector<Group> groups_;
 };
 

@@ -86,7 +86,7 @@ class DeviceSums final : public LikelihoodSums {
                           const std::vector<std::vector<double>>& first, bool with_tau,
                           WeightSums& to) override;
   [[nodiscard]] double expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) override;
-  [[nodiscard]] double null_loss(const LikelihoodPoint& point, double level) override;
+  [[nodiscard]] double null_loss(ManyFamily family, double theta, double level) override;
 
  private:
   /// Copies what a response has of its own.
@@ -96,19 +96,26 @@ class DeviceSums final : public LikelihoodSums {
     waiting_.copies[part] = values.size_bytes();
     on_device = memory_.values + begin;
   }
-  /// Computes a pass, with the coefficients of the last `score_and_gram`, and waits for it.
-  void sum(LikelihoodPass pass, const LikelihoodPoint& point) {
+  /// Computes a pass over groups [first, last) with the coefficients of their last `score_and_gram`, and
+  /// waits for it.
+  void sum(LikelihoodPass pass, ManyFamily family, double theta, std::size_t first, std::size_t last) {
+    LikelihoodRequest& request = waiting_.request;
     waiting_.pass = pass;
-    waiting_.request.theta = point.theta;
-    waiting_.request.log_theta = std::log(point.theta);
-    waiting_.request.is_poisson = point.family == ManyFamily::poisson ? 1 : 0;
+    request.theta = theta;
+    request.log_theta = std::log(theta);
+    request.is_poisson = family == ManyFamily::poisson ? 1 : 0;
+    request.first_group = static_cast<int>(first);
+    request.end_group = static_cast<int>(last);
     queue_.wait_for(waiting_);
     waiting_.copies = {};
   }
-  /// Calls `use(columns, sums)` for each group that is not absent, with the places of its columns.
+  void sum(LikelihoodPass pass, const LikelihoodPoint& point) {
+    sum(pass, point.family, point.theta, point.active.first_group(), point.active.last_group());
+  }
+  /// Calls `use(sums)` for each group of the columns that is not absent, with the places of its columns.
   template <class Use>
   void for_each_group(LikelihoodPass pass, const ActiveColumns& active, const Use& use) {
-    for (std::size_t g = 0; g < design_.groups.size(); ++g) {
+    for (std::size_t g = active.first_group(); g < active.last_group(); ++g) {
       if (active.is_absent(g)) continue;
       places_.clear();
       for (const int column : design_.groups[g].columns) places_.push_back(active.place(column));
@@ -129,10 +136,12 @@ class DeviceSums final : public LikelihoodSums {
       }
     }
   }
-  /// The values of all columns of all groups, from those of the active columns.
-  void put_vector(const ActiveColumns& active, const std::vector<double>& values, double* to) const {
-    for (const RowGroup& group : design_.groups) {
-      for (const int column : group.columns) {
+  /// Writes the values of all columns of the groups, from those of the active columns, to `all`, which begins
+  /// with the first group of the design.
+  void put_vector(const ActiveColumns& active, const std::vector<double>& values, double* all) const {
+    for (std::size_t g = active.first_group(); g < active.last_group(); ++g) {
+      double* to = all + layout_.groups[g].first_coefficient;
+      for (const int column : design_.groups[g].columns) {
         const int place = active.place(column);
         *to++ = place < 0 ? 0 : values[at(place)];
       }
@@ -209,27 +218,26 @@ void DeviceSums::weight_derivatives(const LikelihoodPoint& point, const std::vec
   const std::size_t m = first.size();
   // Tau is the last parameter of the kernels.
   const auto slot_of = [&](std::size_t j) { return with_tau && j + 1 == m ? at(layout_.parameters - 1) : j; };
-  double* next = memory_.host_input + layout_.coefficients;
-  for (const RowGroup& group : design_.groups) {
-    for (std::size_t a = 0; a < group.columns.size(); ++a) {
-      for (std::size_t b = a; b < group.columns.size(); ++b) {
-        const int i = active.place(group.columns[a]);
-        const int j = active.place(group.columns[b]);
-        *next++ = i < 0 || j < 0 ? 0 : inverse[place_in_packed(active.size(), i, j)];
+  double* const inverses = memory_.host_input + layout_.coefficients;
+  double* const derivatives = inverses + layout_.elements;
+  for (std::size_t g = active.first_group(); g < active.last_group(); ++g) {
+    const std::vector<int>& columns = design_.groups[g].columns;
+    double* element = inverses + layout_.groups[g].first_element;
+    for (std::size_t a = 0; a < columns.size(); ++a) {
+      for (std::size_t b = a; b < columns.size(); ++b) {
+        const int i = active.place(columns[a]);
+        const int j = active.place(columns[b]);
+        *element++ = i < 0 || j < 0 ? 0 : inverse[place_in_packed(active.size(), i, j)];
       }
     }
   }
-  std::fill_n(next, at(layout_.parameters * layout_.coefficients), 0.0);
+  std::fill_n(derivatives, at(layout_.parameters * layout_.coefficients), 0.0);
   for (std::size_t j = 0; j < m; ++j)
-    put_vector(active, first[j], next + slot_of(j) * at(layout_.coefficients));
+    put_vector(active, first[j], derivatives + slot_of(j) * at(layout_.coefficients));
   waiting_.request.with_tau = with_tau ? 1 : 0;
   sum(LikelihoodPass::weight_derivatives, point);
 
-  const auto n = at(active.size());
-  to.grams.assign(m, std::vector<double>(at(packed_size(active.size()))));
-  to.leverage_slope.assign(n, 0);
-  to.score_by_tau_twice.assign(n, 0);
-  to.leverage_sums = Matrix(static_cast<int>(m), static_cast<int>(m));
+  to.set_zero(m, active.size());
   const auto all = at(layout_.parameters);
   for_each_group(LikelihoodPass::weight_derivatives, active, [&](const double* sums) {
     const auto elements = at(packed_size(static_cast<int>(places_.size())));
@@ -256,11 +264,11 @@ double DeviceSums::expected_gram(const LikelihoodPoint& point, std::vector<doubl
   return pearson;
 }
 
-double DeviceSums::null_loss(const LikelihoodPoint& point, double level) {
+double DeviceSums::null_loss(ManyFamily family, double theta, double level) {
   double loss = 0;
-  find_null_level(level, [&](double at_level) {
+  const auto at = [&](double at_level) {
     waiting_.request.level = at_level;
-    sum(LikelihoodPass::null_model, point);
+    sum(LikelihoodPass::null_model, family, theta, 0, design_.groups.size());
     NullDerivatives total;
     loss = 0;
     const double* sums = memory_.host_output;
@@ -270,7 +278,8 @@ double DeviceSums::null_loss(const LikelihoodPoint& point, double level) {
       loss += sums[2];
     }
     return total;
-  });
+  };
+  (void)at(find_null_level(level, at));
   return loss;
 }
 
@@ -357,8 +366,15 @@ void DeviceLikelihood::OnDevice::serve(std::span<WaitingPass* const> batch, std:
                                        const LikelihoodLayout& layout, const Kernels& kernels,
                                        const Tile& tile) {
   std::array<std::size_t, likelihood_passes> counts{};
+  std::array<int, likelihood_passes> most_chunks{};
+  std::array<int, likelihood_passes> most_groups{};
   for (const WaitingPass* const waiting : batch) {
-    ++counts[static_cast<std::size_t>(waiting->pass)];
+    const auto pass = static_cast<std::size_t>(waiting->pass);
+    const LikelihoodRequest& request = waiting->request;
+    ++counts[pass];
+    most_groups[pass] = std::max(most_groups[pass], request.end_group - request.first_group);
+    most_chunks[pass] = std::max(most_chunks[pass], layout.groups[at(request.end_group - 1)].end_chunk -
+                                                        layout.groups[at(request.first_group)].first_chunk);
     for (std::size_t part = 0; part < waiting->copies.size(); ++part) {
       const std::size_t begin = part * slots;
       if (waiting->copies[part] > 0)
@@ -386,7 +402,7 @@ void DeviceLikelihood::OnDevice::serve(std::span<WaitingPass* const> batch, std:
     first += counts[i];
     const auto count = static_cast<unsigned>(counts[i]);
     const auto parts = static_cast<unsigned>(layout.parts);
-    const auto all_chunks = static_cast<unsigned>(layout.chunks.size());
+    const auto all_chunks = static_cast<unsigned>(most_chunks[i]);
     if (const int inputs = layout.inputs_of(pass); inputs > 0)
       launch(kernels.gather, {gather_blocks, count}, block, 0, stream, of_pass, inputs);
     if (pass == LikelihoodPass::weight_derivatives)
@@ -395,8 +411,7 @@ void DeviceLikelihood::OnDevice::serve(std::span<WaitingPass* const> batch, std:
     else
       launch(kernels.sum[i], {all_chunks, count, pass == LikelihoodPass::null_model ? 1 : parts}, block, 0,
              stream, of_pass);
-    launch(kernels.add_chunks, {static_cast<unsigned>(layout.groups.size()), count}, block, 0, stream,
-           of_pass);
+    launch(kernels.add_chunks, {static_cast<unsigned>(most_groups[i]), count}, block, 0, stream, of_pass);
   }
   check(cudaStreamSynchronize(stream_of(tile)), "pass over the rows of many responses");
 }

@@ -203,7 +203,8 @@ class ManyFit {
   /// Devices are used unless the host is estimated to be faster. Gaussian responses need few passes over
   /// rows.
   void choose_devices(const FormulaTerms& formula) {
-    if (job_.on_host() || estimator_.family == ManyFamily::gaussian || design_->parameters >= most_parameters)
+    if (job_.on_host() || estimator_.family == ManyFamily::gaussian ||
+        LikelihoodLayout(*design_).parameters > most_parameters)
       return;
     const FitOptions options{.family = options_.family, .weights = options_.weights};
     const auto estimate = estimate_to_choose_by(job_, formula, options, [&](const Hardware& hardware) {

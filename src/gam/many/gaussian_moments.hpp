@@ -1,32 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/many/active_columns.hpp"
-#include "gam/many/shared_design.hpp"
+#include "gam/many/likelihood_sums.hpp"
 
 #include <span>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// All that the criterion of a gaussian response without missing values needs of its rows: the residual sum
-/// of squares is |r|^2 - 2 d'X'Wr + d'X'WXd at b + d, where r are the residuals at b, near the least squares,
-/// so that no digits are lost.
-class GaussianMoments {
+/// The sums of a gaussian response with the weights of the design, without passes over its rows: at b + d the
+/// residual sum of squares is |r|^2 - 2 d'X'Wr + d'X'WXd, where r are the residuals at b, near the least
+/// squares, so that no digits are lost.
+class GaussianMoments final : public LikelihoodSums {
  public:
-  GaussianMoments() = default;
-  /// Cost: three passes over the rows. `y` and `offset`: by slot.
-  GaussianMoments(const SharedDesign& design, std::span<const double> y, std::span<const double> offset);
+  /// The design must outlive it.
+  explicit GaussianMoments(const SharedDesign& design);
 
-  /// X'W residuals at coefficients, of all columns.
-  [[nodiscard]] std::vector<double> score(const std::vector<double>& b) const;
-  [[nodiscard]] double residual_sum_of_squares(const std::vector<double>& b) const;
+  /// Cost: two passes over the rows. The weights are the design's.
+  void set_response(std::span<const double> y, std::span<const double> weights,
+                    std::span<const double> offset) override;
+  void score_and_gram(const LikelihoodPoint& point, const std::vector<double>& b, std::vector<double>& score,
+                      std::vector<double>& gram) override;
+  [[nodiscard]] LossDerivatives loss(const LikelihoodPoint& point, std::vector<double>& by_tau) override;
+  void weight_derivatives(const LikelihoodPoint& point, const std::vector<double>& inverse,
+                          const std::vector<std::vector<double>>& first, bool with_tau,
+                          WeightSums& to) override;
+  [[nodiscard]] double expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) override;
+  [[nodiscard]] double null_loss(ManyFamily family, double theta, double level) override;
 
  private:
-  const SharedDesign* design_ = nullptr;
-  std::vector<double> base_;   ///< b
-  std::vector<double> score_;  ///< X'Wr
-  double squares_ = 0;         ///< |r|^2
+  /// X'W (y - offset - X b) and the sums of squares of the residuals, at `base_`.
+  void sum_residuals();
+
+  const SharedDesign& design_;
+  ActiveColumns all_;
+  std::span<const double> y_, weights_, offset_;  ///< by slot
+  std::vector<double> base_;                      ///< b
+  std::vector<double> score_;                     ///< X'Wr
+  std::vector<double> squares_;                   ///< |r|^2 in the rows of each component
+  std::vector<double> step_;                      ///< d of the last `score_and_gram`, by column
+  std::vector<double> product_;                   ///< X'WX d, by column
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

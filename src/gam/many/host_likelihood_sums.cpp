@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -85,18 +84,36 @@ double HostLikelihoodSums::expected_gram(const LikelihoodPoint& point, std::vect
   return pearson;
 }
 
-double HostLikelihoodSums::null_loss(const LikelihoodPoint& point, double level) {
-  std::vector<double> score(eta_.size());
-  std::vector<double> weight(eta_.size());
-  const ResponseRows rows = rows_at(0);
-  find_null_level(level, [&](double at_level) {
-    for (std::size_t slot = 0; slot < eta_.size(); ++slot) eta_[slot] = offset_[slot] + at_level;
-    first_derivatives(point.family, point.theta, rows, design_.packets, score.data(), weight.data());
-    return NullDerivatives{std::accumulate(score.begin(), score.end(), 0.0),
-                           std::accumulate(weight.begin(), weight.end(), 0.0)};
+double HostLikelihoodSums::null_loss(ManyFamily family, double theta, double level) {
+  std::array<double, run_rows> eta;
+  std::array<double, run_rows> mean;
+  std::array<double, run_rows> score;
+  std::array<double, run_rows> weight;
+  const auto for_each_run = [&](double at_level, const auto& use) {
+    for (int begin = 0; begin < design_.packets; begin += run_packets) {
+      const int packets = std::min(run_packets, design_.packets - begin);
+      const std::size_t slot = at(begin) * lane_count;
+      for (std::size_t i = 0; i < at(packets) * lane_count; ++i) eta[i] = offset_[slot + i] + at_level;
+      use(ResponseRows{y_.data() + slot, weights_.data() + slot, eta.data(), mean.data()}, packets);
+    }
+  };
+  level = find_null_level(level, [&](double at_level) {
+    base::Lanes scores{};
+    base::Lanes weights{};
+    for_each_run(at_level, [&](const ResponseRows& rows, int packets) {
+      first_derivatives(family, theta, rows, packets, score.data(), weight.data());
+      for (std::size_t j = 0; j < at(packets) * lane_count; j += lane_count) {
+        scores += base::load_lanes(score.data() + j);
+        weights += base::load_lanes(weight.data() + j);
+      }
+    });
+    return NullDerivatives{base::sum_of_lanes(scores), base::sum_of_lanes(weights)};
   });
   LossSums sums;
-  add_losses(point.family, point.theta, rows, design_.packets, sums, score.data());
+  for_each_run(level, [&](const ResponseRows& rows, int packets) {
+    first_derivatives(family, theta, rows, packets, score.data(), weight.data());
+    add_losses(family, theta, rows, packets, sums, score.data());
+  });
   return base::sum_of_lanes(sums.loss);
 }
 
@@ -120,11 +137,7 @@ void HostLikelihoodSums::weight_derivatives(const LikelihoodPoint& point, const 
                                             const std::vector<std::vector<double>>& first, bool with_tau,
                                             WeightSums& to) {
   const std::size_t m = first.size();
-  const int n = point.active.size();
-  to.grams.assign(m, std::vector<double>(at(packed_size(n))));
-  to.leverage_slope.assign(at(n), 0);
-  to.score_by_tau_twice.assign(at(n), 0);
-  to.leverage_sums = Matrix(static_cast<int>(m), static_cast<int>(m));
+  to.set_zero(m, point.active.size());
   // The weights of gaussian responses are constant.
   if (point.family == ManyFamily::gaussian) return;
   std::vector<double> pair_sums(lane_count * m * m);

@@ -20,7 +20,7 @@ class HostLikelihoodSums final : public LikelihoodSums {
                           const std::vector<std::vector<double>>& first, bool with_tau,
                           WeightSums& to) override;
   [[nodiscard]] double expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) override;
-  [[nodiscard]] double null_loss(const LikelihoodPoint& point, double level) override;
+  [[nodiscard]] double null_loss(ManyFamily family, double theta, double level) override;
 
  private:
   [[nodiscard]] ResponseRows rows_at(std::size_t slot) {

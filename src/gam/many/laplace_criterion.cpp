@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/many/gaussian_moments.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,20 +17,13 @@ namespace TESSERA_NAMESPACE::gam {
 using base::at;
 using base::lane_count;
 
-namespace {
-
-constexpr int most_newton_steps = 100;
-
-}  // namespace
-
 LaplaceCriterion::LaplaceCriterion(const SharedDesign& design, const ManyEstimator& estimator,
                                    std::unique_ptr<LikelihoodSums> sums)
-    : design_(design),
-      estimator_(estimator),
-      sums_(std::move(sums)),
-      y_(design.slots()),
-      active_(design),
-      penalties_(design, active_) {}
+    : design_(design), estimator_(estimator), row_sums_(std::move(sums)), y_(design.slots()) {
+  if (estimator.family == ManyFamily::gaussian) moments_ = std::make_unique<GaussianMoments>(design);
+  for (const DesignComponent& component : design.components)
+    components_.push_back(std::make_unique<ComponentCriterion>(design, component));
+}
 
 ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const RowAdjustments& own,
                                           ResponseFit& out) {
@@ -84,11 +78,10 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
   if (has_scale()) {
     saturated_ = saturated_loss(estimator_.family, 1, y_, weight_);
     scale_likelihood_ = ScaleLikelihood(estimator_.family, weight_);
-    moments_.reset();
-    if (estimator_.family == ManyFamily::gaussian && weight_ == design_.weight)
-      moments_.emplace(design_, y_, offset_);
   }
+  sums_ = moments_ && weight_ == design_.weight ? moments_.get() : row_sums_.get();
   sums_->set_response(y_, weight_, offset_);
+  for (const auto& component : components_) component->set_response(*sums_);
   leave_out_absent(out);
   return std::ranges::find(absent_, false) == absent_.end() ? ManyStatus::all_zero : status;
 }
@@ -154,7 +147,6 @@ ManyPoint LaplaceCriterion::start() {
   ManyPoint point;
   point.log_sp.assign(at(design_.parameters), 0);
   point.b.assign(at(design_.columns), 0);
-  active_.set(absent_, point.log_sp);
   double offsets = 0;
   for (std::size_t i = 0; i < y_.size(); ++i)
     offsets += weight_[i] * (has_log_link() ? std::exp(offset_[i]) : offset_[i]);
@@ -170,17 +162,16 @@ ManyPoint LaplaceCriterion::start() {
   if (estimator_.family == ManyFamily::nb)
     point.tau = std::log(estimator_.theta ? *estimator_.theta : theta_by_moments(level));
   // Each lambda makes its penalty as large as X'WX on the coefficients that it penalises.
-  std::vector<double> score;
-  std::vector<double> gram;
-  sum_first_derivatives(point, active_.gathered(point.b), score, gram);
+  std::vector<double> by_column(at(design_.columns));
+  for (const auto& component : components_)
+    component->add_information(family_at(point), theta_at(point), absent_, point, by_column);
   std::vector<double> information(at(design_.parameters));
   std::vector<double> penalty(at(design_.parameters));
   for (const SharedPenalty& one : design_.penalties) {
     if (one.parameter < 0) continue;
     for (int j = 0; j < one.size(); ++j) {
-      const int column = active_.place(one.begin + j);
-      if (column < 0) continue;
-      information[at(one.parameter)] += gram[place_in_packed(active_.size(), column, column)];
+      if (by_column[at(one.begin + j)] == 0) continue;
+      information[at(one.parameter)] += by_column[at(one.begin + j)];
       penalty[at(one.parameter)] +=
           std::exp(one.offset) * (one.diagonal.empty() ? one.dense(j, j) : one.diagonal[at(j)]);
     }
@@ -212,115 +203,36 @@ double LaplaceCriterion::theta_by_moments(double level) const {
   return excess > 0 ? std::clamp(squares / excess, least, most) : most;
 }
 
-std::vector<double> LaplaceCriterion::design_gram() const {
-  const std::vector<int>& columns = active_.columns();
-  std::vector<double> gram;
-  gram.reserve(at(packed_size(active_.size())));
-  for (std::size_t a = 0; a < columns.size(); ++a) {
-    for (std::size_t b = a; b < columns.size(); ++b)
-      gram.push_back(design_.gram[place_in_packed(design_.columns, columns[a], columns[b])]);
-  }
-  return gram;
-}
-
-void LaplaceCriterion::sum_first_derivatives(const ManyPoint& point, const std::vector<double>& b,
-                                             std::vector<double>& score, std::vector<double>& gram) {
-  if (moments_) {
-    std::vector<double> all(at(design_.columns));
-    active_.scatter(b, all);
-    score = active_.gathered(moments_->score(all));
-    gram = design_gram();
-    return;
-  }
-  sums_->score_and_gram(at_point(point), b, score, gram);
-}
-
 bool LaplaceCriterion::settle(ManyPoint& point, double tolerance) {
-  active_.set(absent_, point.log_sp);
-  if (!find_coefficients(point, tolerance)) return false;
+  const double theta = theta_at(point);
+  for (const auto& component : components_) {
+    if (!component->settle(family_at(point), theta, absent_, point, tolerance)) return false;
+  }
   evaluate(point);
   return std::isfinite(point.value);
 }
 
-/// The slope at the end of a step decides whether it is halved: the log likelihood is concave here, and is
-/// not evaluated.
-bool LaplaceCriterion::find_coefficients(ManyPoint& point, double tolerance) {
-  std::vector<double> b = active_.gathered(point.b);
-  std::vector<double> from = b;
-  std::vector<double> step(b.size());
-  std::vector<double> penalised(b.size());
-  double slope = 0;
-  double length = 1;
-  bool stepped = false;
-  for (int i = 0; i < most_newton_steps; ++i) {
-    sum_first_derivatives(point, b, score_, hessian_);
-    penalised.assign(b.size(), 0);
-    penalties_.add_product(point.log_sp, PenaltySums::all, b, penalised);
-    for (std::size_t j = 0; j < b.size(); ++j) score_[j] -= penalised[j];
-    if (stepped) {
-      const double end_slope = dot(score_, step);
-      constexpr double least_slope = 1e-10;
-      if (!(end_slope >= -0.5 * slope) && slope > least_slope) {
-        length /= 2;
-        constexpr double least_length = 1e-6;
-        if (length < least_length) return false;
-        for (std::size_t j = 0; j < b.size(); ++j) b[j] = from[j] + length * step[j];
-        continue;
-      }
-    }
-    penalties_.add_matrix(point.log_sp, PenaltySums::all, hessian_);
-    if (!factor_.factor(hessian_, active_.size())) return false;
-    step = score_;
-    factor_.solve(step.data());
-    slope = dot(score_, step);
-    if (slope < tolerance) {
-      active_.scatter(b, point.b);
-      return true;
-    }
-    // Far coefficients, as of a curve that falls steeply after the last count, are reached by doubling.
-    constexpr double least_longest = 8;
-    const double longest = std::max(least_longest, 2 * largest(b));
-    const double size = largest(step);
-    if (size > longest) {
-      for (double& value : step) value *= longest / size;
-      slope *= longest / size;
-    }
-    from = b;
-    length = 1;
-    for (std::size_t j = 0; j < b.size(); ++j) b[j] += step[j];
-    stepped = true;
+/// For a family with a scale phi, D the deviance, l_s the saturated log likelihood and M the dimension of the
+/// unpenalised space, V = (D + b'Sb) / (2 phi) - l_s(phi) + log|A| / 2 - log|S|+ / 2 - M log(2 pi phi) / 2.
+void LaplaceCriterion::evaluate(ManyPoint& point) {
+  loss_ = 0;
+  loss_by_tau_ = 0;
+  loss_by_tau_twice_ = 0;
+  double roughness = 0;
+  point.value = 0;
+  for (const auto& component : components_) {
+    loss_ += component->loss().value;
+    loss_by_tau_ += component->loss().by_tau;
+    loss_by_tau_twice_ += component->loss().by_tau_twice;
+    roughness += component->roughness();
+    point.value += 0.5 * component->log_determinants();
   }
-  return false;
-}
-
-void LaplaceCriterion::sum_losses(const ManyPoint& point) {
-  by_tau_.assign(at(active_.size()), 0);
-  if (moments_) {
-    loss_ = 0.5 * moments_->residual_sum_of_squares(point.b);
-    return;
-  }
-  const LossDerivatives sums = sums_->loss(at_point(point), by_tau_);
-  loss_ = sums.value;
-  loss_by_tau_ = sums.by_tau;
-  loss_by_tau_twice_ = sums.by_tau_twice;
   if (family_at(point) == ManyFamily::nb) {
     const CountTail::Value tail = tail_.at(theta_at(point));
     loss_ -= tail.sum;
     loss_by_tau_ -= tail.slope;
     loss_by_tau_twice_ -= tail.curvature;
   }
-}
-
-/// For a family with a scale phi, D the deviance, l_s the saturated log likelihood and M the dimension of the
-/// unpenalised space, V = (D + b'Sb) / (2 phi) - l_s(phi) + log|A| / 2 - log|S|+ / 2 - M log(2 pi phi) / 2.
-void LaplaceCriterion::evaluate(ManyPoint& point) {
-  sum_losses(point);
-  const std::vector<double> b = active_.gathered(point.b);
-  std::vector<double> penalised(b.size());
-  penalties_.add_product(point.log_sp, PenaltySums::all, b, penalised);
-  log_penalty_ = penalties_.log_determinant(point.log_sp);
-  const double roughness = dot(b, penalised);
-  point.value = 0.5 * (factor_.log_determinant() - log_penalty_.value);
   if (!has_scale()) {
     point.value += loss_ + 0.5 * roughness;
     return;
@@ -331,35 +243,87 @@ void LaplaceCriterion::evaluate(ManyPoint& point) {
                  0.5 * design_.null_space * std::log(2 * M_PI * phi);
 }
 
+void LaplaceCriterion::list_parameters(ManyDerivatives& to) const {
+  to.parameters.clear();
+  for (const ComponentDerivatives& component : to.components) {
+    for (const int parameter : component.parameters) {
+      if (parameter >= 0) to.parameters.push_back(parameter);
+    }
+  }
+  std::ranges::sort(to.parameters);
+  to.parameters.erase(std::ranges::unique(to.parameters).begin(), to.parameters.end());
+}
+
+void LaplaceCriterion::differentiate(const ManyPoint& point, ManyDerivatives& to) {
+  const bool with_tau = has_tau() && !point.poisson;
+  to.components.resize(components_.size());
+  for (std::size_t c = 0; c < components_.size(); ++c)
+    components_[c]->differentiate(point, with_tau && !has_scale(), to.components[c]);
+  list_parameters(to);
+  if (with_tau) to.parameters.push_back(index_of_tau);
+  to.gradient.assign(to.parameters.size(), 0);
+  to.hessian = Matrix(static_cast<int>(to.gradient.size()), static_cast<int>(to.gradient.size()));
+  const double phi = phi_at(point);
+  std::vector<int> places;
+  for (const ComponentDerivatives& component : to.components) {
+    places.clear();
+    for (const int parameter : component.parameters)
+      places.push_back(static_cast<int>(std::ranges::find(to.parameters, parameter) - to.parameters.begin()));
+    for (std::size_t j = 0; j < places.size(); ++j) {
+      to.gradient[at(places[j])] += component.gradient[j] + component.penalty_gradient[j] / phi;
+      for (std::size_t k = 0; k < places.size(); ++k) {
+        const auto row = static_cast<int>(j);
+        const auto column = static_cast<int>(k);
+        to.hessian(places[j], places[k]) +=
+            component.hessian(row, column) + component.penalty_hessian(row, column) / phi;
+      }
+    }
+  }
+  if (with_tau) add_tau(point, to);
+}
+
+/// The terms of the derivatives by tau that do not belong to a component.
+void LaplaceCriterion::add_tau(const ManyPoint& point, ManyDerivatives& to) const {
+  const auto last = static_cast<int>(to.parameters.size()) - 1;
+  if (family_at(point) == ManyFamily::nb) {
+    to.gradient[at(last)] += loss_by_tau_;
+    to.hessian(last, last) += loss_by_tau_twice_;
+    return;
+  }
+  const double phi = phi_at(point);
+  const ScaleLikelihood::Value likelihood = scale_likelihood_.at(phi);
+  to.gradient[at(last)] = -penalised_deviance_ / (2 * phi) - likelihood.slope - 0.5 * design_.null_space;
+  to.hessian(last, last) = penalised_deviance_ / (2 * phi) - likelihood.curvature;
+  for (const ComponentDerivatives& component : to.components) {
+    for (std::size_t j = 0; j < component.parameters.size(); ++j) {
+      const auto place =
+          static_cast<int>(std::ranges::find(to.parameters, component.parameters[j]) - to.parameters.begin());
+      to.hessian(place, last) -= component.penalty_gradient[j] / phi;
+      to.hessian(last, place) = to.hessian(place, last);
+    }
+  }
+}
+
 void LaplaceCriterion::describe(const ManyPoint& point, ResponseFit& out) {
   const double saturated = saturated_loss(family_at(point), theta_at(point), y_, weight_);
   const double loss = loss_ + (family_at(point) == ManyFamily::nb ? tail_.at(theta_at(point)).sum : 0);
   out.deviance = 2 * (loss - saturated);
-  out.null_deviance = 2 * (sums_->null_loss(at_point(point), start_level_) - saturated);
+  out.null_deviance = 2 * (sums_->null_loss(family_at(point), theta_at(point), start_level_) - saturated);
   out.criterion = point.value - constants_.log_likelihood;
   out.log_likelihood = log_likelihood_of(estimator_.family, constants_, loss_, out.deviance, phi_at(point));
 }
 
 bool LaplaceCriterion::add_covariance(const ManyPoint& point, ResponseFit& out) {
-  double pearson = 2 * loss_;  // of gaussian
-  if (moments_) {
-    hessian_ = design_gram();
-  } else {
-    pearson = sums_->expected_gram(at_point(point), hessian_);
-  }
-  const std::vector<double> gram = hessian_;
-  penalties_.add_matrix(point.log_sp, PenaltySums::all, hessian_);
-  if (!factor_.factor(hessian_, active_.size())) return false;
-  factor_.inverse(inverse_);
-  out.gram = active_.scattered_matrix(gram);
-  out.inverse = active_.scattered_matrix(inverse_);
+  const std::size_t size = at(packed_size(design_.columns));
+  out.gram.assign(size, 0);
+  out.inverse.assign(size, 0);
   out.coef_of_tests = point.b;
-  if (!has_scale()) return true;
+  double pearson = 0;
   double edf = 0;
-  for (int a = 0, i = 0; a < active_.size(); ++a) {
-    for (int b = a; b < active_.size(); ++b, ++i) edf += (a == b ? 1 : 2) * gram[at(i)] * inverse_[at(i)];
+  for (const auto& component : components_) {
+    if (!component->add_covariance(point, pearson, edf, out)) return false;
   }
-  out.scale = pearson / (out.rows - edf);
+  if (has_scale()) out.scale = pearson / (out.rows - edf);
   return true;
 }
 

@@ -203,6 +203,13 @@ struct Products<0> {
   }
 };
 
+/// The chunk of a CUDA block; none if the request has fewer.
+int chunk_of_block(const LikelihoodBatch& batch) {
+  const LikelihoodRequest& request = batch.requests[blockIdx.y];
+  const int chunk = batch.groups[request.first_group].first_chunk + blockIdx.x;
+  return chunk < batch.groups[request.end_group - 1].end_chunk ? chunk : -1;
+}
+
 /// The work of a CUDA block.
 struct Work {
   const LikelihoodRequest& request;
@@ -211,12 +218,12 @@ struct Work {
   const double* b;  ///< coefficients of the group
   double* to;       ///< partial sums of the chunk
 
-  explicit Work(const LikelihoodBatch& batch)
+  Work(const LikelihoodBatch& batch, int index)
       : request(batch.requests[blockIdx.y]),
-        chunk(batch.chunks[blockIdx.x]),
+        chunk(batch.chunks[index]),
         group(batch.groups[chunk.group]),
         b(request.input + group.first_coefficient),
-        to(batch.sums + blockIdx.y * batch.partials + batch.partial_begins[blockIdx.x]) {}
+        to(batch.sums + blockIdx.y * batch.partials + batch.partial_begins[index]) {}
 
   /// Calls `work(row, y, prior weight, offset)` for each row of this thread that counts.
   template <class Do>
@@ -366,7 +373,9 @@ TESSERA_KERNEL gather_inputs(LikelihoodBatch batch, int count) {
 }
 
 TESSERA_KERNEL score_and_gram(LikelihoodBatch batch) {
-  const Work work(batch);
+  const int chunk = chunk_of_block(batch);
+  if (chunk < 0) return;
+  const Work work(batch, chunk);
   if (blockIdx.z >= parts_of(work.group.columns)) return;
   with_family(work.request, [&](const auto& family) {
     with_columns(work.group.columns, [&](auto size) { sum_score_and_gram<size.value>(work, family); });
@@ -374,7 +383,9 @@ TESSERA_KERNEL score_and_gram(LikelihoodBatch batch) {
 }
 
 TESSERA_KERNEL expected_gram(LikelihoodBatch batch) {
-  const Work work(batch);
+  const int chunk = chunk_of_block(batch);
+  if (chunk < 0) return;
+  const Work work(batch, chunk);
   if (blockIdx.z >= parts_of(work.group.columns)) return;
   with_family(work.request, [&](const auto& family) {
     with_columns(work.group.columns, [&](auto size) { sum_expected_gram<size.value>(work, family); });
@@ -382,7 +393,9 @@ TESSERA_KERNEL expected_gram(LikelihoodBatch batch) {
 }
 
 TESSERA_KERNEL loss(LikelihoodBatch batch) {
-  const Work work(batch);
+  const int chunk = chunk_of_block(batch);
+  if (chunk < 0) return;
+  const Work work(batch, chunk);
   if (blockIdx.z >= parts_of(work.group.columns)) return;
   with_family(work.request, [&](const auto& family) {
     with_columns(work.group.columns, [&](auto size) { sum_loss<size.value>(work, family); });
@@ -391,7 +404,9 @@ TESSERA_KERNEL loss(LikelihoodBatch batch) {
 
 /// `parts`: the largest number of parts of a group.
 TESSERA_KERNEL weight_derivatives(LikelihoodBatch batch, int parts) {
-  const Work work(batch);
+  const int chunk = chunk_of_block(batch);
+  if (chunk < 0) return;
+  const Work work(batch, chunk);
   const int part = blockIdx.z % parts;
   if (part >= parts_of(work.group.columns)) return;
   with_family(work.request, [&](const auto& family) {
@@ -403,7 +418,9 @@ TESSERA_KERNEL weight_derivatives(LikelihoodBatch batch, int parts) {
 
 /// The scores, the weights and the losses of a model of an intercept and the offset.
 TESSERA_KERNEL null_model(LikelihoodBatch batch) {
-  const Work work(batch);
+  const int chunk = chunk_of_block(batch);
+  if (chunk < 0) return;
+  const Work work(batch, chunk);
   with_family(work.request, [&](const auto& family) {
     double sums[3] = {};
     work.for_each_value([&](int /*row*/, double y, double prior, double offset) {
@@ -418,10 +435,12 @@ TESSERA_KERNEL null_model(LikelihoodBatch batch) {
 }
 
 TESSERA_KERNEL add_chunks(LikelihoodBatch batch) {
-  const LikelihoodGroup& group = batch.groups[blockIdx.x];
   const LikelihoodRequest& request = batch.requests[blockIdx.y];
-  const long long begin = batch.output_begins[blockIdx.x];
-  const long long count = batch.output_begins[blockIdx.x + 1] - begin;
+  const int index = request.first_group + blockIdx.x;
+  if (index >= request.end_group) return;
+  const LikelihoodGroup& group = batch.groups[index];
+  const long long begin = batch.output_begins[index];
+  const long long count = batch.output_begins[index + 1] - begin;
   const double* const sums = batch.sums + blockIdx.y * batch.partials;
   for (long long i = threadIdx.x; i < count; i += likelihood_threads) {
     double sum = 0;

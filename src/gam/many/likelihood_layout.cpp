@@ -5,7 +5,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-LikelihoodLayout::LikelihoodLayout(const SharedDesign& design) : parameters(design.parameters + 1) {
+LikelihoodLayout::LikelihoodLayout(const SharedDesign& design) {
+  for (const DesignComponent& component : design.components)
+    parameters = std::max(parameters, static_cast<int>(component.parameters.size()) + 1);
   for (const RowGroup& group : design.groups) {
     const auto columns = static_cast<int>(group.columns.size());
     const int rows = (group.end - group.begin) * base::lane_count;

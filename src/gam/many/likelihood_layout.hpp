@@ -21,10 +21,10 @@ struct LikelihoodLayout {
   /// Sums of a group of `columns` columns.
   [[nodiscard]] long long sums_of(LikelihoodPass pass, int columns) const;
 
-  int parameters;                       ///< smoothing parameters, and one more for tau
-  int coefficients = 0;                 ///< of all groups
-  long long elements = 0;               ///< of the packed matrices of all groups
-  int parts = 1;                        ///< pairs of tiles of columns, at most
+  int parameters = 1;      ///< smoothing parameters of a component, at most, and one more for tau
+  int coefficients = 0;    ///< of all groups
+  long long elements = 0;  ///< of the packed matrices of all groups
+  int parts = 1;           ///< pairs of tiles of columns, at most
   std::vector<LikelihoodGroup> groups;  ///< without their rows
   std::vector<LikelihoodChunk> chunks;
   struct Pass {

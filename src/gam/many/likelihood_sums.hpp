@@ -17,7 +17,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct LikelihoodPoint {
   ManyFamily family;
   double theta;                 ///< of nb
-  const ActiveColumns& active;  ///< the columns of the coefficients and of all sums
+  const ActiveColumns& active;  ///< the columns of the coefficients and of all sums, of one component
 };
 
 /// The negative log likelihood, without what depends on the response only, and for nb its derivatives by
@@ -35,6 +35,14 @@ struct WeightSums {
   std::vector<double> score_by_tau_twice;  ///< d/dtau of X' d2l/(deta dtau)
   /// By two parameters: the sum of h d2w, without the second derivatives of the coefficients.
   Matrix leverage_sums;
+
+  void set_zero(std::size_t parameters, int columns) {
+    grams.resize(parameters);
+    for (std::vector<double>& gram : grams) gram.assign(base::at(packed_size(columns)), 0);
+    leverage_slope.assign(base::at(columns), 0);
+    score_by_tau_twice.assign(base::at(columns), 0);
+    leverage_sums = Matrix(static_cast<int>(parameters), static_cast<int>(parameters));
+  }
 };
 
 /// Sums over the rows of a model of an intercept and the offset.
@@ -42,21 +50,24 @@ struct NullDerivatives {
   double score = 0;   ///< dl/deta
   double weight = 0;  ///< w
 };
-/// Calls `at(level)` for the levels of Newton's method for the intercept of such a model, the best one last.
+/// The intercept of such a model by Newton's method. `at(level)` returns the sums there.
 template <class At>
-void find_null_level(double level, const At& at) {
+double find_null_level(double level, const At& at) {
   constexpr int most_steps = 50;
-  constexpr double negligible = 1e-8;
   for (int i = 0; i < most_steps; ++i) {
     const NullDerivatives sums = at(level);
     const double step = sums.score / sums.weight;
-    if (!(std::abs(step) > negligible)) return;
     level += std::clamp(step, -1.0, 1.0);
+    // Newton's next step would be as small as the square of this one, and the loss changes by the square of
+    // that.
+    constexpr double negligible = 1e-4;
+    if (!(std::abs(step) > negligible)) break;
   }
+  return level;
 }
 
-/// The sums over the rows of one response that its criterion needs. Each is a pass over the rows, at the
-/// coefficients of the last `score_and_gram`.
+/// The sums over the rows of one response that its criterion needs. Each is a pass over the rows of one
+/// component, at its coefficients of the last `score_and_gram`.
 class LikelihoodSums {
  public:
   LikelihoodSums() = default;
@@ -79,8 +90,9 @@ class LikelihoodSums {
                                   WeightSums& to) = 0;
   /// X'WX with the expected weights. Returns the Pearson statistic of a family with a scale.
   [[nodiscard]] virtual double expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) = 0;
-  /// The loss of a model of an intercept and the offset. `level`: a first guess of the intercept.
-  [[nodiscard]] virtual double null_loss(const LikelihoodPoint& point, double level) = 0;
+  /// Over all rows, beside the other sums: the loss of a model of an intercept and the offset. `level`: a
+  /// first guess of the intercept.
+  [[nodiscard]] virtual double null_loss(ManyFamily family, double theta, double level) = 0;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@ inline constexpr int rows_of_chunk = 2048;
 /// tiles of `tile_columns` by `tile_columns`.
 inline constexpr int most_columns_in_registers = 7;
 inline constexpr int tile_columns = 6;
-/// Smoothing parameters and tau.
+/// Smoothing parameters of a component of the design, and tau.
 inline constexpr int most_parameters = 64;
 
 /// A `RowGroup`.
@@ -55,7 +55,9 @@ struct LikelihoodRequest {
   double* output;  ///< sums by group, in the memory of the host
   double theta;
   double log_theta;
-  double level;    ///< of a null model
+  double level;     ///< of a null model
+  int first_group;  ///< the rows of groups [first, end) are summed
+  int end_group;
   int is_poisson;  ///< the limit of nb
   int with_tau;
 };

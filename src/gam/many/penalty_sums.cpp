@@ -13,7 +13,8 @@ using base::at;
 
 template <class Use>
 void PenaltySums::for_each_element(std::span<const double> log_sp, int parameter, const Use& use) const {
-  for (const SharedPenalty& penalty : design_.penalties) {
+  for (const int index : component_.penalties) {
+    const SharedPenalty& penalty = design_.penalties[at(index)];
     if (parameter != all && penalty.parameter != parameter) continue;
     const double lambda = std::exp(log_lambda(penalty, log_sp));
     if (!(lambda < infinite)) continue;
@@ -45,22 +46,36 @@ void PenaltySums::add_matrix(std::span<const double> log_sp, int parameter,
   });
 }
 
-PenaltyTerm PenaltySums::log_determinant(std::span<const double> log_sp) const {
-  PenaltyTerm term;
-  term.gradient.assign(log_sp.size(), 0);
-  term.hessian = Matrix(design_.parameters, design_.parameters);
-  const bool single =
-      std::ranges::none_of(design_.penalties, [](const SharedPenalty& one) { return one.diagonal.empty(); });
-  if (single) {
-    for (const SharedPenalty& penalty : design_.penalties) {
+double PenaltySums::trace(std::span<const double> log_sp, int parameter,
+                          const std::vector<double>& packed) const {
+  double sum = 0;
+  for_each_element(log_sp, parameter, [&](int row, int column, double value) {
+    sum += value * packed[place_in_packed(active_.size(), std::min(row, column), std::max(row, column))];
+  });
+  return sum;
+}
+
+std::size_t PenaltySums::index_of(int parameter) const {
+  return at(
+      static_cast<int>(std::ranges::find(component_.parameters, parameter) - component_.parameters.begin()));
+}
+
+void PenaltySums::log_determinant(std::span<const double> log_sp, PenaltyTerm& to) const {
+  const auto count = static_cast<int>(component_.parameters.size());
+  to.value = 0;
+  to.gradient.assign(at(count), 0);
+  to.hessian = Matrix(count, count);
+  if (component_.bases.empty()) {
+    for (const int index : component_.penalties) {
+      const SharedPenalty& penalty = design_.penalties[at(index)];
       const double one = log_lambda(penalty, log_sp);
       if (one == infinite) continue;
       double rank = 0;
       for (int j = 0; j < penalty.size(); ++j) rank += active_.place(penalty.begin + j) >= 0 ? 1 : 0;
-      term.value += rank * one;
-      if (penalty.parameter >= 0) term.gradient[at(penalty.parameter)] += rank;
+      to.value += rank * one;
+      if (penalty.parameter >= 0) to.gradient[index_of(penalty.parameter)] += rank;
     }
-    return term;
+    return;
   }
   std::vector<double> log_lambdas;
   for (const SharedPenalty& penalty : design_.penalties) {
@@ -68,26 +83,27 @@ PenaltyTerm PenaltySums::log_determinant(std::span<const double> log_sp) const {
     const double one = log_lambda(penalty, log_sp);
     log_lambdas.push_back(one == infinite ? 0 : one);
   }
-  const auto found = penalty_determinant(design_.bases, log_lambdas, HostAlgebra());
+  const auto found = penalty_determinant(component_.bases, log_lambdas, HostAlgebra());
   if (!found) {
-    term.value = std::numeric_limits<double>::quiet_NaN();
-    return term;
+    to.value = std::numeric_limits<double>::quiet_NaN();
+    return;
   }
-  term.value = found->value;
-  for (std::size_t k = 0; k < design_.penalties.size(); ++k) {
-    const int j = design_.penalties[k].parameter;
-    if (j < 0) continue;
-    term.gradient[at(j)] += found->gradient[k];
-    for (std::size_t l = 0; l < design_.penalties.size(); ++l) {
-      const int i = design_.penalties[l].parameter;
-      if (i >= 0) term.hessian(i, j) += found->hessian(static_cast<int>(l), static_cast<int>(k));
+  to.value = found->value;
+  for (const int k : component_.penalties) {
+    const int of_k = design_.penalties[at(k)].parameter;
+    if (of_k < 0) continue;
+    const auto j = static_cast<int>(index_of(of_k));
+    to.gradient[at(j)] += found->gradient[at(k)];
+    for (const int l : component_.penalties) {
+      const int of_l = design_.penalties[at(l)].parameter;
+      if (of_l >= 0) to.hessian(static_cast<int>(index_of(of_l)), j) += found->hessian(l, k);
     }
   }
-  return term;
 }
 
 bool PenaltySums::is_absent(int parameter) const {
-  for (const SharedPenalty& penalty : design_.penalties) {
+  for (const int index : component_.penalties) {
+    const SharedPenalty& penalty = design_.penalties[at(index)];
     if (penalty.parameter != parameter) continue;
     for (int j = 0; j < penalty.size(); ++j) {
       if (active_.place(penalty.begin + j) >= 0) return false;

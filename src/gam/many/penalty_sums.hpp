@@ -11,18 +11,19 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// log|S|+, up to a constant, and its derivatives by the log smoothing parameters.
+/// log|S|+, up to a constant, and its derivatives by the log smoothing parameters of a component.
 struct PenaltyTerm {
   double value = 0;  ///< NaN: S has lost its rank in rounding
   std::vector<double> gradient;
   Matrix hessian;
 };
 
-/// The penalties of a design over the active columns, at log smoothing parameters that may be infinite.
+/// The penalties of a component over its active columns, at log smoothing parameters that may be infinite.
 class PenaltySums {
  public:
   /// The arguments must outlive it.
-  PenaltySums(const SharedDesign& design, const ActiveColumns& active) : design_(design), active_(active) {}
+  PenaltySums(const SharedDesign& design, const DesignComponent& component, const ActiveColumns& active)
+      : design_(design), component_(component), active_(active) {}
 
   static constexpr int all = -2;
   /// to += lambda S b, for the penalties of a smoothing parameter, or `all`.
@@ -30,7 +31,12 @@ class PenaltySums {
                    std::vector<double>& to) const;
   /// packed += lambda S.
   void add_matrix(std::span<const double> log_sp, int parameter, std::vector<double>& packed) const;
-  [[nodiscard]] PenaltyTerm log_determinant(std::span<const double> log_sp) const;
+  void log_determinant(std::span<const double> log_sp, PenaltyTerm& to) const;
+  /// tr(a lambda S) for a packed matrix a.
+  [[nodiscard]] double trace(std::span<const double> log_sp, int parameter,
+                             const std::vector<double>& packed) const;
+  /// The index of a smoothing parameter among those of the component.
+  [[nodiscard]] std::size_t index_of(int parameter) const;
   /// Whether a smoothing parameter has no active column: its terms are absent.
   [[nodiscard]] bool is_absent(int parameter) const;
 
@@ -42,6 +48,7 @@ class PenaltySums {
     return penalty.offset + (penalty.parameter < 0 ? 0 : log_sp[base::at(penalty.parameter)]);
   }
   const SharedDesign& design_;
+  const DesignComponent& component_;
   const ActiveColumns& active_;
 };
 

@@ -269,23 +269,28 @@ class ResponseFitter::Search {
 
   /// Moves the coefficients along a short step of the parameters: to second order, unless the second-order
   /// part exceeds the first-order part.
-  void predict_coefficients(ManyPoint& next, const ManyDerivatives& derivatives,
-                            const std::vector<double>& change) const {
+  static void predict_coefficients(ManyPoint& next, const ManyDerivatives& derivatives,
+                                   const std::vector<double>& change) {
     constexpr double longest = 2;
     if (largest(change) >= longest) return;
-    const std::size_t m = change.size();
-    const ActiveColumns& active = criterion_.active();
-    for (std::size_t i = 0; i < active.columns().size(); ++i) {
-      double first = 0;
-      double second = 0;
-      std::size_t pair = 0;
-      for (std::size_t j = 0; j < m; ++j) {
-        first += change[j] * derivatives.first[j][i];
-        for (std::size_t k = j; k < m; ++k)
-          second += (j == k ? 0.5 : 1.0) * change[j] * change[k] * derivatives.second[pair++][i];
+    for (const ComponentDerivatives& component : derivatives.components) {
+      std::vector<double> own;
+      for (const int parameter : component.parameters)
+        own.push_back(change[at(static_cast<int>(std::ranges::find(derivatives.parameters, parameter) -
+                                                 derivatives.parameters.begin()))]);
+      for (std::size_t i = 0; i < component.columns.size(); ++i) {
+        double first = 0;
+        double second = 0;
+        std::size_t pair = 0;
+        for (std::size_t j = 0; j < own.size(); ++j) {
+          first += own[j] * component.first[j][i];
+          for (std::size_t k = j; k < own.size(); ++k)
+            second += (j == k ? 0.5 : 1.0) * own[j] * own[k] * component.second[pair++][i];
+        }
+        constexpr double small = 0.1;
+        next.b[at(component.columns[i])] +=
+            std::abs(second) < std::abs(first) + small ? first + second : first;
       }
-      constexpr double small = 0.1;
-      next.b[at(active.columns()[i])] += std::abs(second) < std::abs(first) + small ? first + second : first;
     }
   }
 

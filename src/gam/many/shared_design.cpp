@@ -134,10 +134,10 @@ class SharedDesignMaker {
 
   /// `to_formula` without the scales of unpenalised columns.
   void choose_coordinates() {
-    out_.bases = penalty_bases(out_.design);
+    bases_ = penalty_bases(out_.design);
     out_.to_formula = identity(out_.columns);
     out_.null_space = out_.columns;
-    for (const BlockBasis& basis : out_.bases) {
+    for (const BlockBasis& basis : bases_) {
       out_.null_space -= basis.rank;
       Matrix own = basis.rotation.empty() ? identity(basis.size) : basis.rotation;
       if (basis.penalties() == 1) {
@@ -181,7 +181,7 @@ class SharedDesignMaker {
   /// Scales the columns without a scale from a single penalty to a mean square of 1.
   void scale_columns() {
     std::vector<bool> scaled(at(out_.columns));
-    for (const BlockBasis& basis : out_.bases) {
+    for (const BlockBasis& basis : bases_) {
       if (basis.penalties() == 1) std::fill_n(scaled.begin() + basis.begin, basis.rank, true);
     }
     for (int j = 0; j < out_.columns; ++j) {
@@ -199,7 +199,7 @@ class SharedDesignMaker {
     std::vector<int> order;
     std::vector<bool> smooth(at(out_.columns));
     std::vector<bool> penalised(at(out_.columns));
-    for (const BlockBasis& basis : out_.bases) {
+    for (const BlockBasis& basis : bases_) {
       std::fill_n(smooth.begin() + basis.begin, basis.size, true);
       std::fill_n(penalised.begin() + basis.begin, basis.rank, true);
     }
@@ -253,7 +253,7 @@ class SharedDesignMaker {
 
   void add_penalties() {
     const std::vector<PenaltyParameter> parameters = out_.design.parameters();
-    for (const BlockBasis& basis : out_.bases) {
+    for (const BlockBasis& basis : bases_) {
       const int begin = place_of_[at(basis.begin)];
       const Matrix map = submatrix(out_.to_formula, basis.begin, basis.size, begin, basis.rank);
       for (int j = 0; j < basis.penalties(); ++j) {
@@ -266,6 +266,14 @@ class SharedDesignMaker {
         name_parameter(basis.penalty->labels[at(j)], parameter.index);
         note_penalty(penalty);
         out_.penalties.push_back(std::move(penalty));
+      }
+    }
+    for (DesignComponent& component : out_.components) {
+      const bool single = std::ranges::none_of(
+          component.penalties, [&](int penalty) { return out_.penalties[at(penalty)].diagonal.empty(); });
+      for (const BlockBasis& basis : bases_) {
+        const int begin = place_of_[at(basis.begin)];
+        if (!single && begin >= component.begin && begin < component.end) component.bases.push_back(basis);
       }
     }
     out_.parameters = static_cast<int>(out_.parameter_names.size());
@@ -318,7 +326,7 @@ class SharedDesignMaker {
   /// By row: which of the smooths are not zero.
   [[nodiscard]] std::vector<bool> smooths_in(int row) const {
     std::vector<bool> in;
-    for (const BlockBasis& basis : out_.bases) {
+    for (const BlockBasis& basis : bases_) {
       bool any = false;
       for (int j = 0; j < basis.rank; ++j) any = any || x_(row, place_of_[at(basis.begin)] + j) != 0;
       in.push_back(any);
@@ -342,7 +350,7 @@ class SharedDesignMaker {
   void localise_parametric() {
     std::vector<int> parametric;
     for (std::size_t j = 0; j < place_of_.size(); ++j) {
-      const bool smooth = std::ranges::any_of(out_.bases, [&](const BlockBasis& basis) {
+      const bool smooth = std::ranges::any_of(bases_, [&](const BlockBasis& basis) {
         return static_cast<int>(j) >= basis.begin && static_cast<int>(j) < basis.begin + basis.size;
       });
       if (!smooth && place_of_[j] >= 0) parametric.push_back(place_of_[j]);
@@ -397,7 +405,7 @@ class SharedDesignMaker {
     for (std::size_t g = 0; g < rows_of_group_.size(); ++g) {
       for (const int column : columns_in(rows_of_group_[g])) join(column, out_.columns + static_cast<int>(g));
     }
-    for (const BlockBasis& basis : out_.bases) {
+    for (const BlockBasis& basis : bases_) {
       for (int j = 1; j < basis.rank; ++j) join(place_of_[at(basis.begin)], place_of_[at(basis.begin)] + j);
     }
     std::vector<int> columns;
@@ -463,7 +471,7 @@ class SharedDesignMaker {
   void find_own_curves() {
     std::vector<int> groups_with(at(out_.columns));
     std::vector<bool> penalised(at(out_.columns));
-    for (const BlockBasis& basis : out_.bases)
+    for (const BlockBasis& basis : bases_)
       std::fill_n(penalised.begin() + place_of_[at(basis.begin)], basis.rank, true);
     for (const RowGroup& group : out_.groups) {
       for (const int column : group.columns) ++groups_with[at(column)];
@@ -522,8 +530,9 @@ class SharedDesignMaker {
   const ColumnNumbers* weight_ = nullptr;
   std::vector<const ColumnNumbers*> offsets_;
   std::vector<std::size_t> rows_;  ///< the complete rows of the table
-  Matrix x_;                       ///< complete rows x coordinates
-  std::vector<int> place_of_;      ///< by coordinate of the formula's blocks: its column; -1: dropped
+  std::vector<BlockBasis> bases_;
+  Matrix x_;                   ///< complete rows x coordinates
+  std::vector<int> place_of_;  ///< by coordinate of the formula's blocks: its column; -1: dropped
   std::vector<std::vector<int>> rows_of_group_;
   SharedDesign out_;
 };

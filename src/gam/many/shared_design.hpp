@@ -45,6 +45,8 @@ struct DesignComponent {
   int last_group = 0;
   std::vector<int> penalties{};   ///< indices
   std::vector<int> parameters{};  ///< smoothing parameters of these, ascending
+  /// Of all of its penalties, if some are not diagonal; else empty.
+  std::vector<BlockBasis> bases{};
 };
 
 /// A penalty exp(log lambda) b'Sb on the coefficients from `begin` on; log lambda = log smoothing parameter +
@@ -68,8 +70,7 @@ struct SharedPenalty {
 /// are not zero in one group only, such as a level for each lineage in place of contrasts. `to_formula` maps
 /// coefficients to the formula's.
 struct SharedDesign {
-  Design design;                  ///< the formula's terms, blocks and names
-  std::vector<BlockBasis> bases;  ///< of `design`'s penalties
+  Design design;  ///< the formula's terms, blocks and names
   std::int64_t table_rows = 0;
   int rows = 0;     ///< complete rows
   int packets = 0;  ///< of all groups

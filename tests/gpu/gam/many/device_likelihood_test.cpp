@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -20,7 +21,7 @@
 namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
-constexpr int rows = 5000;
+constexpr int row_count = 5000;
 constexpr int response_count = 60;
 /// Groups of few columns, whose sums are formed in registers; and one of many, in tiles.
 constexpr const char* lineages = "lineage + s(t, by = lineage, k = 6)";
@@ -29,10 +30,10 @@ constexpr const char* dense = "s(t, k = 12) + s(x, k = 6) + lineage + offset(x)"
 std::vector<Table::Column> cells() {
   std::mt19937_64 random(11);
   std::uniform_real_distribution<double> uniform;
-  std::vector<double> t(rows);
-  std::vector<double> x(rows);
+  std::vector<double> t(row_count);
+  std::vector<double> x(row_count);
   Factor lineage{.codes = {}, .levels = {"a", "b", "c"}};
-  for (int i = 0; i < rows; ++i) {
+  for (int i = 0; i < row_count; ++i) {
     t[static_cast<std::size_t>(i)] = uniform(random);
     x[static_cast<std::size_t>(i)] = uniform(random);
     lineage.codes.push_back(static_cast<std::int32_t>(random() % 3));
@@ -61,7 +62,7 @@ class GpuManyModels : public tessera::testing::GpuJob, public ::testing::WithPar
     for (int g = 0; g < response_count; ++g) {
       const double level = normal(random);
       const double slope = normal(random);
-      Values y(rows);
+      Values y(row_count);
       for (std::size_t i = 0; i < y.size(); ++i) {
         const double eta = level + slope * std::sin(5 * t[i]);
         switch (GetParam().family) {
@@ -105,7 +106,7 @@ class GpuManyModels : public tessera::testing::GpuJob, public ::testing::WithPar
     return fits;
   }
 
-  ManyModel model_{cells(), rows, GetParam().terms};
+  ManyModel model_{cells(), row_count, GetParam().terms};
 };
 
 void expect_near(const std::vector<double>& found, const std::vector<double>& right, double tolerance,
@@ -117,84 +118,91 @@ void expect_near(const std::vector<double>& found, const std::vector<double>& ri
     ASSERT_NEAR(found[i], right[i], tolerance * largest) << what << " " << i;
 }
 
+/// What each implementation of the sums finds.
+struct Found {
+  std::vector<double> score, gram, by_tau, expected, numbers;
+  WeightSums weights;
+};
+
+void expect_near(const Found& found, const Found& right, bool with_tau) {
+  constexpr double tolerance = 1e-11;
+  expect_near(found.score, right.score, tolerance, "score");
+  expect_near(found.gram, right.gram, tolerance, "gram");
+  if (with_tau) expect_near(found.by_tau, right.by_tau, tolerance, "by tau");
+  expect_near(found.expected, right.expected, tolerance, "expected gram");
+  for (std::size_t i = 0; i < right.numbers.size(); ++i)
+    EXPECT_NEAR(found.numbers[i], right.numbers[i], tolerance * std::abs(right.numbers[i])) << i;
+  for (std::size_t j = 0; j < right.weights.grams.size(); ++j)
+    expect_near(found.weights.grams[j], right.weights.grams[j], tolerance, "gram of a derivative");
+  expect_near(found.weights.leverage_slope, right.weights.leverage_slope, tolerance, "leverage");
+  expect_near(found.weights.score_by_tau_twice, right.weights.score_by_tau_twice, tolerance, "by tau twice");
+  const Matrix& sums = right.weights.leverage_sums;
+  for (int j = 0; j < sums.rows(); ++j) {
+    for (int k = j; k < sums.cols(); ++k)
+      EXPECT_NEAR(found.weights.leverage_sums(j, k), sums(j, k),
+                  tolerance * row_count * (1 + std::abs(sums(j, k))));
+  }
+}
+
 TEST_P(GpuManyModels, SumAsTheHostDoes) {
   const SharedDesign& design = model_.design();
   const ManyFamily family = GetParam().family;
+  const bool has_scale = family == ManyFamily::gamma;
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal(0, 0.3);
+  const auto random_vector = [&](std::size_t size) {
+    std::vector<double> values(size);
+    for (double& value : values) value = normal(random);
+    return values;
+  };
   DeviceLikelihood device(design, family, true);
   (void)job_->compile(device.source());
   on_device(device, 1, [&](std::unique_ptr<LikelihoodSums> sums) {
     HostLikelihoodSums host(design);
-    ActiveColumns active(design);
-    std::vector<double> log_sp(static_cast<std::size_t>(design.parameters));
+    const std::array<LikelihoodSums*, 2> both = {sums.get(), &host};
+    // Round 1: a group is absent. 2: a term is at its limit. 3: weights and offsets of its own, large counts.
     for (int round = 0; round < 4; ++round) {
-      // A group that is absent, and a term at its limit.
       std::vector<bool> absent(design.groups.size());
+      std::vector<double> log_sp(static_cast<std::size_t>(design.parameters));
       if (round == 1 && absent.size() > 1) absent[1] = true;
-      log_sp[0] = round == 2 && !design.penalised[0].empty() ? infinite : 0;
-      active.set(absent, log_sp);
+      if (round == 2 && !design.penalised[0].empty()) log_sp[0] = infinite;
       std::vector<double> y(design.slots());
       std::vector<double> weights = design.weight;
       std::vector<double> offset = design.offset;
       for (std::size_t i = 0; i < y.size(); ++i) {
         if (weights[i] == 0) continue;
-        y[i] = family == ManyFamily::binomial ? static_cast<double>(random() % 2)
-               : family == ManyFamily::gamma  ? 0.1 + static_cast<double>(random() % 100)
-                                              : static_cast<double>(random() % (round == 3 ? 200'000 : 9));
+        y[i] = static_cast<double>(random() % (family == ManyFamily::binomial ? 2
+                                               : round == 3                   ? 200'000
+                                                                              : 9)) +
+               (family == ManyFamily::gamma ? 0.1 : 0);
         if (random() % 13 == 0) weights[i] = y[i] = 0;
         if (round == 3) weights[i] *= 0.5 + static_cast<double>(random() % 3);
         if (round == 3) offset[i] += normal(random);
       }
-      for (LikelihoodSums* each : {sums.get(), static_cast<LikelihoodSums*>(&host)})
-        each->set_response(y, weights, offset);
-      const auto n = static_cast<std::size_t>(active.size());
-      const auto random_vector = [&](std::size_t size) {
-        std::vector<double> values(size);
-        for (double& value : values) value = normal(random);
-        return values;
-      };
-      const std::vector<double> b = random_vector(n);
-      const std::vector<double> inverse = random_vector(n * (n + 1) / 2);
-      for (const bool poisson : {false, true}) {
-        if (poisson && family != ManyFamily::nb) continue;
-        const LikelihoodPoint point{poisson ? ManyFamily::poisson : family, 1.7, active};
-        const bool with_tau = point.family == ManyFamily::nb;
-        const std::vector<std::vector<double>> first(static_cast<std::size_t>(design.parameters) + 1,
-                                                     random_vector(n));
-        struct Found {
-          std::vector<double> score, gram, by_tau, expected, numbers;
-          WeightSums weights;
-        } found, right;
-        for (const auto& [each, to] :
-             {std::pair{sums.get(), &found}, {static_cast<LikelihoodSums*>(&host), &right}}) {
-          each->score_and_gram(point, b, to->score, to->gram);
-          const LossDerivatives loss = each->loss(point, to->by_tau);
-          each->weight_derivatives(point, inverse, first, with_tau, to->weights);
-          to->numbers = {loss.value, each->expected_gram(point, to->expected)};
-          if (with_tau) to->numbers.insert(to->numbers.end(), {loss.by_tau, loss.by_tau_twice});
-          to->numbers.push_back(each->null_loss(point, 0.1));
-        }
-        constexpr double tolerance = 1e-11;
-        expect_near(found.score, right.score, tolerance, "score");
-        expect_near(found.gram, right.gram, tolerance, "gram");
-        if (with_tau) expect_near(found.by_tau, right.by_tau, tolerance, "by tau");
-        expect_near(found.expected, right.expected, tolerance, "expected");
-        const bool has_pearson = family == ManyFamily::gaussian || family == ManyFamily::gamma;
-        if (!has_pearson) found.numbers[1] = right.numbers[1] = 0;
-        for (std::size_t i = 0; i < right.numbers.size(); ++i)
-          EXPECT_NEAR(found.numbers[i], right.numbers[i], tolerance * std::abs(right.numbers[i])) << i;
-        for (std::size_t j = 0; j < first.size(); ++j)
-          expect_near(found.weights.grams[j], right.weights.grams[j], tolerance, "gram of a derivative");
-        expect_near(found.weights.leverage_slope, right.weights.leverage_slope, tolerance, "leverage");
-        expect_near(found.weights.score_by_tau_twice, right.weights.score_by_tau_twice, tolerance,
-                    "by tau twice");
-        const Matrix& sums_found = found.weights.leverage_sums;
-        const Matrix& sums_right = right.weights.leverage_sums;
-        for (int j = 0; j < sums_right.rows(); ++j) {
-          for (int k = j; k < sums_right.cols(); ++k)
-            EXPECT_NEAR(sums_found(j, k), sums_right(j, k),
-                        tolerance * (1 + std::abs(sums_right(j, k))) * rows);
+      for (LikelihoodSums* const each : both) each->set_response(y, weights, offset);
+      for (const DesignComponent& component : design.components) {
+        ActiveColumns active(design, component);
+        active.set(absent, log_sp);
+        const auto n = static_cast<std::size_t>(active.size());
+        const std::vector<double> b = random_vector(n);
+        const std::vector<double> inverse = random_vector(n * (n + 1) / 2);
+        std::vector<std::vector<double>> first;
+        for (std::size_t j = 0; j <= component.parameters.size(); ++j) first.push_back(random_vector(n));
+        for (const bool poisson : {false, true}) {
+          if (poisson && family != ManyFamily::nb) continue;
+          const LikelihoodPoint point{poisson ? ManyFamily::poisson : family, 1.7, active};
+          const bool with_tau = point.family == ManyFamily::nb;
+          std::array<Found, 2> found;
+          for (std::size_t i = 0; i < both.size(); ++i) {
+            Found& to = found[i];
+            both[i]->score_and_gram(point, b, to.score, to.gram);
+            const LossDerivatives loss = both[i]->loss(point, to.by_tau);
+            both[i]->weight_derivatives(point, inverse, first, with_tau, to.weights);
+            const double pearson = both[i]->expected_gram(point, to.expected);
+            to.numbers = {loss.value, has_scale ? pearson : 0, both[i]->null_loss(point.family, 1.7, 0.1)};
+            if (with_tau) to.numbers.insert(to.numbers.end(), {loss.by_tau, loss.by_tau_twice});
+          }
+          expect_near(found[0], found[1], with_tau);
         }
       }
     }

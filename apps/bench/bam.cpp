@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <fstream>
 #include <vector>
 
 namespace tessera::bench {
@@ -48,16 +49,20 @@ if (!is.null(cluster)) parallel::stopCluster(cluster)
 
 /// Writes the columns one after the other, a piece at a time.
 void write_columns(const SimulatedModel& model, std::int64_t rows, const std::filesystem::path& path) {
-  WholeFile file(path);
+  std::ofstream file(path, std::ios::binary);
   std::vector<double> piece;
   for (int variable = 0; variable <= model.variables; ++variable) {
     for (std::int64_t row = 0; row < rows;) {
       piece.clear();
       for (; row < rows && piece.size() < 65536; ++row) piece.push_back(model.value(variable, row));
-      file.write({reinterpret_cast<const char*>(piece.data()), piece.size() * sizeof(double)});
+      file.write(reinterpret_cast<const char*>(piece.data()),
+                 static_cast<std::streamsize>(piece.size() * sizeof(double)));
     }
   }
   file.close();
+  if (!file)
+    throw Error(ErrorCode::input,
+                "'" + path.string() + "' cannot be written: set TMPDIR to a folder with free space");
 }
 
 }  // namespace

@@ -3,10 +3,8 @@
 
 #include <tessera/error.hpp>
 
-#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -32,31 +30,6 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
-};
-
-/// An output file whose write errors are reported.
-class WholeFile {
- public:
-  explicit WholeFile(const std::filesystem::path& path) : path_(path), file_(path, std::ios::binary) {}
-  void write(std::string_view bytes) {
-    file_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    written_ += static_cast<std::int64_t>(bytes.size());
-  }
-  [[nodiscard]] std::int64_t written() const { return written_; }
-  /// Throws `tessera::Error(input)` if a write has failed.
-  void close() {
-    file_.close();
-    if (!file_) refuse(path_);
-  }
-  [[noreturn]] static void refuse(const std::filesystem::path& path) {
-    throw Error(ErrorCode::input,
-                "'" + path.string() + "' cannot be written: set TMPDIR to a folder with free space");
-  }
-
- private:
-  std::filesystem::path path_;
-  std::ofstream file_;
-  std::int64_t written_ = 0;
 };
 
 }  // namespace tessera::bench

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bam.hpp"
 #include "simulated.hpp"
 #include "suite.hpp"
 #include "timed_fit.hpp"
 
+#include <tessera/gam/options.hpp>
+
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <memory>
-
-#include "files/standard_error.hpp"
-#include "memory_arguments.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -19,30 +18,18 @@ struct FitSuite {
   std::vector<std::string> models{"G4"};  ///< see `SimulatedModel`
   std::int64_t rows = 1'000'000;
   std::int64_t block_rows = 8192;
-  apps::MemoryArguments memory;
+  std::string device_memory;
   int repeats = 3;
-  bool peer = true;  ///< compare with bam(), if it is installed
 };
 
-void add_peer(const SimulatedModel& model, const FitSuite& suite, int threads, Case& out) {
-  const auto bam = run_bam(model, {.rows = suite.rows, .threads = threads, .fits = suite.repeats});
-  if (!bam) {
-    files::say_line({"tessera-bench: bam() is not timed: install R with mgcv"});
-    return;
-  }
-  const std::string name = fmt::format("bam{}, mgcv {}, nthreads={}",
-                                       model.discrete ? "" : "(discrete=FALSE)", bam->version, threads);
-  out(name, "s").values = bam->figures.at("seconds");
-  if (bam->figures.contains("processor"))
-    out(name + ", processor", "s").values = bam->figures.at("processor");
-  out(name + " peak", "MB").values = {bam->peak_resident_bytes / 1e6};
-  out.add_ratio("time / bam's, medians", "tessera", name);
-  out.add_ratio("memory / bam's", "tessera peak", name + " peak");
+gam::MemoryOptions memory_of(const FitSuite& suite) {
+  gam::FitOptions options;
+  std::array given{gam::NamedOption{"device-memory", suite.device_memory}};
+  if (!suite.device_memory.empty()) gam::read_options(given, options);
+  return options.memory;
 }
 
-/// *Collective.* Times whole fits of simulated data in memory, by phase, with peak resident memory, and on
-/// rank 0 mgcv's `bam` with as many threads as the job has in all. Rank 0 prints the
-/// measurements.
+/// *Collective.* Times whole fits of simulated data in memory, by phase, with peak resident memory.
 std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::vector<Measurement> all;
@@ -53,17 +40,13 @@ std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
     const gam::Table table = model.table(plan, job.local_range(plan), job.host_team());
     reset_peak_resident();
     for (int run = 0; run < suite.repeats; ++run) {
-      const TimedFit fit = time_fit(job, model, table, suite.memory.options());
+      const TimedFit fit = time_fit(job, model, table, memory_of(suite));
       out("tessera", "s").values.push_back(fit.seconds);
       out("tessera, processor", "s").values.push_back(fit.processor_seconds);
       for (const gam::PhaseTime& phase : fit.phases)
         out("tessera: " + phase.name, "s").values.push_back(phase.seconds);
     }
     out("tessera peak", "MB").values = {comm.allreduce(peak_resident_bytes(), mpi::Reduction::sum) / 1e6};
-    const int threads = threads_of_all(job);
-    if (suite.peer) {
-      on_root_alone(comm, [&] { add_peer(model, suite, threads, out); });
-    }
     for (Measurement& measurement : out.take()) all.push_back(std::move(measurement));
   }
   return all;
@@ -73,13 +56,14 @@ std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
 
 Suite fit_suite() {
   const auto chosen = std::make_shared<FitSuite>();
-  return {"fit", "Whole fits of simulated data in memory, beside bam() of R's mgcv where that is installed",
-          in_a_job("fit", chosen, run_fit_suite), [chosen](CLI::App& command) {
+  return {"fit", "Whole fits of simulated data in memory", in_a_job("fit", chosen, run_fit_suite),
+          [chosen](CLI::App& command) {
             add_options_of_models(command, chosen->rows, chosen->models);
             command.add_option("--block-rows", chosen->block_rows, "Rows per block of the reproducible sums")
                 ->check(from_to(1, std::int64_t{1} << 40))
                 ->capture_default_str();
-            chosen->memory.add_to(command);
+            command.add_option("--device-memory", chosen->device_memory,
+                               "Memory limit per GPU for columns and workspace, such as 2G (default: half)");
           }};
 }
 

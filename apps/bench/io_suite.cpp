@@ -18,7 +18,6 @@ namespace {
 struct IoSuite {
   std::vector<std::string> tables;
   int repeats = 3;
-  bool peer = false;  ///< there is none
 };
 
 /// *Collective.* Reads every column of the table, over this rank's rows.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera-bench: measures parts of Tessera on this machine, and a peer (such as mgcv) for comparison.
+// tessera-bench: measures parts of Tessera on this machine.
 #include "gam/linalg/blas_kernels.hpp"
-#include "r_script.hpp"
 #include "suite.hpp"
 
 #include <CLI/CLI.hpp>
@@ -32,18 +31,11 @@ Inventory look_around(const mpi::Communicator& comm, Policy policy) {
   return gather_inventory(comm, here, mine, std::vector<std::uint64_t>(mine.devices.size(), 1));
 }
 
-/// "; BLAS: Haswell, R's: Prescott": peers use the BLAS of R.
-std::string kernels_of(bool peer) {
-  const std::string ours = gam::kernels_of_blas();
-  const std::string theirs = peer ? kernels_of_r() : std::string();
-  std::string text = "; BLAS: " + (ours.empty() ? "no OpenBLAS" : ours);
-  return theirs.empty() ? text : text + ", R's: " + theirs;
-}
-
 void measure(const std::vector<Suite>& suites, const CLI::App& app, const mpi::Session& session,
              const SuiteOptions& options, bool json) {
   std::string machine = machine_of(look_around(session.world(), options.policy));
-  if (session.is_root()) machine += kernels_of(options.peer);
+  const std::string kernels = gam::kernels_of_blas();
+  machine += "; BLAS: " + (kernels.empty() ? "no OpenBLAS" : kernels);
   for (const Suite& suite : suites) {
     if (!app.got_subcommand(suite.name)) continue;
     const auto measurements = suite.run(session.world(), options);
@@ -58,7 +50,7 @@ void measure(const std::vector<Suite>& suites, const CLI::App& app, const mpi::S
 }
 
 int run(int argc, char** argv, std::optional<mpi::Session>& session) {
-  CLI::App app{"Measures parts of Tessera, as one or more suites, beside a peer where there is one.", name};
+  CLI::App app{"Measures parts of Tessera, as one or more suites.", name};
   app.formatter(apps::help_layout());
   app.set_version_flag("--version", std::string("tessera-bench ") + tessera::version());
   app.footer(apps::footer(
@@ -68,7 +60,6 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
   app.fallthrough();
 
   bool json = false;
-  bool no_peer = false;
   apps::DeviceArgument device;
   SuiteOptions options;
   apps::CollectiveTimeout collective_timeout;
@@ -81,7 +72,6 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
       ->check(from_to(0, 65536))
       ->capture_default_str();
   collective_timeout.add_to(app);
-  app.add_flag("--no-peer", no_peer, "Measure no peer");
 
   const std::vector<Suite> suites{fit_suite(), predict_suite(), scale_suite(),
                                   io_suite(),  start_suite(),   balance_suite()};
@@ -93,7 +83,6 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
   if (!apps::start(app, session, argc, argv, [] { return false; })) return EXIT_SUCCESS;
-  options.peer = !no_peer;
   options.collective_timeout = collective_timeout.value();
   session->set_timeout(options.collective_timeout);
   options.policy = device.policy();

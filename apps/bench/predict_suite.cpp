@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bam.hpp"
 #include "simulated.hpp"
 #include "suite.hpp"
 
@@ -13,8 +12,6 @@
 #include <chrono>
 #include <memory>
 
-#include "files/standard_error.hpp"
-
 namespace tessera::bench {
 namespace {
 
@@ -24,7 +21,6 @@ struct PredictSuite {
   std::int64_t training_rows = 200'000;  ///< maximum number of rows that the model is fitted to
   std::string type = "response";
   int repeats = 3;
-  bool peer = true;  ///< compare with mgcv's predict(), if it is installed
 };
 
 /// The model's rows, distributed as in `job`.
@@ -48,31 +44,8 @@ std::vector<double> time_predictions(Job& job, const gam::Model& fitted, const g
   return seconds;
 }
 
-void add_peer(const SimulatedModel& model, const PredictSuite& suite, int threads, Case& out) {
-  const auto bam = run_bam(model, {.rows = suite.rows,
-                                   .fitted_rows = std::min(suite.rows, suite.training_rows),
-                                   .threads = threads,
-                                   .fits = 1,
-                                   .predictions = suite.repeats,
-                                   .type = suite.type});
-  if (!bam) {
-    files::say_line({"tessera-bench: predict.bam() is not timed: install R with mgcv"});
-    return;
-  }
-  const auto add = [&](const char* discrete, const char* figure) {
-    if (!bam->figures.contains(figure)) return;
-    const std::string name =
-        fmt::format("predict.bam(discrete = {}), mgcv {}, {} threads", discrete, bam->version, threads);
-    out(name, "s").values = bam->figures.at(figure);
-    out.add_ratio("with errors / " + name, "with errors", name);
-  };
-  add("FALSE", "prediction");
-  add("TRUE", "discrete_prediction");
-}
-
 /// *Collective.* Times predictions of simulated data in memory, without and with standard errors: on the
-/// job's hardware, also on the CPU only if it has devices, and on rank 0 by mgcv's predict.bam with as many
-/// threads as the job has in all. Rank 0 prints the measurements.
+/// job's hardware, also on the CPU only if it has devices.
 std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) {
   const SimulatedModel model = simulated_model(suite.model);
   const gam::Model fitted = gam::fit(job, gam::parse_formula(model.formula()),
@@ -97,8 +70,6 @@ std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) 
     out.add_ratio("means / means, CPU", "means", "means, CPU");
     out.add_ratio("with errors / with errors, CPU", "with errors", "with errors, CPU");
   }
-  const int threads = threads_of_all(job);
-  if (suite.peer) on_root_alone(job.comm(), [&] { add_peer(model, suite, threads, out); });
   return out.take();
 }
 
@@ -106,8 +77,7 @@ std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) 
 
 Suite predict_suite() {
   const auto chosen = std::make_shared<PredictSuite>();
-  return {"predict",
-          "Predictions of simulated data in memory, beside predict() of R's mgcv where that is installed",
+  return {"predict", "Predictions of simulated data in memory",
           in_a_job("predict", chosen, run_predict_suite), [chosen](CLI::App& command) {
             command.add_option("--rows", chosen->rows, "Rows of the table")
                 ->check(from_to(1, std::int64_t{1} << 40))

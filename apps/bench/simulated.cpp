@@ -105,8 +105,7 @@ const std::vector<SimulatedModel>& simulated_models() {
       {"NB4", "negative binomial, theta estimated", "nb()", 4, p_spline},
       {"TW4", "Tweedie, p estimated", "tw()", 4, p_spline},
       {"TP4", "gaussian, 4 thin plate splines with k=20", "gaussian()", 4, "s({}, k=20)"},
-      {"TP2D", "gaussian, one of two variables with k=100, beside bam(discrete = FALSE)", "gaussian()", 2,
-       "s({}, {}, k=100)", 2, false},
+      {"TP2D", "gaussian, one of two variables with k=100", "gaussian()", 2, "s({}, {}, k=100)", 2},
   };
   return models;
 }

@@ -19,7 +19,7 @@ class App;
 class Validator;
 }  // namespace CLI
 
-/// A suite measures one part of Tessera, and a peer if there is one. To add one, write its file
+/// A suite measures one part of Tessera. To add one, write its file
 /// `NAME_suite.cpp` with a function `Suite NAME_suite()`, and name it in CMakeLists.txt, this file and
 /// main.cpp.
 namespace tessera::bench {
@@ -29,8 +29,7 @@ struct SuiteOptions {
   std::optional<int>
       repeats;  ///< measured runs of each case, after a warm-up, at least 1; empty: the suite's choice
   Policy policy = Policy::automatic;
-  int threads = 0;   ///< host threads of a rank; 0: as many as it may use
-  bool peer = true;  ///< measure the peer too
+  int threads = 0;  ///< host threads of a rank; 0: as many as it may use
   std::chrono::milliseconds collective_timeout = JobOptions{}.collective_timeout;
 };
 
@@ -82,10 +81,6 @@ class Case {
 /// *Collective.* Calls `work` on the first `ranks` ranks while the others sleep. Its exceptions are thrown on
 /// all ranks.
 void on_first_ranks(const mpi::Communicator& comm, int ranks, const std::function<void()>& work);
-/// Runs work on rank 0 only, such as another program (R's bam) in a child process; the other ranks sleep.
-inline void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& work) {
-  on_first_ranks(comm, 1, work);
-}
 
 /// *Collective.* Host threads of all ranks.
 [[nodiscard]] int threads_of_all(const Job& job);
@@ -94,13 +89,12 @@ inline void on_root_alone(const mpi::Communicator& comm, const std::function<voi
 void note(const mpi::Communicator& comm, const std::string& suite, const std::string& text);
 
 /// `Suite::run` of a suite that measures in one job, by `measure(job, chosen)`: `chosen` are the suite's
-/// options from the command line, with `repeats` and `peer` from the common options. Notes the job's verdict.
+/// options from the command line, with `repeats` from the common options. Notes the job's verdict.
 template <class Chosen, class Measure>
 [[nodiscard]] auto in_a_job(const std::string& name, std::shared_ptr<Chosen> chosen, Measure measure) {
   return [=](const mpi::Communicator& comm, const SuiteOptions& options) {
     Chosen suite = *chosen;
     suite.repeats = options.repeats.value_or(suite.repeats);
-    suite.peer = options.peer;
     Job job(comm, job_options(options));
     auto measurements = measure(job, suite);
     note(comm, name, to_string(job.last_verdict()));

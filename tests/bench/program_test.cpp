@@ -93,8 +93,7 @@ TEST(Bench, TheStartOfAJobAndPassesUnderABalancerAreMeasured) {
 }
 
 TEST(Bench, AFitIsMeasuredWithItsPhases) {
-  const ProgramResult result =
-      bench(2, "fit --rows 20000 --repeats 1 --threads 1 --device cpu --no-peer --json");
+  const ProgramResult result = bench(2, "fit --rows 20000 --repeats 1 --threads 1 --device cpu --json");
   ASSERT_EQ(result.status, 0) << result.err;
   for (const auto& line : lines_of(result.out)) {
     EXPECT_EQ(line.at("suite"), "fit");
@@ -106,8 +105,8 @@ TEST(Bench, AFitIsMeasuredWithItsPhases) {
 }
 
 TEST(Bench, EveryModelIsFitted) {
-  const ProgramResult result = bench(
-      1, "fit --models G4,G10,B4,NB4,TW4,TP4,TP2D --rows 3000 --repeats 1 --device cpu --no-peer --json");
+  const ProgramResult result =
+      bench(1, "fit --models G4,G10,B4,NB4,TW4,TP4,TP2D --rows 3000 --repeats 1 --device cpu --json");
   ASSERT_EQ(result.status, 0) << result.err;
   std::set<std::string> cases;
   for (const auto& line : lines_of(result.out)) cases.insert(line.at("case"));
@@ -134,7 +133,7 @@ TEST(Bench, AFitIsMeasuredOnOneRankAndOnMore) {
 TEST(Bench, PredictionsAreMeasuredBesideTheHosts) {
   const ProgramResult result =
       run("TESSERA_SIMULATE='*:H200' " + std::string(TESSERA_MPIRUN) + " 2 " + program +
-          " predict --rows 20000 --model B4 --repeats 1 --threads 1 --no-peer --json");
+          " predict --rows 20000 --model B4 --repeats 1 --threads 1 --json");
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(measured_in(result),
             (std::set<std::string>{"means", "with errors", "means, CPU", "with errors, CPU",

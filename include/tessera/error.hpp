@@ -16,8 +16,8 @@ enum class ErrorCode {
   not_converged,  ///< an iteration did not converge
   device_absent,  ///< a device is required and there is none
   job_fault,      ///< the job as a whole cannot continue: a lost rank, or a failure of MPI or CUDA
-  outdated_plan,  ///< a rank has lost all of its devices: make a new plan, and bring its data
-  rolled_back,    ///< a device was lost with its data: arrays are back at the versions of the hosts
+  outdated_plan,  ///< a rank has lost all of its devices: make a new plan, and move the data to it
+  rolled_back,    ///< a device and its data were lost: arrays were reset to their last copies on the hosts
   interrupted,    ///< a stop of the job was requested (`StopRequest`): the same command resumes it
 };
 

@@ -40,8 +40,8 @@ template <class Function>
 
 }  // namespace detail
 
-/// A callable of the caller, not owned: for parameters that are called before the function returns. Neither
-/// store one, nor initialise a variable of this type from a temporary.
+/// A callable of the caller, not owned: for parameters that are called before the function returns. Do not
+/// store it, and do not initialise a variable of this type from a temporary.
 template <class Result, class... Args>
 class FunctionRef<Result(Args...)> {
  public:

@@ -24,8 +24,8 @@ struct TypeName {
 [[noreturn]] TESSERA_EXPORT void refuse_moved_from(const char* type);
 
 /// The state of an object of a movable type, as a `std::unique_ptr<State>` or any other `Handle` that is null
-/// only in a moved-from object. All access is checked, so that a member of such an object throws as
-/// `refuse_moved_from`; one that must not throw checks `operator bool` first. Cost: a comparison.
+/// only in a moved-from object. All access is checked: members of a moved-from object throw by
+/// `refuse_moved_from`. A member that must not throw checks `operator bool` first. Cost: a comparison.
 template <class Handle, TypeName type>
 class Held {
  public:

@@ -8,15 +8,14 @@
 #include <string_view>
 
 /// Escapes text from outside, such as a column's name, a path or a host's name, before it is printed on a
-/// terminal, which would interpret some characters as commands: to set the clipboard, or to show what is not
-/// there.
+/// terminal, where some characters act as commands, for example to set the clipboard or to fake output.
 namespace TESSERA_NAMESPACE {
 
 enum class Lines { one, many };
 
 /// Escapes a text for a terminal: as one line, or with its newlines kept.
 ///
-///     printable("a\x1b[2Jb")   ->  a\x1b[2Jb, in which nothing is a command
+///     printable("a\x1b[2Jb")   ->  a\x1b[2Jb, an inert text
 ///
 /// Control characters, those that change the direction of a text (U+202A to U+202E, U+2066 to U+2069), the
 /// line separators U+2028 and U+2029, and bytes that are not UTF-8 are written as `\x1b` or `\u202e`; all

@@ -41,7 +41,7 @@ TESSERA_API int32_t tessera_c_version(void);
 /// The version of the library itself, "0.3.0".
 TESSERA_API const char* tessera_library_version(void);
 
-/// Also the exit statuses of Tessera's programs, except TESSERA_OUTDATED_PLAN and TESSERA_ROLLED_BACK.
+/// The exit statuses of Tessera's programs, and TESSERA_OUTDATED_PLAN and TESSERA_ROLLED_BACK.
 enum tessera_status {
   TESSERA_OK = 0,
   TESSERA_USAGE = 2,          ///< the call or an environment variable is wrong
@@ -49,9 +49,9 @@ enum tessera_status {
   TESSERA_NOT_CONVERGED = 4,  ///< an iteration did not converge
   TESSERA_DEVICE_ABSENT = 5,  ///< a device is required and there is none
   TESSERA_JOB_FAULT = 6,      ///< the job cannot continue
-  TESSERA_OUTDATED_PLAN = 7,  ///< a rank has lost all of its devices: make a new plan, and bring its data
-  TESSERA_ROLLED_BACK = 8,  ///< a device was lost with its data: arrays are back at the versions of the hosts
-  TESSERA_INTERRUPTED = 75  ///< a stop of the job was requested
+  TESSERA_OUTDATED_PLAN = 7,  ///< a rank has lost all of its devices: make a new plan and move the data
+  TESSERA_ROLLED_BACK = 8,    ///< a device and its data were lost: arrays are back at the hosts' last copies
+  TESSERA_INTERRUPTED = 75    ///< a stop of the job was requested
 };
 /// The last error of the calling thread in one line: what, where and what to do; "" if there was none. Cut to
 /// 4095 bytes. Valid until the thread's next error.
@@ -90,15 +90,15 @@ typedef struct tessera_range {
 /// A `tessera::HostTile`.
 typedef struct tessera_host_tile {
   tessera_range range;  ///< the units to compute now
-  int32_t thread;       ///< 0 to threads - 1: no two calls with the same one run concurrently
+  int32_t thread;       ///< 0 to threads - 1: no two calls with the same number run concurrently
   int32_t threads;
-  int32_t device;  ///< whose tile it is, by index among the rank's devices; -1 in a pass on hosts
+  int32_t device;  ///< the tile's device, by index among the rank's devices; -1 in a pass on hosts
   int32_t lane;    ///< as `tessera_tile_lane`
 } tessera_host_tile;
 
-/// Whether the library watches how the process leaves the program: `tessera::mpi::watch_exits`
-/// (<tessera/mpi/exit_guard.hpp>). It does, unless this is called with 0, on every rank: a module of a
-/// program that decides by itself how it ends, such as R or Python, calls it before its first job.
+/// Sets whether the library watches how the process leaves the program: `tessera::mpi::watch_exits`
+/// (<tessera/mpi/exit_guard.hpp>). By default it does. A module of a host program that decides how it ends,
+/// such as R or Python, calls this with 0 on every rank before its first job.
 TESSERA_API void tessera_watch_exits(int32_t watched);
 
 /// A sample of the program's work, on the device of the tile or on the host: returns the number of units that
@@ -123,8 +123,8 @@ typedef struct tessera_options {
   int32_t score_model;     ///< a `tessera_score_model`
   tessera_device_measure measure;        ///< needed by TESSERA_SCORE_MEASURED
   tessera_host_measure measure_on_host;  ///< for simulated devices and `hosts`; on every rank or on none
-  void* measure_context;                 ///< of both, until `tessera_job_open` returns
-  tessera_stop* stop;  ///< interrupts the passes of the job, and outlives it; on every rank or on none
+  void* measure_context;  ///< argument of both functions, valid until `tessera_job_open` returns
+  tessera_stop* stop;     ///< interrupts the passes of the job, and outlives it; on every rank or on none
 } tessera_options;
 #define TESSERA_DEFAULT_OPTIONS                                                                 \
   {                                                                                             \
@@ -165,7 +165,8 @@ typedef struct tessera_verdict {
   int32_t devices;       ///< GPUs that computed, by UUID; 0 unless `ran` is TESSERA_RAN_DEVICES
   int32_t hosts;         ///< hosts that computed too (`tessera_options::hosts`)
   int32_t simulated;     ///< 1 if the devices were simulated, else 0
-  int32_t busiest_rank;  ///< by the units per host thread, in a pass on the CPU over a plan for devices
+  int32_t busiest_rank;  ///< the rank with most units per host thread, if the CPU ran a plan for devices
+                         ///< devices
   int32_t excluded_count;
   const tessera_failure*
       excluded;  ///< `excluded_count`: why devices were left out, in order; null if none was
@@ -179,7 +180,7 @@ typedef struct tessera_verdict {
 /// Null after an error.
 TESSERA_API const tessera_verdict* tessera_job_last_verdict(tessera_job* job);
 
-/// Work of the program, which returns 0, or any other number to fail.
+/// A function of the program: returns 0, or any other number to fail.
 typedef int (*tessera_work)(void* context);
 /// Runs `work` on a host thread of the job and waits for it, replying to other ranks meanwhile: for long
 /// computations between passes. Not collective; `work` must not make collective calls. TESSERA_JOB_FAULT if
@@ -223,11 +224,11 @@ TESSERA_API int32_t tessera_tile_stopping(const tessera_tile* tile);
 /// Fails the tile: the whole job falls back to the CPU. The first reason is kept.
 TESSERA_API void tessera_tile_fail(tessera_tile* tile, const char* reason);
 
-/// Functions of the program. They get `context` as it was given; `units` and `results` point to the first
-/// unit of the tile, and `arrays` to a pointer for each array, to its first unit of the tile, in the memory
-/// of the tile's device in a function for devices. Units that are only read must not be written. They return
-/// 0, or any other number to fail: the tile of a device, or, on the host, the pass on every rank. They run on
-/// threads of the job, must not call MPI, and no exception or longjmp may leave them.
+/// Functions of the program. They get the caller's `context`; `units` and `results` point to the first unit
+/// of the tile; `arrays` points to one pointer per array, to its first unit of the tile. In a function for
+/// devices, all of these are in the device's memory. Units that are only read must not be written. They
+/// return 0, or any other number to fail: the tile of a device, or, on the host, the pass on every rank. They
+/// run on threads of the job, must not call MPI, and no exception or longjmp may leave them.
 typedef int (*tessera_device_function)(tessera_tile* tile, void* units, void* context);
 typedef int (*tessera_host_function)(const tessera_host_tile* tile, void* units, void* context);
 typedef int (*tessera_device_map)(tessera_tile* tile, const void* units, void* results, void* context);
@@ -249,15 +250,15 @@ typedef int (*tessera_host_array_function)(const tessera_host_tile* tile, void* 
 /// *Collective.* Computes in place: `units` are this rank's `count` units of the plan, of `unit_bytes` each.
 /// Writes of devices are undone before a fallback to the host function. A null `on_device`, on every
 /// rank, runs the pass only on the hosts. A tile that exceeds the device's memory budget at
-/// `device_bytes_per_unit` is cut into parts. Two are computed at a time, by calls of `on_device` on
-/// different threads and streams; 0: tiles are not cut.
+/// `device_bytes_per_unit` is cut into parts. Two parts are computed at a time, by calls of `on_device` on
+/// different threads and streams. `device_bytes_per_unit` 0: tiles are not cut.
 TESSERA_API int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int64_t count,
                                 size_t unit_bytes, size_t device_bytes_per_unit,
                                 tessera_device_function on_device, tessera_host_function on_host,
                                 void* context);
 
 /// *Collective.* Computes out of place: `results` has room for `count` results of `result_bytes` each, and is
-/// written only if the pass has succeeded on every rank. They begin as zero bytes. The rest is as in
+/// written only if the pass has succeeded on every rank. Results begin as zero bytes. Otherwise like
 /// `tessera_scatter`.
 TESSERA_API int tessera_map(tessera_job* job, const tessera_plan* plan, const void* units, int64_t count,
                             size_t unit_bytes, void* results, size_t result_bytes,
@@ -266,8 +267,8 @@ TESSERA_API int tessera_map(tessera_job* job, const tessera_plan* plan, const vo
 
 /// *Collective.* Sums one vector of `width` doubles for each block of the plan into `result`, on every rank:
 /// the same bits for any number of ranks, threads, and devices of one kind. `on_device` calls
-/// `tessera_sum_add` for each block of its tile; `on_host` adds the one block of its tile to `partial`, which
-/// starts as zeros. Null `on_device` and `device_bytes_per_unit` as in `tessera_scatter`.
+/// `tessera_sum_add` for each block of its tile; `on_host` adds the single block of its tile to `partial`,
+/// which starts as zeros. For a null `on_device` and `device_bytes_per_unit` see `tessera_scatter`.
 TESSERA_API int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_t width,
                                size_t device_bytes_per_unit, tessera_device_reduction on_device,
                                tessera_host_reduction on_host, void* context, double* result);
@@ -305,7 +306,7 @@ typedef struct tessera_int64_at {
 /// A program's own operation, associative up to rounding: replaces `left` by the combined value of its units
 /// and of the units of `right`, which follow. Called by several threads.
 typedef void (*tessera_combine)(void* left, const void* right, void* context);
-/// The same on every rank.
+/// A reduction: the same on every rank.
 typedef struct tessera_reducer {
   int32_t operation;  ///< a `tessera_operation`
   int32_t type;       ///< a `tessera_type`
@@ -314,19 +315,19 @@ typedef struct tessera_reducer {
   size_t value_bytes;    ///< of one value, which is aligned to 16 bytes or less
   const void* identity;  ///< the value without units
   tessera_combine combine;
-  void* context;  ///< of `combine`
+  void* context;  ///< passed to `combine`
 } tessera_reducer;
 /// *Collective.* Combines the values of all blocks of the plan into `result`, of `count` values, on every
 /// rank: the same bits for any number of ranks, threads, and devices of one kind. `on_device` gets device
 /// memory with `count` values for each block of its tile, in order, and writes all of them on the stream of
-/// the tile; `on_host` gets those of the one block of its tile, which start as the identity. Null
-/// `on_device` and `device_bytes_per_unit` as in `tessera_scatter`.
+/// the tile; `on_host` gets the values of the single block of its tile, which start as the identity. For a
+/// null `on_device` and `device_bytes_per_unit` see `tessera_scatter`.
 TESSERA_API int tessera_reduce_by(tessera_job* job, const tessera_plan* plan, const tessera_reducer* reducer,
                                   size_t device_bytes_per_unit, tessera_device_function on_device,
                                   tessera_host_function on_host, void* context, void* result);
 
 /// *Collective.* Moves host data from one plan to another of the same units: `units` are this rank's `count`
-/// units in `from`, and `moved` has room for those in `to`.
+/// units under plan `from`; `moved` has room for its units under plan `to`.
 TESSERA_API int tessera_move(const tessera_job* job, const tessera_plan* from, const tessera_plan* to,
                              const void* units, int64_t count, size_t unit_bytes, void* moved);
 
@@ -338,12 +339,11 @@ TESSERA_API int tessera_array_open(tessera_job* job, const tessera_plan* plan, s
 /// Null: does nothing.
 TESSERA_API void tessera_array_close(tessera_array* array);
 /// This rank's units on the host, to be written as the next version: `tessera::Array::overwrite`. Every rank
-/// calls it, also one without units, which gets null. In a function of a pass it returns null, and the pass
-/// fails.
+/// calls it; a rank without units gets null. In a function of a pass it returns null, and the pass fails.
 TESSERA_API void* tessera_array_overwrite(tessera_array* array);
 /// This rank's units, of the version that the host has. Valid until the next call that changes the array.
 TESSERA_API const void* tessera_array_host(const tessera_array* array);
-/// The number of changes.
+/// The number of changes of the array.
 TESSERA_API int64_t tessera_array_version(const tessera_array* array);
 /// The version that the host has: the last one after `tessera_download`.
 TESSERA_API int64_t tessera_array_host_version(const tessera_array* array);
@@ -362,37 +362,37 @@ typedef struct tessera_array_use {
   tessera_array* array;
   int32_t use;  ///< a `tessera_use`
 } tessera_array_use;
-/// *Collective.* Runs the functions over the units of `count` arrays, 1 or more, all of one plan. Null
-/// `on_device`, and parts where the arrays exceed the memory of a device, as in `tessera_scatter`. After
+/// *Collective.* Runs the functions over the units of `count` arrays, 1 or more, all of one plan. For a null
+/// `on_device`, and for arrays that exceed a device's memory, see `tessera_scatter`. After
 /// TESSERA_ROLLED_BACK resume from `tessera_array_version`.
 TESSERA_API int tessera_update(tessera_job* job, const tessera_array_use* arrays, int32_t count,
                                tessera_device_update on_device, tessera_host_update on_host, void* context);
-/// *Collective.* As `tessera_reduce`, over arrays.
+/// *Collective.* Like `tessera_reduce`, over arrays.
 TESSERA_API int tessera_reduce_arrays(tessera_job* job, const tessera_array_use* arrays, int32_t count,
                                       size_t width, tessera_device_array_reduction on_device,
                                       tessera_host_array_reduction on_host, void* context, double* result);
-/// *Collective.* As `tessera_reduce_by`, over arrays.
+/// *Collective.* Like `tessera_reduce_by`, over arrays.
 TESSERA_API int tessera_reduce_arrays_by(tessera_job* job, const tessera_array_use* arrays, int32_t count,
                                          const tessera_reducer* reducer,
                                          tessera_device_array_function on_device,
                                          tessera_host_array_function on_host, void* context, void* result);
 
-/// *Collective.* Agrees on the outcome of work outside of passes, such as reading a file: each rank gives the
-/// `tessera_status` of its own, and a reason if that is not TESSERA_OK. Every rank returns the status of the
-/// lowest rank that failed, with its number, node and reason in the message, or TESSERA_OK. `purpose`, "the
-/// reading of the input", is the same on every rank.
+/// *Collective.* Agrees on the outcome of work outside of passes, such as reading a file: each rank gives its
+/// own `tessera_status`, and a reason if that is not TESSERA_OK. Every rank returns the status of the lowest
+/// rank that failed, with its number, node and reason in the message, or TESSERA_OK. `purpose`, "the reading
+/// of the input", is the same on every rank.
 TESSERA_API int tessera_together(const tessera_job* job, const char* purpose, int status, const char* reason);
 
 /// *Collective.* Catches `count` signals, 0 or more, as requests to stop; `signals` null: SIGUSR1 and
 /// SIGTERM. A stop is also requested `time_limit_seconds` after this call; 0: no limit. For the effect of
 /// `tessera_options::stop`, and the rules for handlers of the program, see `tessera::StopRequest`
-/// (<tessera/job/stop_request.hpp>). Only one that catches signals can be open at a time.
+/// (<tessera/job/stop_request.hpp>). Only one request that catches signals can be open at a time.
 TESSERA_API int tessera_stop_open(MPI_Comm comm, const int32_t* signals, int32_t count,
                                   double time_limit_seconds, tessera_stop** stop);
 /// As `tessera_stop_open`, for a communicator of Fortran, an INTEGER (`comm%MPI_VAL` of mpi_f08).
 TESSERA_API int tessera_stop_open_fortran(MPI_Fint comm, const int32_t* signals, int32_t count,
                                           double time_limit_seconds, tessera_stop** stop);
-/// *Collective.* After the jobs that have it. Null: does nothing.
+/// *Collective.* Call it after closing the jobs that use it. Null: does nothing.
 TESSERA_API void tessera_stop_close(tessera_stop* stop);
 /// Requests a stop on this rank, as a signal does. On any thread. `cause` is for messages.
 TESSERA_API int tessera_stop_request(tessera_stop* stop, const char* cause);
@@ -413,8 +413,8 @@ typedef struct tessera_fingerprint_entry {
   const char* name;
   const char* value;
 } tessera_fingerprint_entry;
-/// *Collective.* Finds the state that a job of the same fingerprint, `count` names and values, has saved at
-/// `path`, or returns TESSERA_INPUT if the state is another job's. See `tessera::Checkpoint`
+/// *Collective.* Opens a checkpoint and finds the state that a job with the same fingerprint (`count` names
+/// and values) has saved at `path`. TESSERA_INPUT if the state is another job's. See `tessera::Checkpoint`
 /// (<tessera/job/checkpoint.hpp>). The checkpoint outlives the job.
 TESSERA_API int tessera_checkpoint_open(const tessera_job* job, const char* path,
                                         const tessera_fingerprint_entry* fingerprint, int32_t count,
@@ -424,13 +424,13 @@ TESSERA_API void tessera_checkpoint_close(tessera_checkpoint* checkpoint);
 /// The state that was found, `bytes` long, the same on every rank; null if there was none, and the job starts
 /// from the beginning. Valid as long as `checkpoint`.
 TESSERA_API const void* tessera_checkpoint_state(const tessera_checkpoint* checkpoint, size_t* bytes);
-/// One line about each file that was not used, and why: `index` from 0. Null from the last one on.
+/// One line about each file that was not used, and why: `index` from 0. Null beyond the last one.
 TESSERA_API const char* tessera_checkpoint_remark(const tessera_checkpoint* checkpoint, int32_t index);
 /// The number of this start of the job, from 1.
 TESSERA_API int64_t tessera_checkpoint_generation(const tessera_checkpoint* checkpoint);
 /// *Collective.* Replaces the saved state by rank 0's. TESSERA_INPUT, on every rank, if it could not be
-/// saved, to a full disk, say: the previous state is then intact, and another may be tried. TESSERA_JOB_FAULT
-/// if a later start of the job has taken over: this one should end.
+/// saved, to a full disk, say: the previous state is then intact, and saving may be tried again.
+/// TESSERA_JOB_FAULT if a later start of the job has taken over: this one should end.
 TESSERA_API int tessera_checkpoint_save(tessera_checkpoint* checkpoint, const void* state, size_t bytes);
 /// 1 if the last `tessera_checkpoint_save` has replaced the state, else 0. 1 is possible after TESSERA_INPUT:
 /// the state may then be lost in a power failure.

@@ -3,9 +3,9 @@
 
 /// Includes everything that an application needs.
 ///
-/// An object that was moved from may be destroyed and assigned to. Its members throw `Error(usage)`, unless
-/// they are `noexcept`: these return an empty value (a `size` of 0, null), or do nothing. Moved-from leases
-/// and buffers equal default-constructed ones; plans and other values of vectors are empty.
+/// An object that was moved from may be destroyed and assigned to. Its members throw `Error(usage)`;
+/// `noexcept` members return an empty value (a `size` of 0, null), or do nothing. Moved-from leases and
+/// buffers equal default-constructed ones; plans and other values that hold vectors are empty.
 
 #include <tessera/device/backend.hpp>
 #include <tessera/device/cuda_library.hpp>

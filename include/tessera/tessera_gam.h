@@ -80,8 +80,8 @@ typedef struct tessera_gam_error_info {
   int32_t status;        ///< a `tessera_gam_status`; TESSERA_GAM_OK: there was no error
   const char* message;   ///< in one line
   const char* function;  ///< the function that failed, "tessera_gam_fit"
-  int64_t position;      ///< of a formula that is refused: the byte, from 0, of its first fault; else -1
-  const char* lines;     ///< of such a formula: each fault in a line, and the formula with carets; else ""
+  int64_t position;      ///< position of the first fault of a refused formula, in bytes from 0; else -1
+  const char* lines;     ///< each fault of a refused formula in a line, then the formula with carets; else ""
 } tessera_gam_error_info;
 /// Fills `info`, whose size is set. Does not change the last error unless `info` is refused.
 TESSERA_GAM_API int tessera_gam_last_error(tessera_gam_error_info* info);
@@ -100,18 +100,19 @@ typedef struct tessera_gam_option {
   const char* value;
 } tessera_gam_option;
 
-/// The table of options as JSON (`tessera::gam::options_json`), in static memory; null, with an error,
-/// without memory.
+/// The table of options as JSON (`tessera::gam::options_json`), in static memory; null, with an error, if
+/// memory has run out.
 TESSERA_GAM_API const char* tessera_gam_options(void);
 
-/// Progress of a call. `is_line` 0: the present activity, in place of the one before; 1: a line for a log.
+/// Progress of a call. `is_line` 0: the current activity, which replaces the previous one; 1: a line for a
+/// log.
 typedef void (*tessera_gam_progress)(int32_t is_line, const char* text, void* context);
 /// Returns 0, or any other number to end the call with TESSERA_GAM_INTERRUPTED.
 typedef int32_t (*tessera_gam_cancelled)(void* context);
 
 /// Additional arguments of a call. Null means TESSERA_GAM_CALL.
 ///
-/// Callbacks are called on the thread that made the call, while another one does the work. `cancelled` is
+/// Callbacks are called on the thread that made the call, while another thread does the work. `cancelled` is
 /// called before the work begins, and then at least every 50 ms; the work ends soon after a request: between
 /// rows, draws, points of grids and steps of a fit, and before and after each call of LAPACK. With up to 500
 /// coefficients that takes some hundredths of a second; for more, docs/library.md gives the longest delay.
@@ -120,19 +121,19 @@ typedef int32_t (*tessera_gam_cancelled)(void* context);
 /// the call with TESSERA_GAM_FAULT and its text.
 typedef struct tessera_gam_call {
   size_t size;                        ///< sizeof(tessera_gam_call)
-  const tessera_gam_option* options;  ///< `option_count` of them; null: none
+  const tessera_gam_option* options;  ///< array of `option_count` options; null: none
   size_t option_count;
   tessera_gam_progress progress;    ///< null: none
   tessera_gam_cancelled cancelled;  ///< null: none
-  void* context;                    ///< of both
+  void* context;                    ///< argument of both callbacks
 } tessera_gam_call;
 #define TESSERA_GAM_CALL \
   { sizeof(tessera_gam_call), NULL, 0, NULL, NULL, NULL }
 
 /* Tables */
 
-/// A table of `rows` rows, 1 or more, without columns yet. Options: block-rows, the number of rows that are
-/// summed in a fixed order: another number gives other bits.
+/// A table of `rows` rows, 1 or more, without columns yet. Options: block-rows, the number of rows per block
+/// of the reproducible sums: another number gives other bits.
 TESSERA_GAM_API int tessera_gam_table_open(int64_t rows, const tessera_gam_call* call,
                                            tessera_gam_table* table);
 /// Adds a column of `count` numbers, one a row; NaN for a missing value. They are read in place: keep them
@@ -140,12 +141,13 @@ TESSERA_GAM_API int tessera_gam_table_open(int64_t rows, const tessera_gam_call*
 TESSERA_GAM_API int tessera_gam_table_add_numbers(tessera_gam_table table, const char* name,
                                                   const double* values, size_t count);
 /// Adds a column of `count` whole numbers, INT32_MIN for a missing value, as R's NA_integer_. They are read
-/// in place, as those of `tessera_gam_table_add_numbers`.
+/// in place, like the numbers of `tessera_gam_table_add_numbers`.
 TESSERA_GAM_API int tessera_gam_table_add_integers(tessera_gam_table table, const char* name,
                                                    const int32_t* values, size_t count);
-/// The order of a factor's levels in a model, the first being the reference level: by value if all are
-/// numbers, otherwise by bytes, as for files; or as given, like R's; or as the steps of a scale, like R's
-/// ordered factors, with polynomial contrasts: dose.L, dose.Q, ...
+/// The order of a factor's levels in a model, the first being the reference level: SORTED: by value if all
+/// are numbers, otherwise by bytes, as for files. GIVEN: the order given, like R's factors. ORDERED: the
+/// order given, as steps of a scale with polynomial contrasts (dose.L, dose.Q, ...), like R's ordered
+/// factors.
 #define TESSERA_GAM_LEVELS_SORTED 0
 #define TESSERA_GAM_LEVELS_GIVEN 1
 #define TESSERA_GAM_LEVELS_ORDERED 2
@@ -166,16 +168,16 @@ TESSERA_GAM_API int tessera_gam_table_add_factor(tessera_gam_table table, const 
 TESSERA_GAM_API int tessera_gam_table_add_arrow(tessera_gam_table table, const char* name,
                                                 struct ArrowSchema* schema, struct ArrowArray* chunks,
                                                 size_t chunk_count);
-/// A table of the record batches of a stream of Arrow's, which is read to its end and released:
+/// A table from the record batches of an Arrow stream, which is read to its end and released:
 /// `tessera::gam::arrow_table`. More columns can be added. Takes over the stream and its batches, as
 /// `tessera_gam_table_add_arrow` does. Options: those of `ArrowOptions`, and threads. The stream's callbacks
-/// are called on one thread: the caller's, or another one if `call` has callbacks, which then also end the
-/// reading between two batches.
+/// are called on one thread: the caller's, or another one if `call` has callbacks, which can then also cancel
+/// the reading between two batches.
 TESSERA_GAM_API int tessera_gam_table_of_arrow(struct ArrowArrayStream* stream, const tessera_gam_call* call,
                                                tessera_gam_table* table);
-/// A table in a file, text (also packed), HDF5, Parquet or Feather, or in a folder of these, which each call
-/// that uses it reads: `tessera::gam::Table`. Options: na-strings, factor, numeric, date, sep, dec, comment,
-/// header, skip, block-rows.
+/// A table in a file (text, also compressed, HDF5, Parquet or Feather) or in a folder of files:
+/// `tessera::gam::Table`. Each call that uses the table reads the files. Options: na-strings, factor,
+/// numeric, date, sep, dec, comment, header, skip, block-rows.
 TESSERA_GAM_API int tessera_gam_table_of_file(const char* path, const tessera_gam_call* call,
                                               tessera_gam_table* table);
 /// A table in several files and folders, whose rows follow each other in this order. Options: those of
@@ -203,41 +205,41 @@ TESSERA_GAM_API int tessera_gam_fit(const char* formula, tessera_gam_table table
                                     const tessera_gam_call* call, tessera_gam_model* model);
 TESSERA_GAM_API int tessera_gam_model_close(tessera_gam_model model);
 
-/// The whole model as one text, with the bits of its numbers, of `*length` bytes. `length` may be null.
+/// The whole model as one text, of `*length` bytes, with the exact bits of its numbers. `length` may be null.
 TESSERA_GAM_API int tessera_gam_model_to_json(tessera_gam_model model, const char** text, size_t* length);
 /// A model from such a text of `length` bytes, or from the text of a model.json that includes its covariance;
 /// the text is untrusted.
 TESSERA_GAM_API int tessera_gam_model_from_json(const char* text, size_t length, tessera_gam_model* model);
-/// Writes and reads a file of tessera-fit, whose covariance may be in a separate file next to it.
+/// Writes or reads a model file of tessera-fit; its covariance may be in a separate file next to it.
 TESSERA_GAM_API int tessera_gam_model_save(tessera_gam_model model, const char* path);
 TESSERA_GAM_API int tessera_gam_model_load(const char* path, tessera_gam_model* model);
 
 /// Shape of a value of the model: a matrix of `rows` x `columns`. Names:
 ///
-/// - of each of p coefficients, p x 1: "coefficients"; "edf", effective degrees of freedom; "edf1" and
-///   "edf2", mgcv's, 0 x 1 where they are not known
+/// - p x 1 for p coefficients: "coefficients"; "edf", effective degrees of freedom; "edf1" and "edf2",
+///   mgcv's, 0 x 1 where they are not known
 /// - p x p: "covariance", the posterior (Bayesian) one, mgcv's Vp, NaN where a large random effect has none
 ///   stored; "Ve", of the estimator; "Vc", with the uncertainty of the smoothing parameters; "R", the factor
 ///   of X'WX. The last three are 0 x 0 where they are not known: see `tessera::gam::Model`
 ///   (<tessera/gam/model.hpp>)
 /// - "sp": smoothing parameters, in mgcv's order
-/// - "reml_gradient", of fREML by their logarithms; "reml_hessian", square, by these and, if the scale is
-///   estimated, by its logarithm: mgcv's outer.info. 0 x 1 and 0 x 0 where they are not known
-/// - "rank" of each penalty; "null_space_dim" of each smooth; "block_terms", for each run of coefficients,
-///   design.blocks of the model's text, the index of its term in design.terms
+/// - "reml_gradient", of fREML with respect to the logarithms of "sp"; "reml_hessian", square, with respect
+///   to these and, if the scale is estimated, to its logarithm: mgcv's outer.info. 0 x 1 and 0 x 0 where they
+///   are not known
+/// - "rank" of each penalty; "null_space_dim" of each smooth; "block_terms": for each element of
+///   design.blocks in the model's text, the index of its term in design.terms
 /// - options as they were given: "select" (0 or 1); "given_sp" and "min_sp", 0 x 1 if they were not
-/// - "sample", the rows that the option sample stored: of each column the numbers, or the indices of its
-///   levels, from 0
+/// - "sample", the rows stored by the option sample: a column's numbers, or the indices of its levels, from 0
 /// - 1 x 1: "n", rows of the fit; "n_dropped", rows with a missing value; "converged" (0 or 1); "iterations";
 ///   "edf_total", "edf1_total", "edf2_total"; "scale"; "scale_is_estimated" (0 or 1); "covariance_scale";
 ///   "deviance"; "null_deviance"; "residual_df"; "deviance_explained"; "r_squared_adjusted"; "reml"; "rho";
-///   "log_likelihood"; "log_likelihood_df"; "AIC", of these two, as AIC() of R; "aic", with the total edf, as
-///   m$aic of mgcv. NaN: not known
+///   "log_likelihood"; "log_likelihood_df"; "AIC", from these two, R's AIC(); "aic", with the total edf,
+///   mgcv's m$aic. NaN: not known
 TESSERA_GAM_API int tessera_gam_model_shape(tessera_gam_model model, const char* name, size_t* rows,
                                             size_t* columns);
 /// The names of these values: static texts, followed by a null pointer.
 TESSERA_GAM_API const char* const* tessera_gam_model_names(void);
-/// Copies such a value to `values`, column by column. `count` is rows times columns: any other is refused.
+/// Copies a value of the model to `values`, column by column. `count` must be rows times columns.
 TESSERA_GAM_API int tessera_gam_model_values(tessera_gam_model model, const char* name, double* values,
                                              size_t count);
 /// A text of the model, by name and index: "formula", "family", "link", "verdict" (where it was computed),
@@ -247,7 +249,7 @@ TESSERA_GAM_API int tessera_gam_model_values(tessera_gam_model model, const char
 /// were given, "x=0,1"; "sample", the names of its columns. TESSERA_GAM_USAGE beyond the last.
 TESSERA_GAM_API int tessera_gam_model_text(tessera_gam_model model, const char* name, size_t index,
                                            const char** text);
-/// The number of such texts of a name.
+/// The number of texts of a name.
 TESSERA_GAM_API int tessera_gam_model_text_count(tessera_gam_model model, const char* name, size_t* count);
 
 /// The form of a report.
@@ -255,17 +257,17 @@ enum tessera_gam_form {
   TESSERA_GAM_TEXT = 0,  ///< for people
   /// In ASCII, numbers in full, null for unknown values: docs/fit.md lists the keys.
   TESSERA_GAM_JSON = 1,
-  TESSERA_GAM_BOTH = 2  ///< JSON, in ASCII, of these two: {"text": "...", "data": {...}}
+  TESSERA_GAM_BOTH = 2  ///< both as JSON in ASCII: {"text": "...", "data": {...}}
 };
-/// The summary of a model, as `summary.gam` of mgcv.
+/// The summary of a model, like mgcv's `summary.gam`.
 TESSERA_GAM_API int tessera_gam_summary(tessera_gam_model model, int32_t form, const char** text,
                                         size_t* length);
-/// The tests of one model's terms, or the analysis of deviance of `count` models of the same rows, as
+/// Tests of one model's terms, or the analysis of deviance of `count` models of the same rows, like
 /// `anova.gam`. `test`: "F", "Chisq", "none", or "auto": F where the first model's scale is estimated.
 TESSERA_GAM_API int tessera_gam_anova(const tessera_gam_model* models, size_t count, const char* test,
                                       int32_t form, const char** text, size_t* length);
-/// What to look at before a fit: kind, range or levels, and missing values of each of `count` columns of a
-/// table, or of all columns if `count` is 0: `tessera::gam::describe_columns`. Options: threads.
+/// Describes `count` columns of a table, or all columns if `count` is 0, for a look before a fit: kind, range
+/// or levels, and missing values: `tessera::gam::describe_columns`. Options: threads.
 TESSERA_GAM_API int tessera_gam_columns(tessera_gam_table table, const char* const* columns, size_t count,
                                         const tessera_gam_call* call, int32_t form, const char** text,
                                         size_t* length);
@@ -278,8 +280,8 @@ TESSERA_GAM_API int tessera_gam_check(tessera_gam_model model, tessera_gam_table
 /* Answers of a model, as tables */
 
 /// Predicts the rows of a table: `tessera::gam::predict` (<tessera/gam/predict.hpp>), with columns "fit",
-/// "se", "lower", "s(x)", …, one for each coefficient with lpmatrix, followed by the kept ones. Options:
-/// those of `PredictOptions` and of `JobOptions`.
+/// "se", "lower", "s(x)", …, with lpmatrix one per coefficient, followed by the kept columns. Options: those
+/// of `PredictOptions` and of `JobOptions`.
 TESSERA_GAM_API int tessera_gam_predict(tessera_gam_model model, tessera_gam_table table,
                                         const tessera_gam_call* call, tessera_gam_answer* answer);
 /// Residuals of the rows of a model's table: `tessera::gam::residuals` (<tessera/gam/residuals.hpp>), a
@@ -304,13 +306,14 @@ TESSERA_GAM_API int tessera_gam_level_differences(tessera_gam_model model, const
 TESSERA_GAM_API int tessera_gam_table_differences(tessera_gam_model model, tessera_gam_table minuend,
                                                   tessera_gam_table subtrahend, const tessera_gam_call* call,
                                                   tessera_gam_answer* answer);
-/// Draws from the posterior distribution of the coefficients, a row each.
+/// Draws from the posterior distribution of the coefficients, one row per draw.
 TESSERA_GAM_API int tessera_gam_simulate_coefficients(tessera_gam_model model, const tessera_gam_call* call,
                                                       tessera_gam_answer* answer);
-/// Smooths on their grids at these draws: a column each. Options also: terms, points.
+/// Smooths on their grids at the draws of `tessera_gam_simulate_coefficients`, one column per draw. Options
+/// also: terms, points.
 TESSERA_GAM_API int tessera_gam_simulate_smooths(tessera_gam_model model, const tessera_gam_call* call,
                                                  tessera_gam_answer* answer);
-/// New responses of the rows of a table: a column for each draw.
+/// New responses for the rows of a table, one column per draw.
 TESSERA_GAM_API int tessera_gam_simulate_responses(tessera_gam_model model, tessera_gam_table table,
                                                    const tessera_gam_call* call, tessera_gam_answer* answer);
 /// A table with every combination of chosen values, "x=1,2,3;g=a", and typical values of the other variables:
@@ -323,10 +326,10 @@ TESSERA_GAM_API int tessera_gam_slice(tessera_gam_model model, const char* at, t
 typedef struct tessera_gam_answer_info {
   size_t size;     ///< sizeof(tessera_gam_answer_info)
   size_t rows;     ///< of each column
-  size_t columns;  ///< computed columns, followed by those kept of the table or the grid
-  size_t kept;     ///< number of kept columns
+  size_t columns;  ///< computed columns, followed by columns copied from the table or the grid
+  size_t kept;     ///< number of copied columns
   size_t remarks;
-  double constant;  ///< for types terms and iterms: the intercept, which no column contains
+  double constant;  ///< for types terms and iterms: the intercept, which is in no column
 } tessera_gam_answer_info;
 TESSERA_GAM_API int tessera_gam_answer_extent(tessera_gam_answer answer, tessera_gam_answer_info* info);
 
@@ -335,7 +338,7 @@ typedef struct tessera_gam_column_info {
   size_t size;       ///< sizeof(tessera_gam_column_info)
   const char* name;  ///< a text of the calling thread
   int32_t is_factor;
-  size_t levels;  ///< of a factor
+  size_t levels;  ///< number of levels of a factor
 } tessera_gam_column_info;
 /// Fills `info` with the description of the column of this index, from 0.
 TESSERA_GAM_API int tessera_gam_answer_column(tessera_gam_answer answer, size_t index,
@@ -344,8 +347,7 @@ TESSERA_GAM_API int tessera_gam_answer_column(tessera_gam_answer answer, size_t 
 /// other is refused, as is a factor.
 TESSERA_GAM_API int tessera_gam_answer_numbers(tessera_gam_answer answer, size_t index, double* values,
                                                size_t count);
-/// Copies the numbers of all columns that were computed, column by column: `count` is rows times these
-/// columns.
+/// Copies the numbers of all computed columns, column by column: `count` is rows times their number.
 TESSERA_GAM_API int tessera_gam_answer_matrix(tessera_gam_answer answer, double* values, size_t count);
 /// Copies the codes of a factor: indices of its levels, from 0, or a negative number where it is missing.
 TESSERA_GAM_API int tessera_gam_answer_codes(tessera_gam_answer answer, size_t index, int32_t* codes,
@@ -353,7 +355,7 @@ TESSERA_GAM_API int tessera_gam_answer_codes(tessera_gam_answer answer, size_t i
 /// A level of a factor.
 TESSERA_GAM_API int tessera_gam_answer_level(tessera_gam_answer answer, size_t index, size_t level,
                                              const char** text);
-/// A line about the answer, such as one about levels that the fit lacked.
+/// A remark about the answer, in one line, for example about levels that the fit lacked.
 TESSERA_GAM_API int tessera_gam_answer_remark(tessera_gam_answer answer, size_t index, const char** text);
 TESSERA_GAM_API int tessera_gam_answer_close(tessera_gam_answer answer);
 

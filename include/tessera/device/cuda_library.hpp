@@ -20,11 +20,11 @@ namespace TESSERA_NAMESPACE {
 ///     decltype(cublasLtCreate)* create = nullptr;
 ///     if (!blas.find(create, "cublasLtCreate")) throw Error(ErrorCode::device_absent, blas.why_not());
 ///
-/// Searched by its versioned names, that of the CUDA version Tessera was built with first: in the system's
-/// library path, then in `lib64` of $CUDA_HOME, $CUDA_PATH and /usr/local/cuda. Stays open until the process
-/// ends, because such libraries have threads and handlers of their own. A move is a copy. Makes no CUDA call.
-/// Not collective. Thread-safe as long as no thread changes the environment. Blocks. Cost: milliseconds the
-/// first time.
+/// Tried under its versioned names, beginning with the CUDA version that Tessera was built with, in the
+/// system's library path, then in `lib64` of $CUDA_HOME, $CUDA_PATH and /usr/local/cuda. Stays open until the
+/// process ends, because such libraries have threads and handlers of their own. A move is a copy. Makes no
+/// CUDA call. Not collective. Thread-safe as long as no thread changes the environment. Blocks. Cost:
+/// milliseconds the first time.
 class TESSERA_EXPORT CudaLibrary {
  public:
   /// `name` without "lib" and ".so". Does not throw if there is no such library: see `found`.
@@ -42,7 +42,7 @@ class TESSERA_EXPORT CudaLibrary {
   [[nodiscard]] std::string file() const;
 
   /// Sets `entry` to the address of `symbol`, or to null if the library or the symbol was not found; returns
-  /// whether it was. The caller is responsible for the type.
+  /// whether it was found. The caller is responsible for the type.
   template <class Function>
   [[nodiscard]] bool find(Function*& entry, const char* symbol) const {
     entry = reinterpret_cast<Function*>(address_of(symbol));

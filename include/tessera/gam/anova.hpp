@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-/// Tests of a model's terms, and comparisons of models, as mgcv's `anova.gam`, `logLik.gam` and `AIC`. These
-/// functions take complete models, as on rank 0 after a fit; they are pure and not collective.
+/// Tests of a model's terms, and comparisons of models, like mgcv's `anova.gam`, `logLik.gam` and `AIC`.
+/// These functions take complete models, as on rank 0 after a fit; they are pure and not collective.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The test of a model's term against zero.
@@ -24,24 +24,24 @@ struct TermTest {
 
 struct TermAnova {
   std::vector<TermTest> parametric;  ///< tests of the formula's terms, without the intercept
-  std::vector<TermTest> smooths;     ///< as the summary has them
+  std::vector<TermTest> smooths;     ///< as in the summary
 };
 
-/// Tests of the terms of a model: all coefficients of a parametric term jointly by Wald's statistic, a smooth
-/// as in the summary.
+/// Tests of the terms of a model: a Wald test of all coefficients of a parametric term; a smooth is tested as
+/// in the summary.
 [[nodiscard]] TESSERA_EXPORT TermAnova anova(const Model& model);
 
-/// Figures for comparing models. NaN: unknown.
+/// Statistics for comparing models. NaN: unknown.
 struct ModelFigures {
-  double edf1 = 0;  ///< total of the degrees of freedom by 2F - FF
-  /// Total of the degrees of freedom including the uncertainty of the smoothing parameters, at most `edf1`;
-  /// unknown if a random effect is too large to be tested.
+  double edf1 = 0;  ///< total effective degrees of freedom by 2F - FF
+  /// Total effective degrees of freedom, corrected for the uncertainty of the smoothing parameters; at most
+  /// `edf1`. Unknown if a random effect is too large to be tested.
   double edf2 = 0;
   double residual_df = 0;        ///< n - edf1 - (edf2 - edf)
   double log_likelihood = 0;     ///< NaN: a family without a likelihood
-  double log_likelihood_df = 0;  ///< edf2, an estimated scale and the estimated parameters of the family
-  double aic = 0;                ///< AIC from the two numbers above, as `AIC(m)`
-  double plain_aic = 0;          ///< with edf in place of edf2, `m$aic`
+  double log_likelihood_df = 0;  ///< edf2 + the number of other estimated parameters (scale, family)
+  double aic = 0;                ///< AIC from the two numbers above: R's `AIC(m)`
+  double plain_aic = 0;          ///< AIC with edf in place of edf2: mgcv's `m$aic`
 };
 
 [[nodiscard]] TESSERA_EXPORT ModelFigures figures_of(const Model& model);
@@ -60,14 +60,14 @@ struct DevianceRow {
 
 struct DevianceTable {
   std::vector<DevianceRow> rows;      ///< one per model
-  std::vector<ModelFigures> figures;  ///< by model
+  std::vector<ModelFigures> figures;  ///< one per model
   DevianceTest test = DevianceTest::none;
 };
 
 /// The analysis of deviance of several models, with the scale of the model with the fewest residual degrees
 /// of freedom. As in `anova.gam`, families with parameters have a chi-squared test whatever is requested.
-/// Throws `Error(input)` for models of different complete rows, by their number and their response, and for a
-/// model of an earlier version, which lacks these; `Error(usage)` for fewer than two models.
+/// Throws `Error(input)` if the models' complete rows differ (their number or responses), or if a model is of
+/// an earlier version, which does not record them; `Error(usage)` for fewer than two models.
 [[nodiscard]] TESSERA_EXPORT DevianceTable anova(std::span<const Model> models, DevianceTest test);
 
 }  // namespace TESSERA_NAMESPACE::gam

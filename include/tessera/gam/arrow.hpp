@@ -43,8 +43,8 @@ struct ArrowOptions {
   /// factor(x, levels = ...). Factors not named here have the levels that occur, sorted unless they are
   /// ordered.
   std::map<std::string, std::vector<std::string>> levels{};
-  /// Whether levels from dictionaries have the order of the first batch's, to which others add theirs, like
-  /// R's factors, in place of being sorted.
+  /// Whether levels keep the order of the first batch's dictionary, with new levels of later batches at the
+  /// end, like R's factors. Otherwise they are sorted.
   bool keep_dictionary_order = false;
   std::int64_t block_rows = 8192;  ///< rows per block of the reproducible sums
 };

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-/// Checks of a model against the rows of its fit, as mgcv's `k.check` and `concurvity`.
+/// Checks of a model against the rows of its fit, like mgcv's `k.check` and `concurvity`.
 namespace TESSERA_NAMESPACE::gam {
 
 struct CheckOptions {
@@ -49,25 +49,25 @@ struct ResidualSummary {
 
 /// Randomised quantile residuals of the sample, increasing; they are standard normal if the model is correct:
 /// the normal quantile of P(Y < y) + u P(Y = y), u uniform (Dunn and Smyth, J. Comput. Graph. Stat. 5
-/// (1996)). Excludes rows whose prior weight determines no distribution.
+/// (1996)). Excludes rows whose prior weight leaves the distribution unknown.
 struct QuantileResiduals {
   std::vector<double> residuals;  ///< empty: a family with only a variance function
   std::vector<double> normal;     ///< the quantiles of (i - 1/2) / n
-  std::vector<double> lower;      ///< bounds that contain each with a probability of 0.95
+  std::vector<double> lower;      ///< bounds that contain each residual with probability 0.95
   std::vector<double> upper;
 };
 
 struct Concurvity {
-  /// How well other components can represent this one, from 0 to 1 (exactly), as mgcv's `concurvity`: in the
-  /// worst case, for the fitted function (`observed`), and for its basis as a whole (`estimate`).
+  /// How well other components can represent this one, from 0 to 1 (exactly), like mgcv's `concurvity`: in
+  /// the worst case, for the fitted function (`observed`), and for its basis as a whole (`estimate`).
   struct Values {
     double worst = 0;
     double observed = 0;
     double estimate = 0;
   };
   std::vector<std::string> labels;  ///< "para", then the smooths; empty: not computed
-  std::vector<Values> whole;        ///< each component by all others
-  std::vector<Values> pairwise;     ///< of component j by component i, at i * labels + j; 1 for itself
+  std::vector<Values> whole;        ///< concurvity of each component with all others
+  std::vector<Values> pairwise;     ///< of component j with component i, at i * labels + j; 1 if i = j
 };
 
 struct Check {

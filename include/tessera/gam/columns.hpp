@@ -18,39 +18,41 @@ struct ColumnDescription {
   std::string name;
   bool factor = false;     ///< it has levels; else numbers
   bool ordered = false;    ///< an ordered factor
-  std::string unit{};      ///< of numbers that were dates: "days since 1970-01-01"; empty: unknown
-  bool in_quotes = false;  ///< numbers that are all in quotes, which are ignored
+  std::string unit{};      ///< unit of numbers read from dates: "days since 1970-01-01"; empty: unknown
+  bool in_quotes = false;  ///< all numbers are in quotes, which are ignored
   std::int64_t missing = 0;
-  std::int64_t blank = 0;  ///< empty or blank fields of a factor, which are a level
+  std::int64_t blank = 0;  ///< number of empty or blank fields of a factor; they form a level
   /// Of numbers; NaN if all are missing.
   double least = std::numeric_limits<double>::quiet_NaN();
   double greatest = std::numeric_limits<double>::quiet_NaN();
   bool whole = false;                ///< all numbers are whole
-  std::int64_t levels = 0;           ///< of a factor, which may have at most 100,000
-  bool too_many_levels = false;      ///< it has more than these: a fit refuses it
+  std::int64_t levels = 0;           ///< number of levels of a factor, at most 100,000
+  bool too_many_levels = false;      ///< it has more levels than that: a fit refuses it
   std::vector<std::string> first{};  ///< the first levels, at most five
   std::int64_t bytes = 0;            ///< memory that it takes in a fit, over all ranks
-  /// Texts among numbers, which a fit refuses; they are not among the missing values.
+  /// Number of texts in a column of numbers; a fit refuses them. They do not count as missing.
   std::int64_t strays = 0;
-  std::string stray{};        ///< the beginning of the first
-  std::string stray_place{};  ///< where it is: "data.csv, line 12"
+  std::string stray{};        ///< beginning of the first such text
+  std::string stray_place{};  ///< place of that text: "data.csv, line 12"
 };
 
 struct TableDescription {
   std::string name;
   std::int64_t rows = 0;
   std::vector<ColumnDescription> columns{};
-  std::map<std::string, std::string> left_out{};  ///< other names, and why they are no columns
+  std::map<std::string, std::string> left_out{};  ///< other names, each with why it is not a column
 };
 
-/// *Collective.* What to look at before a fit: the columns of a table, in its order, the same on every rank.
+/// *Collective.* Describes the columns of a table, in its order, to look at before a fit; the same on every
+/// rank.
 /// `columns`: only these; empty: all with a name. Throws the same `Error` on every rank as reading the table
-/// does, except for columns that a fit would refuse, which are described. Cost: one reading of the table, of
-/// as many columns at a time as fit into memory, at least one.
+/// does, except for columns that a fit would refuse, which are described. Cost: reads the table once, as many
+/// columns at a time as fit into memory, at least one.
 [[nodiscard]] TESSERA_EXPORT TableDescription describe_columns(Job& job, const Table& table,
                                                                const std::vector<std::string>& columns = {});
 
-/// A description for people, and as JSON in ASCII: numbers in full, null for unknown ones. Pure.
+/// The description as text for people, and as JSON in ASCII with numbers in full precision and null for
+/// unknown ones. Pure.
 [[nodiscard]] TESSERA_EXPORT std::string columns_text(const TableDescription& table);
 [[nodiscard]] TESSERA_EXPORT std::string columns_json(const TableDescription& table);
 

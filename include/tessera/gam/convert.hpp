@@ -11,17 +11,16 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Writes a table, in the columns' order, in the format of the path's ending: .parquet,
-/// .feather
-/// (.arrow), .h5 (.hdf5) or .csv; by default Parquet where it can be written, else HDF5 with one dataset a
-/// column. docs/fit.md describes the encodings. A fit of the result has the same bits as a fit of the table,
-/// but for factors in memory in an order of their own (`LevelOrder`), which is not kept. `columns`: the
-/// columns to convert; empty: all with a name. A file at `path` is replaced as a whole. A path that ends in
-/// '/' is a new folder with a file for each rank.
+/// .feather (.arrow), .h5 (.hdf5) or .csv; for other endings, Parquet if this build can write it, else HDF5
+/// with one dataset per column. docs/fit.md describes the encodings. A fit of the result has the same bits as
+/// a fit of the table, except that factors in memory with an order of their own (`LevelOrder`) lose it.
+/// `columns`: the columns to convert; empty: all with a name. A file at `path` is replaced as a whole. A path
+/// that ends in '/' is a new folder with a file for each rank.
 ///
 /// Throws the same `Error` on every rank: `input` as reading the table does, for data that the format cannot
-/// represent, for one that this build cannot write, and for a file that cannot be written; an existing one is
-/// left unchanged. Cost: for HDF5 all ranks read their rows of as many columns at a time as fit into memory,
-/// at least one, and the table again for the others; else of all columns, into scratch files where memory is
+/// represent, for a format that this build cannot write, and for a file that cannot be written; an existing
+/// file is left unchanged. Cost: HDF5 is written in groups of as many columns as fit into memory, at least
+/// one, and each group reads the table once; other formats read it once, into scratch files if memory is
 /// short.
 TESSERA_EXPORT void convert_table(Job& job, const Table& table, const std::string& path,
                                   const std::vector<std::string>& columns = {},

@@ -42,7 +42,7 @@ struct FitOptions {
   /// Columns that are ordered factors, each with its levels; without levels: in the order of the factor.
   std::map<std::string, std::vector<std::string>> ordered{};
   bool drop_unused_levels = true;                      ///< drop levels without a complete row
-  std::map<std::string, std::vector<double>> knots{};  ///< limits, knots or points, by variable
+  std::map<std::string, std::vector<double>> knots{};  ///< limits, knots or points of a basis, by variable
   /// Values of the smoothing parameters, in the order of mgcv's `sp`; below 0: estimated; empty: all are
   /// estimated. The `sp` argument of a smooth in the formula takes precedence.
   std::vector<double> sp{};
@@ -54,9 +54,9 @@ struct FitOptions {
   /// Store in the model the data that reports and predictions at typical values need: the residuals of a
   /// sample of the rows, typical values of each variable, and the occupancy of smooths of two numbers.
   bool residuals = true;
-  /// The number of rows of the table that the model stores, 2000 at most, or all if there are fewer: one from
-  /// each of as many equal parts of the complete rows. Which rows these are depends only on the number of
-  /// complete rows. Above 0, the model also stores the mean of each number.
+  /// The number of rows of the table that the model stores, 2000 at most, or all if there are fewer: one row
+  /// from each of that many equal parts of the complete rows. Which rows these are depends only on the number
+  /// of complete rows. Above 0, the model also stores the mean of each numeric variable.
   int sample = 0;
   /// The iteration stops if |change of deviance| < tolerance (0.1 + |deviance|), and the remaining step is
   /// below step_tolerance of the linear predictor and its standard error, in the norm of the working weights.
@@ -64,7 +64,7 @@ struct FitOptions {
   double step_tolerance = 1e-9;
   int max_iterations = 200;
   /// Maximum number of coefficients of a random effect that is tested against a zero variance, since a test
-  /// takes several products of p x p matrices. Statistic and p-value of larger ones are NaN, as with
+  /// takes several products of p x p matrices. The statistic and p-value of a larger effect are NaN, as with
   /// `re.test = FALSE` in mgcv's summary.
   int largest_tested_effect = 1000;
   /// Checkpoint file, written after every iteration; a later fit of the same model to the same table resumes
@@ -110,7 +110,7 @@ struct FitResult {
   /// *collectively*, after the model is saved, while the job exists. Null without a checkpoint.
   std::shared_ptr<Checkpoint> checkpoint{};
   std::optional<int> kept{};       ///< last iteration whose state is in the checkpoint
-  std::int64_t spilled_bytes = 0;  ///< columns of all ranks in scratch files
+  std::int64_t spilled_bytes = 0;  ///< size of the columns of all ranks in scratch files
   std::string scratch{};           ///< folder of the scratch files
 };
 

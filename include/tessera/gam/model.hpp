@@ -30,16 +30,16 @@ class TESSERA_EXPORT Model {
   ~Model() = default;
 
   [[nodiscard]] const std::string& formula() const noexcept;  ///< its text; *every rank*
-  [[nodiscard]] std::int64_t rows() const noexcept;           ///< complete ones: n; *every rank*
+  [[nodiscard]] std::int64_t rows() const noexcept;           ///< number of complete rows, n; *every rank*
   /// False if the iteration did not converge; the model then holds its last state. *Every rank.*
   [[nodiscard]] bool converged() const noexcept;
-  /// Why no finite estimate exists, as for separated groups; empty: one exists. *Every rank.*
+  /// Why no finite estimate exists, for example with separated groups; empty if it exists. *Every rank.*
   [[nodiscard]] const std::string& no_estimate() const noexcept;
-  /// Why the iteration ended before reaching the estimate, which exists, and advice; empty if it reached it.
+  /// Why the iteration stopped short of an estimate that exists, with advice; empty if it converged.
   /// *Every rank.*
   [[nodiscard]] const std::string& why_not_converged() const noexcept;
   [[nodiscard]] int iterations() const noexcept;              ///< *every rank*
-  [[nodiscard]] const std::string& verdict() const noexcept;  ///< where it was computed; *every rank*
+  [[nodiscard]] const std::string& verdict() const noexcept;  ///< where the fit was computed; *every rank*
   [[nodiscard]] std::vector<std::string> coefficient_names()
       const;  ///< "(Intercept)", "s(x).1"; *every rank*
   [[nodiscard]] std::span<const double> coefficients() const noexcept;  ///< *every rank*
@@ -90,8 +90,8 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] std::vector<MeasuredExpression> measured() const;
 
   /// Effective degrees of freedom of each coefficient: mgcv's `edf`, the diagonal of F = (X'WX + S)^-1 X'WX;
-  /// its `edf1`, that of 2F - FF, NaN where unknown, and empty in a model of an earlier version; and its
-  /// `edf2`, with the uncertainty of the smoothing parameters, empty if `triangle` is.
+  /// `edf1`, the diagonal of 2F - FF, NaN where unknown and empty in a model of an earlier version; and
+  /// `edf2`, corrected for the uncertainty of the smoothing parameters, empty if `triangle` is.
   [[nodiscard]] std::span<const double> coefficient_edf() const noexcept;
   [[nodiscard]] std::span<const double> coefficient_edf1() const noexcept;
   [[nodiscard]] std::vector<double> coefficient_edf2() const;
@@ -108,11 +108,11 @@ class TESSERA_EXPORT Model {
   /// each pair of penalties of q coefficients, and O(p^2) for each penalty.
   [[nodiscard]] Matrix corrected_covariance() const;
 
-  /// The gradient of fREML by the logarithms of the smoothing parameters, in the order of
-  /// `smoothing_parameters`, and its Hessian by these and, where REML estimates phi, by log phi: square,
-  /// column by column. mgcv's `outer.info`, which sp.vcov() and gam.vcomp() read. Of several large random
-  /// effects the Hessian is the average information. Empty without a smoothing parameter, and in a model of
-  /// an earlier version.
+  /// The gradient of fREML with respect to the logarithms of the smoothing parameters, in the order of
+  /// `smoothing_parameters`, and the Hessian with respect to these and, where REML estimates phi, to log phi:
+  /// square, column by column. mgcv's `outer.info`, which sp.vcov() and gam.vcomp() read. With several large
+  /// random effects the Hessian is the average information. Empty without a smoothing parameter, and in a
+  /// model of an earlier version.
   [[nodiscard]] std::span<const double> reml_gradient() const noexcept;
   [[nodiscard]] std::span<const double> reml_hessian() const noexcept;
 
@@ -127,8 +127,8 @@ class TESSERA_EXPORT Model {
 /// Result of `save_model`.
 struct SavedModel {
   std::string checksum;  ///< checksum of the model's file, which identifies the model in a run report
-  std::string problem;   ///< why the model, which is in place, may not survive a power failure; else empty
-  std::vector<std::string> strangers;  ///< files next to it that are named like covariances, but are not
+  std::string problem;   ///< why the written model may not survive a power failure; else empty
+  std::vector<std::string> strangers;  ///< other files next to it whose names are those of covariance files
 };
 
 /// Writes a complete model to a file, atomically: JSON, and for a model of more than 512 coefficients the

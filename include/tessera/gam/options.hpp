@@ -24,8 +24,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// "AR.start", "--gamma".
 ///
 /// Values are texts: a number; "true" or "false"; a list with commas, "0.6,-1"; a name. An option with
-/// several entries may be given several times: "knots" with "month=0.5,12.5" and with "x=0,1"; of any other
-/// option the last value counts.
+/// several entries may be given several times: "knots" with "month=0.5,12.5" and with "x=0,1"; for other
+/// options the last value counts.
 struct NamedOption {
   std::string name;
   std::string value;
@@ -104,7 +104,7 @@ TESSERA_EXPORT void read_options(std::span<NamedOption> given, JobOptions& optio
 /// call without this option, e.g. "a prediction".
 TESSERA_EXPORT void refuse_unknown_options(std::span<const NamedOption> given, std::string_view call);
 
-/// The values that "x=1,2,3;g=a" selects for `data_slice`. Throws `Error(usage)`, which names `option`.
+/// The values that "x=1,2,3;g=a" selects for `data_slice`. Errors are `Error(usage)` and name `option`.
 [[nodiscard]] TESSERA_EXPORT std::vector<ChosenValues> chosen_values(const std::string& text,
                                                                      std::string_view option = "at");
 

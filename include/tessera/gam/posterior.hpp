@@ -38,20 +38,20 @@ struct DataSlice {
 
 struct SmoothOptions {
   std::optional<std::vector<std::string>> terms{};  ///< labels of smooths; nothing: all
-  int points = 0;              ///< per number; 0: 100 for one number, 40 for two, 15 for three, 6 for more
+  int points = 0;              ///< per numeric variable; 0: 100 for one, 40 for two, 15 for three, 6 for more
   double interval = 0.95;      ///< probability of the bands; 0: none
   int draws = 10'000;          ///< for simultaneous bands; 0: no such bands
   std::uint64_t seed = 1;      ///< seed of the draws
   bool unconditional = false;  ///< include the uncertainty of the smoothing parameters
 };
 
-/// *Collective.* Each smooth on a grid over the data, or at the levels of a random effect; for each level of
-/// a factor by variable, and at the value 1 of a numeric one. `kept` has the smooth's label and the smooths'
-/// variables, missing where a smooth lacks one; columns are fit, se, lower and upper, and lower.simultaneous
-/// and upper.simultaneous, which contain the whole smooth with this probability: from the quantile of the
-/// largest standardised deviation on the grid over draws from the posterior distribution (Ruppert, Wand and
-/// Carroll, Semiparametric Regression, 2003, sec. 6.5). Throws `Error(usage)` for a smooth that the model
-/// lacks.
+/// *Collective.* Evaluates each smooth on a grid over the data, or at the levels of a random effect; at each
+/// level of a factor `by` variable, and at the value 1 of a numeric one. `kept` has the smooth's label and
+/// the variables of all smooths, missing where the smooth has no such variable. Columns: fit, se, lower,
+/// upper, lower.simultaneous and upper.simultaneous; the last two contain the whole smooth with probability
+/// `interval`, by the quantile of the largest standardised deviation on the grid over draws from the
+/// posterior distribution (Ruppert, Wand and Carroll, Semiparametric Regression, 2003, sec. 6.5). Throws
+/// `Error(usage)` for a smooth that the model lacks.
 [[nodiscard]] TESSERA_EXPORT Predictions smooth_estimates(Job& job, const Model& model,
                                                           const SmoothOptions& options = {});
 
@@ -60,22 +60,22 @@ struct DerivativeOptions : SmoothOptions {
   std::vector<std::string> variables{};  ///< variables of differentiation; empty: each in turn
 };
 
-/// *Collective.* As `smooth_estimates`, for the derivatives of smooths in their numeric variables, which
-/// `kept` names. Derivatives of splines are exact; isotropic smooths of several variables have central
-/// differences, as a remark says.
+/// *Collective.* Like `smooth_estimates`, for the derivatives of smooths with respect to numeric variables;
+/// `kept` names the variable. Derivatives of splines are exact; those of isotropic smooths of several
+/// variables are central differences, and a remark says so.
 [[nodiscard]] TESSERA_EXPORT Predictions derivatives(Job& job, const Model& model,
                                                      const DerivativeOptions& options = {});
 
-/// *Collective.* As `smooth_estimates`, for the differences of a smooth between all pairs of levels of a
+/// *Collective.* Like `smooth_estimates`, for the differences of a smooth between all pairs of levels of a
 /// factor, first minus second: for a smooth by a factor, a factor smooth or a tensor product with a random
 /// effect. A level without a smooth, such as the first of an ordered factor, has zero.
 [[nodiscard]] TESSERA_EXPORT Predictions level_differences(Job& job, const Model& model,
                                                            const SmoothOptions& options = {});
 
 /// *Collective.* Linear predictors of the rows of one table minus those of another with the same number of
-/// rows. Of the options, terms, kept columns (of the first table), new levels, the interval and
-/// `unconditional` are used. The job must have `Policy::cpu`; both model matrices are in memory. The
-/// differences are divided over the ranks as predictions of the first table.
+/// rows. Uses only the options terms, kept columns (of the first table), new levels, interval and
+/// `unconditional`. The job must have `Policy::cpu`; both model matrices are in memory. The differences are
+/// divided over the ranks as predictions of the first table.
 [[nodiscard]] TESSERA_EXPORT Predictions table_differences(Job& job, const Model& model, const Table& minuend,
                                                            const Table& subtrahend,
                                                            const PredictOptions& options = {});
@@ -90,14 +90,14 @@ struct SimulateOptions {
   std::vector<std::string> keep{};         ///< responses: columns of the table to copy to the output
 };
 
-/// *Collective.* Draws from the posterior distribution of the coefficients, a row each: N(b, V), by a
+/// *Collective.* Draws from the posterior distribution of the coefficients, N(b, V), one row per draw, by a
 /// generator whose numbers depend only on the seed and the draw. Throws `Error(usage)` for a model with an
 /// incomplete covariance.
 [[nodiscard]] TESSERA_EXPORT Predictions simulate_coefficients(Job& job, const Model& model,
                                                                const SimulateOptions& options = {});
 
-/// *Collective.* Smooths at the same draws, on their grids: a column `draw.1`, … for each. Of the options of
-/// smooths, terms and points are used.
+/// *Collective.* Smooths on their grids at the draws of `simulate_coefficients`: one column `draw.1`, … per
+/// draw. Uses only the options terms and points.
 [[nodiscard]] TESSERA_EXPORT Predictions simulate_smooths(Job& job, const Model& model,
                                                           const SimulateOptions& options = {},
                                                           const SmoothOptions& smooths = {});
@@ -106,7 +106,7 @@ struct SimulateOptions {
 /// means for the coefficients of each draw of `simulate_coefficients`: a column `draw.1`, … for each draw, by
 /// a generator whose numbers depend only on the seed, the row and the draw. (If covariates are centred
 /// internally, the coefficients' draws differ from `simulate_coefficients`'.) `take` gets them in parts, as
-/// that of `predict_in_parts`. Returns the remarks. Throws `Error(usage)` for a family with only a variance
+/// in `predict_in_parts`. Returns the remarks. Throws `Error(usage)` for a family with only a variance
 /// function; `Error(input)` for invalid weights.
 TESSERA_EXPORT std::vector<std::string> simulate_responses(Job& job, const Model& model, const Table& table,
                                                            FunctionRef<void(const Predictions& part)> take,

@@ -37,8 +37,8 @@ enum class NewLevels {
 struct PredictOptions {
   PredictionType type = PredictionType::link;
   bool standard_errors = false;  ///< of the posterior mean; on the response's scale times |dmu/deta|
-  /// The terms to predict, named as in `summary`, including "(Intercept)"; nothing: all. Other terms are 0 in
-  /// a sum and in the model matrix, and have no column among terms; variables that only they use are not
+  /// Terms to predict, named as in `summary`, including "(Intercept)"; nothing: all. Other terms count as 0
+  /// in sums and in the model matrix, and get no column with type terms; variables that only they use are not
   /// read.
   std::optional<std::vector<std::string>> terms{};
   std::vector<std::string> exclude{};  ///< terms to leave out
@@ -57,12 +57,13 @@ struct PredictOptions {
   bool unconditional = false;
   /// With type link or response, without standard errors and intervals: predictions at this many draws of the
   /// coefficients from their posterior distribution, in columns "draw.1", … instead of "fit"; 0: at the
-  /// estimate. Seed and draw number determine a draw, which takes a number in memory for each coefficient.
+  /// estimate. The seed and the draw's number determine it. Memory: one number per coefficient and draw.
   int draws = 0;
   std::uint64_t seed = 1;
   /// For `predict_in_parts`: maximum number of rows of the table in one part; 0: as many as fit into memory.
   std::int64_t rows_at_once = 0;
-  /// Likewise: per-node limit for a part, in bytes, over all ranks of the node; default: 75 % of free memory.
+  /// For `predict_in_parts`: maximum bytes of a part per node, over all ranks of the node; default: 75 % of
+  /// free memory.
   std::optional<std::int64_t> node_bytes{};
 };
 
@@ -87,16 +88,16 @@ struct Predictions {
 
 /// *Collective.* Predicts every row of a table with the columns of the formula's right-hand side. `model` is
 /// the result of a fit of this program, or one that every rank has read from the same file. A row without a
-/// finite value of a term's variable is NaN, and one with an infinite offset has the limit; `NewLevels`
-/// treats unseen levels. A pass of the job: link and response on its devices, or on the host threads of every
-/// rank, as reported by `Job::last_verdict`; other types on hosts. Bits do not depend on ranks, threads, or
-/// devices of one kind.
+/// finite value of a term's variable is NaN, and a row with an infinite offset has the limit; `new_levels`
+/// says how unseen levels are treated. Runs as a pass of the job: types link and response on its devices, or
+/// on the host threads of every rank, as reported by `Job::last_verdict`; other types on hosts. Bits do not
+/// depend on ranks, threads, or devices of one kind.
 ///
 /// Throws the same `Error` on every rank: `usage` for a term that the model lacks; `input` for a missing
 /// column, text where the model has numbers, or different models on different ranks; `interrupted` when the
 /// job is asked to stop; `job_fault` when a device fails under `Policy::gpu`. Call it on the thread that
 /// calls MPI; it blocks. Cost per row: O(J) for J terms, and O(J^2) with standard errors of their sum,
-/// whatever the bases' sizes; that of the model matrix is its number of columns.
+/// whatever the bases' sizes; for the model matrix, O(columns).
 [[nodiscard]] TESSERA_EXPORT Predictions predict(Job& job, const Model& model, const Table& table,
                                                  const PredictOptions& options = {},
                                                  FitObserver* observer = nullptr);
@@ -104,7 +105,7 @@ struct Predictions {
 /// *Collective.* As `predict`, for a table that need not fit into memory: it is predicted in parts, in order,
 /// and `take` gets the predictions of each part, without remarks, on every rank. A table in memory is one
 /// part. `take` may make collective calls, and must make its errors collective (`together`). Returns the
-/// remarks. A packed table whose text is not in memory is unpacked again for each part.
+/// remarks. A compressed table whose text is not in memory is unpacked again for each part.
 TESSERA_EXPORT std::vector<std::string> predict_in_parts(Job& job, const Model& model, const Table& table,
                                                          FunctionRef<void(const Predictions& part)> take,
                                                          const PredictOptions& options = {},

@@ -15,17 +15,16 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] TESSERA_EXPORT bool is_hdf5_name(const std::string& path);
 
 /// Predictions of all ranks, one for each row of the table in its order: as CSV, with NA for missing values
-/// and texts in quotes, or if the path ends so as HDF5 with a dataset for each column, Parquet or Feather. A
-/// path that ends in '/' is a new folder, with a file for each rank and part, whose names have the rows'
-/// order:
+/// and texts in quotes, or, by the path's ending, as HDF5 with a dataset per column, Parquet or Feather. A
+/// path that ends in '/' is a new folder with a file for each rank and part; their names sort in the order of
+/// the rows:
 ///
 ///     gam::PredictionsFile file(job.comm(), "predictions.csv");
 ///     gam::predict_in_parts(job, model, table, [&](const gam::Predictions& part) { file.add(part); });
 ///     file.commit();
 ///
 /// Every member function is *collective*, and throws the same `Error` on every rank if the file cannot be
-/// written. Rank 0 has the file, which `Output` describes. Memory: some megabytes, whatever the size of the
-/// table.
+/// written. Rank 0 writes the file, as an `Output`. Memory: some megabytes, whatever the size of the table.
 class TESSERA_EXPORT PredictionsFile {
  public:
   /// Creates the file, so that errors are found before the work. `row_numbers`: the first column is `row`,

@@ -28,14 +28,14 @@ struct ReportedRows;
 /// docs/fit.md lists its keys. Pure. Cost: as `figures_of`.
 [[nodiscard]] TESSERA_EXPORT std::string summary_json(const Model& model);
 
-/// The tests of one model's terms, or the analysis of deviance of several, and the table of their log
-/// likelihoods, AIC, deviances and REML scores: for people, and as JSON in ASCII, with null for unknown
-/// values. Throw as `anova`.
+/// Tests of one model's terms, or the analysis of deviance of several models, with a table of their log
+/// likelihoods, AIC, deviances and REML scores: as text for people, and as JSON in ASCII with null for
+/// unknown values. Throw as `anova`.
 [[nodiscard]] TESSERA_EXPORT std::string anova_text(std::span<const Model> models, DevianceTest test);
 [[nodiscard]] TESSERA_EXPORT std::string anova_json(std::span<const Model> models, DevianceTest test);
 
-/// The results of checks made with these options: for people, and as JSON, with null for unknown values.
-/// Pure.
+/// The results of checks made with these options: as text for people, and as JSON with null for unknown
+/// values. Pure.
 [[nodiscard]] TESSERA_EXPORT std::string check_text(const Check& check, const CheckOptions& options);
 [[nodiscard]] TESSERA_EXPORT std::string check_json(const Check& check, const CheckOptions& options);
 
@@ -44,7 +44,7 @@ struct ReportedRows;
 /// thread may read it.
 class TESSERA_EXPORT ReportRows {
  public:
-  ReportRows() = default;  ///< none
+  ReportRows() = default;  ///< no rows
   ReportRows(const ReportRows&) = default;
   ReportRows& operator=(const ReportRows&) = default;
   ~ReportRows() = default;

@@ -9,7 +9,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Residual of a row of the fit, with mean mu, response y and prior weight w, or another number of it.
+/// Type of residual, or another quantity, of a row of the fit with mean mu, response y and prior weight w.
 enum class ResidualType {
   deviance,  ///< sign(y - mu) times the root of the row's deviance
   pearson,   ///< (y - mu) sqrt(w / V(mu)), V the family's variance; NaN for scat, betar and custom families

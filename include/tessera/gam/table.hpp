@@ -34,13 +34,13 @@ struct Factor {
   LevelOrder order = LevelOrder::sorted;
 };
 
-/// Numbers in place, in one span or several consecutive ones, of any lengths, neither joined nor copied. NaN
-/// for a missing value.
+/// Numbers in place, in one span or several consecutive ones, of any lengths, neither joined nor copied. A
+/// missing value is NaN.
 struct NumberSpans {
   std::vector<std::span<const double>> pieces;
 };
 
-/// Whole numbers in place; the least of int32 for a missing value, as R's NA_integer_.
+/// Integers in place; a missing value is the smallest int32, R's NA_integer_.
 struct IntegerSpans {
   std::vector<std::span<const std::int32_t>> pieces;
 };
@@ -58,12 +58,11 @@ struct FactorSpans {
 ///
 ///     const auto model = gam::fit(job, formula, gam::Table{"data.csv"}).model;
 ///     gam::Table coded{"data.csv", {.missing = {"NA", "-999"}, .factors = {"site"}}};
-///     gam::Table sales{"sales/"};                             //
-///     sales/year=2025/region=north/part-0.parquet, …
+///     gam::Table sales{"sales/"};  // sales/year=2025/region=north/part-0.parquet, …
 ///
-/// A folder stands for all files within it, by the bytes of their paths, except those whose names begin with
-/// '_' or '.'; folders named KEY=VALUE are columns, as Hive has them. All files have the columns of the
-/// first.
+/// A folder stands for all files within it, ordered by the bytes of their paths, except those whose names
+/// begin with '_' or '.'; folders named KEY=VALUE give a column KEY, as in Hive. All files have the columns
+/// of the first.
 ///
 /// In memory each rank has its own rows, `job.local_range(plan)` of them, of every column:
 ///
@@ -85,11 +84,11 @@ struct FactorSpans {
 struct Table {
   struct Column {
     std::string name;
-    /// Numbers, NaN for missing values; or levels. Spans must outlive the table's use.
+    /// Numbers, with NaN for missing values, or levels. Spans must outlive the table's use.
     std::variant<std::vector<double>, Factor, NumberSpans, FactorSpans, IntegerSpans> values;
   };
 
-  Table() = default;  ///< in memory, without a row
+  Table() = default;  ///< in memory, without rows
   /// In memory.
   Table(Plan division, std::vector<Column> in_memory, std::vector<std::shared_ptr<const void>> owning = {})
       : plan(std::move(division)), columns(std::move(in_memory)), owners(std::move(owning)) {}
@@ -106,12 +105,12 @@ struct Table {
 
   Plan plan{};                                        ///< in memory: the distribution of the rows
   std::vector<Column> columns{};                      ///< in memory
-  std::vector<std::shared_ptr<const void>> owners{};  ///< of the spans' data; none: the caller owns it
-  std::vector<std::string> paths{};                   ///< of files and folders; none: in memory
-  TableOptions options{};                             ///< in files: how their fields are parsed
+  std::vector<std::shared_ptr<const void>> owners{};  ///< memory of the spans; none: the caller owns it
+  std::vector<std::string> paths{};                   ///< files and folders; none: in memory
+  TableOptions options{};                             ///< for files: how fields are parsed
 };
 
-/// *Collective.* Reads the columns of a formula, and those named by `Table::options`, into memory: for
+/// *Collective.* Reads the columns of a formula, and those named by `Table::options`, into memory, for
 /// several fits of the same rows. Types, levels and missing values are as in a fit of the files. A table in
 /// memory is returned as it is. Throws the same `Error` on every rank: `input` as described at `Table`, and
 /// for rows that exceed a node's memory; `interrupted` if the job is asked to stop. Call it on the thread

@@ -20,26 +20,26 @@ struct TableOptions {
   std::vector<std::string> dates{};
   std::int64_t block_rows = 8192;  ///< rows per block of the reproducible sums
 
-  // Of text files; an error with any other.
-  /// Separator of fields, one character, or "tab". Empty: the first of comma, tab, semicolon and bar that
-  /// gives the first 100 rows and the header the same number of fields, at least two; else a comma.
+  // The following options are for text files, and errors with other formats. Separator of fields, one
+  // character, or "tab". Empty: the first of comma, tab, semicolon and bar that gives the first 100 rows and
+  // the header the same number of fields, at least two; else a comma.
   std::string sep{};
   /// The decimal mark, "." or ",". Empty: a comma if fields are separated by semicolons or tabs, and the
   /// first 100 rows have a column in which every comma is between digits, and no column with points.
   std::string dec{};
-  std::string comment{};  ///< a character: lines that begin with it, perhaps after blanks, are skipped
-  bool header = true;     ///< the first row has the names of the columns; else these are V1, V2, ...
+  std::string comment{};  ///< a character: lines that begin with it, also after blanks, are skipped
+  bool header = true;     ///< the first row has the columns' names; else they are V1, V2, ...
   std::int64_t skip = 0;  ///< lines before the table
 };
 
 /// Where columns are stored between the passes of a fit.
 struct MemoryOptions {
   /// Per-node limit for columns, in bytes, over all ranks of the node; default: 75 % of free memory. Columns
-  /// beyond it are in scratch files, which every pass reads.
+  /// beyond it are stored in scratch files and read in every pass.
   std::optional<std::int64_t> node_bytes{};
   /// Folder of the scratch files, on a disk. Empty: $TMPDIR, or else /var/tmp.
   std::string scratch{};
-  /// Per-device limit for columns and the passes' workspace, in bytes; default, and upper limit: the job's
+  /// Per-device limit for columns and the passes' workspace, in bytes. Default and upper limit: the job's
   /// budget of the device (`InventoryDevice::memory_budget_bytes`). Columns beyond it are uploaded in each
   /// pass.
   std::optional<std::int64_t> device_bytes{};

@@ -20,8 +20,8 @@
 ///
 /// where r, a column vector, is the Kronecker product of the columns of `Term::factors` in the row, the last
 /// factor's index changing fastest, and 1 without factors; M is block diagonal, `copies` times `map`, or the
-/// identity if `map` is empty; and b is the value of a numeric `by`, 1 or 0 as a factor `by` has the level
-/// `by_level` or another, and 1 without a `by`.
+/// identity if `map` is empty; and b is the value of a numeric `by`; 1 if a factor `by` has the level
+/// `by_level`, else 0; and 1 without a `by`.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A single column: a number.
@@ -87,16 +87,16 @@ struct Term {
   std::vector<TermFactor> factors{};
   Matrix map{};  ///< columns of the factors over `copies` x coefficients over `copies`; empty: the identity
   int copies = 1;
-  /// c, up to a factor, of the constraint c'b = 0 on the coefficients of the basis, which `map` has absorbed
-  /// as b = Z times the others, Z the last columns of Q in the full QR decomposition of c, like mgcv's `qrc`.
-  /// One element for each coefficient of the basis; empty: no constraint, or the margins have their own, as
-  /// in ti().
+  /// The vector c, up to a factor, of the constraint c'b = 0 on the coefficients of the basis. `map` has
+  /// absorbed it: b = Z times the remaining coefficients, Z the last columns of Q in the full QR
+  /// decomposition of c, like mgcv's `qrc`. One element for each coefficient of the basis; empty: no
+  /// constraint, or the margins have their own, as in ti().
   std::vector<double> constraint{};
   /// `constraint` of each margin, on the coefficients of its basis, for ti(); empty: the margin has none.
   std::vector<std::vector<double>> margin_constraints{};
-  /// Columns of X Z, from 0 on, that earlier smooths determine, and `map` lacks: mgcv's `del.index` - 1.
+  /// Columns of X Z, from 0 on, that `map` leaves out as determined by earlier smooths: mgcv's `del.index` - 1.
   std::vector<int> dropped{};
-  /// Number of further unpenalised functions that other terms determine, and `map` lacks.
+  /// Number of further unpenalised functions that `map` leaves out since other terms determine them.
   int undetermined = 0;
   std::vector<std::vector<double>> knots{};  ///< by variable; empty for a basis without knots
   int penalties = 0;                         ///< number of its penalties in `Model::penalties`
@@ -106,7 +106,7 @@ struct Term {
 
 /// A penalty lambda b'Sb on a term's coefficients b, with lambda in the units of S.
 struct TermPenalty {
-  std::string label{};             ///< as mgcv names its smoothing parameter: "s(x)", "te(x,z)1"
+  std::string label{};             ///< mgcv's name of its smoothing parameter: "s(x)", "te(x,z)1"
   int term = 0;                    ///< index of the term
   Matrix matrix{};                 ///< S, coefficients x coefficients; empty if it is diagonal
   std::vector<double> diagonal{};  ///< diagonal of S, if it is diagonal
@@ -156,34 +156,35 @@ struct ModelVariable {
   std::vector<std::string> levels{};  ///< of a factor: R's `xlevels`
   /// "contr.treatment" or "contr.poly" for a factor that a parametric term codes by contrasts.
   std::string contrasts{};
-  /// mgcv's `var.summary`: minimum, median and maximum of a number; the most frequent level of a factor. Both
-  /// are empty if the model was fitted without `FitOptions::residuals`.
+  /// mgcv's `var.summary`: minimum, median and maximum of a numeric variable; the most frequent level of a
+  /// factor. Both are empty if the model was fitted without `FitOptions::residuals`.
   std::vector<double> summary{};
   std::string most_frequent{};
-  /// Of a number, over the rows of the fit; NaN if the model was fitted without, or by an earlier version.
+  /// Mean of a numeric variable over the rows of the fit; NaN if not stored, or in a model of an earlier
+  /// version.
   double mean = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct ModelResponse {
-  std::string name{};  ///< as the formula has it: "y", "log(y)"; empty in a model of an earlier version
+  std::string name{};  ///< as in the formula: "y", "log(y)"; empty in a model of an earlier version
   /// "number", "factor", or "counts": cbind(successes, failures).
   std::string type{};
   std::vector<std::string> levels{};  ///< of a factor: failure and success
 };
 
-/// Rows of the table of a fit, stored on request (`FitOptions::sample`): its columns that the formula and the
-/// options read.
+/// Rows of the table of a fit, stored on request (`FitOptions::sample`), with the columns that the formula
+/// and the options read.
 struct SampledRows {
   struct Column {
     std::string name{};
-    std::vector<double> values{};       ///< of a factor the indices of its levels; NaN: missing
+    std::vector<double> values{};       ///< for a factor, the indices of its levels; NaN: missing
     std::vector<std::string> levels{};  ///< of a factor
   };
-  std::vector<std::int64_t> rows{};  ///< their places in the table, from 0, ascending
+  std::vector<std::int64_t> rows{};  ///< their row numbers in the table, from 0, ascending
   std::vector<Column> columns{};
 };
 
-/// Options of a fit about its smooths, as they were given: see `FitOptions`.
+/// Options of a fit for its smooths, as given: see `FitOptions`.
 struct SmoothingOptions {
   bool select = false;
   std::vector<double> sp{};
@@ -191,8 +192,8 @@ struct SmoothingOptions {
   std::map<std::string, std::vector<double>> knots{};
 };
 
-/// Statistics of an expression over all rows of the fit, by its text. "poly(x, 3)": alpha, then norm2 from
-/// its second element on, as in `attr(, "coefs")` of R, with
+/// Statistics of an expression over all rows of the fit; its text determines which. "poly(x, 3)": alpha, then
+/// norm2 from its second element on, as in `attr(, "coefs")` of R, with
 ///
 ///     z[0] = 1,  z[j + 1] = (x - alpha[j]) z[j] - norm2[j] / norm2[j - 1] z[j - 1],
 ///     poly(x, 3)j = z[j] / sqrt(norm2[j])

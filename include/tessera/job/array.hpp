@@ -40,7 +40,7 @@ class TESSERA_EXPORT ArrayBase {
   [[nodiscard]] ArrayTraffic traffic() const;
 
   /// *Collective.* Distributes the units by another plan of the same units. Brings them to the hosts first.
-  /// Throws as `Job::download` and `Job::move`.
+  /// Throws like `Job::download` and `Job::move`.
   void move_to(const Plan& plan);
 
  protected:
@@ -102,14 +102,15 @@ struct TypedAccess : ArrayAccess {
 ///     job.download(state);
 ///     save(state.host());
 ///
-/// `matrix` is copied to the devices once, `state` not at all in between: new arrays are zeros.
+/// `matrix` is copied to the devices once; `state` is not copied until the download, since new arrays are
+/// zeros.
 ///
 /// A pass that writes or modifies an array makes a new version of it, valid from the verdict on; a pass that
-/// fails leaves the last version unchanged. So a device has two copies of an array that passes change, and
-/// the host has two while one is copied to it, or after a fallback. Devices copy through pinned memory, on up
-/// to eight threads each.
+/// fails leaves the last version unchanged. A device therefore has two copies of an array that passes change;
+/// the host has two while one is copied to it, and after a fallback. Devices copy through pinned memory, on
+/// up to eight threads each.
 ///
-/// Arrays stay on the devices as long as the memory budgets (`JobOptions::memory_fraction`) hold them. A pass
+/// Arrays stay on the devices as long as they fit the memory budgets (`JobOptions::memory_fraction`). A pass
 /// that needs more room evicts arrays that it does not use, least recently used first; versions that only
 /// devices have are copied to the hosts. A pass whose own arrays exceed the budget of a device *streams*
 /// them, on all devices: each tile comes in parts, which are copied to the device, computed and copied back,
@@ -131,8 +132,8 @@ class Array : public ArrayBase {
   static_assert(alignof(T) <= alignof(std::max_align_t));
 
  public:
-  /// `width` elements for each unit of `plan`, consecutive, all zero bytes. Throws `Error(usage)` for a plan
-  /// of another number of ranks, and a width below 1.
+  /// `width` elements for each unit of `plan`, consecutive, all zero bytes. Throws `Error(usage)` if the plan
+  /// has another number of ranks, or the width is below 1.
   Array(Job& job, const Plan& plan, std::int64_t width = 1) : ArrayBase(job, plan, width, sizeof(T)) {}
 
   /// This rank's elements, of the version `host_version()`. Valid until the next call that changes the array.
@@ -148,7 +149,8 @@ class Array : public ArrayBase {
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
 
-  /// How a pass uses the array; `read` and `write` in one pass have the last version and the next.
+  /// How a pass uses the array; with both `read` and `write` in one pass, `read` has the last version and
+  /// `write` the next.
   [[nodiscard]] detail::TypedAccess<const T> read() const { return {{&state(), detail::ArrayUse::read}}; }
   /// The content is undefined until it is written: write all of it.
   [[nodiscard]] detail::TypedAccess<T> write() { return {{&state(), detail::ArrayUse::write}}; }

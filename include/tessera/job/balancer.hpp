@@ -10,17 +10,17 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// When a `Balancer` leaves a plan: the same on every rank.
+/// When a `Balancer` replaces its plan: the same on every rank.
 struct BalancerOptions {
   /// Iterations that are measured before a plan is judged, at least 1. The shortest time of each device
-  /// counts, since noise, and a device's start in its first pass, only add to times. Until a plan has passed
-  /// such a judgement, plans are judged after fewer iterations, from the second iteration on, so that a large
-  /// first step does not wait.
+  /// counts, since noise and the start of a device only add to times. Until a first plan is kept after such a
+  /// judgement, plans are judged from the second iteration on, so that a large first correction comes early.
   int iterations = 3;
-  /// The plan is left if the new one is expected to reduce the time of the slowest device, or its ratio to
-  /// the mean of all devices, by this factor: a smaller gain does not pay for moving the data, and may be
-  /// noise. If the new plan might be worse, because the work of the units that move is not well known, the
-  /// gain must exceed 1 by 1.5 times as much, and after a single iteration of several by 3 times as much.
+  /// The plan is replaced if a new one is expected to reduce the time of the slowest device, or the ratio of
+  /// that time to the mean of all devices, by this factor: a smaller gain may be noise, and does not pay for
+  /// moving the data. If the new plan might be worse, because the work of the units that move is not well
+  /// known, the gain must exceed 1 by 1.5 times as much, and after a single iteration of several by 3 times
+  /// as much.
   double gain = 1.05;
 };
 
@@ -33,8 +33,8 @@ struct BalancerOptions {
 ///       if (const auto left = balancer.rebalance()) state = job.move(state, *left, balancer.plan());
 ///     }
 ///
-/// The times under the last plans determine the work of units and the speeds of devices together: a slow part
-/// may be due to the device or to heavy units, and blocks that change devices tell which. The first step
+/// The times under the last plans determine the work of units and the speeds of devices together: a slow tile
+/// is due to its device or to heavy units, and blocks that move to another device tell which. The first step
 /// assumes equal units and wrong scores, and later ones correct that. If work changes, it is estimated anew.
 ///
 /// If the work does not change between passes and each device ends up with at least 200 blocks, the longest
@@ -45,12 +45,12 @@ struct BalancerOptions {
 /// With fewer blocks times may stay uneven: the job's first rank then says so once, on standard error.
 ///
 /// After a fallback the hosts are balanced in the same way. A plan with a device that the job has left out
-/// (`OnDeviceFailure::exclude`) is left at once, without a measurement, by the estimates for the others.
-/// Results have the same bits under any plan, as always; the plans themselves differ from run to run, since
-/// times do.
+/// (`OnDeviceFailure::exclude`) is replaced at once, by the estimates for the remaining devices, without a
+/// measurement. Results have the same bits under any plan, as always; the plans themselves differ from run to
+/// run, since times do.
 ///
-/// Passes over other plans are not measured, nor are those only on hosts in a job with devices. The job must
-/// outlive its balancers. Not thread-safe.
+/// Passes over other plans are not measured, and neither are host-only passes of a job with devices. The job
+/// must outlive its balancers. Not thread-safe.
 class TESSERA_EXPORT Balancer {
  public:
   /// Throws `Error(usage)` unless `iterations` is at least 1 and `gain` is 1 or more.
@@ -64,8 +64,8 @@ class TESSERA_EXPORT Balancer {
 
   /// *Collective.* Ends an iteration, of any number of passes over `plan()`. If another plan pays, it becomes
   /// `plan()`, and the old one is returned: move the data, by `Job::move`. Cost: nothing in most iterations;
-  /// one allgather in each that judges, and, unless the times are those of the last judgement, arithmetic of
-  /// O(devices): some milliseconds for ten devices, half a second for a thousand.
+  /// an iteration that judges the plan costs one allgather and, if times have changed since the last
+  /// judgement, O(devices) arithmetic: some milliseconds for ten devices, half a second for a thousand.
   [[nodiscard]] std::optional<Plan> rebalance();
 
  private:

@@ -42,23 +42,23 @@ using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 ///
 /// *Concurrent starts of one job.* A batch system may requeue a job while ranks of an earlier start still run
 /// on a node that it has lost contact with. Each start therefore takes the next generation by creating
-/// FILE.generation-N exclusively (a symbolic link whose target is a text, so that it is never there without
-/// its content; a regular file where there are no symbolic links), and makes unfinished saves of older starts
-/// fail: it removes their temporary files, so that their renames have no effect. Each `save`, once its
-/// temporary file is written, checks that its generation is the newest; if it is not, `save` throws and
-/// replaces nothing. This holds on a local disk, and on a shared file system where exclusive creation, rename
-/// and removal are atomic at the server, and a client lists a folder correctly after changing it (NFS version
-/// 3 and 4, Lustre, GPFS, BeeGFS). There is no lock that could outlive its owner, and no clock is compared.
-/// The destructor gives up the generation and removes its file.
+/// FILE.generation-N exclusively (a symbolic link whose target holds the content, so that both appear at
+/// once; a regular file where there are no symbolic links), and makes unfinished saves of older starts fail:
+/// it removes their temporary files, so that their renames have no effect. Each `save`, once its temporary
+/// file is written, checks that its generation is the newest; if it is not, `save` throws and replaces
+/// nothing. This holds on a local disk, and on a shared file system where exclusive creation, rename and
+/// removal are atomic at the server, and a client lists a folder correctly after changing it (NFS version 3
+/// and 4, Lustre, GPFS, BeeGFS). There is no lock that could outlive its owner, and no clock is compared. The
+/// destructor gives up the generation and removes its file.
 ///
 /// All members that are marked *Collective* throw the same `Error` on every rank. Not thread-safe: call from
 /// the thread that calls MPI.
 class TESSERA_EXPORT Checkpoint {
  public:
-  /// *Collective.* Takes the next generation, and reads the saved state. If no file is valid, and one is of
-  /// another fingerprint (the message says what differs), of a newer format, or not a checkpoint, throws
-  /// `Error(input)` and changes nothing. Throws `Error(input)` too if the folder cannot be read or written.
-  /// Cost: a few milliseconds for the file system, and a broadcast.
+  /// *Collective.* Takes the next generation, and reads the saved state. Throws `Error(input)`, and changes
+  /// nothing, if no file is valid and one has another fingerprint (the message says what differs) or a newer
+  /// format, or is not a checkpoint. Throws `Error(input)` too if the folder cannot be read or written. Cost:
+  /// a few milliseconds for the file system, and a broadcast.
   Checkpoint(const mpi::Communicator& comm, std::string path, Fingerprint fingerprint);
   ~Checkpoint();
   Checkpoint(const Checkpoint&) = delete;
@@ -66,8 +66,8 @@ class TESSERA_EXPORT Checkpoint {
 
   /// The saved state, the same on every rank; empty if there is none and the job starts from the beginning.
   [[nodiscard]] const std::optional<std::string>& state() const noexcept;
-  /// A line for each file that was not used, with the reason, and one that lists the files of others under
-  /// names of the checkpoint. The same on every rank.
+  /// A line for each file that was not used, with the reason, and a line with foreign files under the
+  /// checkpoint's names. The same on every rank.
   [[nodiscard]] std::span<const std::string> remarks() const noexcept;
   /// The number of this start, from 1: one more than the number of the last start whose files were found.
   [[nodiscard]] std::int64_t generation() const noexcept;

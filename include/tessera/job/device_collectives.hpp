@@ -40,8 +40,8 @@ namespace TESSERA_NAMESPACE {
 /// `Job::reduce` for reproducible sums.
 ///
 /// Every operation is *collective* over the job's ranks, runs on each device's own stream (`Tile::stream`),
-/// so after earlier passes, and blocks until every array of the job has the result. The calling thread's
-/// current context does not change. Not thread-safe: call on the thread that calls MPI.
+/// after the work of earlier passes, and blocks until every array of the job has the result. The calling
+/// thread's current context does not change. Not thread-safe: call on the thread that calls MPI.
 ///
 /// Errors, each the same on every rank unless said otherwise:
 /// - misuse on one rank (more or fewer arrays than devices, a null array): `Error(usage)` there,

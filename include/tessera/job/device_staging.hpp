@@ -16,25 +16,25 @@
 namespace TESSERA_NAMESPACE {
 
 /// Copies between pageable memory of the host and one device, in pieces through pinned memory: each host
-/// thread takes the next piece, copies it while those of other threads are on the bus, and submits it itself.
-/// CUDA itself copies pageable memory on one thread, at a fraction of the bus' rate. Used by one thread at a
-/// time, to which the device's context is bound: that of a tile. The destructor waits for the streams used.
-/// On a simulated device, whose memory is the host's, it copies directly.
+/// thread takes the next piece, copies it to pinned memory while pieces of other threads cross the bus, and
+/// submits its transfer. CUDA itself copies pageable memory on one thread, at a fraction of the bus' rate.
+/// Used by one thread at a time, a tile's, to which the device's context is bound. The destructor waits for
+/// the streams used. On a simulated device, whose memory is the host's, it copies directly.
 class TESSERA_EXPORT DeviceStaging {
  public:
   /// Starts `threads` host threads at first use, each of which pins some pieces.
   DeviceStaging(const DeviceContext& context, int threads) : context_(&context), threads_(threads) {}
 
-  /// In stream order. The host's memory may change once it returns, even if the last copies are not complete.
+  /// In stream order. The host's memory may change after the call, even if the last copies are not complete.
   /// Throws `Error(job_fault)` naming the CUDA call that failed.
   void upload(void* device, const void* host, std::size_t bytes, StreamView stream);
-  /// The host's memory is complete when it returns.
+  /// The host's memory is complete after the call.
   void download(void* host, const void* device, std::size_t bytes, StreamView stream);
 
  private:
   struct Piece {
     PinnedMemory memory;
-    std::optional<Event> copied;  ///< complete when the last copy from or to it is
+    std::optional<Event> copied;  ///< recorded after the last copy from or to the piece
   };
   /// The pieces of one thread, used in turn.
   struct Ring {
@@ -42,7 +42,7 @@ class TESSERA_EXPORT DeviceStaging {
     std::size_t next = 0;
   };
   void prepare();
-  /// Calls `work` for each piece of a copy of `bytes` on the threads, to which the device's context is bound.
+  /// Calls `work` for each piece of a copy of `bytes` on the threads; the device's context is bound to each.
   void for_each_piece(std::size_t bytes,
                       FunctionRef<void(Piece& piece, std::size_t begin, std::size_t size)> work);
 

@@ -15,22 +15,22 @@ namespace TESSERA_NAMESPACE {
 /// Jobs of serial communicators in one process claim the same devices (<tessera/topology/claim.hpp>), and
 /// take turns on them, in the order in which they ask: functions of two of them never run on one device at a
 /// time. A turn begins with the first pass, download or device collective that needs the devices, and ends
-/// with that call, or, within the life of a `DeviceTurn`, with the last of these objects. It lasts as long as
-/// data must stay on the devices: a pass, or a whole fit of `tessera::gam`, which keeps its columns there. A
-/// job that is idle keeps nobody waiting, however long it lives. A job that waits can be stopped
+/// with that call, or, within the life of a `DeviceTurn`, with the end of the last such object. It lasts as
+/// long as data must stay on the devices: a pass, or a whole fit of `tessera::gam`, which keeps its columns
+/// there. A job that is idle keeps nobody waiting, however long it lives. A job that waits can be stopped
 /// (`JobOptions::stop`): it throws `Error(interrupted)` within 50 ms.
 ///
 /// *Memory*: each job may use its whole memory budget in its turn. At its end, if another job has claimed the
 /// devices, the arrays of the job are copied to the host, and their memory on the devices is released with
-/// the job's caches; leases of the application are not affected. A job that was alone keeps its arrays there;
-/// until its next turn the budget of another job is reduced to the remaining memory.
+/// the job's caches; leases of the application are not affected. A job without such competitors keeps its
+/// arrays on the devices; until its next turn, a new job's budget is reduced to the remaining memory.
 ///
 /// *No deadlock*: passes on the CPU need no turn, nor does the construction of jobs (except with
-/// `ScoreModel::measured`) and of arrays. A thread that would wait while it keeps the turn of another
-/// job gets `Error(usage)`. During a turn a thread must not wait for another one that needs a turn.
+/// `ScoreModel::measured`) and of arrays. A thread that holds one job's turn and would wait for another's
+/// gets `Error(usage)`. During a turn a thread must not wait for another one that needs a turn.
 ///
-/// Jobs over MPI do not take turns: there it has no effect. Use it within the life of its job, on the job's
-/// thread. The destructor copies arrays as described above, which blocks.
+/// Jobs over MPI do not take turns: for them a `DeviceTurn` has no effect. Use it within the life of its job,
+/// on the job's thread. The destructor copies arrays as described above, which blocks.
 class TESSERA_EXPORT DeviceTurn {
  public:
   explicit DeviceTurn(Job& job);

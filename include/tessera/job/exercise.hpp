@@ -11,9 +11,9 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// A rate of one device, and the median of its peers.
+/// A rate of one device, and the median over comparable devices.
 struct ExerciseRate {
-  /// A device below this part of the median of its peers is slow.
+  /// A device below this fraction of that median is slow.
   static constexpr double slow_fraction = 0.75;
 
   double value = 0;   ///< per second, the best of a few runs; 0: not measured
@@ -35,8 +35,8 @@ struct DeviceExercise {
 
 /// A sum over all devices or all ranks.
 struct ExercisedSum {
-  std::string path;       ///< "NCCL", "the hosts" or "MPI"; empty: there was no sum
-  std::string reason;     ///< why there was no sum, or not by NCCL; empty otherwise
+  std::string path;       ///< "NCCL", "the hosts" or "MPI"; empty if there was no sum
+  std::string reason;     ///< why there was no sum, or no NCCL; else empty
   std::string failure;    ///< why it failed; empty if the result was right everywhere
   std::size_t bytes = 0;  ///< of each summand
   double seconds = 0;     ///< on the slowest rank, the best of a few runs

@@ -19,8 +19,8 @@ class StopRequest;
 ///     std::vector<double> sums(8);
 ///     team.for_each_block({0, rows}, 4096, [&](int thread, Range block) { sums[thread] += sum_of(block); });
 ///
-/// A job uses one for its passes; `Job::host_team` returns it for use between them. Not thread-safe; `work`
-/// must not use the team that it runs on.
+/// A job uses a team for its passes; `Job::host_team` returns that team for use between passes. Not
+/// thread-safe; `work` must not use the team that it runs on.
 class TESSERA_EXPORT HostTeam {
  public:
   /// `threads` is at least 1; each is started when it first has work. Without a progress callback the calling
@@ -41,8 +41,8 @@ class TESSERA_EXPORT HostTeam {
   /// After an exception no further block is started; the exception of the earliest block is rethrown, the
   /// same for any number of threads. An exception of the progress callback is rethrown when all work has
   /// ended. With a `stop`, no block is started after a request. Returns true if every block was completed.
-  /// With a callback throws `Error(job_fault)` if the system grants no thread; throws `Error(usage)` if
-  /// `work` ends its thread (pthread_exit); the next call replaces that thread.
+  /// Throws `Error(job_fault)` if there is a callback and the system grants no thread; throws `Error(usage)`
+  /// if `work` ends its thread (pthread_exit), which the next call replaces.
   bool for_each_block(Range range, std::int64_t block, FunctionRef<void(int thread, Range block)> work,
                       const StopRequest* stop = nullptr);
 

@@ -8,11 +8,11 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The number of host threads of a rank, by default or as requested, and where it comes from.
+/// The number of host threads of a rank, chosen or requested, and where the number comes from.
 struct HostThreads {
   int count = 1;
   std::string from;     ///< "as asked for", "OMP_NUM_THREADS", "its 8 hardware threads", …
-  std::string ignored;  ///< a sentence about a variable that is not a number of threads; empty: none
+  std::string ignored;  ///< a sentence about a variable whose value is not a number of threads; empty: none
 };
 
 /// The first of these that is set: `requested`, if it is not 0, without a limit; the first number in

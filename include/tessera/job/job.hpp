@@ -68,8 +68,8 @@ enum class OnDeviceFailure {
 /// How a job is set up: the same on every rank.
 struct JobOptions {
   Policy policy = Policy::automatic;
-  /// Under `Policy::gpu` a job never falls back: `cpu` is `error`, and so is `exclude` once no device is
-  /// left.
+  /// Under `Policy::gpu` a job never falls back: `cpu` acts as `error`, and so does `exclude` once no device
+  /// is left.
   OnDeviceFailure on_device_failure = OnDeviceFailure::cpu;
   /// Under `OnDeviceFailure::exclude`: functions of `map` and `scatter` use only the units that they are
   /// given, and no other data of their rank, so that the units of a rank that has lost all of its devices may
@@ -84,8 +84,8 @@ struct JobOptions {
   /// back to the CPU. A collective call in it, or the end of its thread, is an `Error(usage)` on every rank,
   /// as in a pass. The rank replies to other ranks however long the function takes.
   SharedFunction<std::int64_t(Tile&)> measure;
-  /// The same for simulated devices and for `hosts`, run on the host; its range is empty too. Set it on every
-  /// rank or on none. Without it simulated devices are scored by their specification
+  /// Like `measure`, for simulated devices and for `hosts`: runs on the host, with an empty range too. Set it
+  /// on every rank or on none. Without it simulated devices are scored by their specification
   /// (`ScoreModel::throughput`), which cannot be compared with timed scores: a job with real and simulated
   /// devices throws `Error(usage)`.
   SharedFunction<std::int64_t(const HostTile&)> measure_on_host;
@@ -93,20 +93,20 @@ struct JobOptions {
   /// also on ranks without a GPU (`InventoryDevice::host`). Plans give it a tile by its score. The host
   /// function computes the tile on `threads` minus one for each GPU of the rank, at least 1, while the GPUs
   /// compute theirs. Its copies of an `Array` are in host memory; its budget is `memory_fraction` of the
-  /// rank's share of that (`share_memory`).
+  /// rank's share of host memory (`share_memory`).
   ///
   /// Scores are measured: `hosts` needs `ScoreModel::measured` and `measure_on_host`, else `Error(usage)`.
-  /// That function runs on all threads of the tile at once, while the GPUs are measured. A slow host has a
-  /// small tile, or none.
+  /// `measure_on_host` runs on all threads of the tile at once, while the GPUs are measured. A slow host has
+  /// a small tile, or none.
   ///
   /// *The rule about bits*: kinds of hardware are mixed only with this option. A host function and a device
   /// function may differ in the last bits, and measured times decide which of them computes a unit: results
   /// may differ from run to run, and with the number of ranks. Sums of the functions' results are exact
   /// (`ReproducibleSum`): if both functions give the same bits, so do all passes.
   ///
-  /// An exception of the host function ends the pass, as it does on the CPU, and one of `measure_on_host` the
-  /// construction of the job. The host is never left out (`OnDeviceFailure::exclude`); if no GPU is left, the
-  /// job falls back. Without a GPU in the job, and under `Policy::cpu`, the job is a plain CPU job. Under
+  /// An exception of the host function ends the pass, as it does on the CPU; an exception of
+  /// `measure_on_host` ends the construction of the job. XX Without a GPU in the job, and under
+  /// `Policy::cpu`, the job is a plain CPU job. Under
   /// `Policy::gpu` GPUs are required as always, and hosts compute in addition.
   bool hosts = false;
   /// Lets several ranks drive one GPU where a node has more ranks than GPUs.
@@ -115,8 +115,8 @@ struct JobOptions {
   /// parts (`Tile::memory_budget_bytes`). Memory that is free when the job is constructed is the upper limit:
   /// leave room for allocations of the program and its libraries.
   double memory_fraction = 0.5;
-  /// How many parts of a tile that exceeds the memory budget are computed at a time, 1 to 8: each has its
-  /// part of the budget, and is copied while others are worked on (`Tile`). With 1 one follows the other.
+  /// How many parts of a tile that exceeds the memory budget are computed at a time, 1 to 8: each has an
+  /// equal part of the budget, and is copied while others are computed (`Tile`). With 1 there is no overlap.
   int parts_in_flight = 2;
   /// Host threads of this rank for host functions; 0: chosen by `choose_threads`.
   int threads = 0;
@@ -218,16 +218,16 @@ struct JobModule {
 /// - A device function throws or calls `tile.fail`; a device cannot be opened, bound or allocated on; a
 ///   rank's probe fails: the pass falls back. All ranks run the host function over their untouched input,
 ///   each over its units of the plan, and the job stays on the CPU. Plans do not change: see `plan` and
-///   `plan_for_hosts`. `JobOptions::on_device_failure` has other ways: under `error`, and under
-///   `Policy::gpu`, every rank throws `Error(job_fault)`.
+///   `plan_for_hosts`. `JobOptions::on_device_failure` changes this: under `error`, and under `Policy::gpu`,
+///   every rank throws `Error(job_fault)`.
 /// - Under `OnDeviceFailure::exclude` the failed devices are left out: inputs are restored, and the remaining
 ///   devices compute the pass again, as often as others fail. Later plans are over the remaining devices.
-///   Earlier plans stay valid: the other devices of its rank compute the units of an excluded device. If the
-///   rank has none left, every rank throws `Error(outdated_plan)`: make a new plan, move its data (`move`),
-///   and repeat the pass. With `JobOptions::may_move_units`, `map` and `scatter` continue in that case too:
-///   they move units of trivially copyable types to other ranks, and results back, in every pass over such a
-///   plan. Results have the same bits as without the failure, given devices of one kind. The verdict names
-///   the devices that were left out.
+///   Earlier plans stay valid: the units of an excluded device are computed by the other devices of its rank.
+///   If the rank has no device left, every rank throws `Error(outdated_plan)`: make a new plan, move its data
+///   (`move`), and repeat the pass. With `JobOptions::may_move_units`, `map` and `scatter` continue in that
+///   case too: they move units of trivially copyable types to other ranks, and results back, in every pass
+///   over such a plan. Results have the same bits as without the failure, given devices of one kind. The
+///   verdict names the devices that were left out.
 /// - A host function throws, or one rank misuses the call (a span that is not the rank's part of the plan):
 ///   after the vote the exception is rethrown on that rank, and the other ranks throw `Error(job_fault)`
 ///   naming it.
@@ -254,18 +254,17 @@ class TESSERA_EXPORT Job {
 
   /// The job's own duplicate of the constructor's communicator.
   [[nodiscard]] const mpi::Communicator& comm() const;
-  /// The constructor's options.
   [[nodiscard]] const JobOptions& options() const;
   [[nodiscard]] const Inventory& inventory() const;
   /// The devices that this rank drives. Empty if it drives none, and after a fallback. Devices that were left
   /// out stay, so that indices do not change: see `InventoryDevice::excluded`. With `JobOptions::hosts` one
   /// of them is the host: `DeviceInfo::host`.
   [[nodiscard]] DevicePool& devices();
-  /// Sums and broadcasts of device data over all ranks: include <tessera/job/device_collectives.hpp>. Not
-  /// collective itself. Valid as long as the job.
+  /// Sums and broadcasts of device data over all ranks: include <tessera/job/device_collectives.hpp>. This
+  /// function is not collective. Valid as long as the job.
   [[nodiscard]] DeviceCollectives collectives();
   /// The buffer pools of `devices()`, by the same index: for statistics, and to empty them between phases. A
-  /// device function uses `Tile::buffers`. Still valid after a fallback, for leases that are still out.
+  /// device function uses `Tile::buffers`. Still valid after a fallback, for leases not yet returned.
   [[nodiscard]] DeviceBufferPools& buffers();
   /// Host threads of this rank, at least 1.
   [[nodiscard]] int threads() const;
@@ -287,9 +286,9 @@ class TESSERA_EXPORT Job {
   /// broadcast for each capability.
   [[nodiscard]] std::vector<JobModule> compile(const ModuleSource& source);
 
-  /// Partitions units `0 … units-1` over the job's devices; over its hosts, like `plan_for_hosts`, if the job
-  /// never had a device. Equal arguments give equal plans for the lifetime of the job, also after a fallback:
-  /// data that was loaded by a plan need not move. Only the exclusion of a device changes plans. No
+  /// Partitions units `0 … units-1` over the job's devices, or over its hosts (like `plan_for_hosts`) if the
+  /// job never had a device. Equal arguments give equal plans for the lifetime of the job, also after a
+  /// fallback: data that was loaded by a plan need not move. Only the exclusion of a device changes plans. No
   /// communication; identical on every rank. See `Plan` for blocks and weights.
   ///
   ///     const Plan plan = job.plan(n, {.block = 64, .weights = nonzeros_of_row});
@@ -298,10 +297,9 @@ class TESSERA_EXPORT Job {
     return plan(units, PlanOptions{.block = block});
   }
   /// *Collective.* Moves units between ranks, from one plan to another of the same units: `units` are this
-  /// rank's by `from`, and the result is this rank's by `to`, in the order of the units. Host data, of a
-  /// type that is trivially copyable. Throws `Error(usage)`, on every rank, for plans of other jobs or
-  /// units, and for a wrong number of units on a rank. Cost: an allreduce, and an exchange of the units that
-  /// change ranks.
+  /// rank's units under plan `from`, and the result its units under plan `to`, in order. For host data of a
+  /// trivially copyable type. Throws `Error(usage)`, on every rank, for plans of other jobs or units, and for
+  /// a wrong number of units on a rank. Cost: an allreduce, and an exchange of the units that change ranks.
   template <detail::ContiguousUnits Units>
   [[nodiscard]] auto move(const Units& units, const Plan& from, const Plan& to) const {
     const std::span<const detail::UnitOf<const Units>> mine(units);
@@ -311,8 +309,8 @@ class TESSERA_EXPORT Job {
   }
 
   /// Partitions over the job's hosts, in proportion to the host threads of each rank: for work that runs on
-  /// the CPU only, and for a program that can reload its data after a fallback. On the CPU, a plan over
-  /// devices gives most of the work to the ranks with the fastest devices. No communication; identical on
+  /// the CPU only, and for a program that can reload its data after a fallback. (On the CPU, a plan over
+  /// devices would give most work to the ranks with the fastest devices.) No communication; identical on
   /// every rank.
   [[nodiscard]] Plan plan_for_hosts(std::int64_t units, const PlanOptions& options) const;
   [[nodiscard]] Plan plan_for_hosts(std::int64_t units, std::int64_t block = 1) const {
@@ -340,9 +338,9 @@ class TESSERA_EXPORT Job {
   /// as `Result{}`.
   ///
   /// A tile that exceeds the device's memory budget at `device_bytes_per_unit` bytes a unit is processed in
-  /// parts of whole blocks. `JobOptions::parts_in_flight` of them fit the budget together, and are computed
-  /// at a time: see `Tile`. 0: the whole tile at once. Blocks until the vote. Cost without the functions:
-  /// waking a thread for each tile, and one allreduce.
+  /// parts of whole blocks. `JobOptions::parts_in_flight` of them fit the budget together, and are in work at
+  /// the same time: see `Tile`. `device_bytes_per_unit` 0: the whole tile at once. Blocks until the vote.
+  /// Cost without the functions: waking a thread for each tile, and one allreduce.
   template <class Result, detail::ContiguousUnits Units, class DeviceFn, class HostFn>
   [[nodiscard]] std::vector<Result> map(const Plan& plan, const Units& units, DeviceFn&& on_device,
                                         HostFn&& on_host, std::int64_t device_bytes_per_unit = 0) {
@@ -403,7 +401,7 @@ class TESSERA_EXPORT Job {
   void scatter(const Plan& plan, Units&& units, DeviceFn&& on_device, HostFn&& on_host,
                std::int64_t device_bytes_per_unit = 0) {
     using Unit = detail::UnitOf<Units>;
-    // Forwarded: a span refuses a vector that ends with the call.
+    // Forwarded, so that a temporary vector does not compile: a span would dangle.
     const std::span<Unit> mine(std::forward<Units>(units));
     constexpr bool on_hosts_alone = detail::is_host_only<DeviceFn>;
     static const Call call = call_of<void, Unit>("scatter");
@@ -502,12 +500,14 @@ class TESSERA_EXPORT Job {
   /// twice. Blocks until the vote.
   template <class DeviceFn, class HostFn, class... Elements>
   void update(const Arrays<Elements...>& arrays, DeviceFn&& on_device, HostFn&& on_host);
-  /// *Collective.* The same with a sum over blocks, as `reduce` above: `on_device(Tile&, ReproducibleSum&,
-  /// std::span<Element>...)`, `on_host(const HostTile&, std::span<double> partial, std::span<Element>...)`.
+  /// *Collective.* Like `update`, with a sum over blocks, as `reduce` above: `on_device(Tile&,
+  /// ReproducibleSum&, std::span<Element>...)`, `on_host(const HostTile&, std::span<double> partial,
+  /// std::span<Element>...)`.
   template <class DeviceFn, class HostFn, class... Elements>
   [[nodiscard]] std::vector<double> reduce(const Arrays<Elements...>& arrays, std::size_t width,
                                            DeviceFn&& on_device, HostFn&& on_host);
-  /// *Collective.* The same by a reducer: `on_device(Tile&, std::span<Value>, std::span<Element>...)`,
+  /// *Collective.* Like `update`, with a `Reducer`: `on_device(Tile&, std::span<Value>,
+  /// std::span<Element>...)`,
   /// `on_host(const HostTile&, Value&, std::span<Element>...)`.
   template <Reducer R, class DeviceFn, class HostFn, class... Elements>
   [[nodiscard]] typename R::Value reduce(const Arrays<Elements...>& arrays, const R& reducer,
@@ -523,7 +523,7 @@ class TESSERA_EXPORT Job {
   friend class detail::ArrayState;
   friend class detail::JobArrays;
 
-  /// A verb with its types: the same on every rank.
+  /// A verb and its element types: the same on every rank.
   struct Call {
     const char* verb = "";
     std::string types;  ///< "of double (8 bytes) to float (4 bytes)"
@@ -544,16 +544,16 @@ class TESSERA_EXPORT Job {
   /// the failure reaches the vote and no other rank waits there for ever.
   struct Pass {
     const Call* call = nullptr;
-    bool has_functions = true;                ///< neither of the caller's is null
+    bool has_functions = true;                ///< neither function of the caller is null
     bool host_only = false;                   ///< the same on every rank
     std::optional<std::int64_t> local_units;  ///< units that the caller brought, to be checked
     std::int64_t width = 0;                   ///< doubles of a reduction; the same on every rank
     std::int64_t max_blocks = std::numeric_limits<std::int64_t>::max();
     std::int64_t device_bytes_per_unit = 0;
     FunctionRef<void()> prepare;                 ///< before any work
-    FunctionRef<void(Tile&)> on_device;          ///< a part of a tile
-    FunctionRef<void(const HostTile&)> on_host;  ///< some whole blocks
-    FunctionRef<void()> restore;                 ///< undoes what device functions wrote
+    FunctionRef<void(Tile&)> on_device;          ///< for a part of a tile
+    FunctionRef<void(const HostTile&)> on_host;  ///< for some whole blocks
+    FunctionRef<void()> restore;                 ///< undoes the writes of device functions
     FunctionRef<void()> finish{};                ///< after the work, before the vote; may be empty
     /// The data of the pass can be moved to the ranks of another plan, and back: the same on every rank.
     bool can_move = false;
@@ -565,19 +565,19 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] const Plan& plan_of(std::span<const detail::ArrayAccess> arrays) const;
   void download_together(std::span<ArrayBase* const> arrays);
   void run(const Plan& plan, const Pass& pass);
-  /// *Collective.* For each rank, the number of this rank's `units` by `from` that it has by `to`.
+  /// *Collective.* For each rank, how many of this rank's `units` under `from` it has under `to`.
   [[nodiscard]] std::vector<std::size_t> units_for_ranks(std::int64_t units, std::size_t unit_bytes,
                                                          const Plan& from, const Plan& to) const;
   template <class T>
   static constexpr bool can_move = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
-  /// *Collective.* Units of this rank by `from`; its units by `to`.
+  /// *Collective.* Takes this rank's units under plan `from`; returns its units under plan `to`.
   template <class T>
   [[nodiscard]] std::vector<T> moved(std::span<const T> units, const Plan& from, const Plan& to) const {
     return comm().alltoallv(units, counts_for_ranks(from, to));
   }
-  /// How many of this rank's units by `from` belong to each rank by `to`.
+  /// How many of this rank's units under `from` belong to each rank under `to`.
   [[nodiscard]] std::vector<std::size_t> counts_for_ranks(const Plan& from, const Plan& to) const;
-  /// `on_device` is null in a pass only on hosts.
+  /// `on_device` is null in a host-only pass.
   [[nodiscard]] std::vector<double> sum_blocks(const Plan& plan, std::size_t width,
                                                const FunctionRef<void(Tile&, ReproducibleSum&)>* on_device,
                                                FunctionRef<void(const HostTile&, std::span<double>)> on_host,
@@ -622,7 +622,7 @@ class TESSERA_EXPORT Job {
   static void overwrite(std::span<Unit> units, const std::vector<Unit>& by) {
     for (std::size_t i = 0; i < by.size(); ++i) units[i] = by[i];
   }
-  /// Used for memory that was not written to yet.
+  /// For memory that was not written to yet.
   static void prefer_huge_pages(void* memory, std::size_t bytes) noexcept;
   /// True if a pass over `plan` begins on devices.
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const;

@@ -7,8 +7,8 @@
 #include <limits>
 #include <type_traits>
 
-/// Reducers for `Job::reduce`: minimum, maximum, their positions, sum, several of them at once, or a
-/// program's own. For host and device code alike: nvcc takes `constexpr` functions into kernels with
+/// Reducers for `Job::reduce`: minimum, maximum, their positions, sum, several reducers at once, or a
+/// program's own. For host and device code: nvcc takes `constexpr` functions into kernels with
 /// --expt-relaxed-constexpr, NVRTC with --device-as-default-execution-space and `standard_headers()`.
 namespace TESSERA_NAMESPACE {
 
@@ -27,8 +27,8 @@ namespace TESSERA_NAMESPACE {
 ///     };
 ///
 /// The order of combination depends only on the number of blocks, so that results have the same bits at any
-/// scale: a binary tree over the blocks, of 0 with 1, of 2 with 3, and so on, then of these pairs, and of
-/// their results; an unpaired last one moves up to the next level unchanged.
+/// scale: a binary tree over the blocks, combining block 0 with 1, 2 with 3, and so on, then these results in
+/// the same way; an unpaired last value moves up a level unchanged.
 template <class R>
 concept Reducer = std::is_trivially_copyable_v<typename R::Value> &&
     requires(const R& reducer, const typename R::Value& value) {
@@ -59,8 +59,8 @@ constexpr bool is_number(T x) {
 }
 }  // namespace detail
 
-/// The minimum; ties (0 and -0): the first; the first NaN if there is one. Without values: infinity, or the
-/// largest integer.
+/// The minimum; of ties (0 and -0) the first, and the first NaN if there is a NaN. Without values: infinity,
+/// or the largest integer.
 template <class T>
 struct Minimum {
   static_assert(std::is_arithmetic_v<T>);
@@ -92,12 +92,12 @@ template <class T>
 struct Located {
   T value;
   std::int64_t at;
-  /// The position if there is no unit.
+  /// The position in the identity, where there is no unit.
   static constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
 };
 
 namespace detail {
-/// Ties, and several NaNs: the lower position.
+/// Ties and several NaNs give the lower position.
 template <class Extreme>
 struct ExtremeAt {
   using Value = Located<typename Extreme::Value>;
@@ -109,8 +109,8 @@ struct ExtremeAt {
 };
 }  // namespace detail
 
-/// The minimum and its position; ties, and NaNs, which take precedence over numbers: the lowest position.
-/// Without values: the identity of `Minimum`, at `nowhere`.
+/// The minimum and its position. A NaN takes precedence over numbers; ties and several NaNs give the lowest
+/// position. Without values: the identity of `Minimum`, at `nowhere`.
 template <class T>
 struct MinimumAt : detail::ExtremeAt<Minimum<T>> {};
 /// The maximum and its position, with the rules of `MinimumAt`.

@@ -23,8 +23,8 @@ namespace TESSERA_NAMESPACE {
 ///
 /// Every summand is split into integer slices at fixed exponents, the multiples of 32, and slices of one
 /// position are added as 64-bit integers, which is associative. For each element the four highest positions
-/// among all summands are kept (at least 96 bits below the largest summand); lower slices are dropped only by
-/// their position, so the same ones in any order. The sum is rounded to double once, at the end;
+/// among all summands are kept (at least 96 bits below the largest summand); lower slices are dropped by
+/// their position only, and so the same slices in any order. The sum is rounded to double once, at the end;
 /// `reproducible_sum_core.hpp` has the arithmetic and the proof. Source: the indexed type of Ahrens, Demmel
 /// and Nguyen, "Algorithms for efficient reproducible floating point summation", ACM TOMS 46 (2020), with
 /// integer bins.
@@ -33,7 +33,7 @@ namespace TESSERA_NAMESPACE {
 /// thread-safe: use one object for each thread, then `merge`. Memory: 40 bytes an element.
 class TESSERA_EXPORT ReproducibleSum {
  public:
-  /// Positions kept for each element. Position k weighs 2^(32 k) times the least subnormal.
+  /// Positions kept for each element. Position k has the weight 2^(32 k) times the smallest subnormal.
   static constexpr int bin_count = sum_bin_count;
   static constexpr int bin_bits = sum_bin_bits;
   static constexpr std::int64_t max_summands = std::int64_t{1} << 30;
@@ -51,7 +51,7 @@ class TESSERA_EXPORT ReproducibleSum {
   /// Adds one vector of `width()` doubles. Throws `Error(usage)` for another size. Cost: a few nanoseconds an
   /// element.
   void add(std::span<const double> summand);
-  /// As `add`, and sets `summand` to zeros. Cost: less if many elements are zero already.
+  /// Like `add`, and sets `summand` to zeros. Cost: less if many elements are zero already.
   void take(std::span<double> summand);
 
   /// Adds the summands of `other`. Throws `Error(usage)` for another width.
@@ -67,7 +67,7 @@ class TESSERA_EXPORT ReproducibleSum {
   void prepare_allreduce();
   /// *Collective.* Replaces the sum by that over all ranks, on every rank. The width must be the same. Throws
   /// `Error(usage)` on every rank if the ranks have added more than 2^30 vectors together. Cost: 36 bytes an
-  /// element on the network; none over one rank, which needs no buffers either.
+  /// element on the network; nothing, and no buffers, on one rank.
   void allreduce(const mpi::Communicator& comm);
 
   /// The sums, each rounded once, to nearest even.

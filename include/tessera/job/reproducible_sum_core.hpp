@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-/// The arithmetic of `ReproducibleSum`, one element at a time, for host and device code alike: nvcc takes
+/// The arithmetic of `ReproducibleSum`, one element at a time, for host and device code: nvcc takes
 /// `constexpr` functions into kernels with --expt-relaxed-constexpr, NVRTC with
 /// --device-as-default-execution-space and `standard_headers()`.
 ///
@@ -15,10 +15,10 @@
 ///     for (double x : summands) add_to(sum, x);
 ///     double total = rounded(sum);
 ///
-/// Everything is an integer in units of the least subnormal, 2^-1074. Position k is worth 2^(32 k) of
-/// them, and a finite double covers at most three positions with 32-bit slices. An element holds four
-/// bins, for the positions `top, top - 1, top - 2, top - 3`, where `top` is the highest position of any
-/// summand so far. Why the order does not matter:
+/// All quantities are integers in units of the smallest subnormal, 2^-1074. Position k has the weight 2^(32
+/// k), and a finite double covers at most three positions with 32-bit slices. An element holds four bins, for
+/// the positions `top, top - 1, top - 2, top - 3`, where `top` is the highest position of any summand so far.
+/// Why the order does not matter:
 ///
 ///   - a summand's slices and its own top depend only on the summand;
 ///   - `top` only grows, and ends as the highest of the summands' tops, T, in any order;
@@ -37,7 +37,7 @@ inline constexpr int sum_bin_bits = 32;  ///< bits between the positions of neig
 
 /// The sum of one element of the vector so far.
 struct SumElement {
-  /// The top of an element that an infinite or NaN summand has reached.
+  /// `top` of an element with an infinite or NaN summand.
   static constexpr std::int32_t not_finite = 1 << 16;
 
   std::int32_t top = -1;  ///< -1: nothing was added
@@ -52,12 +52,12 @@ struct SumSlices {
   std::int64_t low;
 };
 
-/// The slices of `x`; for one that is not finite a top above every other, and nothing else.
+/// The slices of `x`; if `x` is not finite, a top above every other, and no slices.
 [[nodiscard]] constexpr SumSlices slices_of(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const auto exponent = static_cast<std::int32_t>(bits >> 52 & 0x7ff);
   if (exponent == 0x7ff) return {SumElement::not_finite, 0, 0, 0};
-  // |x| is significand * 2^scale units, and `leading` the place of the highest bit it can have.
+  // |x| is significand * 2^scale units; `leading` is the position of the highest bit that it can have.
   const std::uint64_t hidden = exponent != 0 ? std::uint64_t{1} << 52 : 0;
   const std::uint64_t significand = (bits & ((std::uint64_t{1} << 52) - 1)) | hidden;
   const std::int32_t scale = exponent != 0 ? exponent - 1 : 0;
@@ -72,7 +72,7 @@ struct SumSlices {
           with_sign(rest & 0xffffffff)};
 }
 
-/// Moves the window up so that it begins at `top`; what falls out below is dropped.
+/// Moves the window of bins up so that it begins at `top`; bins that fall out below are dropped.
 constexpr void raise_to(SumElement& sum, std::int32_t top) {
   for (std::int32_t step = top - sum.top < sum_bin_count ? top - sum.top : sum_bin_count; step > 0; --step) {
     for (int i = sum_bin_count - 1; i > 0; --i) sum.bins[i] = sum.bins[i - 1];
@@ -84,7 +84,7 @@ constexpr void raise_to(SumElement& sum, std::int32_t top) {
 constexpr void add_to(SumElement& sum, double x) {
   const SumSlices slices = slices_of(x);
   if (slices.top > sum.top) raise_to(sum, slices.top);
-  // Bins are named one by one, never by a variable, so that they stay in registers on a GPU.
+  // Bins are indexed by constants, so that they stay in registers on a GPU.
   switch (sum.top - slices.top) {
     case 0:
       sum.bins[0] += slices.high;
@@ -105,7 +105,7 @@ constexpr void add_to(SumElement& sum, double x) {
   }
 }
 
-/// Adds what another element has gathered.
+/// Adds the sum of another element.
 constexpr void merge_into(SumElement& sum, SumElement other) {
   if (other.top > sum.top) raise_to(sum, other.top);
   if (sum.top > other.top) raise_to(other, sum.top);
@@ -141,14 +141,14 @@ constexpr void merge_into(SumElement& sum, SumElement other) {
     if (digits[i] != 0) length = i * sum_bin_bits + static_cast<int>(std::bit_width(digits[i]));
   if (length == 0) return 0.0;
 
-  // The significand is the 53 bits below `length`, or fewer where a subnormal ends at one unit. Below
-  // position 0 there are only zeros.
-  const int unit = -sum_bin_bits * (sum.top - (sum_bin_count - 1));  // the bit that is worth one unit
+  // The significand is the 53 bits below `length`, or fewer if the result is subnormal. Below position 0
+  // there are only zeros.
+  const int unit = -sum_bin_bits * (sum.top - (sum_bin_count - 1));  // the bit of weight one unit
   const int lowest = length - 53 > unit ? length - 53 : unit;
   const auto bit = [&](int i) { return i >= 0 ? digits[i / sum_bin_bits] >> (i % sum_bin_bits) & 1U : 0U; };
   std::uint64_t significand = 0;
   for (int i = length - 1; i >= lowest; --i) significand = significand << 1 | bit(i);
-  bool above_half = false;  // if the bit that is worth half is set
+  bool above_half = false;  // whether the bit of weight one half is set
   for (int i = 0; i < lowest - 1; ++i) above_half = above_half || bit(i) != 0;
   if (bit(lowest - 1) != 0 && (above_half || (significand & 1) != 0)) ++significand;
 

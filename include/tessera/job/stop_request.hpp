@@ -17,9 +17,9 @@ struct JobAccess;
 
 /// What triggers a stop; the same options on every rank.
 struct StopOptions {
-  /// Signals that request a stop during the lifetime of the `StopRequest`. Empty: none is caught. Over a
-  /// serial communicator that is not of a `Session`, the process is another program's, and none is caught
-  /// either.
+  /// Signals that request a stop during the lifetime of the `StopRequest`. Empty: none is caught. None is
+  /// caught either over a serial communicator without a `Session`, since the process is then another
+  /// program's.
   std::vector<int> signals = {SIGUSR1, SIGTERM};
   /// Time from construction after which a stop is requested; 0: no limit.
   std::chrono::milliseconds time_limit{0};
@@ -38,18 +38,19 @@ struct StopOptions {
 ///       return exit_status(error.code());                  // 75: the same command resumes
 ///     }
 ///
-/// Batch systems signal some or all ranks, at different moments. A rank with a request therefore does not act
-/// alone: it notifies the others, all of them cut their work short, and the vote at the end of the pass (or
-/// `agree`) makes it one decision. A request cannot be withdrawn.
+/// Batch systems signal some or all ranks, at different moments. A rank with a request therefore notifies the
+/// others, all ranks cut their work short, and the vote at the end of the pass (or `agree`) makes one common
+/// decision. A request cannot be withdrawn.
 ///
 /// The signal handlers set a flag, then call the application's previous handler, if there is one. Handlers
 /// are process-wide: only one `StopRequest` that catches signals can exist at a time, and its destructor
 /// restores the application's handlers. A handler that the application installs later, by `signal` or
-/// `sigaction`, replaces that of the request: `poll`, `agree` and passes notice this within hundredths of a
-/// second, chain it like an earlier one, and report it once on standard error. If it calls the handler that
-/// it replaced, it reaches the application's earlier handler, during the lifetime of the request and after. A
-/// signal that arrives between the installation and the next check reaches the application's handler only.
-/// Install handlers before the request is constructed, or leave the signal out of `StopOptions::signals`.
+/// `sigaction`, replaces the request's handler: `poll`, `agree` and passes notice this within hundredths of a
+/// second, chain the new handler like an earlier one, and report it once on standard error. A new handler
+/// that calls the one it replaced reaches the application's earlier handler, during the lifetime of the
+/// request and after. A signal that arrives between the installation and the next check reaches the
+/// application's handler only. Install handlers before the request is constructed, or leave the signal out of
+/// `StopOptions::signals`.
 ///
 /// A second SIGTERM or SIGINT, more than a second after the first, terminates the process at once by the
 /// default action (exit status 128 + n), unless the application handles or ignores the signal: the orderly
@@ -84,7 +85,7 @@ class TESSERA_EXPORT StopRequest {
   /// True once all ranks have agreed to stop: the same on all of them.
   [[nodiscard]] bool agreed() const noexcept;
   /// The cause on which the ranks have agreed, the same on every rank: "SIGUSR1 on rank 3", or "the time
-  /// limit of 7200 s". Empty before.
+  /// limit of 7200 s". Empty until then.
   [[nodiscard]] const std::string& cause() const noexcept;
 
  private:

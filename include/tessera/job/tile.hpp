@@ -25,7 +25,7 @@ class WorkspacePool;
 /// A tile that exceeds the memory budget comes in parts, up to `JobOptions::parts_in_flight` of them at a
 /// time: the function is called from several threads, each with a stream, an arena and workspaces of its own,
 /// so that copies of one part overlap with the kernels of another. Parts begin in the order of their units;
-/// nothing else is ordered between those of different lanes. A tile of one part is one call, in lane 0.
+/// parts in different lanes are not ordered otherwise. A tile in one part is one call, in lane 0.
 class TESSERA_EXPORT Tile {
  public:
   /// The units to compute now.
@@ -36,7 +36,7 @@ class TESSERA_EXPORT Tile {
   /// Index among this rank's claimed devices: finds state that is kept on the device between passes.
   [[nodiscard]] int device_index() const noexcept { return device_index_; }
   /// From 0 to `JobOptions::parts_in_flight` - 1: no two calls for one device in the same lane run
-  /// concurrently, and calls in it follow each other on one thread and one stream.
+  /// concurrently, and the calls in a lane follow each other on one thread and one stream.
   [[nodiscard]] int lane() const noexcept { return lane_; }
   [[nodiscard]] const DeviceInfo& device() const noexcept { return *device_; }
   /// The stream of this tile's lane, synchronised after the function returns or throws. The function must
@@ -54,8 +54,9 @@ class TESSERA_EXPORT Tile {
   [[nodiscard]] Arena& arena() const noexcept { return *memory_.arena; }
 
   /// True once a stop of the job was requested (`JobOptions::stop`). A long-running function may check this
-  /// between launches, and return early or throw. Once it has returned true, the part counts as cut short,
-  /// whatever the function has done: check only where the function would return. Cost: reading the clock.
+  /// between launches, and return early or throw. Once `stopping` has returned true, the part counts as cut
+  /// short, whatever the function does after: check only where the function can return. Cost: reading the
+  /// clock.
   [[nodiscard]] bool stopping() const noexcept;
   /// True if `stopping` has returned true.
   [[nodiscard]] bool told_to_stop() const noexcept { return told_to_stop_; }
@@ -105,15 +106,15 @@ class TESSERA_EXPORT Tile {
 
 /// The argument of a host function: a part of the work, computed on one of several threads.
 ///
-/// No two calls with the same `thread` run concurrently, so it can index scratch space. Allocate that for
-/// `threads`, not `Job::threads()`: in a pass on devices each simulated device has a thread of its own, whose
-/// number is the device's, or, if tiles may come in parts, one for each of its lanes; the threads of the
-/// host's tile (`JobOptions::hosts`) are counted after the first ones of the rank's GPUs.
+/// No two calls with the same `thread` run concurrently, so it can index scratch space. Allocate scratch
+/// space for `threads`, not `Job::threads()`: in a pass on devices each simulated device has a thread with
+/// the device's number, or, if tiles may come in parts, a thread per lane; threads of the host's tile
+/// (`JobOptions::hosts`) are numbered after those of the rank's GPUs.
 struct HostTile {
   Range range;      ///< the units to compute now
   int thread = 0;   ///< 0 to threads - 1
   int threads = 1;  ///< constant in a pass, and in its fallback
-  int device = -1;  ///< whose tile it is, by index among the rank's devices; -1 in a pass on hosts
+  int device = -1;  ///< the tile's device, by index among the rank's devices; -1 in a pass on hosts
   int lane = 0;     ///< as `Tile::lane`
 };
 

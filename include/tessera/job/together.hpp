@@ -18,7 +18,7 @@ namespace TESSERA_NAMESPACE {
 ///
 /// The error has the code of the `Error` that was thrown, or `job_fault` for any other exception; its message
 /// has the rank, its node, `purpose` and the reason. `purpose` is the same on every rank; messages about
-/// waiting ranks have it too: "rank 1 waits in an allreduce, in the reading of the input". Changes by `work`
+/// waiting ranks name it too: "rank 1 waits in an allreduce, in the reading of the input". Changes by `work`
 /// on ranks where it did not fail remain. A collective call inside `work` is allowed only if every rank
 /// reaches it, whichever fails.
 ///
@@ -26,8 +26,8 @@ namespace TESSERA_NAMESPACE {
 /// every rank has done its work. Cost: one allreduce of an integer.
 TESSERA_EXPORT void together(const mpi::Communicator& comm, const std::string& purpose,
                              FunctionRef<void()> work);
-/// The same for errors that do not depend on the rank, such as those of an input that all ranks read: the
-/// message of an `Error` is unchanged. Any other exception is reported with its rank.
+/// Like the above, for errors that do not depend on the rank, such as an error in a file that all ranks read:
+/// the message of an `Error` is unchanged. Any other exception is reported with its rank.
 TESSERA_EXPORT void together(const mpi::Communicator& comm, FunctionRef<void()> work);
 
 }  // namespace TESSERA_NAMESPACE

@@ -21,7 +21,7 @@ struct Verdict {
     none,      ///< the pass ended with an exception: there is no result
   };
 
-  /// The first failure, that is, of the lowest rank that failed, its first tile in plan order. The stages are
+  /// The first failure: of the lowest rank that failed, the first tile in plan order. The stages are
   /// - probe: the rank could not enumerate its devices (`uuid` is empty);
   /// - claim: the process cannot access a claimed device;
   /// - score: the timed run failed on the device (`ScoreModel::measured`);
@@ -43,7 +43,7 @@ struct Verdict {
   int hosts = 0;           ///< hosts of ranks that computed too (`JobOptions::hosts`)
   bool simulated = false;  ///< the devices were simulated
   /// Why devices of the job were left out (`OnDeviceFailure::exclude`), if `ran` is `devices`: in this pass
-  /// and earlier ones, in the order in which they failed, then of ranks and tiles.
+  /// and earlier ones, in the order of the failures, then of ranks and tiles.
   std::vector<Failure> excluded;
   std::string absence;  ///< why no device was used, if `ran` is `host`
   Failure failure;      ///< meaningful if `ran` is `fallback`
@@ -62,7 +62,7 @@ struct Verdict {
 /// imbalance on the CPU is reported: "computed on the CPU, unevenly (by a plan for devices rank 0 had 2.7
 /// times an even share): …".
 [[nodiscard]] TESSERA_EXPORT std::string to_string(const Verdict& verdict);
-/// The part of that line that names the failure.
+/// The part of `to_string(verdict)` that names the failure.
 [[nodiscard]] TESSERA_EXPORT std::string to_string(const Verdict::Failure& failure);
 /// Writes `to_string(verdict)` with control characters escaped: see `printable`.
 TESSERA_EXPORT std::ostream& operator<<(std::ostream& out, const Verdict& verdict);

@@ -17,7 +17,7 @@ namespace TESSERA_NAMESPACE {
 ///     Arena arena(pool, stream);
 ///     for (…) {                                    // one tile after another
 ///       arena.reset();
-///       auto* weights = arena.take<double>(rows);  // no call of CUDA, no lock
+///       auto* weights = arena.take<double>(rows);  // no CUDA call, no lock
 ///       auto* offsets = arena.take<int>(blocks);
 ///     }
 ///
@@ -58,12 +58,12 @@ class TESSERA_EXPORT Arena {
   [[nodiscard]] std::size_t slabs() const noexcept { return slabs_.size(); }
 
  private:
-  /// A slab of `next_bytes_` or of `needed`, whichever is more; of `needed` if the pool cannot provide that.
+  /// A slab of max(`next_bytes_`, `needed`) bytes, or of `needed` if the pool cannot provide that much.
   [[nodiscard]] MemoryLease take_slab(BufferPool& pool, std::size_t needed) const;
 
   detail::Held<BufferPool*, "Arena"> pool_;
   StreamView stream_;
-  std::size_t next_bytes_;  ///< least size of the next slab
+  std::size_t next_bytes_;  ///< minimum size of the next slab
   std::vector<MemoryLease> slabs_;
   std::size_t used_ = 0;         ///< of the last slab
   std::size_t used_before_ = 0;  ///< of the slabs before it

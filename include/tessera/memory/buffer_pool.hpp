@@ -65,18 +65,18 @@ enum class Fill {
 ///
 /// Sizes are rounded up to size classes: multiples of 512 bytes up to 4 KiB, then eight classes per power of
 /// two (at most 12.5 % more than requested), from 1 MiB sixteen (6.25 %), from 64 MiB sixty-four (1.6 %).
-/// Blocks are never split or merged. A `take` is served, in this order of preference, by the block of its
-/// class that its stream returned last; a block of another stream whose work is known to be complete; a block
-/// of another stream, whose work the taking stream is made to wait for; the upstream. The host waits for a
+/// Blocks are never split or merged. A `take` gets a block of its class, in this order of preference: the one
+/// that its stream returned last; one of another stream whose work is known to be complete; one of another
+/// stream, for whose work the taking stream then waits; a new one from the upstream. The host waits for a
 /// stream only when memory has run out.
 ///
 /// Thread-safe, by one lock. Streams must be of the pool's device, and be released (`release_stream`) before
-/// they are destroyed. A hit makes no call of CUDA. Cost: a fraction of 0.1 us for a hit.
+/// they are destroyed. A hit makes no CUDA call and costs a fraction of 0.1 us.
 class TESSERA_EXPORT BufferPool {
  public:
-  /// Throws `Error(usage)` for a null upstream, such as one that another pool has taken, or a negative slack.
+  /// Throws `Error(usage)` for a negative slack or a null upstream, such as one moved to another pool.
   explicit BufferPool(std::unique_ptr<MemoryUpstream> upstream, BufferPoolOptions options = {});
-  /// Returns cached memory to the upstream; leases that are still out do so when they end.
+  /// Returns cached memory to the upstream; leases that are still in use return theirs when they end.
   ~BufferPool();
   BufferPool(BufferPool&&) noexcept;
   BufferPool& operator=(BufferPool&&) noexcept;
@@ -93,11 +93,12 @@ class TESSERA_EXPORT BufferPool {
   [[nodiscard]] MemoryLease take_bytes(std::size_t bytes, StreamView stream, Fill fill = Fill::none);
 
   /// Drops all references to a stream that is about to be destroyed; its cached memory returns to the
-  /// upstream. Throws `Error(usage)` if leases are still bound to it. Ignores unknown and null streams. For
-  /// leases of other streams on which `record_stream(stream)` was called, its work so far is recorded now.
+  /// upstream. Throws `Error(usage)` if leases are still bound to it. Ignores unknown and null streams. If
+  /// `record_stream(stream)` was called on leases of other streams, the work of `stream` so far is recorded
+  /// now.
   void release_stream(StreamView stream);
-  /// Returns all cached memory to the upstream, and lowers the high-water mark of the slack to the bytes in
-  /// use. Does not wait, unless the upstream does.
+  /// Returns all cached memory to the upstream, and lowers the high-water mark, from which the slack is
+  /// computed, to the bytes in use. Does not wait, unless the upstream does.
   void empty_cache() noexcept;
 
   [[nodiscard]] PoolStatistics statistics() const;

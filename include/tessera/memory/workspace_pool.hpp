@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE {
 
 /// Limits of the memory that a workspace pool caches.
 struct WorkspacePoolOptions {
-  /// Maximum of cached slabs of one size, at least 1; further ones are freed when they are returned.
+  /// Maximum of cached slabs of one size, at least 1; further slabs are freed when they are returned.
   std::size_t slabs_per_class = 4;
   /// Maximum of cached bytes; a return that exceeds it frees the least recently used slabs.
   std::size_t high_water_bytes = std::size_t{1} << 30;
@@ -27,13 +27,13 @@ struct WorkspacePoolOptions {
 ///                    static_cast<cudaStream_t>(stream.native()));
 ///
 /// Sizes are rounded up to powers of two from 1 KiB, because libraries request many different sizes for short
-/// times. Slabs are returned without a wait, and are reused by streams as those of a `BufferPool`: by their
-/// own stream at once, by others after its work, for which they are made to wait. Thread-safe.
+/// times. Slabs are returned without a wait, and reused like blocks of a `BufferPool`: by their own stream at
+/// once, by other streams after waiting for its work. Thread-safe.
 class TESSERA_EXPORT WorkspacePool {
  public:
   /// Throws `Error(usage)` if the options keep no slab, or the upstream is null.
   explicit WorkspacePool(std::unique_ptr<MemoryUpstream> upstream, WorkspacePoolOptions options = {});
-  /// Returns cached slabs to the upstream; leases that are still out do so when they end.
+  /// Returns cached slabs to the upstream; leases that are still in use return theirs when they end.
   ~WorkspacePool();
   WorkspacePool(WorkspacePool&&) noexcept;
   WorkspacePool& operator=(WorkspacePool&&) noexcept;

@@ -53,45 +53,44 @@ enum class Number { float64, int32, int64, uint32, uint64 };
 /// a thread other than the one that made the communicator, or in a child that a rank has made by `fork`.
 ///
 /// A collective that not all ranks call blocks for ever. With a timeout it ends the job instead (exit status
-/// 6), with a line on standard error that names the ranks that are missing, or in another collective, and
-/// their nodes:
+/// 6), with a line on standard error that names the ranks (and their nodes) that are missing or in another
+/// collective:
 ///
 ///     tessera: rank 2 (node7) did not come to the vote of pass 1 within 1800 s: the job is ended
 ///
 /// A rank is missing if it does not reply: it is dead, stopped, unreachable, or computes between passes for
 /// longer than the timeout without calling `alive()`. A rank that runs a pass of a job replies, however long
 /// the pass takes. Even without a timeout, a rank that has reached the end of the program (`Session`) ends
-/// the job, with its name, once another waits for it. Messages number ranks as in the communicator from which
-/// the others were derived. A waiting rank yields its core. Cost of a collective of 8 bytes between 2 ranks
-/// of one node: 1.6 us, where MPI's own blocking call takes 0.9 us.
+/// the job, with a line that names it, once another rank waits for it. Messages number ranks as in the
+/// communicator from which the others were derived. A waiting rank yields its core. Cost of a collective of 8
+/// bytes between 2 ranks of one node: 1.6 us, where MPI's own blocking call takes 0.9 us.
 ///
 /// A *serial* communicator has one rank, this process, and calls no MPI: for a library in the process of
 /// another program. Everything that takes a communicator takes a serial one. Its collectives do not wait, so
-/// that it has no timeout; any thread may make and use it, one at a time, and several threads several; no
-/// handler of signals or of the program's end is installed, and the process is never ended. In a process
-/// without ranks and without a `Session`, and after `watch_exits(false)`, threads of the library block
-/// asynchronous signals, which so reach the host's threads.
+/// it has no timeout; any thread may make and use it, one thread at a time; no handler of signals or of the
+/// program's end is installed, and the process is never ended. In a process without ranks and without a
+/// `Session`, and after `watch_exits(false)`, threads of the library block asynchronous signals, so that the
+/// host program's threads get them.
 class TESSERA_EXPORT Communicator {
  public:
   Communicator() = default;
 
 #if TESSERA_HAVE_MPI
   /// A private duplicate of `other`, so that the library's messages never match the caller's. It has no
-  /// timeout. *Collective*, and itself without a timeout; a rank that has reached the end of the program is
-  /// noticed as in any collective. Calls on `other` itself are not watched. Throws `Error(usage)` for
-  /// MPI_COMM_NULL or an inter-communicator, before MPI_Init and after MPI_Finalize, in a forked child, and
-  /// on a thread other than the main one, at whatever level MPI was initialised.
+  /// timeout. *Collective*, without a timeout; a rank that has reached the end of the program is noticed as
+  /// in any collective. Calls on `other` itself are not watched. Throws `Error(usage)` for MPI_COMM_NULL or
+  /// an inter-communicator, before MPI_Init and after MPI_Finalize, in a forked child, and on a thread other
+  /// than the main one, at whatever level MPI was initialised.
   ///
   /// The end of a program without a `Session` is watched from the first call on: see
   /// <tessera/mpi/exit_guard.hpp>. For that MPI keeps a small communicator for each set of ranks that has
   /// been duplicated.
   [[nodiscard]] static Communicator duplicate_of(MPI_Comm other);
 #endif
-  /// A serial communicator. Not collective. In a forked child, those made before the fork throw
-  /// `Error(usage)` where a job uses them: make a new one, and with it a new job, on the CPU if the parent
-  /// has used a GPU.
+  /// A serial communicator. Not collective. In a forked child, a job over a communicator made before the fork
+  /// throws `Error(usage)`: make a new communicator and a new job, on the CPU if the parent has used a GPU.
   [[nodiscard]] static Communicator serial();
-  /// A duplicate with its own timeout, within which it must be made. *Collective.*
+  /// A duplicate with its own timeout, which also limits this call. *Collective.*
   [[nodiscard]] Communicator duplicate(std::chrono::milliseconds timeout) const;
   [[nodiscard]] Communicator duplicate() const {
     return duplicate(timeout());
@@ -120,7 +119,7 @@ class TESSERA_EXPORT Communicator {
 #endif
 
   /// How long a collective may wait from when this rank calls it; inherited by duplicates and parts that are
-  /// made from now on. 0, the default: for ever; at most a hundred years. Set it on every rank.
+  /// made later. 0, the default: for ever; at most a hundred years. Set it on every rank.
   void set_timeout(std::chrono::milliseconds timeout) noexcept;
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept {
     return self_.timeout;
@@ -218,7 +217,7 @@ class TESSERA_EXPORT Communicator {
 #if TESSERA_HAVE_MPI
   /// *Collective.* Waits for a non-blocking collective of the caller's own over `native()`, to which
   /// `timeout()` then applies too. `kind` names it in messages ("a scan"); `bytes`, the size of the transfer,
-  /// decides for how long it is polled without sleeping.
+  /// determines how long it is polled without sleeping.
   void wait(MPI_Request& request, std::string_view kind, std::size_t bytes = 0) const {
     wait(request, kind, bytes, timeout());
   }
@@ -238,24 +237,24 @@ class TESSERA_EXPORT Communicator {
   void wait_at(std::int64_t number, MPI_Request& request, std::string_view kind, std::size_t bytes,
                std::chrono::milliseconds timeout) const;
   [[nodiscard]] std::uint64_t id_of_child(std::uint64_t which) const noexcept;
-  /// The native handle. Throws `Error(usage)` if it is empty, MPI has been finalised, or the calling
-  /// thread is not the one that made it.
+  /// The native handle. Throws `Error(usage)` if the communicator is empty, MPI has been finalised, or
+  /// another thread made the communicator.
   [[nodiscard]] MPI_Comm usable() const;
 #endif
 
   /// MPI counts are `int`: larger transfers are split into pieces of this many elements.
   static constexpr std::size_t largest_piece = std::numeric_limits<int>::max();
 
-  /// Throws `Error(usage)` unless the calling thread may use it, in this process.
+  /// Throws `Error(usage)` unless this process and the calling thread may use the communicator.
   void require_usable() const;
   /// Throws `Error(usage)` unless `counts` has one element per rank and adds up to `total`.
   void check_counts(std::span<const std::size_t> counts, std::size_t total) const;
   /// Throws `Error(usage)` if the least color of a split is negative.
   static void check_color(int least);
 
-  // The members below are not for serial communicators.
+  // The members below are for communicators over MPI only.
 
-  /// Throws as `usable`.
+  /// Throws like `usable`.
   void mpi_require_usable() const;
   [[nodiscard]] Communicator mpi_duplicate(std::chrono::milliseconds timeout) const;
   [[nodiscard]] Communicator mpi_split(int color) const;
@@ -302,20 +301,20 @@ class TESSERA_EXPORT Communicator {
 #endif
     int rank = 0;
     int size = 1;
-    std::shared_ptr<detail::RankGroup> group;  // shared by all that derive from one origin
-    std::uint64_t id = 0;                      // of this one in the group, the same on every rank
+    std::shared_ptr<detail::RankGroup> group;  // shared by all communicators that derive from one origin
+    std::uint64_t id = 0;                      // number of this one in the group, the same on every rank
     std::chrono::milliseconds timeout{};
     SharedFunction<void()> progress{};
     std::int64_t* waits = nullptr;  // counts the collective calls
     bool serial = false;
-    bool owns_process = false;  // serial: of a `Session`
-    int forks = 0;              // serial: number of forks above the process that made it
+    bool owns_process = false;  // serial: belongs to a `Session`
+    int forks = 0;              // serial: number of forks that led to the process that made it
   };
   Self self_;
 };
 
-/// Names what the collectives of this rank are for during its lifetime, in the line that ends a job in which
-/// ranks are missing from one:
+/// During its lifetime, names the purpose of this rank's collectives in the line that ends a job whose ranks
+/// are missing from a collective:
 ///
 ///     const mpi::Purpose purpose(comm, "the exchange of halos");
 ///

@@ -18,13 +18,13 @@ namespace TESSERA_NAMESPACE::mpi {
 ///
 ///     rank 1 (node7) failed: out of memory
 ///
-/// If all ranks failed, each rethrows its own. Discard all that `work` has changed, the job
-/// included; the ranks can then make another. A rank that does not come at all, because it is dead or
-/// stopped, ends the job as usual, and so does a rank that fails inside of an MPI call, or while others wait
-/// for it in a collective over some of the ranks or on devices. Calls may be nested: the outermost reports.
+/// If all ranks failed, each rethrows its own. Discard all that `work` has changed, including the job; the
+/// ranks can then make another. A rank that never arrives, because it is dead or stopped, ends the job as
+/// usual, and so does a rank that fails inside of an MPI call, or while others wait for it in a collective
+/// over some of the ranks or on devices. Calls may be nested: the outermost reports.
 ///
 /// Cost: a duplicate communicator, and during `work` an allreduce of 4 bytes before each collective call.
-/// With a serial communicator, or of one rank: none.
+/// None with a serial communicator or a single rank.
 TESSERA_EXPORT void fail_together(const Communicator& comm, FunctionRef<void()> work);
 
 }  // namespace TESSERA_NAMESPACE::mpi

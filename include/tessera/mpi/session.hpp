@@ -17,7 +17,7 @@ enum class ExitPath;
 
 /// Thrown on every rank by the constructor of `Session` if an environment variable is wrong on one of them.
 /// Rank 0 (`is_root`) reports it. If the session would have owned MPI, the destructor of the last copy of the
-/// exception calls MPI_Finalize, which waits for all ranks: rank 0 has reported before a launcher sees
+/// exception calls MPI_Finalize, which waits for all ranks: rank 0 has then reported before the launcher sees
 /// another rank end.
 class TESSERA_EXPORT StartRefused : public Error {
  public:
@@ -48,12 +48,12 @@ enum class Runtime {
 ///       tessera::Job job(session.world());
 ///     }
 ///
-/// If MPI is initialised already, the session borrows it and does not finalise it. Threads: make,
-/// use and destroy it on the main thread; every MPI call of the library is made on that thread.
-/// The start is bounded: if MPI has not started after ten minutes, or TESSERA_START_TIMEOUT seconds, because
-/// a rank is stopped or unreachable, the job ends (exit status 6) with a line that names a waiting rank. The
-/// constructor throws `Error(usage)` if MPI was initialised with less than MPI_THREAD_FUNNELED or on another
-/// thread, or has been finalised; `StartRefused` on all ranks if TESSERA_START_TIMEOUT is not a time on one;
+/// If MPI is initialised already, the session borrows it and does not finalise it. Threads: make, use and
+/// destroy it on the main thread; every MPI call of the library is made on that thread. The start is bounded:
+/// if MPI has not started after ten minutes, or TESSERA_START_TIMEOUT seconds, because a rank is stopped or
+/// unreachable, the job ends (exit status 6) with a line that names a rank that waits. The constructor throws
+/// `Error(usage)` if MPI was initialised with less than MPI_THREAD_FUNNELED or on another thread, or has been
+/// finalised; `StartRefused` on all ranks if TESSERA_START_TIMEOUT is not a time on one;
 /// `Error(job_fault)` if MPI does not start, or cannot give that level.
 ///
 /// *The destructor is collective*: it waits for every rank. A rank that reaches it while another waits for it
@@ -67,8 +67,8 @@ enum class Runtime {
 /// too early, and if the ranks end after different numbers of collective calls of a communicator; without a
 /// session, too (<tessera/mpi/exit_guard.hpp>). If all ranks leave by the same exception, or all by
 /// `std::exit`, MPI is finalised. Ranks that are in MPI calls of the application, or compute outside of
-/// passes, do not reply: without a timeout a rank that left by an exception waits for them for a minute; one
-/// that left otherwise prints after a minute whom it waits for, and waits for another half hour; then the job
+/// passes, do not reply: without a timeout, a rank that left by an exception waits a minute for them; a rank
+/// that left otherwise prints after a minute whom it waits for, and waits another half hour. Then the job
 /// ends, with their names. An uncaught exception, `std::terminate`, and `std::exit` on another thread or
 /// inside a collective end the job at once with such a line. A terminate handler that the application set
 /// before is called after the line; one that it sets during the session replaces the session's, and may call
@@ -78,8 +78,8 @@ enum class Runtime {
 /// the session or of a job, and collective calls in it throw `Error(usage)`.
 ///
 /// A serial session (`Runtime::serial`) starts nothing and waits for nothing: `world()` is a serial
-/// communicator. The process is the program's: over it a `StopRequest` catches signals, and a job whose
-/// search for hardware hangs for longer than its timeout ends the process.
+/// communicator. The library may then handle the whole process: a `StopRequest` over the session catches
+/// signals, and a job whose search for hardware exceeds its timeout ends the process.
 class TESSERA_EXPORT Session {
  public:
   Session(int& argc, char**& argv, Runtime runtime = Runtime::mpi);
@@ -90,7 +90,7 @@ class TESSERA_EXPORT Session {
   /// A private duplicate of MPI_COMM_WORLD, valid for the life of the session.
   [[nodiscard]] const Communicator& world() const noexcept { return world_; }
   /// The timeout of the collectives of `world()` (see `Communicator`) and of the destructor. 0, the default:
-  /// for ever, and in the destructor as described above.
+  /// none, except in the destructor as described above.
   void set_timeout(std::chrono::milliseconds timeout) noexcept { world_.set_timeout(timeout); }
   [[nodiscard]] bool is_root() const noexcept { return world_.rank() == 0; }
 

@@ -38,9 +38,9 @@ struct PlannedTile {
   friend bool operator==(const PlannedTile&, const PlannedTile&) = default;
 };
 
-/// The work of each unit or block of a plan, in any measure: nonzeros, bytes, seconds. A function of the
-/// index, or a contiguous range of numbers with one for each; zeros are allowed. A range that is a named
-/// variable is referenced and must outlive this object; anything else is stored in it.
+/// The work of each unit or block of a plan, in any measure: nonzeros, bytes, seconds. Either a function of
+/// the index or a contiguous range of numbers, one per unit or block; zeros are allowed. A range that is a
+/// named variable is referenced and must outlive this object; anything else is stored in it.
 class PlanWeights {
  public:
   PlanWeights() = default;
@@ -76,7 +76,7 @@ class PlanWeights {
 
 /// Options of a plan other than units and scores: the same on every rank.
 struct PlanOptions {
-  /// Units whose order of arithmetic is fixed; tiles are whole blocks.
+  /// Units per block: their order of arithmetic is fixed, and tiles are whole blocks.
   std::int64_t block = 1;
   /// The work of each unit; without any weights all blocks are equal.
   PlanWeights weights{};
@@ -97,26 +97,25 @@ struct PlanOptions {
 /// over its devices. Ranks are in rank order, the devices of a rank in the order of descending scores, ties
 /// to the lower index; a device with an empty share has no tile. If all scores are zero, the split over
 /// devices is even. A rank without a device gets no units. Each of the two steps is within one unit (one
-/// block) of proportional; a device's share of the whole job, the result of both, may differ by a little
-/// more.
+/// block) of proportional; the share of a device in the whole job results from both steps, and may differ by
+/// a little more.
 ///
 /// With `block > 1` whole blocks are apportioned, so that every tile begins at a multiple of `block`, which a
 /// reproducible reduction needs. The last block of the job may be short.
 ///
-/// With weights (`PlanOptions::weights`) it is their total that is apportioned in the same two steps, and the
-/// blocks are cut where the sum of the weights before the cut is nearest to the sum of the shares before it,
-/// ties to the later cut. So each cut is within half the weight of one block of its exact position, and no
-/// contiguous partition has a smaller distance at any cut. Equal weights of blocks give the plan without
-/// weights.
+/// With weights (`PlanOptions::weights`) the same two steps apportion their total, and the sequence of blocks
+/// is cut where the sum of the weights before the cut is nearest to the sum of the shares before it, ties to
+/// the later cut. Each cut is thus within half a block's weight of its exact position, and no contiguous
+/// partition is closer at any cut. Equal weights of blocks give the plan without weights.
 ///
 ///     // 4 devices of one speed; the last units are ten times the work
 ///     job.plan(1000, {.weights = [](std::int64_t unit) { return unit < 900 ? 1.0 : 10.0; }});
 ///     // [0, 475), [475, 905), [905, 953), [953, 1000)
 ///
-/// Weights are converted to integers, whose sums are exact and the same on every rank: n weights to
-/// 62 - log2(n) bits of the largest, so that integers up to that size are exact. Every rank must give the
-/// same weights, which a function of the index does without memory; ranges hold the weights of all units of
-/// the job, not those of the rank. Ranks whose plans differ get an `Error(usage)` in the first pass.
+/// Weights are converted to integers, whose sums are exact and the same on every rank: n weights keep 62 -
+/// log2(n) bits relative to the largest, so that smaller integers are exact. Every rank must give the same
+/// weights: a function of the index needs no memory; a range holds the weights of all units of the job, not
+/// only the rank's. Ranks whose plans differ get an `Error(usage)` in the first pass.
 class TESSERA_EXPORT Plan {
  public:
   Plan() = default;
@@ -130,8 +129,8 @@ class TESSERA_EXPORT Plan {
                                          std::span<const std::int64_t> rank_offsets, std::int64_t block = 1) {
     return over_devices(units, scores, rank_offsets, {.block = block});
   }
-  /// Throws `Error(usage)` too for a weight that is negative or not finite, and for ranges of other sizes.
-  /// Weights are evaluated four times, in order: cost O(units), or O(blocks).
+  /// Also throws `Error(usage)` for a weight that is negative or not finite, and for a range of the wrong
+  /// size. Weights are evaluated four times, in order: cost O(units), or O(blocks).
   [[nodiscard]] static Plan over_devices(std::int64_t units, std::span<const std::uint64_t> scores,
                                          std::span<const std::int64_t> rank_offsets,
                                          const PlanOptions& options);
@@ -140,7 +139,7 @@ class TESSERA_EXPORT Plan {
   /// `Error(usage)` on a negative `units`, or `ranks` or a `block` below 1.
   [[nodiscard]] static Plan over_hosts(std::int64_t units, int ranks, std::int64_t block = 1);
   /// A split in proportion to the threads of each rank: within one block of proportional, ties to the lower
-  /// rank. Throws `Error(usage)` too if there is no rank, or one with less than one thread.
+  /// rank. Also throws `Error(usage)` if there is no rank, or a rank with less than one thread.
   [[nodiscard]] static Plan over_hosts(std::int64_t units, std::span<const int> threads,
                                        std::int64_t block = 1) {
     return over_hosts(units, threads, {.block = block});
@@ -169,7 +168,8 @@ class TESSERA_EXPORT Plan {
   /// The units of one rank, all its tiles together. Throws `Error(usage)` for an unknown rank.
   [[nodiscard]] Range range_of(int rank) const;
 
-  /// The share of a rank in all work, by the weights: 0 to 1. Throws `Error(usage)` for an unknown rank.
+  /// The fraction of all work, by the weights, that a rank has: 0 to 1. Throws `Error(usage)` for an unknown
+  /// rank.
   [[nodiscard]] double share_of(int rank) const;
 
   /// A hash of the plan, by which ranks detect that their plans differ. May change between versions.
@@ -194,8 +194,8 @@ class TESSERA_EXPORT Plan {
   bool weighted_ = false;  // over devices: blocks differ in weight
   std::vector<PlannedTile> tiles_;
   std::vector<std::int64_t> rank_begins_;  // units of rank r: [rank_begins_[r], rank_begins_[r + 1])
-  std::vector<double> rank_shares_;        // of the work
-  std::uint64_t fingerprint_ = 0;          // of all the above except weights and shares
+  std::vector<double> rank_shares_;        // fractions of the work, by rank
+  std::uint64_t fingerprint_ = 0;          // of all members above except weights and shares
 };
 
 }  // namespace TESSERA_NAMESPACE

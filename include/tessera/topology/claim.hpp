@@ -20,11 +20,11 @@ struct TESSERA_EXPORT ClaimedDevice {
   DeviceInfo info;
   int sharers = 1;            ///< ranks that drive this device; more than one only if sharing is allowed
   int sharers_elsewhere = 0;  ///< ranks of other jobs among them
-  std::int64_t reserved_elsewhere_bytes = 0;  ///< device memory that those have reserved
+  std::int64_t reserved_elsewhere_bytes = 0;  ///< device memory that ranks of other jobs have reserved
 
   /// Device memory that this rank may use: the minimum of the free memory and `DeviceInfo::memory_fraction`
-  /// of the memory that other jobs have not reserved, divided by the sharers of this job. So the jobs that
-  /// share a device plan with no more than its memory in total.
+  /// of the memory that other jobs have not reserved, divided by the sharers of this job. Jobs that share a
+  /// device thus plan with at most its memory in total.
   [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept;
 };
 
@@ -35,7 +35,7 @@ struct Claim {
   std::vector<ClaimedDevice> devices;
   std::optional<Absence> absence;  ///< present exactly when `devices` is empty
   /// Why the claim is not protected against other jobs on the node (their locks could not be read or set);
-  /// empty if it is.
+  /// empty if it is protected.
   std::string unguarded;
   /// The locks by which other jobs see that the devices are in use; shared by all copies.
   std::shared_ptr<const void> locks;
@@ -59,8 +59,8 @@ struct Claim {
 ///
 /// *Serial communicators of one process share a claim*: a device that is claimed over one of them can be
 /// claimed over the others too, with the same lock and the same free memory. Their jobs take turns on the
-/// devices (<tessera/job/device_turn.hpp>). To others they are one job, which allows sharing if all of them
-/// do. A job over MPI in the same process is another job.
+/// devices (<tessera/job/device_turn.hpp>). To other jobs they are one job, which allows sharing if all of
+/// them do. A job over MPI in the same process is another job.
 ///
 /// Makes no CUDA call. Throws only what `comm` throws. Blocks. Cost: seven small collectives, and
 /// some tens of microseconds for the locks of each device; where no rank of a node sees a device, no file is

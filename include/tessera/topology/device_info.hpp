@@ -51,7 +51,7 @@ struct ComputeCapability {
   [[nodiscard]] bool has_async_copy() const noexcept { return major >= 8; }
 };
 
-/// The properties of one device. Those that NVML does not report are empty until the device is opened
+/// The properties of one device. Properties that NVML does not report are empty until the device is opened
 /// (`DeviceContext::info`).
 struct DeviceInfo {
   Uuid uuid;
@@ -72,14 +72,14 @@ struct DeviceInfo {
   bool simulated = false;
   bool host = false;                ///< the host threads of a rank (`JobOptions::hosts`), without a UUID
   bool simulated_for_rank = false;  ///< a simulated device of only one rank
-  double memory_fraction = 0.5;     ///< of the total memory that one job may use
+  double memory_fraction = 0.5;     ///< fraction of the total memory that one job may use
   int numa_node = -1;               ///< hwloc OS index of the nearest NUMA node; -1 if not known
   /// Cores near the device among those that this rank may use, as an hwloc list ("0-15,32-47"). Empty if none
   /// of them is near, or the device is simulated: threads then keep the rank's binding.
   std::string near_cpuset;
 
   [[nodiscard]] bool mig() const noexcept { return uuid.mig; }
-  /// Its memory is the host's, and host functions do its work: no GPU, and no CUDA.
+  /// Whether its memory is host memory and host functions do its work, without GPU and CUDA.
   [[nodiscard]] bool has_host_memory() const noexcept { return simulated || host; }
   /// Device memory that one job may use: the minimum of the free memory and `memory_fraction` of the total.
   [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept {
@@ -96,10 +96,10 @@ struct Absence {
     driver_too_old,  ///< the driver is older than the CUDA version this library was built with
     driver_error,    ///< the driver is installed but does not work
     no_device,       ///< the driver sees no GPU
-    none_visible,    ///< CUDA_VISIBLE_DEVICES hides all of them
-    none_left,       ///< the other ranks of the node drive them all
+    none_visible,    ///< CUDA_VISIBLE_DEVICES hides all GPUs
+    none_left,       ///< other ranks of the node drive all GPUs
     driven,          ///< other jobs of the user drive all GPUs that the rank sees
-    not_started,     ///< CUDA was initialised in this process without them
+    not_started,     ///< CUDA was initialised in this process without the GPUs
     excluded,        ///< the policy is `cpu`
     fault,           ///< injected by a fault point (test builds)
   };

@@ -12,12 +12,12 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The condition of a device. Values that the driver does not report are empty; for a simulated device all
-/// are.
+/// The condition of a device. Values that the driver does not report are empty; all values of a simulated
+/// device are.
 struct DeviceCondition {
-  std::optional<std::int64_t> corrected_errors;    ///< of ECC memory, since the driver was loaded
-  std::optional<std::int64_t> uncorrected_errors;  ///< a job should not use a device that has any
-  std::optional<int> remapped_rows;                ///< of memory, replaced because of errors
+  std::optional<std::int64_t> corrected_errors;  ///< corrected ECC memory errors since the driver was loaded
+  std::optional<std::int64_t> uncorrected_errors;  ///< likewise; do not use a device that has any
+  std::optional<int> remapped_rows;                ///< memory rows replaced because of errors
   std::optional<bool> remapping_needs_reset;       ///< a row is replaced when the device is next reset
   std::optional<int> active_links;                 ///< NVLinks that are up
 };
@@ -26,7 +26,7 @@ struct DeviceCondition {
 struct DriverState {
   std::string version;  ///< "580.95.05"; empty if there is no driver that works
   std::string cuda;     ///< the newest CUDA that it supports, "13.0"; empty without such a driver
-  std::vector<DeviceCondition> devices;  ///< one for each that was asked for
+  std::vector<DeviceCondition> devices;  ///< one for each requested device
 };
 
 /// Asks NVML, which is opened and closed here. Makes no CUDA call. A driver that is missing or fails is not

@@ -22,8 +22,8 @@ struct TESSERA_EXPORT CpuQuota {
   CgroupId group;
   std::string source;  ///< the file that sets it
 
-  /// Number of threads that can run under the quota: rounded down, because with one more all threads would be
-  /// throttled until the next period; at least 1.
+  /// Number of threads that can run under the quota: rounded down, because one thread more would let the
+  /// kernel throttle all of them; at least 1.
   [[nodiscard]] int threads() const noexcept;
 };
 
@@ -34,7 +34,7 @@ struct MemoryLimit {
 
   Scope scope = Scope::node;
   CgroupId group;                ///< if the scope is a cgroup
-  std::int64_t limit_bytes = 0;  ///< for all that share it
+  std::int64_t limit_bytes = 0;  ///< for all processes that share it
   /// Bytes left; an upper bound: reclaimable file pages count as free, and free swap is added.
   std::int64_t free_bytes = 0;
   std::string source;  ///< the file that sets it, or "ulimit -v", "ulimit -d"
@@ -53,9 +53,9 @@ struct TESSERA_EXPORT HostLimits {
   std::vector<CpuQuota> cpu;        ///< empty: unlimited
   std::vector<MemoryLimit> memory;  ///< empty only if the kernel reports nothing
 
-  /// The smallest quota; ties: the outermost, which most processes share. Null: there is none.
+  /// The smallest quota; of equal ones the outermost, which most processes share. Null: there is none.
   [[nodiscard]] const CpuQuota* tightest_cpu() const noexcept;
-  /// The limit with the least left. Null: there is none.
+  /// The limit with the fewest bytes left. Null: there is none.
   [[nodiscard]] const MemoryLimit* tightest_memory() const noexcept;
 };
 

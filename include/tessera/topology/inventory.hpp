@@ -45,7 +45,7 @@ struct InventoryRank {
   int allowed_cores = 0;
   int allowed_threads = 0;
   std::string absence;  ///< why the rank drives no GPU; empty if it drives one
-  /// Threads that the rank could run if it were alone on its node: `allowed_threads`, or fewer under a CPU
+  /// Threads that the rank could run if it had its node to itself: `allowed_threads`, or fewer under a CPU
   /// quota.
   int usable_threads = 0;
   /// The rank's equal share of the cores and quotas that ranks of its node share, at least 1.
@@ -65,13 +65,13 @@ class TESSERA_EXPORT Inventory {
   /// The devices of one rank, by index. Throws `Error(usage)` for an unknown rank.
   [[nodiscard]] std::span<const InventoryDevice> devices_of(int rank) const;
   [[nodiscard]] int nodes() const noexcept { return nodes_; }
-  /// GPUs that are not excluded: one that several ranks drive counts once.
+  /// GPUs that are not excluded; a GPU that several ranks drive counts once.
   [[nodiscard]] int gpus() const noexcept { return gpus_; }
-  /// True if several ranks drive one GPU, which is then in `devices` once for each of them.
+  /// True if several ranks drive one GPU; `devices` then lists the GPU once per rank.
   [[nodiscard]] bool is_shared() const noexcept { return shared_; }
 
   /// Partitions units over the devices that are not excluded, in proportion to their scores; over the hosts
-  /// of all ranks if there is no device. Deterministic: the same on every rank. Throws and costs as
+  /// of all ranks if there is no device. Deterministic: the same on every rank. Errors and cost: see
   /// `Plan::over_devices`.
   [[nodiscard]] Plan plan(std::int64_t units, const PlanOptions& options) const;
   [[nodiscard]] Plan plan(std::int64_t units, std::int64_t block = 1) const {
@@ -87,10 +87,9 @@ class TESSERA_EXPORT Inventory {
   bool shared_ = false;
 };
 
-/// *Collective.* Gathers the claims of all ranks. `scores` has one score for each of `claim.devices`, that of
-/// the whole device: this function divides it among the ranks that share the device. Long texts are
-/// truncated. Throws `Error(usage)`, on every rank, if the numbers of scores and devices differ on one. Cost:
-/// one allgather.
+/// *Collective.* Gathers the claims of all ranks. `scores` has the score of each of `claim.devices` as a
+/// whole; this function divides it among the ranks that share the device. Long texts are truncated. Throws
+/// `Error(usage)`, on every rank, if the numbers of scores and devices differ on one. Cost: one allgather.
 [[nodiscard]] TESSERA_EXPORT Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe,
                                                         const Claim& claim,
                                                         std::span<const std::uint64_t> scores);

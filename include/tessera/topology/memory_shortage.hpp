@@ -13,16 +13,16 @@ namespace TESSERA_NAMESPACE {
 
 /// Ranks that share a memory limit and together need more than is left of it.
 struct MemoryShortage {
-  int rank = 0;  ///< the lowest of these ranks
+  int rank = 0;  ///< lowest rank among them
   int ranks = 1;
   std::string hostname;
-  std::int64_t needed_bytes = 0;  ///< sum over these ranks
+  std::int64_t needed_bytes = 0;  ///< sum over the ranks
   MemoryLimit limit;
 };
 
-/// Checks whether each rank can allocate `bytes` more of host memory, before the kernel's OOM killer ends
-/// one. The needs of ranks that share a limit (`HostLimits::memory`) are summed, and compared with what is
-/// left of it.
+/// Checks whether each rank can allocate `bytes` more of host memory, so that the kernel's OOM killer does
+/// not end one. The needs of ranks that share a limit (`HostLimits::memory`) are summed, and compared with
+/// what is left of it.
 ///
 ///     if (const auto short_of = tessera::find_memory_shortage(comm, rows * bytes_per_row))
 ///       throw tessera::Error(ErrorCode::input, "the rows " + to_string(*short_of));
@@ -35,13 +35,13 @@ struct MemoryShortage {
 /// The part of the requested memory that a rank may take.
 struct MemoryShare {
   std::int64_t bytes = 0;
-  std::optional<MemoryShortage> shortage{};  ///< why that is less on some rank, the same on every rank
+  std::optional<MemoryShortage> shortage{};  ///< why a rank gets less than requested; the same on every rank
 };
 
-/// Divides free memory among ranks that request `bytes` each, and can use less: a rank gets all of it, or
-/// its proportional share under the tightest limit that applies to it. A quarter of what is free under each
-/// of the system's limits is held back for other allocations. `node_bytes` is one more limit, for all ranks
-/// of a node together.
+/// Divides free memory among ranks that request `bytes` each, and can use less: a rank gets its whole
+/// request, or its proportional share under the tightest limit that applies to it. A quarter of what is free
+/// under each of the system's limits is held back for other allocations. `node_bytes` is one more limit, for
+/// all ranks of a node together.
 ///
 ///     const auto share = tessera::share_memory(comm, rows * bytes_per_row);
 ///     const std::int64_t rows_in_memory = share.bytes / bytes_per_row;

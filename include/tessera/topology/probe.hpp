@@ -21,15 +21,16 @@ struct HostInfo {
   int allowed_threads = 0;           ///< hardware threads among them
   std::vector<int> numa_nodes;       ///< their NUMA nodes, as the kernel counts them
   std::string cpu_model;             ///< empty if it is not known
-  std::vector<CpuQuota> cpu_quotas;  ///< of the cgroups over this rank, as `HostLimits::cpu`
+  std::vector<CpuQuota> cpu_quotas;  ///< CPU quotas of this rank's cgroups: `HostLimits::cpu`
 };
 
 /// One GPU that this rank sees, with its distance from the rank's cores.
 struct ProbedDevice {
   DeviceInfo info;
   /// Levels of the hwloc tree from the device's nearest non-I/O ancestor up to the ancestor that it shares
-  /// with this rank's allowed cores; in a build without hwloc (without MPI) 1 if none of these is local. 0
-  /// too if neither hwloc nor the kernel knows the device's locality, and for simulated devices.
+  /// with this rank's allowed cores; in a build without hwloc (without MPI), 1 if none of these cores is
+  /// local to the device, else 0. Also 0 if neither hwloc nor the kernel knows the device's locality, and for
+  /// simulated devices.
   int distance = 0;
 };
 
@@ -43,7 +44,8 @@ struct Probe {
   std::vector<std::string> broken{};
 };
 
-/// The host's part of `probe`: opens no driver and does not read `TESSERA_SIMULATE`. For jobs with the policy
+/// The part of `probe` that concerns the host: opens no driver and does not read `TESSERA_SIMULATE`. For jobs
+/// with the policy
 /// `cpu`. Not collective. Thread-safe. Throws `Error(job_fault)` if HWLOC_XMLFILE names no topology. Cost: a
 /// millisecond.
 [[nodiscard]] TESSERA_EXPORT HostInfo probe_host();
@@ -55,9 +57,9 @@ struct Probe {
 ///     auto here = tessera::probe();
 ///     if (here.absence) std::cerr << here.absence->message << '\n';
 ///
-/// Cores are those that the calling thread is bound to, in the scheduler's cgroup; if
-/// HWLOC_XMLFILE names a topology, those that the file allows. Devices that the process has no permission to
-/// open are left out, as in CUDA.
+/// Cores are those that the calling thread is bound to within the scheduler's cgroup, or, if HWLOC_XMLFILE
+/// names a topology, those that the file allows. Devices that the process has no permission to open are left
+/// out, as in CUDA.
 ///
 /// If `TESSERA_SIMULATE` is set, the devices are those that it gives to `rank`, and no driver is opened.
 /// Makes no CUDA call. Not collective. Thread-safe as long as no thread changes the environment. Throws

@@ -15,11 +15,11 @@ namespace TESSERA_NAMESPACE {
 ///     *:H200@node                                // one H200 that all ranks of the node see
 ///
 /// Entries are separated by `;`; each is `rankN` or `*`, a colon, and models joined by `+` with an optional
-/// count `Nx`. A job asks for the devices of a rank of MPI_COMM_WORLD, whatever its own communicator is.
-/// Without `@node` a device belongs to the rank alone; with it, at the end of an entry, the n-th device of
-/// that entry has the same UUID on all ranks of a node. Models: H200, H100, A100, L40S, V100, T4. The first
-/// entry that matches the rank is used; a rank without one has no device. Every rank parses all entries, so
-/// that an error is the same on every rank. An empty TESSERA_SIMULATE counts as unset.
+/// count `Nx`. `rank` is the rank in MPI_COMM_WORLD, whatever the job's communicator is. Without `@node` a
+/// device belongs to the rank alone; with it, at the end of an entry, the n-th device of that entry has the
+/// same UUID on all ranks of a node. Models: H200, H100, A100, L40S, V100, T4. The first entry that matches
+/// the rank is used; a rank without one has no device. Every rank parses all entries, so that an error is the
+/// same on every rank. An empty TESSERA_SIMULATE counts as unset.
 ///
 /// Only the work of a tile is simulated, by the host function; inventory, claim, plan and verdict are as with
 /// real devices. Throws `Error(usage)` naming the invalid entry.

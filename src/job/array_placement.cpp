@@ -25,7 +25,7 @@ bool is_used(std::span<const ArrayAccess> used, const ArrayState* array) {
 
 }  // namespace
 
-// All ranks compute the same result from shared information: plans, budgets, and the existing arrays.
+// Every rank computes the same result, from information that all ranks share: plans, budgets and arrays.
 
 double JobArrays::share_of(ArrayState& array, int copies) const {
   if (copies == 0) return 0;

@@ -25,7 +25,7 @@ class ArrayState {
     bool written = false;               ///< the running pass writes `next`
   };
   static constexpr std::int64_t no_version = -1;
-  /// Whether the array is kept on the devices of its plan: the same on every rank, whatever its tiles.
+  /// Whether the array is kept on the devices of its plan: the same on every rank, with or without tiles.
   struct Held {
     bool current = false;
     bool next = false;
@@ -45,7 +45,7 @@ class ArrayState {
   [[nodiscard]] std::byte* on_host(std::vector<std::byte>& memory, Range units) const;
   /// Whether only devices have the last version.
   [[nodiscard]] bool is_stale_on_host() const noexcept { return host_version != version; }
-  /// Makes `next_host` the host's version `of`.
+  /// Makes `next_host` the host's copy, of version `of`.
   void take_next_host(std::int64_t of);
   /// Returns all memory on devices.
   void forget_devices() noexcept {
@@ -53,7 +53,7 @@ class ArrayState {
     held = {};
     unit_room.reset();
   }
-  /// Frees the memory that a failed pass has taken.
+  /// Frees the memory that a failed pass has allocated.
   void return_uncommitted() noexcept;
 
   Job::State& job;
@@ -63,12 +63,12 @@ class ArrayState {
   std::int64_t version = 0;
   std::int64_t host_version = 0;
   std::vector<std::byte> host;       ///< the version of this rank's units on the host
-  std::vector<std::byte> next_host;  ///< replaces `host` when complete; empty in between
+  std::vector<std::byte> next_host;  ///< the next version, which replaces `host` when complete; else empty
   /// By index among the claimed devices, or, while a pass streams the array, by worker; empty on the CPU.
   std::vector<DeviceCopy> devices;
   Held held;                   ///< placement since the last verdict
   Held wanted;                 ///< placement from the next verdict on
-  std::int64_t last_pass = 0;  ///< on devices
+  std::int64_t last_pass = 0;  ///< last pass that used it on devices
   /// The maximum size of a unit for which each device's budget holds its whole tile; computed on first use.
   std::optional<double> unit_room;
   std::atomic<std::int64_t> uploads = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies arrays from the devices to the hosts, and handles device failures meanwhile.
+// Copies arrays from the devices to the hosts, and handles device failures during the copies.
 #include "job/array_state.hpp"
 #include "job/state.hpp"
 

@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// For each capability, the lowest rank that drives such a GPU: it compiles for all.
+/// For each capability, the lowest rank that drives such a GPU: it compiles for all ranks.
 std::map<ComputeCapability, int> builders_of(const Inventory& inventory) {
   std::map<ComputeCapability, int> builders;
   for (const InventoryDevice& device : inventory.devices())
@@ -58,7 +58,7 @@ std::vector<JobModule> Job::compile(const ModuleSource& source) {
     if (source.text.empty())
       throw Error(ErrorCode::usage, "module \"" + source.name + "\" has no source: give it a text");
     run_alive([&] {
-      const base::Abandonable abandonable(check);  // also ends on a stop request while the thread compiles
+      const base::Abandonable abandonable(check);  // a stop request ends the wait for the compiling thread
       for (const auto& [capability, builder] : builders) {
         if (builder != comm().rank()) continue;
         try {

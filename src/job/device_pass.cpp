@@ -87,7 +87,7 @@ TileCut Job::State::cut_of(const Plan& plan, const PlannedTile& planned, const P
   if (known.host) return {planned.units.size(), 1, known.memory_budget_bytes};
   TileCut cut = cut_of_tile(planned.units.size(), plan.block(), arrays.bytes_per_unit(work),
                             known.memory_budget_bytes, lanes_of(work));
-  // The host computes the tile of a simulated device, at the speed of a host.
+  // A simulated device's tile is computed by the host, at the host's speed.
   if (known.simulated && options.stop != nullptr)
     cut.part_units = std::min(cut.part_units, stoppable_step(planned.units.size(), plan.block(), 1));
   return cut;
@@ -164,7 +164,7 @@ Job::State::PartOutcome Job::State::compute_part(Tile& tile, const DeviceContext
     faults.throw_if_hit(fault::Stage::lost, device, pass);
   } catch (...) {
     drain(context, tile.stream());
-    // There is no current exception if the thread is being cancelled.
+    // When a thread is being cancelled, there is no current exception.
     if (tile.told_to_stop() && std::current_exception()) return PartOutcome::stopped;
     throw;
   }

@@ -28,7 +28,7 @@ void Job::State::begin_turn() {
     options.stop->poll();
     if (options.stop->requested()) stop_pass();
   });
-  // Data that another job keeps on the devices reduces the budget.
+  // The budget is reduced by data that another job keeps on the devices.
   const auto budget_of = [&](const InventoryDevice& device) {
     return device.host ? device.memory_budget_bytes : claim->budget_left(device.uuid);
   };
@@ -44,7 +44,7 @@ void Job::State::begin_turn() {
 
 bool Job::State::leave_devices() noexcept {
   try {
-    if (!arrays.leave_devices()) return false;  // the next pass will find the device that fails
+    if (!arrays.leave_devices()) return false;  // the next pass will report the device that fails
     for (DeviceLane& lane : lanes) {
       lane.arena.reset();
       lane.workspaces.reset();

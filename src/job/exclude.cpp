@@ -11,7 +11,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// A failure without a UUID concerns the rank, which then has no GPU left.
+/// A failure without a UUID concerns the rank as a whole, which then has no GPU left.
 bool is_hit_by(const InventoryDevice& device, const Verdict::Failure& failure) {
   return !device.host && device.rank == failure.rank &&
          (failure.uuid.empty() || to_string(device.uuid) == failure.uuid);
@@ -48,7 +48,7 @@ bool Job::State::exclude(const Attempt& attempt) {
   }
   if (collectives) collectives->exclude();
   leave_out_of_pool();
-  arrays.forget_devices();  // tiles are divided again
+  arrays.forget_devices();  // tiles will be assigned anew
   return true;
 }
 

@@ -47,7 +47,8 @@ Job::State& Job::state() const {
   return *state_;
 }
 Job::~Job() {
-  // In a forked child the job's threads do not exist, and closing its resources would affect the parent.
+  // In a forked child the job's threads do not exist, and destroying its state would affect the parent: leak
+  // it.
   if (state_ && state_->forks != mpi::detail::forks()) (void)state_.take().release();
 }
 Job::Job(Job&&) noexcept = default;

@@ -18,7 +18,7 @@ struct JobAccess {
   using Call = Job::Call;
   using Pass = Job::Pass;
 
-  /// The arguments for a call with units, or with units and results, of these sizes.
+  /// The `Call` of a verb with units, or with units and results, of these sizes.
   template <class... Sizes>
   [[nodiscard]] static Call call_of(const char* verb, Sizes... unit_bytes) {
     return Job::call_of(verb, {((void)unit_bytes, &typeid(std::byte))...}, {unit_bytes...});
@@ -28,7 +28,7 @@ struct JobAccess {
   }
   static void run(Job& job, const Plan& plan, const Pass& pass) { job.run(plan, pass); }
 
-  /// A reduction over arrays by their plan; `on_device` is null in a pass on hosts only.
+  /// A reduction over arrays by their plan; `on_device` is null in a host-only pass.
   [[nodiscard]] static std::vector<double> sum_blocks(
       Job& job, std::size_t width, const FunctionRef<void(Tile&, ReproducibleSum&)>* on_device,
       FunctionRef<void(const HostTile&, std::span<double>)> on_host, const Call& call,
@@ -40,11 +40,11 @@ struct JobAccess {
                              std::span<const ArrayAccess> arrays, void* result) {
     job.combine_blocks(plan, reduction, call, arrays, result);
   }
-  /// `Job::move` of `count` units.
+  /// Moves `count` units: `Job::move`.
   [[nodiscard]] static std::vector<std::byte> moved(const Job& job, const std::byte* units,
                                                     std::int64_t count, std::size_t unit_bytes,
                                                     const Plan& from, const Plan& to);
-  /// Bytes of units of a pass, from one of its plans to another: `Job::moved`.
+  /// Moves bytes of units between two plans within a pass: `Job::moved`.
   [[nodiscard]] static std::vector<std::byte> moved_in_pass(const Job& job, std::span<const std::byte> units,
                                                             std::size_t unit_bytes, const Plan& from,
                                                             const Plan& to) {

@@ -14,10 +14,10 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// Maximum number of threads that copy: more do not raise the bandwidth of the bus.
+/// Maximum number of threads that copy: more threads do not raise the bandwidth of the bus.
 constexpr int most_copy_threads = 8;
 
-/// Whether an array is listed twice other than once to read and once to write.
+/// Whether an array is listed twice, except once for reading and once for writing.
 bool is_written_twice(std::span<const ArrayAccess> arrays) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     for (std::size_t j = 0; j < arrays.size(); ++j) {
@@ -51,7 +51,7 @@ std::vector<ArrayState*> stale_on_host(std::span<ArrayState* const> arrays) {
   return stale;
 }
 
-/// Copies the part of `units` that a device has into the host's next version.
+/// Copies the units of `units` that a device has into the host's next version.
 void download_units(ArrayState& array, Range units, const MemoryLease& from, DeviceStaging& staging,
                     StreamView stream) {
   const std::size_t bytes = array.bytes_of(units);
@@ -127,7 +127,7 @@ void JobArrays::load(const Job::Pass& work, Range units, int worker, const Devic
     const std::size_t bytes = array.bytes_of(units);
     const bool modifies_upload = access.use == ArrayUse::modify && streams_;
     if (copy.version != array.version) {
-      // Where the host's version is stale, every device has the last one.
+      // If the host's version is stale, every device has the last version.
       staging_of(worker, context)
           .upload((modifies_upload ? copy.next : copy.current).data(), array.on_host(array.host, units),
                   bytes, stream_of(worker, context));
@@ -203,7 +203,7 @@ void JobArrays::commit(const Job::Pass& work, bool on_devices) {
     std::swap(array.held.current, array.held.next);
     for (ArrayState::DeviceCopy& copy : array.devices) {
       if (!copy.written) {
-        copy = {};  // its units are elsewhere now
+        copy = {};  // its units now belong to other tiles
         continue;
       }
       std::swap(copy.current, copy.next);

@@ -18,8 +18,8 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The existing arrays of a job: which of them have memory on its devices, and the copies between these and
-/// the hosts, in passes and between them. Workers are the threads of devices' lanes, see
+/// The existing arrays of a job: keeps track of which have device memory, and copies them between devices and
+/// hosts, in passes and between passes. A worker is the thread of one lane of a device: see
 /// `Job::State::worker_of`.
 class JobArrays {
  public:
@@ -31,7 +31,7 @@ class JobArrays {
     return made_++;
   }
   void remove(const ArrayState* array) noexcept { std::erase(all_, array); }
-  /// The arrays distributed by `plan`.
+  /// The arrays that are distributed by `plan`.
   [[nodiscard]] std::vector<ArrayState*> those_of(const Plan& plan) const;
 
   /// Throws `Error(usage)` unless all arrays are of this job and of `plan`, and none is written twice.
@@ -40,18 +40,17 @@ class JobArrays {
   [[nodiscard]] static std::int64_t signature_of_use(std::span<const ArrayAccess> used);
 
   /// Before a pass on devices: makes its arrays, or parts of them, fit the memory budgets. Other arrays are
-  /// evicted from the devices, least recently used first. *Collective* if any are.
+  /// evicted from the devices, least recently used first. *Collective* if any are evicted.
   void make_room(const Plan& plan, const Job::Pass& work, const Attempt& attempt);
   /// Whether the arrays of this pass do not fit on some device, and are therefore copied in parts.
   [[nodiscard]] bool streams() const noexcept { return streams_; }
-  /// Bytes of a unit if a device processes its tile in parts of at least a block; 0 if it holds the whole
-  /// tile.
+  /// Device bytes per unit if tiles are processed in parts of whole blocks; 0 if whole tiles fit.
   [[nodiscard]] std::int64_t bytes_per_unit(const Job::Pass& work) const;
 
   /// Prepares arrays before the functions of a pass.
   void begin(const Job::Pass& work, bool on_devices) const;
-  /// On a worker's thread: allocates memory for `units` of the arrays of a pass, and fills it. `stage` is the
-  /// stage of a failure.
+  /// On a worker's thread: allocates memory for `units` of the arrays of a pass, and fills it. `stage` is set
+  /// to the stage that a failure would have.
   void bring(const Job::Pass& work, Range units, int worker, const DeviceContext& context,
              std::string& stage);
   /// On a worker's thread, in a pass that streams its arrays: copies the part's written units to
@@ -59,13 +58,13 @@ class JobArrays {
   void store(const Job::Pass& work, Range units, int worker, const DeviceContext& context);
   /// On a worker's thread, after the last part of a pass that streams its arrays: frees the parts.
   static void return_parts(const Job::Pass& work, int worker);
-  /// Initialises the next versions of arrays that a pass modifies on the host with the last ones.
+  /// Before a pass on the host: initialises the next versions of arrays that it modifies with the last ones.
   static void start_next_on_host(const Job::Pass& work, Range units);
-  /// After the verdict: the versions that the pass wrote become the last versions.
+  /// After the verdict: makes the versions that the pass wrote the last versions.
   void commit(const Job::Pass& work, bool on_devices);
 
   /// *Collective.* Copies the last versions to hosts with stale ones: of all arrays on all ranks, or of none
-  /// if a device fails; then returns the first failure, and adds this rank's failures to `attempt`.
+  /// if a device fails. Returns the first failure, and adds this rank's failures to `attempt`.
   [[nodiscard]] std::optional<Verdict::Failure> bring_home(std::span<ArrayState* const> wanted,
                                                            Attempt& attempt);
   /// *Collective.* `bring_home` for all arrays of the job.
@@ -74,16 +73,16 @@ class JobArrays {
     return bring_home(all_, attempt);
   }
   /// Copies stale versions to the host, and returns the memory on the devices. False if a device fails.
-  /// Throws as an allocation does.
+  /// Throws if host memory runs out.
   [[nodiscard]] bool leave_devices();
   void forget_devices() noexcept {
     for (ArrayState* array : all_) array->forget_devices();
   }
-  /// Recomputes `ArrayState::unit_room` at the next use: the memory budgets have changed.
+  /// Invalidates `ArrayState::unit_room` because the memory budgets have changed.
   void forget_room() noexcept {
     for (ArrayState* array : all_) array->unit_room.reset();
   }
-  /// Returns to the versions of the hosts.
+  /// Returns all arrays to the hosts' versions.
   void roll_back();
   /// *Collective.* Redistributes arrays, whose last versions are on the hosts, by `to`.
   void move(std::span<ArrayState* const> moved, const Plan& to) const;
@@ -97,12 +96,12 @@ class JobArrays {
   void download_copies(std::span<ArrayState* const> stale, int device);
   [[nodiscard]] StreamView stream_of(int worker, const DeviceContext& context) const;
   [[nodiscard]] DeviceStaging& staging_of(int worker, const DeviceContext& context);
-  /// The fraction of the memory budget that this many copies of an array take, on the device where it is
-  /// largest.
+  /// The fraction of a device's memory budget that `copies` copies of an array take: the largest over all
+  /// devices.
   [[nodiscard]] double share_of(ArrayState& array, int copies) const;
-  /// Decides which arrays have memory on devices in a pass over these: `ArrayState::wanted`, and `streams`.
+  /// Decides which arrays have device memory in a pass over `used`: `ArrayState::wanted`, and `streams`.
   void place(std::span<const ArrayAccess> used);
-  /// Applies the decisions, after the verdict.
+  /// Applies these decisions, after the verdict.
   void commit_places(std::span<const ArrayAccess> used) const;
 
   Job::State& job_;

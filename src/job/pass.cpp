@@ -27,8 +27,8 @@ namespace {
   throw Error(ErrorCode::usage, message);
 }
 
-/// Fault point "vote-late": sleeps for longer than the vote's timeout if that is at most a minute, or else
-/// for a moment.
+/// Fault point "vote-late": sleeps for longer than the vote's timeout if the timeout is at most a minute,
+/// else briefly.
 void delay_vote(std::chrono::milliseconds timeout) {
   const bool ends_job = timeout.count() > 0 && timeout <= std::chrono::minutes(1);
   std::this_thread::sleep_for(ends_job ? timeout + 6 * mpi::detail::grace_of_watchdogs
@@ -77,7 +77,7 @@ Job::Call Job::call_of(const char* verb, std::initializer_list<const std::type_i
 
 void Job::State::require_thread() const {
   mpi::detail::CommunicatorAccess::require_usable(comm);
-  // With MPI, the calling thread has been checked: functions of a pass run on other threads.
+  // Over MPI, `comm` has checked the calling thread: functions of a pass run on other threads.
   if (comm.is_serial() && ApplicationScope::is_entered())
     throw Misuse("a function of a pass called a verb of a job: call it between passes");
 }
@@ -171,7 +171,7 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
         end_pass(attempt, ready);
       if (work.arrays.empty()) {
         work.bring(*other);
-      } else {  // all arrays of `plan` move permanently; `plan` refers to their plan, and changes with it
+      } else {  // all arrays of `plan` move permanently; the reference `plan` changes with them
         arrays.move(arrays.those_of(plan), *other);
         other.reset();
         moves = false;
@@ -263,7 +263,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   if (decided.outcome != Outcome::success) state.end_pass(attempt, decided);
   state.arrays.commit(pass, false);
   state.verdict = state.verdict_of_host(plan, pass);
-  // Over a plan for devices the caller chose hosts; balancers want times of plans of the job's hardware.
+  // Not for a host-only pass over a plan for devices: balancers want times of plans on the job's hardware.
   if (!state.runs_on_devices(plan)) state.timers.record(plan, false, state.seconds);
 }
 

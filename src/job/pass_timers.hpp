@@ -20,7 +20,7 @@ struct PassTimes {
   std::vector<double> seconds{};  ///< times of this rank's tiles, or of its units on the host
 };
 
-/// Records the times of passes for each plan that an existing balancer watches.
+/// Records the times of passes for each plan that a balancer watches.
 class PassTimers {
  public:
   [[nodiscard]] std::shared_ptr<PassTimes> watch(const Plan& plan) {
@@ -29,7 +29,7 @@ class PassTimers {
     watched_.push_back(times);
     return times;
   }
-  /// The times over this plan.
+  /// The times of passes over this plan.
   [[nodiscard]] std::vector<std::shared_ptr<PassTimes>> of(const Plan& plan) {
     std::vector<std::shared_ptr<PassTimes>> found;
     std::erase_if(watched_, [](const auto& times) { return times.expired(); });

@@ -26,7 +26,7 @@ void tell_no_memory(std::size_t width, Work&& work) {
   }
 }
 
-/// One sum for all threads, in pieces to which they add in turn, each starting at a different piece.
+/// One sum for all threads, in pieces: threads add to the pieces in turn, each starting at another piece.
 class SharedSum {
  public:
   explicit SharedSum(std::size_t width) : width_(width) {
@@ -73,7 +73,7 @@ class SharedSum {
   std::size_t width_;
 };
 
-/// Combines the states of the ranks, after the vote of their pass.
+/// Combines the states of all ranks, after the vote of the pass.
 template <class State, class Work>
 void combine_ranks(State& state, const char* kind, Work&& work) {
   const std::string what = kind + (" of " + state.pass_name());
@@ -122,11 +122,11 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
   const int lanes = state().most_lanes(device_bytes_per_unit, arrays);
   const int threads_of_tiles = state().pass_threads.all(lanes);
   std::vector<ReproducibleSum> sums;          // one for each lane of a GPU, or host thread, of this rank
-  std::optional<SharedSum> shared;            // replaces these for a wide sum on hosts: one for all threads
+  std::optional<SharedSum> shared;            // replaces `sums` for a wide sum on hosts: one for all threads
   std::vector<std::vector<double>> partials;  // partial sums of each host thread's current block
   const auto begin = [&](int workers, bool all_share) {
-    // At least one, as the sum over ranks needs it even on a rank without a tile. Constructed in place:
-    // copying one of a large width would take longer than the pass.
+    // At least one sum, for the sum over ranks, even on a rank without a tile. Constructed in place, since
+    // copying a wide one would take longer than the pass.
     const auto count = static_cast<std::size_t>(std::max(workers, 1));
     tell_no_memory(width, [&] {
       sums.clear();
@@ -170,7 +170,7 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
                  },
              .on_device = [&](Tile& tile) { (*on_device)(tile, sum_of(tile)); },
              .on_host = add_blocks,
-             // Begins again for the remaining devices, or for the host threads.
+             // Begins again with the remaining devices, or with the host threads.
              .restore = [&] { begin(std::max(threads_of_tiles, threads()), false); },
              .finish =
                  [&] {
@@ -234,7 +234,7 @@ void Job::combine_blocks(const Plan& plan, const detail::BlockReduction& reducti
              .prepare = begin,
              .on_device = on_device,
              .on_host = on_host,
-             .restore = begin,  // for the remaining devices, or for the host threads
+             .restore = begin,  // with the remaining devices, or with the host threads
              .finish = merge,
              .can_move = !arrays.empty(),
              .arrays = arrays});

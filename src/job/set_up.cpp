@@ -20,7 +20,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Whether scores are measured, and the host's work for that is given.
+/// Whether scores are measured and the options provide the host's work for it.
 bool measures_on_host(const JobOptions& options) {
   return options.score_model == ScoreModel::measured && options.measure_on_host;
 }
@@ -54,8 +54,8 @@ void check(const JobOptions& options, const mpi::Communicator& comm) {
 }
 
 /// Records the current exception for the vote: an `Error(usage)` ends the construction of the job, anything
-/// else makes it fall back. `stage` fits the small buffer of std::string. Returns the exception's text as the
-/// reason why this rank has no device.
+/// else makes it fall back. `stage` is short enough for std::string's own buffer. Returns the exception's
+/// text as the reason why this rank has no device.
 Absence record_failure(Attempt& attempt, const char* stage, int device, std::string uuid) noexcept {
   const std::exception_ptr thrown = std::current_exception();
   Absence absence{Absence::Reason::driver_error, reason_of(thrown)};
@@ -66,7 +66,7 @@ Absence record_failure(Attempt& attempt, const char* stage, int device, std::str
   } catch (const Error& error) {
     if (error.code() == ErrorCode::usage) attempt.fatal(thrown);
   } catch (...) {
-    // Any other exception is a device failure, recorded below.
+    // Any other exception counts as a device failure, recorded below.
   }
   attempt.device_failed({.rank = 0,
                          .hostname = {},
@@ -158,7 +158,7 @@ std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim
 /// *Collective.* Whether hosts compute in addition to the job's GPUs.
 bool hosts_take_part(const mpi::Communicator& comm, const Claim& mine, const JobOptions& options) {
   const bool wanted = options.hosts && options.policy != Policy::cpu && measures_on_host(options);
-  // Only the vote checks that all ranks have the same options.
+  // Found by a collective: ranks may have different options, which only the vote detects.
   std::array<std::int32_t, 2> found = {wanted ? 0 : 1, mine.devices.empty() ? 0 : 1};
   comm.allreduce(std::span<std::int32_t>(found), mpi::Reduction::max);
   return found[0] == 0 && found[1] != 0;
@@ -190,7 +190,7 @@ std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Cl
                                          PassThreads threads, const JobOptions& options,
                                          const fault::Faults& faults, Attempt& attempt,
                                          FunctionRef<void()> progress) {
-  // Only the vote checks that all ranks have the same options, but timed runs must start together.
+  // Timed runs must start together, but ranks may have different options, which only the vote detects.
   const Measurable can = measurable(comm, mine.devices, options);
   if (can == Measurable::yes) return measure(comm, mine.devices, threads, options, faults, attempt, progress);
   std::vector<std::uint64_t> scores(mine.devices.size());
@@ -297,7 +297,7 @@ void Job::State::set_up() {
       throw Error(ErrorCode::device_absent, "a GPU is required, but there is none: " + absence);
     verdict = verdict_of_host();
   } else {
-    // Scores of shared devices are divided among the sharers, as in the inventory.
+    // Scores of shared devices are divided among the sharers, as they are in the inventory.
     for (auto& entry : entries) {
       entry.score = inventory.devices_of(comm.rank())[static_cast<std::size_t>(entry.claim_index)].score;
     }

@@ -29,7 +29,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// For the units of the rank `of` in the plan `from`, the number that each rank gets in `to`.
+/// For the units of rank `of` under plan `from`: how many each rank gets under plan `to`.
 [[nodiscard]] std::vector<std::size_t> counts_between(const Plan& from, const Plan& to, int of);
 
 /// The state of a job, and the steps of its passes.
@@ -66,14 +66,14 @@ struct Job::State {
   std::optional<HostTeam> tile_team;  ///< computes the tile of the host as a device (`JobOptions::hosts`)
   std::vector<int> threads_of_ranks;
   bool plans_for_hosts = false;      ///< plan() plans for hosts: no device, or a failed set-up
-  int forks = mpi::detail::forks();  ///< when the threads were started; higher in a forked child
+  int forks = mpi::detail::forks();  ///< fork count when the threads were started; higher in a forked child
   int number = 1;                    ///< distinguishes jobs of one program in messages
   int pass = 0;                      ///< from 1; 0 during the set-up
   std::string absence;               ///< why the job uses no device; empty if it does
   std::vector<std::string> broken;   ///< `Probe::broken`
   std::optional<Verdict::Failure> fallback_cause;  ///< the failure after which the job stays on the CPU
   std::vector<Verdict::Failure> excluded;          ///< failures of the devices that were left out
-  detail::RemainingDevices remaining;              ///< of the inventory; valid once some were left out
+  detail::RemainingDevices remaining;  ///< remaining devices of the inventory, once some were left out
   Verdict verdict;
   std::vector<double> seconds;  ///< times of this rank's parts in the pass
   PassTimers timers;
@@ -86,24 +86,24 @@ struct Job::State {
   /// Throws `Error(usage)` on a thread that must not make collective calls, as inside a function of a pass.
   void require_thread() const;
   [[nodiscard]] HostTeam& team();
-  /// Progress callback of the thread that calls MPI while others compute: replies to watchdogs, and polls for
-  /// a stop request.
+  /// Progress callback of the thread that calls MPI, while other threads compute: replies to watchdogs, and
+  /// polls for a stop request.
   void report_progress() const;
 
-  /// Waits for the job's turn on its devices, unless the job has it. The turn ends with the `DeviceTurn`,
-  /// which must exist. Throws `Error(interrupted)` if a stop is requested meanwhile.
+  /// Waits for the job's turn on its devices, unless the job has it. The turn ends with the existing
+  /// `DeviceTurn`. Throws `Error(interrupted)` if a stop is requested meanwhile.
   void begin_turn();
   void end_turn() noexcept;
   /// Begins the job's turn on its devices, which ends when the last copy of the result is destroyed.
   [[nodiscard]] std::shared_ptr<const void> turn_of_call();
-  /// For another job: copies arrays to the host, and releases the memory of devices. False if a device fails.
+  /// Makes room for another job: copies arrays to the host, frees device memory. False if a device fails.
   [[nodiscard]] bool leave_devices() noexcept;
 
   /// Throws `Error(usage)` if `plan` does not fit this job, or `work` this rank's part of the plan.
   void check_call(const Plan& plan, const Pass& work, bool on_devices) const;
 
   /// *Collective.* Computes a pass on devices, and again without devices that fail, if the options allow it.
-  /// False if the job has fallen back: the input is then restored, and `attempt` is new, for the host.
+  /// False if the job has fallen back: the input is then restored, and `attempt` reset.
   [[nodiscard]] bool run_on_devices(const Plan& plan, const Pass& work, Attempt& attempt);
   /// Computes this rank's tiles, each on its device and by the threads of its lanes.
   void compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt);
@@ -140,11 +140,11 @@ struct Job::State {
   /// *Collective.* Before a pass on hosts only: copies the arrays that it uses to the hosts.
   void bring_home_for(const Plan& plan, const Pass& work, const Attempt& attempt);
   [[noreturn]] void throw_rolled_back(const Verdict::Failure& lost);
-  /// `counts_between` plans for units of this rank, once all ranks have agreed on the plans and the size of a
+  /// The result of `counts_between` for this rank, after all ranks have agreed on the plans and the size of a
   /// unit. Throws `Error(usage)` if they do not agree, or if the rank has not `units` units. *Collective.*
   [[nodiscard]] std::vector<std::size_t> agreed_counts(std::int64_t units, std::size_t unit_bytes,
                                                        const Plan& from, const Plan& to) const;
-  /// *Collective.* The units of this rank in `to`, from its `count` units in `from`. Throws as
+  /// *Collective.* This rank's units under plan `to`, given its `count` units under plan `from`. Throws as
   /// `agreed_counts`.
   [[nodiscard]] std::vector<std::byte> moved_units(const std::byte* units, std::int64_t count,
                                                    std::size_t unit_bytes, const Plan& from,
@@ -158,7 +158,7 @@ struct Job::State {
 
   /// Ends the pass by `Error(interrupted)`: a stop was requested. *Collective.*
   [[noreturn]] void stop_pass();
-  /// Ends the pass with an exception, as the vote decided. *Collective.*
+  /// Ends the pass with the exception that the vote decided on. *Collective.*
   [[noreturn]] void end_pass(const Attempt& attempt, const Ballot& decided);
 
   /// Moves the job to the CPU permanently. Throws `Error(job_fault)` under `Policy::gpu`.
@@ -167,15 +167,15 @@ struct Job::State {
   [[nodiscard]] bool on_host() const { return fallback_cause || inventory.devices().empty(); }
   /// Whether a pass over `plan` begins on devices, unless it is a pass on hosts only.
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const { return plan.on_devices() && !on_host(); }
-  /// *Collective.* Leaves out the devices that failed on any rank. False if none would remain, or the options
-  /// forbid it.
+  /// *Collective.* Leaves out the devices that failed on any rank. False if no device would remain, or the
+  /// options forbid it.
   [[nodiscard]] bool exclude(const Attempt& attempt);
   /// Tells the pool which devices were left out.
   void leave_out_of_pool() noexcept;
   /// True if `plan` has a tile on a device that was left out.
   [[nodiscard]] bool is_outdated(const Plan& plan) const;
 
-  /// The verdict of a pass that this many GPUs, shares of them, and hosts computed.
+  /// The verdict of a pass computed by this many GPUs, shares of GPUs, and hosts.
   [[nodiscard]] Verdict verdict_of_devices(int gpus, int shares, int hosts) const;
   [[nodiscard]] Verdict verdict_of_tiles(std::span<const PlannedTile> tiles) const;
   [[nodiscard]] Verdict verdict_of_host() const;
@@ -189,11 +189,11 @@ struct Job::State {
   }
 
  private:
-  /// The plan for a pass over `plan` without the devices that were left out; none if `plan` does not use
-  /// these. Throws `Error(outdated_plan)` if data that cannot move would have to.
+  /// The plan that replaces `plan` without the devices that were left out; none if `plan` does not use these.
+  /// Throws `Error(outdated_plan)` if units would move to other ranks but cannot.
   [[nodiscard]] std::optional<Plan> substitute_for(const Plan& plan, const Pass& work) const;
 
-  /// The outcome of one part of a tile that did not throw.
+  /// The outcome of one part of a tile whose function did not throw.
   enum class PartOutcome { done, stopped, failed };
 
   [[nodiscard]] TileCut cut_of(const Plan& plan, const PlannedTile& planned, const Pass& work) const;

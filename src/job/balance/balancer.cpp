@@ -26,7 +26,7 @@ Speeds speeds_of(const Inventory& inventory, bool on_devices, const std::vector<
           .threads = threads};
 }
 
-/// Reports that the times differ, and cannot be made equal.
+/// Reports that the devices' times differ and that the blocks are too few to balance them.
 void say_coarse(const CoarsePart& part, const Speeds& speeds, std::int64_t block) {
   std::string who = "rank " + std::to_string(part.device);
   if (speeds.on_devices) {
@@ -54,9 +54,9 @@ struct Balancer::State {
   WorkEstimate work{};
   std::vector<double> shortest{};  ///< times of this rank's parts, over the iterations that count
   bool on_devices = false;         ///< the times were measured on devices
-  bool said = false;               ///< reported that blocks are too few
+  bool said = false;               ///< the shortage of blocks was reported
 
-  /// Returns the plan that was left.
+  /// Adopts another plan; returns the old one.
   Plan leave_for(Plan other) {
     std::swap(plan, other);
     schedule.begin_next();
@@ -66,7 +66,7 @@ struct Balancer::State {
 
   [[nodiscard]] Speeds speeds() const { return speeds_of(job.inventory, on_devices, job.threads_of_ranks); }
 
-  /// Records the times of an iteration. False if it had no pass, or the plan is not to be judged yet.
+  /// Records the times of an iteration. False without a pass, or if it is too early to judge.
   bool take_iteration() {
     if (std::exchange(times->passes, 0) == 0) return false;
     if (std::exchange(on_devices, times->on_devices) != times->on_devices) {
@@ -103,7 +103,7 @@ std::optional<Plan> Balancer::rebalance() {
     return its.leave_for(other ? std::move(*other) : replanned(its.plan, its.job.remaining));
   }
   if (!its.take_iteration()) return std::nullopt;
-  if (its.on_devices != its.job.runs_on_devices(its.plan)) {  // a fallback since then
+  if (its.on_devices != its.job.runs_on_devices(its.plan)) {  // a fallback happened since
     its.schedule = {its.options.iterations, its.options.gain};
     return std::nullopt;
   }

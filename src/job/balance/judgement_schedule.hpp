@@ -9,9 +9,9 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// When to judge a plan, and the gain for which it is replaced. The same on every rank.
+/// Decides when a plan is judged, and for which gain it is replaced. The same on every rank.
 ///
-/// A plan is judged after all iterations of the options. Until it has passed one such judgement, it is also
+/// A plan is judged every `BalancerOptions::iterations`. Until a plan has been kept then, plans are also
 /// judged earlier: while speeds are unknown, gains are large, and waiting costs more than noise.
 class JudgementSchedule {
  public:
@@ -33,9 +33,9 @@ class JudgementSchedule {
   /// Number of iterations that count; 0 if the measurements start again.
   [[nodiscard]] int measured() const { return measured_; }
 
-  /// After a judgement: whether to leave the plan.
+  /// Decides after a judgement whether to replace the plan.
   [[nodiscard]] bool leaves(const BalancedPlan& better) {
-    // One iteration may be far off, and a plan is left for a small gain only if it cannot get worse.
+    // After one iteration times may be far off. A small gain suffices only if the new plan cannot be worse.
     const double weight = measured_ < std::min(iterations_, 2) ? 3 : better.certain ? 1 : 1.5;
     const bool leaves = better.gain > 1 && better.gain >= 1 + weight * (gain_ - 1);
     if (is_full()) {

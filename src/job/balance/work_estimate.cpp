@@ -11,19 +11,19 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// A clock may not have advanced during a short part.
+/// Lower limit of a measured time: the clock may not have advanced during a short part.
 constexpr double least_seconds = 1e-9;
 
-/// Plans whose times are remembered.
+/// Number of plans whose times are remembered.
 constexpr std::size_t most_plans = 8;
 
-/// Ratio of two times that noise explains.
+/// Ratio of two times that noise can explain.
 constexpr double noisy = 1.03;
 
-/// Times repeat the last ones, and are ignored, if no device's share of their sum changes by this factor.
+/// Times count as repeated, and are ignored, if no device's share of their sum changes by this factor.
 constexpr double repeated = 1.01;
 
-/// The work has changed if a device's share changes by this factor under one plan.
+/// The work counts as changed if a device's share changes by this factor under one plan.
 constexpr double changed = 1.25;
 
 double longest(std::span<const double> seconds) {
@@ -88,7 +88,8 @@ std::vector<PlanPart> parts_of(const Plan& plan, const Speeds& speeds) {
   return parts;
 }
 
-/// False if the times repeat the last plan's. Drops the times of other plans if the work has changed.
+/// Adds measured times; false if they repeat the last plan's. If the work changed, drops the times of other
+/// plans.
 bool WorkEstimate::take(const Plan& plan, const Speeds& speeds, std::span<const double> seconds) {
   Measured now{plan.fingerprint(), {}};
   const std::vector<double> declared = speeds.declared();
@@ -118,8 +119,8 @@ double WorkEstimate::work_of(Range units) const {
   return work;
 }
 
-/// An upper bound of the work of `units`: each unit is taken to cost as much as the dearest one within that
-/// many units of it, since the work of units is not known more precisely.
+/// An upper bound of the work of `units`. Each unit counts as the most expensive one within `units.size()`
+/// units of it, since the work of single units is not known.
 double WorkEstimate::most_work_of(Range units) const {
   if (units.empty()) return 0;
   const Range near{units.begin - units.size(), units.end + units.size()};
@@ -166,8 +167,8 @@ std::optional<Plan> WorkEstimate::plan_over(const Speeds& speeds, const Plan& pl
   if (!speeds.on_devices)
     return detail::PlanAccess::over_hosts(plan.units(), plan.block(),
                                           integers(learned, std::numeric_limits<int>::max()), weights);
-  // The integers add up to less than 2^64. Devices keep the order of their scores, so that close ones do not
-  // swap their units.
+  // The integers add up to less than 2^64. Devices keep the order of their scores, so that devices of similar
+  // speed do not swap their units.
   const int bits = std::min(40, 62 - static_cast<int>(std::bit_width(learned.size())));
   return detail::PlanAccess::over_devices(plan.units(), plan.block(),
                                           integers(learned, std::uint64_t{1} << bits), speeds.rank_offsets,

@@ -22,7 +22,7 @@ struct Speeds {
   std::vector<std::int64_t> rank_offsets;  ///< first device of each rank, as `Plan::over_devices` takes them
   std::vector<int> threads;                ///< host threads of each rank
 
-  /// The declared speeds of all devices, or of all hosts; ones if all are 0.
+  /// The declared speeds of all devices, or of all hosts; 1 for each if all are 0.
   [[nodiscard]] std::vector<double> declared() const;
 };
 
@@ -40,11 +40,11 @@ struct PlanPart {
 /// A plan balanced by measured times, and the gain expected of it.
 struct BalancedPlan {
   Plan plan;
-  /// Expected speedup: the largest time of a device now over that by `plan`, in seconds or relative to the
-  /// mean of all devices, whichever ratio is larger.
+  /// Expected speedup: the ratio of the slowest device's time now to its predicted time under `plan`, in
+  /// seconds or relative to the mean of all devices, whichever ratio is larger.
   double gain = 1;
-  /// True: no part will take longer than the slowest does now, even if the units that a device gains cost as
-  /// much as any near them.
+  /// True if no part will take longer than the slowest part does now, even if the units that a device gains
+  /// are as expensive as any near them.
   bool certain = true;
 };
 
@@ -58,18 +58,18 @@ struct CoarsePart {
 /// Estimates the work of units and the speeds of devices from the times of parts under several plans.
 class WorkEstimate {
  public:
-  /// Blocks of a part with which it can be divided to a quarter of a per cent.
+  /// Blocks of a part from which on block size limits the balance by at most a quarter of a per cent.
   static constexpr std::int64_t enough_blocks = 200;
 
   /// A plan of `plan`'s units with equal predicted times on all devices. `seconds` are the times of
-  /// `parts_of(plan, speeds)`. Cost: O(devices), some milliseconds for ten (`fit_work`).
+  /// `parts_of(plan, speeds)`. Cost: O(devices), some milliseconds for ten devices (`fit_work`).
   [[nodiscard]] BalancedPlan balance(const Plan& plan, const Speeds& speeds, std::span<const double> seconds);
 
-  /// A plan of `plan`'s units over devices of `speeds` by the estimates, as after the exclusion of some; none
-  /// without estimates.
+  /// A plan of `plan`'s units over devices of `speeds` by the current estimates, for example after devices
+  /// were excluded; none without estimates.
   [[nodiscard]] std::optional<Plan> plan_over(const Speeds& speeds, const Plan& plan) const;
 
-  /// The device with the fewest blocks, if these are too few and the imbalance exceeds `tolerated`.
+  /// The device with the fewest blocks, if it has too few and the imbalance exceeds `tolerated`.
   [[nodiscard]] static std::optional<CoarsePart> coarse_part(const Plan& plan, const Speeds& speeds,
                                                              std::span<const double> seconds,
                                                              double tolerated);

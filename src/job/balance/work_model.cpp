@@ -8,16 +8,16 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-// Standard deviations, of natural logarithms. Chosen by simulation: `work_estimate_test.cpp` has the cases.
+// Standard deviations of natural logarithms. Chosen by simulation: `work_estimate_test.cpp` has the cases.
 constexpr double noise = 0.02;        ///< of a measured time
 constexpr double spread = 2;          ///< of the logarithm of a device's factor: ln(10) is 1.15 of it
 constexpr double step_of_work = 0.1;  ///< Cauchy scale of the steps of the work, per length of a mean tile
 
 constexpr int most_steps = 30;
-constexpr double largest_step = 2;  ///< of any logarithm in one Gauss-Newton step
+constexpr double largest_step = 2;  ///< limit for any logarithm in one Gauss-Newton step
 constexpr double least_step = 1e-4;
-constexpr int most_multiplications = 200;  ///< in each Gauss-Newton step
-constexpr double residual_left = 1e-5;     ///< at which conjugate gradients stop, relative to the gradient
+constexpr int most_multiplications = 200;  ///< of conjugate gradients, in each Gauss-Newton step
+constexpr double residual_left = 1e-5;     ///< where conjugate gradients stop, relative to the gradient
 
 /// The natural logarithm of a positive number to 1e-9. The last bits of the C library's log differ between
 /// CPUs of one job.
@@ -31,14 +31,14 @@ double log_of(double x) {
   return (exponent - 0.5) * std::numbers::ln2 + 2 * z * series;
 }
 
-/// An approximation of exp for a step: a Padé approximant.
+/// exp(x) by a Padé approximant, accurate enough for a step.
 double exp_of(double x) {
   const double even = 1 + x * x / 12;
   return (even + x / 2) / (even - x / 2);
 }
 
-/// Knots: the first unit of each run, and the end. Runs end at the cuts of all plans. A long run is divided:
-/// lengths double with the distance from a shorter neighbour, so that runs are short where cuts have moved.
+/// Knots: the first unit of each run, and the end. Runs end at the cuts of all plans. Long runs are divided
+/// into runs that double in length away from a shorter neighbour: runs are short where cuts have moved.
 std::vector<std::int64_t> knots_of(std::span<const MeasuredPlan> plans, std::int64_t block) {
   std::vector<std::int64_t> cuts{0};
   for (const MeasuredPlan& plan : plans)
@@ -129,8 +129,8 @@ class Fit {
     for (std::size_t run = 0; run < runs_; ++run) sums_[run + 1] = sums_[run] + value_of(run);
   }
 
-  /// Computes the right side of the normal equations, the stiffness of the prior, and the preconditioner: the
-  /// diagonal for the factors, the tridiagonal part for the runs.
+  /// Computes the right-hand side of the normal equations, the stiffness of the prior, and the
+  /// preconditioner: diagonal for the factors, tridiagonal for the runs.
   void linearise() {
     const std::size_t devices = factors_.size();
     for (std::size_t run = 0; run < runs_; ++run)
@@ -165,7 +165,7 @@ class Fit {
       diagonal_[devices + run] -= stiffness_[run - 1] * stiffness_[run - 1] / diagonal_[devices + run - 1];
   }
 
-  /// Multiplies the normal equations by `x`. Sums over runs are differences of `sums_`.
+  /// `product` = the matrix of the normal equations times `x`. Sums over runs are differences of `sums_`.
   void multiply(const Vector& x, Vector& product) {
     const std::size_t devices = factors_.size();
     for (std::size_t device = 0; device < devices; ++device) product[device] = x[device] / (spread * spread);

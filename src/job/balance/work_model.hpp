@@ -21,7 +21,7 @@ struct MeasuredPart {
 /// The parts of a plan in the order of their units, which they cover.
 using MeasuredPlan = std::vector<MeasuredPart>;
 
-/// Units with the work `each`: seconds times speed.
+/// A run of units, each with the work `each`: seconds times speed.
 struct WorkRun {
   Range units;
   double each = 0;
@@ -37,15 +37,15 @@ struct WorkModel {
 ///
 ///     work of a part * factor of its device = sum of `each` over its units
 ///
-/// One plan identifies only products: a slow device looks like heavy units. Blocks that change devices
-/// separate them. A prior decides the rest: the work of neighbouring units differs little, except for a few
-/// jumps, while the factor of a device may be off by some ten times. So differences under the first plan are
-/// attributed to the devices, and if that is wrong, the second plan shows it.
+/// One plan identifies only the products: a slow device looks like heavy units. Blocks that move to another
+/// device separate the two. A prior decides the rest: the work of neighbouring units differs little, except
+/// for a few jumps, while the factor of a device may be off by some ten times. So differences under the first
+/// plan are attributed to the devices, and if that is wrong, the second plan shows it.
 ///
 /// Returns the maximum of the posterior density: residuals of logarithms and the logarithms of factors are
-/// normal, and the logarithms of `each` are a random walk with Cauchy steps. Gauss-Newton steps with
-/// reweighting, by conjugate gradients (Nocedal and Wright, Numerical Optimization, 2006, 7.1 and 10.3).
-/// Cost: O(parts) for each of some hundred to some thousand multiplications.
+/// normal, and the logarithms of `each` are a random walk with Cauchy steps. Iteratively reweighted
+/// Gauss-Newton steps, solved by conjugate gradients (Nocedal and Wright, Numerical Optimization, 2006, 7.1
+/// and 10.3). Cost: O(parts) for each of some hundred to some thousand multiplications.
 ///
 /// The same bits on every rank: only floating-point operations that IEEE 754 defines exactly are used.
 [[nodiscard]] WorkModel fit_work(std::span<const MeasuredPlan> plans, std::size_t devices,

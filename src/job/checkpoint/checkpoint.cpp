@@ -17,7 +17,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Runs `work` on rank 0; every rank returns its text, or throws its error.
+/// Runs `work` on rank 0; every rank returns its result, or throws its error.
 std::string on_root(const mpi::Communicator& comm, const std::function<std::string()>& work) {
   std::string text;
   together(comm, [&] {

@@ -27,7 +27,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Maximum number of attempts to take a generation: one fails only if another start of the job has taken it.
+/// Maximum number of attempts to take a generation: they fail only if another start has taken it.
 constexpr int max_tries = 1000;
 
 constexpr std::string_view previous_suffix = ".previous";
@@ -44,7 +44,7 @@ base::Descriptor opened(const std::string& path, int flags) {
 /// The content of a generation's file: this, "HOST, process N", and the token of the start.
 constexpr std::string_view holder_magic = "tessera generation; ";
 constexpr std::string_view holder_separator = "; ";
-/// Bytes read of a generation's file: more than its content has.
+/// Bytes to read from a generation's file: more than its content has.
 constexpr std::size_t max_holder_bytes = 512;
 
 struct Holder {
@@ -63,9 +63,8 @@ bool is_token(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Returns nothing for a text that no start writes. Programs up to 0.2 wrote "HOST, process N
-/// TOKEN
-/// ".
+/// Parses the content of a generation's file; empty if no start has written it. Programs up to 0.2 wrote
+/// "HOST, process N TOKEN ".
 std::optional<Holder> holder_of(std::string_view text) {
   std::string_view separator = holder_separator;
   if (text.starts_with(holder_magic)) {
@@ -86,7 +85,7 @@ std::optional<Holder> holder_of(std::string_view text) {
   return Holder{std::string(who), std::string(token)};
 }
 
-/// The first bytes of a file; nothing for an object that no checkpoint creates: a folder, a link, a file that
+/// The first bytes of a file; empty for an object that no checkpoint creates: a folder, a link, a file that
 /// this user may not read. Throws `std::system_error` if it cannot be read for another reason.
 std::optional<std::string> beginning_of(const std::string& path, std::size_t bytes) {
   const base::Descriptor file = opened(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -103,13 +102,13 @@ std::optional<std::string> beginning_of(const std::string& path, std::size_t byt
   return text;
 }
 
-/// The start that took the generation of this file; nothing if no start wrote it, or the file is gone.
+/// The start that took the generation of this file; empty if no start wrote the file, or it is gone.
 std::optional<Holder> holder_in(const std::string& path) {
   std::array<char, max_holder_bytes> target{};
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
   if (size >= 0) return holder_of({target.data(), static_cast<std::size_t>(size)});
   if (errno == ENOENT) return std::nullopt;
-  // Not a symbolic link: older programs wrote a file, and so do programs on file systems without links.
+  // EINVAL: a regular file, not a link, as older programs and file systems without links have it.
   if (errno != EINVAL) fail(path, "cannot be read");
   const auto text = beginning_of(path, max_holder_bytes);
   return text ? holder_of(*text) : std::nullopt;
@@ -130,7 +129,7 @@ std::optional<std::string> read_if_there(const std::string& path) {
   const auto status = file.status();
   if (!status || !S_ISREG(status->st_mode))
     throw Error(ErrorCode::input, path + ": cannot be read: it is not a regular file");
-  // A sparse file may have any size.
+  // The size of a sparse file may exceed the memory.
   const HostLimits limits = host_limits();
   const MemoryLimit* const tightest = limits.tightest_memory();
   if (tightest != nullptr && status->st_size > tightest->free_bytes)
@@ -195,7 +194,7 @@ std::vector<CheckpointFiles::Entry> CheckpointFiles::entries() const {
     if (!name.starts_with(prefix)) continue;
     std::string_view behind = name.substr(prefix.size());
     const auto generation = base::take_number<std::int64_t>(behind);
-    // No start takes such a number: the file is not one of this checkpoint.
+    // No start takes such a number: the file does not belong to this checkpoint.
     if (!generation || *generation < 1 || *generation > last_generation) continue;
     std::string token;
     if (!behind.empty()) {
@@ -298,7 +297,7 @@ void CheckpointFiles::remove_older_generations() noexcept {
     remove_own(generation_ - 1, true);
     remove_own(generation_ - 1, false);
   } catch (const std::exception&) {
-    // Files of older generations are harmless.
+    // Files of older generations do no harm.
   }
 }
 
@@ -340,7 +339,7 @@ void CheckpointFiles::write_temporary(std::string_view bytes, int save) const {
 void CheckpointFiles::put_in_place(bool keep_previous, int save) {
   const std::string aside = temporary_ + std::string(previous_suffix);
   if (keep_previous && may_replace_previous()) {
-    // Uses a link, so that a state exists under its name at any time; a rename where links are not supported.
+    // By a hard link, so that FILE exists at any time; by a rename where links are not supported.
     step();
     if (::link(path_.c_str(), aside.c_str()) == 0) {
       step();
@@ -384,7 +383,7 @@ std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, i
     try {
       newer = overrun();
     } catch (const std::exception&) {
-      // `problem` has the error of the file system.
+      // `problem` holds the error of the file system.
     }
   }
   if (!newer.empty()) throw Error(ErrorCode::job_fault, newer + ": this one ends, and has replaced nothing");

@@ -14,7 +14,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The files of one checkpoint, as seen by one start of a job, without MPI and format.
+/// The files of one checkpoint, as seen by one start of a job; knows neither MPI nor the format of a state.
 ///
 ///     FILE                           the state
 ///     FILE.previous                  the one before
@@ -23,9 +23,9 @@ namespace TESSERA_NAMESPACE {
 ///
 /// Why an older start cannot replace the state of a newer one: A save creates its temporary file, then lists
 /// the folder, and renames only if its generation is the newest. A start creates its generation file, then
-/// lists the folder, and removes all temporary files before it reads. Of a save and a start, the one that
-/// lists later sees the file of the other: either the save finds the newer generation, or its temporary file
-/// is removed. A rename that a network failure has delayed then either fails, as its file is gone, or took
+/// lists the folder, and removes all temporary files before it reads. Whichever of a save and a start lists
+/// later sees the file of the other: either the save finds the newer generation, or its temporary file is
+/// removed. A rename that a network failure has delayed then either fails, as its file is gone, or took
 /// effect before the newer start read.
 ///
 /// Only FILE is this checkpoint's by its name. A file under another of these names is replaced or removed
@@ -52,8 +52,8 @@ class CheckpointFiles {
   /// `Error(input)` if the folder cannot be listed or written.
   void take_generation(std::int64_t at_least);
   void remove_older_generations() noexcept;
-  /// Files with names of this checkpoint that it is not known to have written. Throws `Error(input)` if the
-  /// folder cannot be listed.
+  /// Files with names of this checkpoint that no checkpoint is known to have written. Throws `Error(input)`
+  /// if the folder cannot be listed.
   [[nodiscard]] std::vector<std::string> strangers() const;
 
   /// Replaces the state by `bytes`; the old one becomes the previous state if `keep_previous`, unless that
@@ -87,13 +87,13 @@ class CheckpointFiles {
   [[nodiscard]] bool may_replace_previous() const;
   [[nodiscard]] std::string file_of(std::int64_t generation) const;
   void set_generation(std::int64_t generation);
-  /// Why the generation of this start is not the newest; empty if it is.
+  /// Why this start's generation is no longer the newest; empty if it is.
   [[nodiscard]] std::string overrun() const;
-  /// Creates the file of the generation; false if another has that name.
+  /// Creates the file of this generation; false if a file of that name exists.
   [[nodiscard]] bool create_own_file() const;
   void write_temporary(std::string_view bytes, int save) const;
   void put_in_place(bool keep_previous, int save);
-  /// Precedes every call that changes a file: a fault point may kill the process here.
+  /// Called before every change of a file: a fault point may kill the process here.
   void step() const noexcept;
   void unlink(const std::string& path) const noexcept;
   /// Whether this is a copy in a forked child, which leaves the files to its parent.

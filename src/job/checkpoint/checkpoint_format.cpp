@@ -91,7 +91,7 @@ std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view 
   bytes.remove_prefix(line + 1);
   if (checksum != checksum_line(bytes)) return torn();
 
-  // A checksum is no signature: check the values of a forged file too.
+  // Validate the values too: a checksum does not protect against forged files.
   const auto number = [](std::string_view text) { return base::take_number<std::int64_t>(text).value_or(0); };
   const auto take = [](std::string_view& rest) { return base::unpack(rest, base::lines); };
   StoredState stored;

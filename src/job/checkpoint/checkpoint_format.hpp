@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The highest generation of a checkpoint: more than can occur, and far from an overflow.
+/// The highest valid generation of a checkpoint: more than can occur, and far from overflow.
 inline constexpr std::int64_t last_generation = 1'000'000'000'000;
 
 /// The content of one file of a checkpoint.
@@ -30,7 +30,7 @@ struct CheckpointRefusal {
   std::string why;  ///< follows the file's name: "is torn"
 };
 
-/// The format: a line with the format's version, a line with a checksum (FNV-1a, 64 bits) of the format and
+/// The format: a line with the format's version, a line with a checksum (64-bit FNV-1a) of the version and
 /// the rest, then length-prefixed texts.
 [[nodiscard]] std::string pack_checkpoint(const StoredState& stored, const Fingerprint& fingerprint);
 

@@ -14,7 +14,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-// Two GPUs of a node add 4,096 doubles through host memory in 78 us, and by NCCL in 100.
+// Two GPUs of a node add 4,096 doubles through host memory in 78 us, and by NCCL in 100 us.
 constexpr std::size_t longest_through_hosts = std::size_t{32} << 10;
 
 void copy(DeviceContext& context, void* to, const void* from, std::size_t bytes) {
@@ -64,7 +64,7 @@ DeviceCollectives::Path DeviceCollectives::State::choose(Path wanted) {
 
 bool DeviceCollectives::State::is_short(std::size_t bytes) const {
   if (opened_) return false;
-  std::ptrdiff_t most = 1;  // largest number of devices of a rank: their arrays pass one after another
+  std::ptrdiff_t most = 1;  // largest number of devices of any rank: their arrays are copied in turn
   for (int rank = 0; rank < parts.comm->size(); ++rank)
     most = std::max(most, std::ssize(parts.inventory->devices_of(rank)));
   return bytes * static_cast<std::size_t>(most) <= longest_through_hosts;
@@ -72,7 +72,7 @@ bool DeviceCollectives::State::is_short(std::size_t bytes) const {
 
 void DeviceCollectives::State::exclude() noexcept {
   nccl_.reset();
-  // The remaining devices join again for the next operation.
+  // The remaining devices join a new communicator for the next operation.
   if (path == Path::nccl) path.reset();
 }
 
@@ -162,7 +162,7 @@ void DeviceCollectives::State::sum(std::span<T* const> arrays, std::size_t count
     copy(context, part.data(), arrays[static_cast<std::size_t>(device)], bytes);
     add(total, part);
   });
-  // Called after a failure too, as the other ranks make this call.
+  // Called after a failure too, since the other ranks make this call.
   parts.comm->allreduce(std::span(total), mpi::Reduction::sum);
   on_each_device(parts, "sum", failure, [&](int device, DeviceContext& context) {
     copy(context, arrays[static_cast<std::size_t>(device)], total.data(), bytes);

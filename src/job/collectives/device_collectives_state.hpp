@@ -16,11 +16,11 @@ struct DeviceCollectives::State {
   template <class T>
   void sum(std::span<T* const> arrays, std::size_t count);
   void broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank, int root_index);
-  /// For a job that has left devices out, by the inventory: leaves NCCL, of which these devices are members;
-  /// the next operation joins without them. Not collective.
+  /// For a job that has left out devices (see the inventory): leaves the NCCL communicator, which includes
+  /// them; the next operation creates one without them. Not collective.
   void exclude() noexcept;
-  /// For a job that has fallen back to the CPU: leaves NCCL. Callers have no arrays on devices from
-  /// then on. Not collective.
+  /// For a job that has fallen back to the CPU: leaves the NCCL communicator. Callers have no device arrays
+  /// from then on. Not collective.
   void close() noexcept;
 
   CollectiveParts parts;
@@ -35,7 +35,7 @@ struct DeviceCollectives::State {
   /// The vote on the outcome of an operation through host memory.
   void end(const char* what, const std::optional<Verdict::Failure>& mine);
   /// Throws `Error(usage)` unless there is an array for each device of this rank. Devices that were left out
-  /// need none, nor does `count` 0.
+  /// need no array; with `count` 0 no device does.
   template <class T>
   void check(std::span<T* const> arrays, std::size_t count) const;
   /// Chooses the path unless it was chosen before.
@@ -43,7 +43,7 @@ struct DeviceCollectives::State {
   /// Whether a sum goes through host memory on either path.
   [[nodiscard]] bool is_short(std::size_t bytes) const;
   void run_over_nccl(const char* what, const NcclPath::Begin& operation);
-  /// Why NCCL cannot be used, as far as each rank knows without communication; empty if it may be.
+  /// Why NCCL cannot be used, as far as a rank knows without communication; empty if nothing is against it.
   [[nodiscard]] std::string why_not_nccl() const;
 
   std::optional<NcclPath> nccl_;

@@ -14,7 +14,7 @@ namespace {
 
 static_assert(sizeof(Id) == sizeof(ncclUniqueId));
 
-/// The oldest version with non-blocking communicators, without which a rank could hang.
+/// The oldest version with non-blocking communicators; with blocking ones a rank could hang.
 constexpr int oldest_version = NCCL_VERSION(2, 14, 0);
 
 ncclDataType_t native(Type type) {

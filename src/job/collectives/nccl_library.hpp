@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
-/// The NCCL functions that the job room uses, without a type of NCCL. `nccl_library.cpp` opens the library at
-/// run time; `no_nccl_library.cpp` takes its place in builds without it. An interface, so that tests can
-/// inject failures.
+/// The NCCL functions that `src/job` uses, without NCCL's types. `nccl_library.cpp` opens the library at run
+/// time; `no_nccl_library.cpp` takes its place in builds without it. An interface, so that tests can inject
+/// failures.
 namespace tessera::nccl {
 
 /// The identity of a communicator (ncclUniqueId).
@@ -19,8 +19,8 @@ using Id = std::array<std::byte, 128>;
 using Member = void*;
 enum class Type { float64, int64 };
 
-/// All members throw `Error(job_fault)` with the name of the call and NCCL's reason. Operations of `begin`
-/// functions are submitted at the end of the group, and are asynchronous until `is_ready`. Not thread-safe.
+/// All members throw `Error(job_fault)` with the name of the call and NCCL's reason. Operations of `begin_…`
+/// functions are submitted at the end of the group, and run asynchronously until `is_ready`. Not thread-safe.
 class Library {
  public:
   virtual ~Library() = default;
@@ -31,7 +31,7 @@ class Library {
 
   virtual void begin_group() = 0;
   virtual void end_group() = 0;
-  /// Makes the current device member `number` of `size`. `out` must not move until it is ready.
+  /// Makes the current device member `number` of `size` members. `out` must not move until it is ready.
   virtual void begin_joining(Member& out, const Id& id, int size, int number) = 0;
   /// Sums in place, over all members.
   virtual void begin_sum(Member member, void* array, std::size_t count, Type type, StreamView stream) = 0;
@@ -40,7 +40,7 @@ class Library {
 
   /// True once the device has joined, or the operation is on its stream.
   [[nodiscard]] virtual bool is_ready(Member member) = 0;
-  /// Leaves at once, also during an operation, without waiting for other members. Null: does nothing.
+  /// Leaves at once, even during an operation, without waiting for other members. Null: does nothing.
   virtual void leave(Member member) noexcept = 0;
 };
 

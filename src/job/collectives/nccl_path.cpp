@@ -28,7 +28,7 @@ class Group {
     try {
       library_.end_group();
     } catch (const Error&) {
-      // The error of the failed call is the one to report.
+      // Report the error of the failed call, not that of ending the group.
     }
   }
   Group(const Group&) = delete;
@@ -110,8 +110,8 @@ NcclPath::~NcclPath() {
 }
 
 void NcclPath::leave() noexcept {
-  // Ends by abort, not collectively: all operations have completed on all ranks, and abort does not wait for
-  // other ranks.
+  // Aborts the communicator instead of a collective end: all operations have completed on all ranks, and
+  // abort does not wait for other ranks.
   if (!library_) return;
   std::shared_ptr<void> kept;
   try {

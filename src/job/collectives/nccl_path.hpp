@@ -18,14 +18,14 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The parts of a job that its collectives use; owned by the job, and outlive the collectives.
+/// The parts of a job that its device collectives use. The job owns them; they outlive the collectives.
 struct CollectiveParts {
   const mpi::Communicator* comm = nullptr;
   const Inventory* inventory = nullptr;
   DevicePool* pool = nullptr;
   const fault::Faults* faults = nullptr;
-  /// Starts the job's turn on its devices, unless it has it; the result ends the turn. Empty: there are no
-  /// turns.
+  /// Starts the job's turn on its devices, unless the job has it already; destroying the result ends the
+  /// turn. Empty: there are no turns.
   std::function<std::shared_ptr<const void>()> begin_turn{};
   std::chrono::milliseconds timeout{};  ///< timeout of a vote and of an operation; 0: none
   std::function<std::unique_ptr<nccl::Library>()> open_nccl = nccl::open;
@@ -42,14 +42,14 @@ struct CollectiveParts {
 void on_each_device(const CollectiveParts& parts, const char* stage, std::optional<Verdict::Failure>& failure,
                     const std::function<void(int, DeviceContext&)>& work);
 
-/// The index of a device among the job's remaining devices, in the order of the inventory.
+/// The index of a device among the remaining devices of the job, in inventory order.
 [[nodiscard]] int number_of(const Inventory& inventory, int rank, int device);
 
 /// The NCCL communicator of all devices of the job: this rank's members.
 class NcclPath {
  public:
-  /// *Collective.* Members are the remaining devices, by their indices. On failure all members leave,
-  /// `joined` is false, and `reason` is the same on every rank.
+  /// *Collective.* Members are the remaining devices, by their indices. If any device fails to join, all
+  /// leave: `joined` is false, and `reason` is the same on every rank.
   NcclPath(const CollectiveParts& parts, BallotBox& ballots);
   ~NcclPath();
   NcclPath(const NcclPath&) = delete;
@@ -71,7 +71,7 @@ class NcclPath {
   /// Whether a device of this rank is a member.
   [[nodiscard]] bool has_member() const;
   void join();
-  /// Waits until `is_done` for each device, another rank raises the alarm, or the timeout expires.
+  /// Waits until `is_done` for each device, or until another rank raises the alarm or the timeout expires.
   void wait(const char* stage, std::chrono::milliseconds timeout, std::optional<Verdict::Failure>& failure,
             const std::function<bool(int, DeviceContext&)>& is_done);
   /// *Collective.* Returns the failure of the lowest rank that has one; all members have left then.

@@ -14,7 +14,7 @@ class Alarm {
   /// *Collective.*
   explicit Alarm(const mpi::Communicator& comm) : comm_(comm.duplicate()) {}
 
-  /// Does not block.
+  /// Notifies the other ranks. Does not block.
   void raise();
   /// True if another rank has raised the alarm. Does not block. Cost: a probe for a message, below a
   /// microsecond.
@@ -23,7 +23,7 @@ class Alarm {
   void reset();
 
  private:
-  mpi::Communicator comm_;  // a duplicate, so that no other message matches
+  mpi::Communicator comm_;  // a duplicate, so that its messages match no others
   bool raised_ = false;
   std::vector<int> heard_;  // ranks from which a message was received
 };

@@ -41,7 +41,7 @@ class Attempt {
   void fatal(std::exception_ptr thrown) noexcept;
   /// Records a device failure; the vote gets the first one.
   void device_failed(Verdict::Failure failure) noexcept;
-  /// The work was cut short by a stop request.
+  /// Records that a stop request cut the work short.
   void cut_short() noexcept {
     if (ok()) ballot_.outcome = Outcome::stopped;
   }
@@ -52,9 +52,10 @@ class Attempt {
     return device_failures_;
   }
 
-  /// Ends a pass, or the set-up, as the vote decided. `fatal`: rethrows this rank's exception, or throws
-  /// `Error(job_fault)` naming the rank that failed in `what`. `misuse`: rethrows, or throws `Error(usage)`
-  /// with the same text. `disagreement`: throws `Error(usage)` with the text `differs` and the difference.
+  /// Ends a pass, or the set-up, by the decision of the vote. `fatal`: rethrows this rank's exception, or
+  /// throws `Error(job_fault)` naming the rank that failed in `what`. `misuse`: rethrows, or throws
+  /// `Error(usage)` with the same text. `disagreement`: throws `Error(usage)` with the text `differs` and the
+  /// difference.
   [[noreturn]] void end(const Ballot& decided, const std::string& what, const std::string& differs) const;
 
  private:

@@ -28,7 +28,7 @@ static_assert(std::atomic<SimpleHandler>::is_always_lock_free);
 static_assert(std::atomic<InfoHandler>::is_always_lock_free);
 static_assert(std::atomic<pthread_t>::is_always_lock_free);
 
-/// Maximum length of a chain of handlers of one signal; later ones share the last level.
+/// Maximum length of a chain of handlers of one signal; further handlers share the last level.
 constexpr int max_levels = 8;
 
 [[nodiscard]] SimpleHandler simple_handler_of(const Action& action) noexcept {
@@ -44,7 +44,7 @@ struct Level {
   std::atomic<SimpleHandler> simple_handler = nullptr;
   std::atomic<InfoHandler> info_handler = nullptr;
   std::atomic<int> before = 0;         ///< the level that was installed before; -1: none
-  std::atomic<pthread_t> inside = {};  ///< the thread that runs the handler
+  std::atomic<pthread_t> inside = {};  ///< the thread that is running the handler
   Action action{};                     ///< as the application installed it
 
   [[nodiscard]] bool calls(const Action& other) const noexcept {
@@ -53,14 +53,14 @@ struct Level {
 };
 
 /// The handlers of one signal that the application has installed in place of ours, in order. Each is called
-/// by a catcher of its own, which the next handler finds as its predecessor: so a handler that calls its
-/// predecessor reaches the handler before it, whatever has been installed since.
+/// by its own catcher function, which the next handler finds as its predecessor. A handler that calls its
+/// predecessor thus reaches the handler before it, whatever was installed since.
 struct Chain {
   std::array<Level, max_levels> levels;
   int used = 0;
   std::atomic<bool> is_caught = false;
 
-  /// The level of a handler that was found in place of the handler of level `before`; new if it is unknown.
+  /// The level of a handler that was found in place of the handler of level `before`; new if unknown.
   [[nodiscard]] int add(const Action& found, int before) noexcept {
     int level = 0;
     while (level < used && !at(level).calls(found)) ++level;
@@ -76,8 +76,8 @@ struct Chain {
   }
   [[nodiscard]] Level& at(int level) noexcept { return levels.at(static_cast<std::size_t>(level)); }
 
-  /// Whether the application handles or ignores the signal at this level or below: then it decides what a
-  /// second signal does.
+  /// Whether the application handles or ignores the signal at this level or below: then the application
+  /// decides what a second signal does.
   [[nodiscard]] bool is_handled(int level) noexcept {
     for (; level >= 0; level = at(level).before) {
       if (at(level).simple_handler != nullptr || at(level).info_handler != nullptr) return true;
@@ -91,7 +91,7 @@ struct Chain {
     const pthread_t me = pthread_self();
     Action in_place{};
     (void)sigaction(signal, nullptr, &in_place);
-    // A handler that the application installed twice is its own predecessor, and would call itself: skip it.
+    // Skip a handler that the application installed twice: it is its own predecessor, and would call itself.
     while (level >= 0 && (at(level).inside == me || at(level).calls(in_place))) level = at(level).before;
     if (level < 0) return;
     Level& handler = at(level);
@@ -102,7 +102,7 @@ struct Chain {
   }
 };
 
-// Signal handlers are process-wide, and can access globals only.
+// Global, since signal handlers are process-wide and can access globals only.
 std::atomic<int> caught_signal = 0;
 std::atomic<bool> handlers_are_installed = false;
 std::atomic<std::int64_t> first_request_ns = 0;  // when the first SIGTERM or SIGINT arrived
@@ -155,9 +155,9 @@ constexpr std::array<InfoHandler, max_levels> make_catchers(std::integer_sequenc
 }
 constexpr auto catchers = make_catchers(std::make_integer_sequence<int, max_levels>());
 
-/// The level that has its catcher installed, by us or by an application that restored it; -1: none.
+/// The level whose catcher is installed, by us or by an application that restored it; -1: none.
 int own_level(const Action& now) noexcept {
-  // `signal` returns our function as a simple handler, and installs it as one.
+  // `signal` returns and installs our function as a handler with one argument.
   using Any = void (*)();
   // NOLINTBEGIN(*-reinterpret-cast)
   const Any there = (now.sa_flags & SA_SIGINFO) != 0 ? reinterpret_cast<Any>(now.sa_sigaction)
@@ -245,7 +245,7 @@ void SignalHandlers::restore() noexcept {
   for (auto last = installed_.rbegin(); last != installed_.rend(); ++last) {
     Chain& chain = chain_of(last->signal);
     Action now{};
-    // A handler that was installed since the last check stays.
+    // Keep a handler that the application installed since the last check.
     const int own = sigaction(last->signal, nullptr, &now) == 0 ? own_level(now) : -1;
     if (own >= 0) sigaction(last->signal, &chain.at(own).action, nullptr);
     chain.is_caught = false;

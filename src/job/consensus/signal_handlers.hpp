@@ -10,11 +10,11 @@
 namespace TESSERA_NAMESPACE {
 
 /// Catches signals during its lifetime: sets a flag, and calls the application's handler. Only one object can
-/// exist at a time, as handlers are process-wide.
+/// exist at a time, since handlers are process-wide.
 ///
 /// A handler that the application installs meanwhile is chained like the first, once `reinstall` has found
-/// it. That later handler may itself call the handler that it has replaced, which is ours, as chaining
-/// handlers do. This works also after the destruction of this object.
+/// it. That handler may, in the usual way of chaining, call the handler that it replaced, which is ours; this
+/// still works after the destruction of this object.
 class SignalHandlers {
  public:
   /// Throws `Error(usage)` for a signal that cannot be caught, or if another object catches signals.
@@ -27,7 +27,7 @@ class SignalHandlers {
   /// The first caught signal; 0: none.
   [[nodiscard]] int caught() const noexcept;
 
-  /// Chains handlers that the application has installed in place of ours, with one message for each signal.
+  /// Chains handlers that the application has installed in place of ours, and prints one message per signal.
   /// Cost: a system call for each signal.
   void reinstall(int rank);
 

@@ -22,8 +22,8 @@ namespace {
 using Access = mpi::detail::CommunicatorAccess;
 using Clock = std::chrono::steady_clock;
 
-/// Interval between checks that the signal handlers are still installed, so that their system calls are
-/// negligible.
+/// Minimum time between checks that the signal handlers are still installed: keeps the cost of the system
+/// calls negligible.
 constexpr std::chrono::milliseconds check_interval{10};
 
 StopOptions checked(StopOptions options) {
@@ -110,7 +110,7 @@ void StopRequest::poll() {
   Access::require_usable(state.comm);
   state.check_handlers();
   if (state.spread || state.agreed) return;
-  // A rank that was notified need not notify others: the notifying rank sends to all.
+  // Only the rank with the request notifies the others: it sends to all.
   if (state.alarm.rang()) {
     state.made = true;
     state.spread = true;

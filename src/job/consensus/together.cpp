@@ -16,7 +16,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Report of an exception to the other ranks.
+/// What the other ranks are told about an exception.
 struct Report {
   ErrorCode code = ErrorCode::job_fault;
   bool names_its_cause = false;  ///< the message of an `Error`, complete without the rank
@@ -29,13 +29,13 @@ Report report_of(const std::exception_ptr& thrown) {
   } catch (const Error& error) {
     return {error.code(), true, reason_of(thrown)};
   } catch (const std::bad_alloc&) {
-    return {.reason = "out of memory"};  // short enough for a string to hold it in itself
+    return {.reason = "out of memory"};  // short enough to need no allocation
   } catch (...) {
     return {.reason = reason_of(thrown)};
   }
 }
 
-/// The message of `report`; only the reason on a rank without memory for more.
+/// The message of `report`; only the reason if memory is short.
 std::string message_of(Report report, const mpi::Communicator& comm, const std::string& purpose) {
   try {
     if (!purpose.empty())

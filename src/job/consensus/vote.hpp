@@ -15,14 +15,14 @@ namespace TESSERA_NAMESPACE {
 
 class StopRequest;
 
-/// The outcome of one rank, which is its ballot, and the outcome of all ranks, which the vote decides.
+/// The outcome of a pass: on one rank (its ballot), and of all ranks together (the decision of the vote).
 enum class Outcome : std::int64_t {
   misuse,         ///< an error of the program: `Error(usage)` on every rank
   fatal,          ///< a failure without a fallback: the pass ends with an exception on every rank
   stopped,        ///< the rank cut its work short by a stop request
   device_failed,  ///< the whole job falls back
   success,
-  disagreement,  ///< only as the vote's decision: the ranks made different calls
+  disagreement,  ///< only as a decision of the vote: the ranks made different calls
 };
 
 struct Ballot {

@@ -30,7 +30,7 @@ using Devices = std::deque<ExercisedDevice>;
 constexpr int timed_sums = 3;
 constexpr std::size_t rank_sum_count = std::size_t{1} << 19;
 
-/// The rates of a device that are compared with the rates of its peers.
+/// The rates of a device that are compared with those of similar devices.
 constexpr std::array rates = {&DeviceExercise::to_device, &DeviceExercise::from_device,
                               &DeviceExercise::memory, &DeviceExercise::arithmetic};
 
@@ -42,8 +42,8 @@ double seconds_on_slowest(const mpi::Communicator& comm, FunctionRef<void()> wor
   return comm.allreduce(seconds_since(start), mpi::Reduction::max);
 }
 
-/// Runs `work` for each device of this rank, on threads that do not call MPI, so that the calling thread's
-/// current context is unchanged.
+/// Runs `work` for each device of this rank without a failure, on threads that do not call MPI, so that the
+/// calling thread's current context is unchanged.
 void for_each_sound(Job& job, Devices& devices, FunctionRef<void(ExercisedDevice&)> work) {
   job.run_alive([&] {
     for (ExercisedDevice& device : devices) {
@@ -83,7 +83,7 @@ ExercisedSum sum_over_devices(Job& job, Devices& devices) {
     sum.reason = "a device has failed";
   if (!sum.reason.empty()) return sum;
 
-  // Devices with less memory have shorter arrays.
+  // The device with the least memory limits the length of the arrays.
   auto least = std::numeric_limits<std::int64_t>::max();
   for (const ExercisedDevice& device : devices)
     least = std::min(least, static_cast<std::int64_t>(device.count()));
@@ -108,7 +108,7 @@ ExercisedSum sum_over_devices(Job& job, Devices& devices) {
                                job.collectives().sum(std::span<std::int64_t* const>(arrays), count);
                              }));
   } catch (const mpi::Failure&) {
-    throw;  // a failure of only this rank
+    throw;  // a failure of this rank only
   } catch (const Error& error) {
     if (error.code() != ErrorCode::job_fault) throw;
     sum.failure = error.what();
@@ -121,7 +121,7 @@ ExercisedSum sum_over_devices(Job& job, Devices& devices) {
   return sum;
 }
 
-/// Sums i + r over the ranks r, which is exact.
+/// Sums i + r over the ranks r: an exact sum.
 ExercisedSum sum_over_ranks(const mpi::Communicator& comm) {
   std::vector<double> summand(rank_sum_count);
   std::vector<double> values;
@@ -160,7 +160,7 @@ std::unique_ptr<detail::XidWatch> watch_of(const DevicePool& pool) {
   return std::make_unique<detail::XidWatch>(infos);
 }
 
-/// A device with an error in the driver's log is broken, even if its results are right.
+/// Marks devices with an error in the driver's log as failed, even if their results are right.
 void record_xids(detail::XidWatch& watch, Devices& devices) {
   const auto numbers = watch.take();
   for (std::size_t i = 0; i < devices.size(); ++i)
@@ -168,7 +168,7 @@ void record_xids(detail::XidWatch& watch, Devices& devices) {
       devices[i].failed("the driver logs Xid " + std::to_string(number));
 }
 
-/// The devices that were left out of the job, and so are not in its inventory.
+/// The devices that were left out of the job, and so are missing from its inventory.
 std::vector<Verdict::Failure> left_out_of(const Job& job) {
   std::vector<Verdict::Failure> failures = job.last_verdict().excluded;
   std::erase_if(failures, [&](const Verdict::Failure& failure) {
@@ -179,7 +179,7 @@ std::vector<Verdict::Failure> left_out_of(const Job& job) {
   return failures;
 }
 
-/// *Collective.* Devices that drivers cannot read, each GPU once, as seen by all ranks of a node.
+/// *Collective.* GPUs that drivers cannot read, each listed once, although all ranks of a node see it.
 std::vector<std::string> broken_on_nodes(const mpi::Communicator& comm, const Inventory& inventory,
                                          const std::vector<std::string>& here) {
   std::set<std::pair<int, std::string>> of_nodes;
@@ -207,8 +207,8 @@ std::vector<DeviceExercise> gathered(const mpi::Communicator& comm, const Device
   return found;
 }
 
-/// Sets the medians over devices with the same name and number of sharers; for an even number, the higher of
-/// the two middle rates.
+/// Sets the medians over devices with the same name and number of sharers; for an even number of devices, the
+/// higher of the two middle rates.
 void compare_with_peers(const Inventory& inventory, std::vector<DeviceExercise>& found) {
   std::map<std::pair<std::string, int>, std::vector<DeviceExercise*>> kinds;
   for (std::size_t i = 0; i < found.size(); ++i) {

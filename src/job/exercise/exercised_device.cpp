@@ -15,14 +15,14 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Size of the copies: far more than a device caches.
+/// Size of the copies: much larger than a device's caches.
 constexpr std::int64_t bytes_on_device = std::int64_t{128} << 20;
 constexpr std::size_t numbers_on_host = 1024;
-/// Number of distinct values in the data: a prime, so that no stride of the hardware repeats the same ones.
+/// Number of distinct values in the data: a prime, so that no stride of the hardware repeats the same values.
 constexpr std::size_t distinct_numbers = 1021;
 constexpr int rounds = 1024;
 constexpr double parameter = 1.9;
-/// Copies within a device are so fast that a single one would mostly measure the wait for it.
+/// Number of copies within a device that are timed together: a single one would mostly measure latency.
 constexpr int copies_within = 16;
 constexpr int timed_runs = 3;
 

@@ -29,7 +29,7 @@ class ExercisedDevice {
   /// `device` is its index among the rank's claimed devices. The arguments must outlive this object.
   ExercisedDevice(Job& job, const fault::Faults& faults, const std::vector<double>& results, int device);
 
-  /// On a thread of the device's own: opens it, and runs the work once. Throws whatever fails.
+  /// On the device's own thread: opens the device, and runs the work once. Throws any failure.
   void open();
   /// On the same thread: runs the work, and measures its rates.
   void measure();
@@ -38,7 +38,7 @@ class ExercisedDevice {
   /// Records a further failure.
   void failed(const std::string& failure);
 
-  /// The array of the sum over devices, and its elements.
+  /// The device's array for the sum over devices, and its number of elements.
   [[nodiscard]] std::int64_t* summand() const noexcept { return static_cast<std::int64_t*>(to_.data()); }
   [[nodiscard]] std::size_t count() const noexcept { return host_.size_bytes() / sizeof(double); }
   /// Sets element i of the array to (i + 1) `factor`.
@@ -49,7 +49,7 @@ class ExercisedDevice {
   [[nodiscard]] const DeviceExercise& found() const noexcept { return found_; }
 
  private:
-  /// Copies to the device, within it and back, and the kernel in between.
+  /// Runs the copies to the device, within it and back, with the kernel in between.
   void run(DeviceExercise& found);
   /// Times the work that `submit` submits, up to its completion, and keeps the best rate.
   void time(ExerciseRate& rate, double amount, FunctionRef<void()> submit);

@@ -11,9 +11,9 @@
 ///     TESSERA_FAULT="bind@rank1.device0, throw@rank*:pass2"
 ///
 /// Each entry, separated by `,`, is `stage@rankR[.deviceD][:passN]`. R may be `*`, every rank; an entry
-/// without a device applies to every device, one without a pass to every pass. Devices are indices among the
-/// rank's claimed devices (for probe, among those that it sees); passes of a job are numbered from 1. A build
-/// without TESSERA_ENABLE_FAULTS ignores the variable.
+/// without a device applies to every device, an entry without a pass to every pass. Devices are indices among
+/// the rank's claimed devices (for probe, among the devices that it sees); passes of a job are numbered from
+/// 1. A build without TESSERA_ENABLE_FAULTS ignores the variable.
 namespace tessera::fault {
 
 enum class Stage {
@@ -23,20 +23,20 @@ enum class Stage {
   bind,       ///< a tile's thread cannot be bound
   allocate,   ///< a tile's memory cannot be allocated
   throwing,   ///< "throw": the tile function throws, after it has written
-  lost,       ///< the device does not give back the data of its arrays
+  lost,       ///< the data of arrays cannot be copied from the device
   failing,    ///< "fail": the tile function calls `Tile::fail`, after it has written
   nccl,       ///< the rank cannot open NCCL
   wrong,      ///< a device computes a wrong result in an exercise
   slow,       ///< a device takes four times as long in an exercise
-  vote_late,  ///< "vote-late": the rank is late for the vote; `device` is ignored
+  vote_late,  ///< "vote-late": the rank comes late to the vote; `device` is ignored
   stop,       ///< the rank is stopped by SIGSTOP at the start of the pass
   signal,     ///< the rank sends itself SIGUSR1 at the start of the pass
   kill,       ///< the rank is killed by SIGKILL at the start of the pass
-  // For these, `pass` is the number of the save of a checkpoint, from 1.
+  // For the following stages, `pass` is the number of the save of a checkpoint, from 1.
   checkpoint_write,  ///< "checkpoint-write": the writer is killed with half of the state written
   checkpoint_swap,   ///< "checkpoint-swap": it is killed with the new state next to the old one
   checkpoint_full,   ///< "checkpoint-full": the disk is full
-  // For this one, `pass` is the number of the call that changes a file of the checkpoint, from 1.
+  // For the following stage, `pass` is the number of the call that changes a file of the checkpoint, from 1.
   checkpoint_step,  ///< "checkpoint-step": the writer is killed before that call
 };
 
@@ -68,7 +68,7 @@ class Faults {
   /// The fault points of TESSERA_FAULT. Throws as `parse`.
   [[nodiscard]] static Faults from_environment(int rank);
 
-  /// `device` is empty for stages without a device.
+  /// Whether a fault point is hit. `device` is empty for stages without a device.
   [[nodiscard]] bool hit(Stage stage, std::optional<int> device, int pass) const noexcept;
 
   /// Throws `Injected` naming the stage if the point is hit.

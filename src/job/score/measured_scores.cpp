@@ -53,7 +53,7 @@ class TimedRun {
     if (!runs()) return simulated_seconds();
     const auto start = std::chrono::steady_clock::now();
     const std::int64_t units = run();
-    // A coarse clock may not have advanced.
+    // The clock may not have advanced during a short run.
     return std::max(seconds_since(start), 1e-9) / static_cast<double>(units);
   }
 
@@ -78,7 +78,7 @@ class TimedRun {
     return units;
   }
 
-  /// One run for each thread, as if they were parts of the host's tile.
+  /// One run on each thread, as if the threads computed parts of the host's tile.
   std::int64_t run_on_host_threads() {
     std::atomic<std::int64_t> units = 0;
     (void)team_->for_each_block({0, threads_.host}, 1, [&](int thread, Range) {
@@ -117,7 +117,7 @@ class TimedRun {
   std::optional<HostTeam> team_;
 };
 
-/// Records a device's failure for the vote. The failure of a host, which a job cannot leave out, is fatal.
+/// Records a device's failure for the vote. The failure of a host is fatal, since a job cannot leave it out.
 void record_failure(Attempt& attempt, const ClaimedDevice& claimed, int device,
                     const std::exception_ptr& thrown) {
   if (claimed.info.host || is_misuse(thrown)) return attempt.fatal(thrown);

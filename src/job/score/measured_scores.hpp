@@ -19,7 +19,7 @@ namespace TESSERA_NAMESPACE {
 /// Whether the devices of a job can be compared by timed runs.
 enum class Measurable {
   yes,
-  no,     ///< a rank has no work to time, or another score model
+  no,     ///< a rank has no work to time, or uses another score model
   mixed,  ///< some devices are timed, others are simulated and scored by their specification
 };
 /// *Collective.* Whether the devices can be compared; the same answer on every rank.
@@ -27,15 +27,15 @@ enum class Measurable {
                                     const JobOptions& options);
 
 /// *Collective.* For each of this rank's `devices`, on a thread of its own: `warm_up`; then, after a barrier
-/// at which all ranks start together, `timed`, unless the warm-up failed. Shared devices and buses are so
-/// measured under contention. The calling thread runs the progress callback while devices work.
+/// at which all ranks start together, `timed`, unless the warm-up failed. Shared devices and buses are thus
+/// measured under contention. The calling thread runs the progress callback meanwhile.
 [[nodiscard]] Thrown run_timed(const mpi::Communicator& comm, std::size_t devices,
                                FunctionRef<void(std::size_t)> warm_up, FunctionRef<void(std::size_t)> timed,
                                FunctionRef<void()> progress);
 
-/// *Collective.* Scores of the claimed devices, undivided among sharers, by a timed run of the application's
-/// work (`run_timed`), of the host on all of its `threads`. `attempt` receives the failure of this rank's
-/// first device that fails. The calling thread runs the progress callback while devices work.
+/// *Collective.* Scores of the claimed devices, before division among sharers, by a timed run of the
+/// application's work (`run_timed`); the host runs it on all of its `threads`. `attempt` receives the failure
+/// of this rank's first device that fails. The calling thread runs the progress callback meanwhile.
 [[nodiscard]] std::vector<std::uint64_t> measure(const mpi::Communicator& comm,
                                                  const std::vector<ClaimedDevice>& devices,
                                                  PassThreads threads, const JobOptions& options,
@@ -43,7 +43,7 @@ enum class Measurable {
                                                  FunctionRef<void()> progress);
 
 /// *Collective.* The scores of this rank's devices by their seconds per unit, relative to the fastest of all
-/// ranks. A time of 0 means that there is none, and gives the score 0.
+/// ranks. A time of 0 means no measurement, and gives the score 0.
 [[nodiscard]] std::vector<std::uint64_t> scores_of(const mpi::Communicator& comm,
                                                    std::span<const double> seconds_per_unit);
 

@@ -12,8 +12,8 @@
 namespace TESSERA_NAMESPACE {
 
 /// Values of blocks, combined in a binary tree that depends only on the number of blocks of the job: see
-/// `Reducer`. A node of level k has 2^k blocks, starting at a multiple of that. Nodes are combined as soon as
-/// both of a pair are present, so that at most two of each level are kept for contiguous blocks.
+/// `Reducer`. A node of level k has 2^k blocks, starting at a multiple of that. The two nodes of a pair are
+/// combined as soon as both are present, so contiguous blocks keep at most two nodes per level.
 class BlockTree {
  public:
   /// Replaces the value of some blocks by the combined value of these blocks and the blocks to their right.
@@ -23,19 +23,19 @@ class BlockTree {
   BlockTree(std::size_t value_bytes, Combine combine);
 
   void add(std::int64_t block, const void* value) { push({block, 0}, value); }
-  /// Adds the nodes of `others`, of other trees or ranks: values of the same size, in any order.
+  /// Adds the nodes of other trees, possibly of other ranks, with values of the same size, in any order.
   void add(std::span<const std::span<const std::byte>> others);
-  /// The nodes, in the order in which blocks were added; to be sent to other ranks.
+  /// The nodes in the order in which blocks were added, for sending to other ranks.
   [[nodiscard]] std::span<const std::byte> nodes() const noexcept {
     return {nodes_.data(), size_ * node_bytes_};
   }
 
-  /// The value of all blocks of the job, once all are added; null if there are none.
+  /// The value of all blocks of the job, after all were added; null if there are none.
   [[nodiscard]] const void* value();
 
  private:
   struct Node {
-    std::int64_t first;  ///< block
+    std::int64_t first;  ///< first block
     std::int64_t level;
   };
   void push(Node added, const void* value);
@@ -44,7 +44,7 @@ class BlockTree {
   void combine_last_two();
 
   std::size_t value_bytes_;
-  std::size_t node_bytes_;  ///< its value follows it
+  std::size_t node_bytes_;  ///< bytes of a node, which its value follows
   Combine combine_;
   std::vector<std::byte> nodes_;  ///< `size_` nodes, then unused capacity
   std::size_t size_ = 0;

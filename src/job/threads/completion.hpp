@@ -13,10 +13,10 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Lets a thread wait for others that it has called.
+/// Lets a thread wait for work that it has given to other threads.
 class Completion {
  public:
-  /// Called by a thread that has made `is_done()` true.
+  /// Call after making `is_done()` true.
   void notify() {
     const std::lock_guard lock(mutex_);
     done_.notify_one();

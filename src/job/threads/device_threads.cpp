@@ -63,7 +63,7 @@ void drain(const DeviceContext& context, StreamView stream) noexcept {
   try {
     detail::ContextAccess::synchronize(context, stream);
   } catch (const Error&) {
-    // The function's own failure is the one to report.
+    // Report the function's own failure, not this one.
   }
 }
 

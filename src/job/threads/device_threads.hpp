@@ -17,24 +17,24 @@ void bind_this_thread_near(const DeviceInfo& device);
 
 /// The pool's index of the device with the claim index `device`.
 [[nodiscard]] std::size_t pool_index_of_claimed(const DevicePool& pool, int device);
-/// Its context, opened if necessary.
+/// The context of that device, opened if necessary.
 [[nodiscard]] inline DeviceContext& context_of_claimed(DevicePool& pool, int device) {
   return pool.context_at(pool_index_of_claimed(pool, device));
 }
 
-/// Copies between host memory and memory of the current device, or within either, on the context's stream;
-/// memory of a simulated device is host memory. Throws `Error(job_fault)`.
+/// Copies between or within host memory and the memory of the current device, on the context's stream; a
+/// simulated device has host memory. Throws `Error(job_fault)`.
 void copy_async(const DeviceContext& context, void* to, const void* from, std::size_t bytes);
 
 /// The failure of each device of this rank, or null.
 using Thrown = std::vector<std::exception_ptr>;
 
-/// Runs `work` for every device without a failure, each on its own thread. The calling thread runs the
+/// Runs `work` for every device whose `thrown` is null, each on its own thread. The calling thread runs the
 /// progress callback until all are done.
 void for_each_device(WorkerThreads& threads, Thrown& thrown, FunctionRef<void(std::size_t)> work,
                      FunctionRef<void()> progress);
 
-/// Waits for a stream of a device whose function failed, so that submitted work does not write later.
+/// Waits for the stream of a device whose function failed, so that submitted work does not write later.
 void drain(const DeviceContext& context, StreamView stream) noexcept;
 
 }  // namespace TESSERA_NAMESPACE

@@ -12,8 +12,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Keeps, among the exceptions of several threads, the exception of the earliest part: this does not depend
-/// on the number of threads. Thread-safe.
+/// Of the exceptions of several threads, keeps the one of the earliest part, so that the result does not
+/// depend on the number of threads. Thread-safe.
 class EarliestFailure {
  public:
   void add(std::int64_t part, std::exception_ptr thrown) {

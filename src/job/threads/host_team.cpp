@@ -17,11 +17,11 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Counts the threads working on a piece of work, and admits no more once the work has run out, so that
-/// nobody waits for a thread that the kernel schedules too late: it finds the gate closed.
+/// Counts the threads that are working, and admits no more once the work has run out: a thread that the
+/// kernel schedules too late finds the gate closed, and nobody waits for it.
 class Gate {
  public:
-  /// Call while it is closed and empty. `inside`: threads that need not enter.
+  /// Opens the gate, which must be closed and empty. `inside`: threads that need not enter.
   void open(std::uint32_t inside) noexcept { state_.store(is_open | inside, std::memory_order_release); }
 
   [[nodiscard]] bool enter() noexcept {
@@ -32,7 +32,7 @@ class Gate {
     return false;
   }
 
-  /// Leaves, and closes the gate, as the leaving thread has found no more work. True if it is empty then.
+  /// Leaves, and closes the gate, since the leaving thread found no more work. True if nobody is inside then.
   bool leave() noexcept {
     state_.fetch_and(~is_open, std::memory_order_relaxed);
     return state_.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -59,8 +59,8 @@ struct HostTeam::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  /// Calls `take_blocks(thread)` on at most `blocks` threads. Once one call returns, all blocks are taken:
-  /// starts no more threads, and waits for the running ones.
+  /// Calls `take_blocks(thread)` on at most `blocks` threads. Once a call returns, all blocks are taken: no
+  /// more threads are started, and the running ones are awaited.
   void run(std::int64_t blocks, FunctionRef<void(int)> take_blocks) {
     if (caller_works && (blocks == 1 || threads.empty())) return take_blocks(0);
     invited = start_first(static_cast<std::size_t>(
@@ -92,7 +92,7 @@ struct HostTeam::State {
   };
 
   struct Helper {
-    bool has_ended = false;  ///< the work has ended the thread
+    bool has_ended = false;  ///< `work` has ended the thread (pthread_exit)
     std::unique_ptr<ParkedThread> thread;
   };
 
@@ -133,7 +133,7 @@ struct HostTeam::State {
   FunctionRef<void(int)> work;
   alignas(64) Gate gate;
   Completion completion;
-  std::vector<Helper> threads;  // last: they use the members above
+  std::vector<Helper> threads;  // declared last, since they use the members above
 };
 
 HostTeam::HostTeam(int threads, SharedFunction<void()> progress)
@@ -157,12 +157,12 @@ bool HostTeam::for_each_block(Range range, std::int64_t block,
   const FunctionRef<void()> go_on = stop == nullptr ? base::check_of_thread() : nullptr;
 
   state.run(blocks, [&](int thread) {
-    // Blocks are started in order, and each started block runs, so the earliest failing block is always run.
+    // Blocks start in order, and each started block is completed, so the earliest failing block always runs.
     while (!failure.any() && !(stop != nullptr && stop->requested())) {
       const std::int64_t taken = next.fetch_add(1, std::memory_order_relaxed);
       if (taken >= blocks) return;
       const std::int64_t begin = range.begin + taken * block;
-      // Avoids a sum beyond the end of the range, which may be near 2^63.
+      // Avoids the overflow of begin + block: the range may end near 2^63.
       const std::int64_t end = range.end - begin > block ? begin + block : range.end;
       try {
         if (go_on) go_on();

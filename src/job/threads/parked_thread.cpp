@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE {
 
 ParkedThread::ParkedThread(std::chrono::microseconds patience, std::function<void()> work)
     : work_(std::move(work)) {
-  // A pass function may signal its own thread; signals to the host program belong to the host's threads.
+  // In another program's process, asynchronous signals belong to that program's threads.
   std::optional<base::SignalsBlocked> blocked;
   if (!mpi::detail::process_is_owned()) blocked.emplace();
   try {

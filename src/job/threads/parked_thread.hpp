@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Waits for `is_over()`, for `patience` at most, yielding the core. Returns its last value.
+/// Polls `is_over()` for at most `patience`, yielding the core in between. Returns its last value.
 template <class IsOver>
 bool is_over_within(std::chrono::microseconds patience, const IsOver& is_over) {
   const auto end = std::chrono::steady_clock::now() + patience;
@@ -26,7 +26,7 @@ bool is_over_within(std::chrono::microseconds patience, const IsOver& is_over) {
 /// and binding one (30 to 60 us), and a call soon after another finds it awake.
 class ParkedThread {
  public:
-  /// How long a waiting thread yields its core before it sleeps: waking it takes 5 to 50 us, more in a
+  /// How long a waiting thread yields its core before it sleeps. Waking it then takes 5 to 50 us, more in a
   /// virtual machine.
   static constexpr std::chrono::microseconds host_patience{20};  ///< threads that compute need the cores
   static constexpr std::chrono::microseconds device_patience{2000};
@@ -42,18 +42,18 @@ class ParkedThread {
   /// Makes the thread call its function, once for all calls made before it wakes up. The function sees all
   /// writes of the calling thread. Thread-safe; does not wait.
   void call() noexcept;
-  /// Makes the thread end, after a call in progress, without waiting for it: before several are destroyed one
-  /// by one. It must not be called again.
+  /// Makes the thread end after the call in progress, without waiting, so that several threads end
+  /// concurrently before they are destroyed one by one. It must not be called again.
   void end() noexcept;
 
  private:
   void serve(std::chrono::microseconds patience);
 
   std::function<void()> work_;
-  /// A cache line of its own: the caller writes it while other threads poll theirs.
+  /// On a cache line of its own, since the caller writes it while other threads poll their own.
   alignas(64) std::atomic<std::uint32_t> calls_ = 0;
   std::atomic<bool> ending_ = false;
-  std::jthread thread_;  // last: it uses the members above
+  std::jthread thread_;  // declared last, since it uses the members above
 };
 
 }  // namespace TESSERA_NAMESPACE

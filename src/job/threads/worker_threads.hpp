@@ -16,9 +16,9 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The threads of a job's devices, parked between passes. Each has work of its own, which no other thread
-/// can do, so that a run waits for all of them. The thread that calls MPI only waits, so that it can reply to
-/// other ranks however long a function takes.
+/// The threads of a job's devices, parked between passes. Each has work that no other thread can do, so a run
+/// waits for all of them. The thread that calls MPI only waits, so that it can reply to other ranks however
+/// long a function takes.
 ///
 /// A thread is started when it first has work. Woken threads wake others in a binary tree, so that eight
 /// threads start after three wakes, not eight. Not thread-safe.
@@ -50,9 +50,9 @@ class WorkerThreads {
   std::chrono::microseconds patience_;
   std::span<const int> called_;                         ///< the workers of the run in progress
   FunctionRef<void(int)> work_;                         ///< work of the run in progress
-  alignas(64) std::atomic<std::uint32_t> running_ = 0;  ///< its workers that are not done
+  alignas(64) std::atomic<std::uint32_t> running_ = 0;  ///< workers of that run that are not done
   Completion completion_;
-  std::vector<std::unique_ptr<Worker>> workers_;  // last: their threads use the members above
+  std::vector<std::unique_ptr<Worker>> workers_;  // declared last, since their threads use the members above
 };
 
 }  // namespace TESSERA_NAMESPACE

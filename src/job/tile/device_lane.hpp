@@ -11,10 +11,10 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// A lane of a claimed device: one of the threads that compute parts of its tiles, with its state between
-/// passes. Only that thread accesses it.
+/// A lane of a claimed device: a thread that computes parts of the device's tiles, with the thread's state
+/// between passes. Only that thread accesses it.
 struct DeviceLane {
-  int number = 0;               ///< among the lanes of the device
+  int number = 0;               ///< index among the lanes of the device
   bool thread_is_near = false;  ///< the thread is bound near the device
   std::optional<WorkspacePool> workspaces;
   std::optional<Arena> arena;

@@ -14,8 +14,8 @@ namespace TESSERA_NAMESPACE {
 bool compute_on_host(Range range, std::int64_t block, HostTeam& team, FunctionRef<void(const HostTile&)> work,
                      const StopRequest* stop = nullptr);
 
-/// The size of the parts of `units` on `threads` threads with a stop request, in whole blocks: small enough
-/// to stop soon in a pass that takes minutes, large enough that the overhead of a call is small.
+/// Units per part of `units` on `threads` threads in a pass that can be stopped, in whole blocks: small
+/// enough to stop soon in a pass of minutes, large enough that calls cost little.
 [[nodiscard]] std::int64_t stoppable_step(std::int64_t units, std::int64_t block, int threads) noexcept;
 
 }  // namespace TESSERA_NAMESPACE

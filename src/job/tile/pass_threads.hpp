@@ -8,14 +8,14 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The threads of a rank in a pass on devices, and the numbers that host functions know them by: first one
-/// for each GPU, then the threads of the host's tile, which is the last device, then the threads of further
-/// lanes of the GPUs, if their tiles may be computed in parts.
+/// The threads of a rank in a pass on devices, numbered for host functions: first one per GPU, then the
+/// threads of the host's tile (the last device), then the threads of further GPU lanes, if tiles may be
+/// computed in parts.
 struct PassThreads {
   int gpus = 0;
   int host = 0;  ///< 0: the host is not among the devices
 
-  /// GPUs get a core each if there are enough: the host's tile has the rest of `host_threads`.
+  /// Each GPU gets a core if there are enough; the host's tile has the rest of `host_threads`.
   [[nodiscard]] static PassThreads beside_gpus(int gpus, int host_threads) {
     return {gpus, std::max(host_threads - gpus, 1)};
   }
@@ -23,7 +23,7 @@ struct PassThreads {
   [[nodiscard]] int of_gpu(int device, int lane) const noexcept {
     return device + (lane == 0 ? 0 : lane * gpus + host);
   }
-  /// Arguments of the host function that stands in for a simulated device.
+  /// Arguments of the host function when it computes for a simulated device.
   [[nodiscard]] HostTile on_simulated(int device, int lane, int lanes, Range units) const noexcept {
     return {.range = units,
             .thread = of_gpu(device, lane),

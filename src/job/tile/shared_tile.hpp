@@ -17,7 +17,7 @@ namespace TESSERA_NAMESPACE {
 struct TileOutcome {
   std::optional<Verdict::Failure> failure;
   bool cut_short = false;      ///< a stop was requested
-  std::exception_ptr fatal{};  ///< exception of the program, or of the host's tile: prevents a fallback
+  std::exception_ptr fatal{};  ///< an exception of the program, or of the host's tile; it excludes a fallback
   double seconds = 0;
 
   [[nodiscard]] bool is_success() const noexcept { return !failure && !cut_short && !fatal; }
@@ -41,7 +41,7 @@ class SharedTile {
  private:
   const PlannedTile& planned_;
   TileCut cut_;
-  std::atomic<std::int64_t> next_unit_;  ///< the first of the next part
+  std::atomic<std::int64_t> next_unit_;  ///< first unit of the next part
 };
 
 }  // namespace TESSERA_NAMESPACE

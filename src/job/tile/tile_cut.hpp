@@ -10,12 +10,12 @@ namespace TESSERA_NAMESPACE {
 /// The division of a tile into parts that fit the memory budget of its device.
 struct TileCut {
   std::int64_t part_units = 0;    ///< units of each part except the last: whole blocks; 0 if no block fits
-  int lanes = 1;                  ///< parts computed concurrently, which fit the budget together
+  int lanes = 1;                  ///< parts computed concurrently; together they fit the budget
   std::int64_t budget_bytes = 0;  ///< memory budget of one part
 };
 
-/// The cut of a tile of `units` units of `bytes_per_unit` bytes: the fewest parts that divide evenly among
-/// `most_lanes` lanes, or among fewer if no block fits the budget of one. The whole tile, if that fits.
+/// Cuts a tile of `units` units of `bytes_per_unit` bytes into the fewest parts that divide evenly among
+/// `most_lanes` lanes, or among fewer lanes if no block fits the budget of one. A tile that fits is not cut.
 [[nodiscard]] TileCut cut_of_tile(std::int64_t units, std::int64_t block, std::int64_t bytes_per_unit,
                                   std::int64_t budget_bytes, int most_lanes) noexcept;
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 /// Kernel selection of an OpenBLAS built for many processors (DYNAMIC_ARCH). On an Intel processor newer than
-/// itself it selects the kernels of a Prescott, without AVX and FMA.
+/// this OpenBLAS, it selects the kernels of a Prescott, without AVX and FMA.
 namespace tessera::base {
 
 /// The largest registers that the processor and the system allow.
@@ -45,11 +45,11 @@ inline constexpr const char* kernels_variable = "OPENBLAS_CORETYPE";
 struct KernelChoice {
   char* (*name)() = nullptr;   ///< gotoblas_corename
   void (*forget)() = nullptr;  ///< gotoblas_dynamic_quit
-  void (*choose)() = nullptr;  ///< gotoblas_dynamic_init, by processor and variable
+  void (*choose)() = nullptr;  ///< gotoblas_dynamic_init: chooses by the processor and the variable
 };
 
-/// Makes OpenBLAS select better kernels, unless the user names some. Call it before the first use. `choose`
-/// makes it select again as if the variable had this value.
+/// Makes OpenBLAS select better kernels, unless the user names some. Call it before the first use.
+/// `choose(value)` makes OpenBLAS select again as if the variable had that value.
 template <class Choose>
 void take_better_kernels(const KernelChoice& blas, Choose&& choose) {
   if (blas.name == nullptr || blas.forget == nullptr || blas.choose == nullptr) return;
@@ -59,7 +59,7 @@ void take_better_kernels(const KernelChoice& blas, Choose&& choose) {
   choose(better);
 }
 
-/// As above, in a program of the project without other threads yet: children do not see the variable.
+/// The same for the project's programs, before they have other threads: children do not see the variable.
 inline void take_better_kernels(const KernelChoice& blas) {
   take_better_kernels(blas, [&](const char* kernels) {
     setenv(kernels_variable, kernels, 1);

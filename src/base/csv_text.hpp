@@ -25,7 +25,7 @@ namespace tessera::base {
   return name.find_first_of(",\"\n\r") == std::string::npos ? name : in_quotes(name);
 }
 
-/// A number that reads back to the same bits; NA for NaN.
+/// Appends a number that reads back to the same bits; NA for NaN.
 inline void append_number(std::string& text, double value) {
   if (std::isnan(value)) {
     text += "NA";

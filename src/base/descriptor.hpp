@@ -36,7 +36,7 @@ class Descriptor {
   /// Closes the file. False on failure: some file systems report write errors only now.
   [[nodiscard]] bool close() noexcept { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
 
-  /// The present status of the file.
+  /// The current status of the file.
   [[nodiscard]] std::optional<struct stat> status() const noexcept {
     struct stat status {};
     return ::fstat(number_, &status) == 0 ? std::optional(status) : std::nullopt;
@@ -64,7 +64,7 @@ class Descriptor {
   }
 
   /// Fills `buffer` from byte `offset` on, and returns the number of bytes: less than its size only at the
-  /// end of the file. Nothing if it cannot be read.
+  /// end of the file. Empty if it cannot be read.
   [[nodiscard]] std::optional<std::size_t> read_at(std::int64_t offset,
                                                    std::span<char> buffer) const noexcept {
     std::size_t got = 0;
@@ -79,8 +79,8 @@ class Descriptor {
     return got;
   }
 
-  /// The file from beginning to end: files of /proc report a size of 0, and others may grow. At most
-  /// `max_bytes`. Nothing if it cannot be read.
+  /// Reads the file from beginning to end, at most `max_bytes`, since files of /proc report a size of 0 and
+  /// others may grow. Empty if it cannot be read.
   [[nodiscard]] std::optional<std::string> read_text(
       std::size_t max_bytes = std::numeric_limits<std::size_t>::max()) const {
     constexpr std::size_t step = std::size_t{1} << 16;

@@ -11,8 +11,7 @@
 
 namespace tessera::base {
 
-/// The least number of insertions, deletions and replacements of bytes that make `b` of `a`. Source: Wagner
-/// and Fischer, JACM 21 (1974).
+/// Levenshtein distance in bytes. Source: Wagner and Fischer, JACM 21 (1974).
 [[nodiscard]] inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -26,8 +25,8 @@ namespace tessera::base {
   return row[b.size()];
 }
 
-/// " (did you mean 'price'?)" for an unknown `wanted`: the nearest of `names`, at most three, whatever their
-/// case. Empty if none is near: within two edits, one for a short name, none for a single letter.
+/// " (did you mean 'price'?)" for an unknown `wanted`: the nearest of `names`, at most three, ignoring case.
+/// Near means within two edits, one for a short name, none for a single letter; empty if no name is near.
 [[nodiscard]] inline std::string did_you_mean(std::span<const std::string> names, std::string_view wanted) {
   const auto lower = [](std::string_view text) {
     std::string result(text);

@@ -9,13 +9,13 @@
 
 namespace tessera::base {
 
-/// An error of usage, with a message as of `fmt::format`.
+/// An `Error(usage)` with a message made by `fmt::format`.
 template <class... Values>
 [[nodiscard]] Error usage_error(fmt::format_string<Values...> message, Values&&... values) {
   return {ErrorCode::usage, fmt::format(message, std::forward<Values>(values)...)};
 }
 
-/// As `usage_error`, of unusable input.
+/// An `Error(input)` with a message made by `fmt::format`.
 template <class... Values>
 [[nodiscard]] Error input_error(fmt::format_string<Values...> message, Values&&... values) {
   return {ErrorCode::input, fmt::format(message, std::forward<Values>(values)...)};

@@ -11,8 +11,8 @@ namespace detail {
 inline thread_local FunctionRef<void()> check_of_thread;
 }  // namespace detail
 
-/// Sets the check of `go_on` on this thread, for the life of the object: `check` throws to abandon the
-/// work. Teams also call it on their threads for work of this thread.
+/// Sets the check that `go_on` calls on this thread, for the life of the object: `check` throws to abandon
+/// the work. Teams of threads that work for this thread call it too.
 class Abandonable {
  public:
   explicit Abandonable(FunctionRef<void()> check) : before_(std::exchange(detail::check_of_thread, check)) {}
@@ -24,7 +24,7 @@ class Abandonable {
   FunctionRef<void()> before_;
 };
 
-/// Null if the work cannot be abandoned.
+/// The check of this thread; null if its work cannot be abandoned.
 [[nodiscard]] inline FunctionRef<void()> check_of_thread() noexcept {
   return detail::check_of_thread;
 }

@@ -7,7 +7,7 @@
 
 namespace tessera::base {
 
-/// 64-bit FNV-1a (Fowler, Noll, Vo). It detects accidents, and does not resist malice.
+/// 64-bit FNV-1a (Fowler, Noll, Vo). It detects accidental changes, not forgery.
 inline constexpr std::uint64_t fnv1a_start = 0xcbf29ce484222325u;
 
 /// One step: a byte, or, if speed matters more than the published value, a word.
@@ -15,7 +15,7 @@ inline constexpr std::uint64_t fnv1a_start = 0xcbf29ce484222325u;
   return (hash ^ value) * 0x100000001b3u;
 }
 
-/// The hash of all bytes, continuing from `hash`.
+/// The hash of all bytes, starting from `hash`.
 [[nodiscard]] constexpr std::uint64_t fnv1a(std::string_view bytes,
                                             std::uint64_t hash = fnv1a_start) noexcept {
   for (const char c : bytes) hash = fnv1a_step(hash, static_cast<unsigned char>(c));

@@ -16,12 +16,12 @@ inline void prefer_huge_pages(void* memory, std::size_t bytes) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   const std::uintptr_t first = (begin + page - 1) / page * page;
   const std::uintptr_t last = (begin + bytes) / page * page;
-  // A kernel without huge pages refuses, which is harmless.
+  // A kernel without huge pages returns an error, which does no harm.
   if (first < last)
     (void)::madvise(static_cast<std::byte*>(memory) + (first - begin), last - first, MADV_HUGEPAGE);
 }
 
-/// Makes an empty vector as large as this, all zero.
+/// Gives an empty vector this size, with zeros.
 template <class T>
 void resize_in_huge_pages(std::vector<T>& values, std::size_t size) {
   values.reserve(size);

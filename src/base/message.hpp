@@ -9,21 +9,21 @@
 #include <utility>
 #include <vector>
 
-/// Values as one message between ranks: numbers and plain structures, lists and texts of any length, pairs,
-/// and structures that hand their members to a function: `void members(const auto& to) { to(a, b); }`. A list
-/// that cannot be resized, such as a span, has the same size on every rank.
+/// Packs values into one message between ranks: numbers and plain structures, lists and texts of any length,
+/// pairs, and structures that hand their members to a function: `void members(const auto& to) { to(a, b); }`.
+/// A list that cannot be resized, such as a span, has the same size on every rank.
 ///
 ///     base::broadcast_values(comm, 0, header.columns, header.quotes, size);
 namespace tessera::base {
 
-/// A message that is written, or read from its front.
+/// A message that is being written, or read from the front.
 class Message {
  public:
   Message() = default;
   explicit Message(std::string_view read) : rest_(read), reads_(true) {}
 
   [[nodiscard]] const std::string& written() const noexcept { return written_; }
-  /// Not inlined: it is called for every member of every structure.
+  /// Not inlined, since every member of every structure calls it.
   [[gnu::noinline]] void move(void* bytes, std::size_t count) {
     if (!reads_) written_.append(static_cast<const char*>(bytes), count);
     if (!reads_ || count == 0) return;
@@ -44,7 +44,7 @@ constexpr bool is_plain =
   value.data();
 };
 
-/// Writes a value to a message, or sets it to the next one there.
+/// Writes a value to a message that is being written, or reads the next one into it.
 template <class Value>
 void exchange(Message& message, Value& value) {
   if constexpr (requires { value.members([](auto&...) {}); }) {
@@ -67,7 +67,7 @@ void exchange(Message& message, Value& value) {
   }
 }
 
-/// *Collective.* Sets values to the values of rank `root`.
+/// *Collective.* Sets `values` to the values on rank `root`.
 template <class Communicator, class... Values>
 void broadcast_values(const Communicator& comm, int root, Values&&... values) {
   if (comm.size() == 1) return;

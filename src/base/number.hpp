@@ -7,10 +7,10 @@
 #include <string_view>
 #include <system_error>
 
-/// Parses numbers like std::from_chars: without leading blanks or plus, in every locale alike.
+/// Parses numbers like std::from_chars: without leading blanks or plus, and the same in every locale.
 namespace tessera::base {
 
-/// Removes the number at the front of `text`; nothing, and `text` unchanged, if there is no number in range.
+/// Removes the number at the front of `text`; empty, with `text` unchanged, if there is no number in range.
 template <class Number>
 [[nodiscard]] std::optional<Number> take_number(std::string_view& text) noexcept {
   Number number{};
@@ -20,7 +20,7 @@ template <class Number>
   return number;
 }
 
-/// The number that `text` consists of; nothing for any other text.
+/// The number that `text` consists of; empty for any other text.
 template <class Number>
 [[nodiscard]] std::optional<Number> parse_number(std::string_view text) noexcept {
   const auto number = take_number<Number>(text);

@@ -13,8 +13,7 @@
 #include <string_view>
 
 /// Digits in the names of temporary files: 16 random ones, and 16 that are their hash. They identify a file
-/// left by a killed program before it has any content; another program's name is mistaken for one with a
-/// probability of 2^-64.
+/// of a killed program even if it has no content yet; a foreign name matches with probability 2^-64.
 namespace tessera::base {
 
 inline constexpr std::size_t random_digits = 16;
@@ -25,7 +24,7 @@ inline constexpr std::size_t random_digits = 16;
 
 [[nodiscard]] inline std::string new_own_digits() {
   std::uint64_t number = 0;
-  // Fails only on kernels without random numbers: files are created exclusively in any case.
+  // The fallback is for kernels without getrandom: files are created exclusively in any case.
   if (::getrandom(&number, sizeof number, 0) != sizeof number) {
     timespec now{};
     (void)::clock_gettime(CLOCK_REALTIME, &now);

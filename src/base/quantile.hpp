@@ -7,7 +7,7 @@
 
 namespace tessera::base {
 
-/// R's quantile of type 7 of increasing numbers, at least one.
+/// The p-quantile of at least one sorted number, by R's type 7.
 [[nodiscard]] inline double quantile(std::span<const double> sorted, double p) {
   const double place = p * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);

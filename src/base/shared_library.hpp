@@ -13,11 +13,11 @@ namespace tessera::base {
 class SharedLibrary {
  public:
   enum class Opening {
-    closed_later,  ///< and closed with this object
-    kept_open,     ///< until the process ends: the library has threads or handlers of its own
-    /// As `kept_open`, with all symbols resolved: a missing one is found here rather than in a call.
+    closed_later,  ///< opened, and closed with this object
+    kept_open,     ///< opened until the process ends: the library has threads or handlers of its own
+    /// Like `kept_open`, with all symbols resolved: a missing symbol is found here rather than in a call.
     kept_open_resolved,
-    if_loaded,  ///< only if this process has loaded it already
+    if_loaded,  ///< taken only if this process has loaded it already
   };
 
   /// No library.
@@ -52,7 +52,7 @@ class SharedLibrary {
   [[nodiscard]] void* address_of(const char* symbol) const noexcept {
     return is_open() ? dlsym(handle_, symbol) : nullptr;
   }
-  /// Converts to a pointer to a function, whose type the caller guarantees; null where there is none.
+  /// Converts to a pointer to a function; the caller guarantees its type. Null if the symbol is missing.
   struct Symbol {
     void* address;
     template <class Function>
@@ -61,8 +61,8 @@ class SharedLibrary {
     }
   };
   [[nodiscard]] Symbol symbol(const char* name) const noexcept { return {address_of(name)}; }
-  /// Sets `entry` to the address of `symbol`, whose type the caller guarantees; null, and false, without the
-  /// symbol or the library.
+  /// Sets `entry` to the address of `symbol`; the caller guarantees its type. Sets null, and returns false,
+  /// if the symbol or the library is missing.
   template <class Function>
   bool find(Function*& entry, const char* symbol) const noexcept {
     entry = reinterpret_cast<Function*>(address_of(symbol));

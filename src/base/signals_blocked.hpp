@@ -8,9 +8,9 @@
 
 namespace tessera::base {
 
-/// Blocks asynchronous signals on this thread during its lifetime. A thread that is made meanwhile keeps them
-/// blocked, so that they reach the threads of the program. Signals of a thread's own faults, and SIGPROF, by
-/// which profilers sample all threads, are not blocked.
+/// Blocks asynchronous signals on this thread during its lifetime. A thread started meanwhile keeps them
+/// blocked, so that other threads of the program get them. Not blocked are signals of a thread's own faults,
+/// and SIGPROF, by which profilers sample all threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept {

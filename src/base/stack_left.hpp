@@ -14,7 +14,7 @@ namespace tessera::base {
 
 namespace detail {
 
-/// The bounds of this thread's stack; nothing if they are unknown.
+/// The bounds of this thread's stack; empty if unknown.
 struct StackOfThread {
   std::uintptr_t low = 0, high = 0;
 
@@ -41,7 +41,7 @@ inline std::size_t stack_left() noexcept {
   return here > stack.low && here <= stack.high ? here - stack.low : std::numeric_limits<std::size_t>::max();
 }
 
-/// Throws `Error(job_fault)` unless this much is left: a stack overflow ends the process.
+/// Throws `Error(job_fault)` unless `kib` KiB of stack are left: a stack overflow would end the process.
 inline void require_stack(std::size_t kib, const char* what) {
   constexpr std::size_t bytes = 1024;
   if (const std::size_t left = stack_left() / bytes; left < kib)

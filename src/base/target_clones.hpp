@@ -2,7 +2,7 @@
 #pragma once
 
 /// Marks a function to be compiled also for registers of four doubles, used if the processor has them.
-/// Multiplications and additions are the same as in registers of two: the bits do not change.
+/// Results have the same bits, since multiplications and additions stay separate.
 ///
 /// Not under ThreadSanitizer, which instruments the resolver: the linker calls it before the sanitizer has
 /// started.

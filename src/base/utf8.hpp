@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <string_view>
 
-/// The encoding of names and levels: a model is JSON, which has no other.
+/// UTF-8, the encoding of names and levels: models are JSON, which allows no other.
 namespace tessera::base {
 
-/// RFC 3629.
+/// Whether a text is valid UTF-8 (RFC 3629).
 [[nodiscard]] inline bool is_utf8(std::string_view text) noexcept {
   while (!text.empty()) {
     const std::size_t bytes = utf8_character_bytes(text);

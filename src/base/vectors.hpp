@@ -2,12 +2,12 @@
 #pragma once
 
 /// Loops over registers of 2, 4 or 8 doubles, by the compiler's vector types: SSE2, AVX2 and AVX-512 on
-/// x86-64, two doubles elsewhere. base/each_width.hpp includes one header for each width, and
+/// x86-64, two doubles elsewhere. base/each_width.hpp includes a header once per width, and
 /// TESSERA_AT_WIDTH(function(arguments)) calls the version for this processor. Products and sums are rounded
 /// separately, so that bits do not depend on the width.
 namespace tessera::base {
 
-/// `n` neighbouring numbers as one value, without alignment.
+/// `n` consecutive numbers as one value, without alignment.
 template <int n>
 struct Vectors;
 
@@ -30,7 +30,7 @@ TESSERA_VECTORS(8);
 // NOLINTEND(readability-non-const-parameter)
 #undef TESSERA_VECTORS
 
-/// Doubles in a register of this processor. A test may set fewer.
+/// Doubles per register of this processor. A test may set fewer.
 inline int& register_width() {
   static int width = [] {
 #ifdef __x86_64__

@@ -14,7 +14,7 @@
 
 namespace tessera::base {
 
-/// The code point of a character of this many bytes.
+/// The code point of a UTF-8 character.
 [[nodiscard]] inline std::uint32_t code_point(std::string_view character) noexcept {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first;
@@ -29,8 +29,8 @@ namespace tessera::base {
   return control || direction || code == 0x2028 || code == 0x2029;
 }
 
-/// Takes the first piece off a text that is not empty, in a form safe for a terminal: as many characters as
-/// need no escape, or one escape, stored in `room`.
+/// Removes the first piece of a text that is not empty, in a form safe for a terminal: either all characters
+/// up to the next one that needs an escape, or the escape of one character, stored in `room`.
 [[nodiscard]] inline std::string_view take_piece(std::string_view& text, Lines lines,
                                                  std::array<char, 6>& room) noexcept {
   std::size_t kept = 0;
@@ -86,8 +86,8 @@ class WholeWrite {
   bool written_ = true;
 };
 
-/// Writes texts to a stream one after another, escaped as by `printable`, and flushes it; with `Lines::one`
-/// adds a newline. Returns false, with `errno` set, on failure. Allocates no memory.
+/// Writes texts to a stream one after another, escaped like `printable` does, and flushes the stream; with
+/// `Lines::one` adds a newline. Returns false, with `errno` set, on failure. Allocates no memory.
 inline bool write_printable(std::FILE* stream, std::initializer_list<std::string_view> texts,
                             Lines lines = Lines::one) noexcept {
   WholeWrite buffer(stream);

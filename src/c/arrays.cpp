@@ -31,7 +31,7 @@ ArrayAccess access_of(const tessera_array_use& used, const char* function) {
   }
 }
 
-/// The arrays of a pass, as given to `function` of the C interface.
+/// The arrays of a pass, as C passed them to `function`.
 std::vector<ArrayAccess> accesses_of(const tessera_array_use* arrays, std::int32_t count,
                                      const char* function) {
   require_some(arrays, count, function);
@@ -48,7 +48,7 @@ void* units_of(const ArrayAccess& access, const HostTile& tile) {
   return units_on_host(access, tile).data();
 }
 
-/// Calls a function of the program with its arrays for the units of a tile.
+/// Calls the program's function with a pointer per array to the units of a tile.
 template <class AnyTile, class Function, class... Arguments>
 void call_with(std::span<const ArrayAccess> accesses, void* context, AnyTile& tile, Function* function,
                Arguments... arguments) {

@@ -8,12 +8,12 @@
 
 #include <string>
 
-/// Common parts of all passes: calls of the program's functions, and checks of arguments.
+/// Shared by all passes: calls of the program's functions, and checks of arguments.
 namespace tessera::c {
 
 using Access = tessera::detail::JobAccess;
 
-/// Calls a device function. If it fails without a reason of its own, the tile fails with this one.
+/// Calls a device function. If it fails without giving a reason, the tile fails with `name` as the reason.
 template <class Function, class... Arguments>
 void call_on(Tile& tile, Function* function, Arguments... arguments) {
   const int returned = function(handle_of(tile), arguments...);

@@ -82,17 +82,17 @@ template <class Work>
 
 [[noreturn]] void refuse_null(const char* function, const char* name);
 
-/// Converts options of C; null: the defaults. Throws `Error(usage)` for invalid values.
+/// The library's options for options from C; null: the defaults. Throws `Error(usage)` for invalid values.
 [[nodiscard]] JobOptions options_of(const tessera_options* given);
 
-/// Converts seconds to milliseconds, rounded up. Throws `Error(usage)`, beginning with `what`, unless they
-/// are from 0 to a hundred years.
+/// Converts seconds to milliseconds, rounded up. Throws `Error(usage)`, beginning with `what`, unless the
+/// time is from 0 to a hundred years.
 [[nodiscard]] std::chrono::milliseconds milliseconds_of(double seconds, const char* what);
 
-/// Throws `Error(usage)` unless units of `bytes` have at least one byte, and `count` of them fit into memory.
+/// Throws `Error(usage)` unless a unit has at least one byte and `count` units of `bytes` fit into memory.
 void require_bytes(std::size_t bytes, std::int64_t count, const char* function, const char* name);
 
-/// Throws `Error(usage)` if an argument that must not be null is.
+/// Throws `Error(usage)` if an argument is null that must not be.
 template <class Argument>
 void require(Argument* argument, const char* function, const char* name) {
   if (argument == nullptr) refuse_null(function, name);

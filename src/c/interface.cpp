@@ -21,7 +21,7 @@ namespace {
 /// this library loaded after dlclose.
 thread_local std::array<char, 4096> last_error{};
 
-/// Stores a text, cut after a whole character if it does not fit.
+/// Stores a text, cut after a whole character if it is too long.
 void keep_text(std::string_view text) noexcept {
   std::size_t bytes = std::min(text.size(), last_error.size() - 1);
   while (bytes < text.size() && bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U)
@@ -29,14 +29,14 @@ void keep_text(std::string_view text) noexcept {
   *std::ranges::copy(text.substr(0, bytes), last_error.begin()).out = '\0';
 }
 
-/// The exit status of programs, except for errors that a C program can correct.
+/// The programs' exit status, except for errors that only a C program can correct.
 int status_for(ErrorCode code) noexcept {
   if (code == ErrorCode::outdated_plan) return TESSERA_OUTDATED_PLAN;
   if (code == ErrorCode::rolled_back) return TESSERA_ROLLED_BACK;
   return exit_status(code);
 }
 
-/// Throws `Error(usage)` for a number that is not a status.
+/// The error code of a status; throws `Error(usage)` if the number is no status.
 ErrorCode code_of(int status) {
   constexpr std::array codes = {ErrorCode::usage,         ErrorCode::input,      ErrorCode::not_converged,
                                 ErrorCode::device_absent, ErrorCode::job_fault,  ErrorCode::outdated_plan,

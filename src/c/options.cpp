@@ -9,7 +9,7 @@
 namespace tessera::c {
 namespace {
 
-/// Checks the value of an enumeration of C, which may be any number.
+/// Validates an enumeration value from C, which may be any number.
 template <class Value, std::size_t count>
 Value chosen(const std::array<Value, count>& values, std::int32_t number, const char* what) {
   if (number < 0 || number >= static_cast<std::int32_t>(count))
@@ -64,7 +64,7 @@ JobOptions options_of(const tessera_options* given) {
   options.on_device_failure = chosen(actions, given->on_device_failure, "action on a device's failure");
   options.allow_sharing = given->allow_sharing != 0;
   options.threads = given->threads;
-  if (given->version >= 2) read_version_2(options, *given);  // an older structure ends before
+  if (given->version >= 2) read_version_2(options, *given);  // earlier versions end before these
   if (given->version >= 3) read_version_3(options, *given);
   return options;
 }

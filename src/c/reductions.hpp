@@ -7,8 +7,8 @@
 
 namespace tessera::c {
 
-/// The reducer with its operation as a function, also for an operation of the library. Throws `Error(usage)`,
-/// naming `function`, for an invalid reducer.
+/// The reducer with its operation as a function, even if the operation is the library's. Throws
+/// `Error(usage)`, naming `function`, for an invalid reducer.
 [[nodiscard]] tessera_reducer resolved(const tessera_reducer* given, const char* function);
 
 /// Runs the pass of a reduction with the program's `functions`. Writes `result` if it succeeds.

@@ -19,7 +19,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Runs `action`, and adds the device's name to an error.
+/// Runs `action`; adds the device's name to its error.
 template <class Action>
 auto on_device(const DeviceInfo& info, const char* doing, Action&& action) {
   try {
@@ -30,7 +30,7 @@ auto on_device(const DeviceInfo& info, const char* doing, Action&& action) {
   }
 }
 
-/// The streams of a context, by lane; shared with the memory that is bound to them.
+/// The streams of a context, by lane; shared with memory that is bound to them.
 class OwnedStreams {
  public:
   OwnedStreams() = default;
@@ -59,12 +59,11 @@ class OwnedStreams {
   std::vector<StreamView> others_;
 };
 
-/// The process that has opened a device last; a forked child inherits it. 0: none.
+/// The last process that opened a device; 0: none. A forked child inherits its parent's value.
 std::atomic<pid_t> opener = 0;
 
-/// An open context, in a list of all of them. Threads refer to a context by its number instead of a weak
-/// pointer: while a thread has an object with a destructor, the C library keeps the library of that
-/// destructor loaded.
+/// An open context, in a list of all of them. Threads refer to a context by its number, not by a weak
+/// pointer: a thread-local object with a destructor would keep this library loaded after dlclose.
 class OpenContext {
  public:
   OpenContext() {
@@ -81,7 +80,7 @@ class OpenContext {
   OpenContext(const OpenContext&) = delete;
   OpenContext& operator=(const OpenContext&) = delete;
 
-  /// Positive and unique.
+  /// Positive, and unique to each context.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   /// The object to which the context with this number was moved; null if it is closed.
   [[nodiscard]] static const DeviceContext* find(std::uint64_t number) noexcept {
@@ -106,7 +105,7 @@ constinit std::mutex OpenContext::mutex;
 constinit std::uint64_t OpenContext::last_number = 0;
 constinit OpenContext* OpenContext::first = nullptr;
 
-/// The last context that was bound on this thread, and the last tile of one.
+/// The context that was last bound on this thread, and the context whose tile was last set on it.
 thread_local std::uint64_t bound = 0;
 struct LastTile {
   std::uint64_t device = 0;
@@ -133,7 +132,7 @@ struct DeviceContext::State {
     });
   }
   ~State() {
-    // Memory, events and library handles may still use the streams.
+    // Destroyed before the streams, which memory, events and library handles may still use.
     if (!info.has_host_memory()) cuda::on_device(ordinal, [&] { backends.clear(); });
   }
   State(const State&) = delete;

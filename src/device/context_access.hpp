@@ -15,7 +15,7 @@ class BackendOutcomes;
 
 /// Private access of the library to a device's context.
 struct ContextAccess {
-  /// True in a forked child of a process that has opened a device, where CUDA does not work. Simulated
+  /// True in a forked child of a process that had opened a device: CUDA does not work there. Simulated
   /// devices count, the host does not.
   [[nodiscard]] static bool were_opened_before_fork() noexcept;
 
@@ -26,9 +26,9 @@ struct ContextAccess {
   /// The stream of a lane: the context's own for lane 0, else one that is created at first use and lives as
   /// long as the context. The device must be current. Throws `Error(job_fault)`. Thread-safe.
   [[nodiscard]] static StreamView stream(const DeviceContext& context, int lane);
-  /// As `DeviceContext::synchronize`, for any stream of the device.
+  /// Like `DeviceContext::synchronize`, for any stream of the device.
   static void synchronize(const DeviceContext& context, StreamView stream);
-  /// Shared ownership of the streams, also beyond the context: for memory that is bound to them.
+  /// Shared ownership of the streams, which may outlive the context: for memory that is bound to them.
   [[nodiscard]] static std::shared_ptr<const void> keep_streams(const DeviceContext& context) noexcept;
 
   /// A tile's stream and arena on its thread's device.
@@ -36,9 +36,9 @@ struct ContextAccess {
     StreamView stream;
     Arena* arena = nullptr;  ///< not owned
   };
-  /// Sets what `probe_backend` returns on this thread while the device is bound to it.
+  /// Sets the tile that `probe_backend` returns on this thread while the device is bound to it.
   static void set_tile(const DeviceContext& context, OfTile tile) noexcept;
-  /// The tile set on this thread; without one the context's stream, and no arena.
+  /// The tile set on this thread; if there is none, the context's stream without an arena.
   [[nodiscard]] static OfTile tile(const DeviceContext& context) noexcept;
 
   /// The results of `probe_backend_with_compile` for the device.

@@ -66,7 +66,7 @@ void on_device(Ordinal ordinal, const std::function<void()>& work) noexcept {
     const OnDevice current(ordinal);
     work();
   } catch (...) {
-    // The device is lost, or the process is ending: the driver frees the resources.
+    // Ignored: the device is lost, or the process is ending, and the driver frees the resources.
   }
 }
 
@@ -100,11 +100,11 @@ void record(EventView event, StreamView stream) {
 }
 
 bool ready(EventView event) {
-  // "Not ready" would replace an earlier unchecked error: report that first.
+  // Report an earlier unchecked error first: "not ready" would replace it.
   check(cudaPeekAtLastError(), "a kernel launch");
   const cudaError_t status = cudaEventQuery(native(event));
   if (status == cudaErrorNotReady) {
-    (void)cudaGetLastError();  // a result, not a failed launch
+    (void)cudaGetLastError();  // "not ready" is a result, not a failed launch
     return false;
   }
   check(status, "cudaEventQuery");
@@ -153,7 +153,7 @@ bool is_done(StreamView stream) {
   return true;
 }
 
-// Libraries and kernels use the driver API, since the runtime has them only from CUDA 12.8 on.
+// Libraries and kernels use the driver API: the runtime has them only since CUDA 12.8.
 
 void* load_library(const char* image) {
   static const auto load =
@@ -162,7 +162,7 @@ void* load_library(const char* image) {
   CUlibrary library = nullptr;
   check(load(&library, image, nullptr, nullptr, 0, nullptr, nullptr, 0), "cuLibraryLoadData");
   try {
-    // The driver loads an image lazily: force it here rather than at the first launch.
+    // The driver loads an image lazily: force it to load here rather than at the first launch.
     static const auto module_of = driver_function<CUresult (*)(CUmodule*, CUlibrary)>("cuLibraryGetModule");
     CUmodule module = nullptr;
     check(module_of(&module, library), "cuLibraryGetModule");
@@ -178,7 +178,7 @@ void unload_library(void* library) noexcept {
     static const auto unload = driver_function<CUresult (*)(CUlibrary)>("cuLibraryUnload");
     (void)unload(static_cast<CUlibrary>(library));
   } catch (const Error&) {
-    // At the end of the process the driver may be unloaded already.
+    // Ignored: at the end of the process the driver may be unloaded already.
   }
 }
 
@@ -214,7 +214,7 @@ void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_byt
       driver_function<CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                                    unsigned, CUstream, void**, void**)>("cuLaunchKernel");
   allow_shared_bytes(kernel, shared_bytes);
-  // The driver accepts a library kernel for a function, and resolves it for the current context.
+  // The driver accepts a library's kernel as a function, and resolves it for the current context.
   check(launch_kernel(static_cast<CUfunction>(kernel.native()), grid.x, grid.y, grid.z, block.x, block.y,
                       block.z, static_cast<unsigned>(shared_bytes), static_cast<CUstream>(stream.native()),
                       arguments, nullptr),

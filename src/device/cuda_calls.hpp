@@ -10,14 +10,14 @@
 #include <functional>
 #include <memory>
 
-/// The CUDA functions that the device room uses, without a CUDA type. `cuda_calls.cpp` implements them;
-/// `no_cuda_calls.cpp` takes its place in builds without CUDA. All throw `Error(job_fault)` with the name of
-/// the call and the runtime's reason. Thread-safe.
+/// The CUDA functions that `src/device` uses, without CUDA's types. Implemented in `cuda_calls.cpp`, or
+/// `no_cuda_calls.cpp` in builds without CUDA. All throw `Error(job_fault)` with the name of the call and the
+/// runtime's reason. Thread-safe.
 namespace tessera::cuda {
 
-/// The device's CUDA index in this process. Initialises CUDA, but creates no context. A MIG instance whose
-/// own UUID the runtime does not report is the only device, if CUDA_VISIBLE_DEVICES named the instance when
-/// CUDA was initialised.
+/// The device's CUDA index in this process. Initialises CUDA, but creates no context. The runtime may not
+/// report the UUID of a MIG instance: if CUDA_VISIBLE_DEVICES named the instance when CUDA was initialised,
+/// it is the only device.
 [[nodiscard]] Ordinal find_ordinal(const Uuid& uuid);
 
 /// Creates the primary context of the device if necessary, makes it current on this thread, and checks that
@@ -30,15 +30,15 @@ void check_current(Ordinal ordinal);
 /// The properties that NVML does not report: L2, shared memory per block, threads per multiprocessor.
 void fill_properties(Ordinal ordinal, DeviceInfo& info);
 
-/// Runs `work` with the device current on this thread, and restores the previous context, also if there was
-/// none. For destructors: without a current context the runtime would create one on the first device, which
-/// may be another rank's. Does nothing if CUDA no longer works; exceptions of `work` are dropped.
+/// Runs `work` with the device current on this thread, and restores the previous context, or none. For
+/// destructors: without a current context the runtime would create one on the first device, which may be
+/// another rank's. Does nothing if CUDA no longer works; exceptions of `work` are dropped.
 void on_device(Ordinal ordinal, const std::function<void()>& work) noexcept;
 
 /// A non-blocking stream of the current context.
 [[nodiscard]] StreamView create_stream();
-/// Does not wait. Errors are ignored: after a device fault every call fails, and `synchronize` has reported
-/// it. This thread's current context does not change.
+/// Does not wait. Ignores errors: after a device fault, which `synchronize` has reported, every call fails.
+/// This thread's current context does not change.
 void destroy_stream(StreamView stream, Ordinal ordinal) noexcept;
 
 /// Waits for the stream, and checks for launches that failed unchecked on this thread.
@@ -46,7 +46,7 @@ void synchronize(StreamView stream);
 
 /// An event of the current context, without timing.
 [[nodiscard]] EventView create_event();
-/// Does not wait and ignores errors, as `destroy_stream`.
+/// Does not wait, and ignores errors, like `destroy_stream`.
 void destroy_event(EventView event, Ordinal ordinal) noexcept;
 /// Records all work that was submitted to the stream so far.
 void record(EventView event, StreamView stream);
@@ -58,16 +58,16 @@ void synchronize(EventView event);
 
 /// Pins existing host memory, for all devices of this process.
 void pin(void* memory, std::size_t bytes);
-/// Ignores errors, as `destroy_stream`; the device is that which was current when the memory was pinned.
+/// Ignores errors, like `destroy_stream`. `ordinal`: the device that was current when the memory was pinned.
 void unpin(void* memory, Ordinal ordinal) noexcept;
 
 /// Free memory of the device. This thread's current context does not change.
 [[nodiscard]] std::int64_t free_memory_bytes(Ordinal ordinal);
 
-/// Loads machine code, or zero-terminated PTX, for all devices of the process; into the current context at
+/// Loads machine code, or zero-terminated PTX, for all devices of the process; the current one gets it at
 /// once. The driver copies the image.
 [[nodiscard]] void* load_library(const char* image);
-/// Ignores errors, as `destroy_stream`.
+/// Ignores errors, like `destroy_stream`.
 void unload_library(void* library) noexcept;
 [[nodiscard]] KernelView kernel_of(void* library, const char* name);
 /// Launches on the current device, asynchronously.
@@ -76,13 +76,12 @@ void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_byt
 
 // Functions for the collectives of a job.
 
-/// A guard that, when destroyed, restores the context that is current on this thread now, also if there is
-/// none.
+/// A guard that, when destroyed, restores this thread's current context, or that there was none.
 [[nodiscard]] std::shared_ptr<void> keep_current();
 /// Copies from or to the current device's memory, on the stream. Blocks only if one side is pageable host
 /// memory.
 void copy(void* to, const void* from, std::size_t bytes, StreamView stream);
-/// True if all work on the stream, of any device, is complete.
+/// Whether all work on a stream, of any device, is complete.
 [[nodiscard]] bool is_done(StreamView stream);
 
 }  // namespace tessera::cuda

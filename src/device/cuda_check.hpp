@@ -55,7 +55,7 @@ inline void check(CUresult status, const char* call) {
                                         " (" + (text != nullptr ? text : "no description") + ")");
 }
 
-/// Null if there is no current context on this thread.
+/// The current context of this thread; null if there is none.
 [[nodiscard]] inline CUcontext current_context() {
   static const auto get = driver_function<CUresult (*)(CUcontext*)>("cuCtxGetCurrent");
   CUcontext context = nullptr;
@@ -64,8 +64,8 @@ inline void check(CUresult status, const char* call) {
   return context;
 }
 
-/// Restores this thread's current context, also if there was none: `cudaSetDevice` cannot do that, and would
-/// create a context on a device that may be another rank's.
+/// Restores this thread's current context, or that there was none. `cudaSetDevice` cannot do the latter: it
+/// would create a context on a device that may be another rank's.
 class CurrentContext {
  public:
   CurrentContext() : set_(set_current()), context_(current_context()) {}
@@ -91,7 +91,7 @@ class CurrentContext {
 class OnDevice {
  public:
   explicit OnDevice(Ordinal ordinal) {
-    // The runtime reports device 0 also if there is no current context.
+    // Without a current context the runtime reports device 0 too.
     int current = -1;
     if (before_.any()) check(cudaGetDevice(&current), "cudaGetDevice");
     if (current != static_cast<int>(ordinal)) bind(ordinal);

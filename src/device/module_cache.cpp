@@ -32,18 +32,18 @@ void check(const ModuleSource& source) {
 /// The cached outcomes of one source for one compute capability.
 struct Slot {
   std::mutex working;  ///< locked while the source is compiled or loaded
-  /// The last one is valid. A failure that `adopt` has replaced is kept for references to it.
+  /// The last one is current. A failure that `adopt` has replaced stays, since callers may refer to it.
   std::list<CompileOutcome> outcomes;
   std::optional<Module> module;
 };
 
-/// Compilations that run on after their callers were cancelled, as NVRTC cannot be interrupted. They are
+/// Compilations that continue after their callers were cancelled, since NVRTC cannot be interrupted. They are
 /// joined when the process exits, and before the library is unloaded.
 class AbandonedCompilations {
  public:
   AbandonedCompilations() = default;
   ~AbandonedCompilations() {
-    // A forked child has none of the threads.
+    // In a forked child none of the threads exists.
     if (getpid() != process_)
       static_cast<void>(new std::vector<std::future<CompileOutcome>>(std::move(all_)));
   }
@@ -72,7 +72,7 @@ std::future<CompileOutcome> begin_to_compile(std::shared_ptr<KernelCompiler> com
   });
 }
 
-/// Compiles on a thread that is abandoned if this one abandons its work.
+/// Compiles on a separate thread, which is abandoned if this thread abandons its work.
 CompileOutcome compile_abandonably(const std::shared_ptr<KernelCompiler>& compiler,
                                    const ModuleSource& source, const std::string& target) {
   static AbandonedCompilations abandoned;
@@ -101,7 +101,7 @@ std::vector<std::string> default_module_directories() {
 
 namespace {
 
-/// The stored form of a module: a line with its target, and the image.
+/// A module as stored on disk: a line with its target, and the image.
 std::string packed(const CompiledModule& compiled) {
   return compiled.target + '\n' + compiled.image;
 }

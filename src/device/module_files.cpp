@@ -22,20 +22,20 @@ namespace {
 /// Maximum size of a file; compiled code has some hundred kB.
 constexpr std::uintmax_t max_file_bytes = std::uintmax_t{1} << 28;
 
-/// Writes `text` to a new file in the same folder, and renames it to `path`. Returns the error.
+/// Writes `text` to a new file in the folder of `path`, and renames it to `path`. Returns the error.
 std::string write_and_rename(const std::filesystem::path& path, std::string_view text) {
   std::string name = path.string() + ".XXXXXX";
   base::Descriptor file(mkostemp(name.data(), O_CLOEXEC));
   if (!file.is_open()) return std::strerror(errno);
-  // A full disk may be reported only on close.
+  // Close explicitly: a full disk may be reported only then.
   if (file.write(text) && file.close() && std::rename(name.c_str(), path.c_str()) == 0) return {};
   std::string problem = std::strerror(errno);
   (void)unlink(name.c_str());
   return problem;
 }
 
-/// Marks a file as used, so that others are evicted first. Not on every read: many ranks of many jobs read
-/// the same file, and the folder may be on a server.
+/// Marks a file as recently used, so that others are evicted first. Not at every read, since many ranks of
+/// many jobs may read the file from a server.
 void touch(const std::filesystem::path& path, const timespec& last_use) {
   constexpr std::time_t often_enough_s = 3600;
   if (std::time(nullptr) - last_use.tv_sec >= often_enough_s)
@@ -61,7 +61,7 @@ StoredFile stored_file(const std::filesystem::path& path) {
   const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open()) return {.content = {}, .refused = errno == ELOOP};
   StoredFile stored;
-  // Checks the open file, not the path, which may name another file by now.
+  // Checks the open file, since the path may name another file by now.
   if (const auto status = file.status(); status && is_trusted(*status)) {
     stored.content = file.read_text(static_cast<std::size_t>(status->st_size)).value_or("");
     stored.last_use = status->st_mtim;

@@ -35,7 +35,7 @@ struct ModuleFolder {
 /// throws for errors of the file system.
 class ModuleFiles {
  public:
-  /// Without folders nothing is stored. Each folder has at most `max_bytes`.
+  /// Without folders, nothing is stored. `max_bytes` limits each folder.
   ModuleFiles(std::vector<ModuleFolder> folders, std::int64_t max_bytes)
       : folders_(std::move(folders)), max_bytes_(max_bytes) {}
 

@@ -16,14 +16,14 @@ static_assert(magic == "tessera module ");
 constexpr std::string_view extension = ".module";
 constexpr std::size_t digest_digits = 64;
 
-/// The content after the lines of format and digest.
+/// The content after the lines with format and digest; empty if these are wrong.
 std::optional<std::string_view> body_of(std::string_view content) {
   constexpr std::size_t begin = format.size() + digest_digits + 1;
   if (!content.starts_with(format) || content.size() < begin) return std::nullopt;
   return content.substr(begin);
 }
 
-/// The length of a name's prefix of hexadecimal digits and extension; 0 if it has none.
+/// The length of a file name's leading digits and extension; 0 if it has no such beginning.
 std::size_t end_of_extension(std::string_view name) {
   const std::size_t digits = name.find_first_not_of("0123456789abcdef");
   if (digits == 0 || digits == std::string_view::npos || !name.substr(digits).starts_with(extension))
@@ -31,7 +31,7 @@ std::size_t end_of_extension(std::string_view name) {
   return digits + extension.size();
 }
 
-/// Joins texts, injectively.
+/// Joins texts so that different lists give different results.
 std::string joined(const std::vector<std::string_view>& texts) {
   std::string all;
   for (const std::string_view text : texts) base::pack(all, text, base::tight);
@@ -64,7 +64,7 @@ bool is_module_file_name(std::string_view name) {
 }
 
 bool is_unfinished_module_file_name(std::string_view name) {
-  // The suffix of mkstemp.
+  // mkstemp appends a suffix.
   const std::size_t end = end_of_extension(name);
   return end != 0 && name.size() == end + 7 && name[end] == '.';
 }
@@ -84,7 +84,7 @@ std::string pack_module(std::string_view key, std::string_view text) {
 }
 
 std::optional<std::string> unpack_module(std::string_view content, std::string_view key) {
-  // The size of the text is used only if packing the result gives the same file.
+  // The sizes in the file are checked by packing the result again: it must give the same file.
   auto rest = body_of(content);
   if (!rest || !base::unpack_number(*rest, ' ')) return std::nullopt;
   const auto size = base::unpack_number(*rest, '\n');

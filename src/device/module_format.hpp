@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Everything of a source that its code depends on.
+/// The part of a key for a source: everything in the source that its code depends on.
 [[nodiscard]] std::string key_of(const ModuleSource& source);
 
 /// The key of a module: everything that its code depends on.
@@ -29,13 +29,13 @@ struct ModuleKey {
 
 /// Whether this is the name of a module's file, of any version.
 [[nodiscard]] bool is_module_file_name(std::string_view name);
-/// Whether this is the name of a file that is being written, or was left unfinished.
+/// Whether this is the name of a temporary file: being written, or left unfinished.
 [[nodiscard]] bool is_unfinished_module_file_name(std::string_view name);
 
-/// Whether a file belongs to this cache, of any version: by its first bytes or, if it is empty, by the
-/// SHA-256 and the extension in its name.
+/// Whether a cache of any version wrote the file: judged by its first bytes or, if it is empty, by the
+/// SHA-256 and extension in its name.
 [[nodiscard]] bool is_module_file(std::string_view name, std::string_view first_bytes);
-/// Number of first bytes that suffice.
+/// Number of first bytes that `is_module_file` needs.
 inline constexpr std::size_t module_magic_bytes = 15;
 
 /// A file's content: a line with the format, the SHA-256 of the rest, sizes, the key, and the text. The

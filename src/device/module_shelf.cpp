@@ -32,7 +32,7 @@ std::optional<ShelvedModule> status_of(int folder, const char* name) {
   return ShelvedModule{name, status.st_size, status.st_mtim, is_unfinished_module_file_name(name)};
 }
 
-/// Last used first; ties by name.
+/// Sort order: most recently used first; ties by name.
 auto order_of(const ShelvedModule& module) {
   return std::tie(module.last_use.tv_sec, module.last_use.tv_nsec, module.name);
 }
@@ -44,7 +44,7 @@ ModuleShelf::ModuleShelf(const std::filesystem::path& folder)
 
 std::vector<ShelvedModule> ModuleShelf::list() const {
   std::vector<ShelvedModule> all;
-  // A descriptor of its own, because readdir moves its position.
+  // A separate descriptor, because readdir moves its position.
   const int descriptor =
       !folder_.is_open() ? -1 : openat(folder_.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return all;
@@ -62,7 +62,7 @@ std::vector<ShelvedModule> ModuleShelf::list() const {
 }
 
 bool ModuleShelf::remove(const ShelvedModule& module) const {
-  // A name is not enough, as the folder may be one that the user chose.
+  // Check the content as well as the name, since the user may have chosen any folder.
   const base::Descriptor file(
       openat(folder_.number(), module.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open()) return false;
@@ -82,7 +82,7 @@ void ModuleShelf::bound(std::int64_t max_bytes, std::string_view just_written) c
   for (const ShelvedModule& module : all) bytes += module.bytes;
   for (auto oldest = all.rbegin(); oldest != all.rend() && bytes > max_bytes; ++oldest) {
     if (oldest->unfinished || oldest->name == just_written) continue;
-    // Concurrent evictions choose the same files: one that is gone counts as removed.
+    // Concurrent evictions choose the same files: a missing file counts as removed.
     (void)remove(*oldest);
     bytes -= oldest->bytes;
   }

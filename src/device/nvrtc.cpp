@@ -59,7 +59,7 @@ class Library {
 
  private:
   /// NVRTC opens a second library by name, which fails in a toolkit outside the system's library path and in
-  /// PyPI's package. A library that is open already is found, so this opens it first.
+  /// PyPI's package. Opening that library first lets NVRTC find it.
   void open_builtins() {
     int major = 0;
     int minor = 0;
@@ -148,7 +148,7 @@ class Nvrtc final : public KernelCompiler {
     if (!nvrtc.found()) return CompileFailure{target, nvrtc.why_not(), {}};
     std::vector<std::string> options = source.options;
     options.push_back("--gpu-architecture=" + target);
-    // Sees only the named headers: neither installed headers nor those in the working directory are used.
+    // Sources see only the named headers, neither installed ones nor those in the working directory.
     options.emplace_back("--no-source-include");
 
     Program program(nvrtc.api(), source);
@@ -186,7 +186,7 @@ std::shared_ptr<KernelCompiler> nvrtc_compiler() {
 }
 
 std::string to_string(const CompileFailure& failure) {
-  // As compilers write it: "square(3): error: identifier "x" is undefined".
+  // The first error in the compiler's own form: "square(3): error: identifier "x" is undefined".
   const auto found = failure.log.find("error");
   if (found == std::string::npos) return failure.reason;
   const auto line_end = failure.log.rfind('\n', found);

@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-// The names are those of FIPS 180-4, sections 4.1.2, 4.2.2 and 6.2.
+// Names follow FIPS 180-4, sections 4.1.2, 4.2.2 and 6.2.
 using Word = std::uint32_t;
 
 /// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
@@ -26,7 +26,7 @@ constexpr std::array<Word, 64> K = {
 using State = std::array<Word, 8>;
 constexpr std::size_t block_bytes = 64;
 
-/// The words of a block, and those derived from them.
+/// The message schedule: the words of a block, and the words derived from them.
 std::array<Word, 64> schedule(const char* block) {
   std::array<Word, 64> W{};
   for (std::size_t t = 0; t < 16; ++t)
@@ -74,7 +74,7 @@ std::string padded(std::string_view rest, std::uint64_t all_bytes) {
 }  // namespace
 
 std::string sha256(std::string_view text) {
-  // Likewise for the square roots of the first 8 primes.
+  // The first 32 bits of the fractional parts of the square roots of the first 8 primes.
   State H = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const std::uint64_t all_bytes = text.size();
   for (; text.size() >= block_bytes; text.remove_prefix(block_bytes)) add_block(H, text.data());

@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// SHA-256 of a text (FIPS 180-4), as 64 digits. Cost: some 200 MB/s.
+/// SHA-256 of a text (FIPS 180-4), as 64 hexadecimal digits. Speed: some 200 MB/s.
 [[nodiscard]] std::string sha256(std::string_view text);
 
 }  // namespace TESSERA_NAMESPACE

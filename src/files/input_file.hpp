@@ -12,29 +12,29 @@
 
 namespace tessera::files {
 
-/// The identity and version of an open file: writing to it changes its size or its time.
+/// Identifies an open file and its version: writing to it changes size or time.
 struct FileState {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::int64_t size = 0;
-  std::int64_t written_ns = 0;  ///< the last write, since 1970
+  std::int64_t written_ns = 0;  ///< time of the last write, since 1970
 
   friend bool operator==(const FileState&, const FileState&) = default;
 };
 
 /// The current state of an open file; empty if the system does not provide it.
 [[nodiscard]] std::optional<FileState> state_of(int descriptor);
-/// The state that the system has reported.
+/// The state in the system's report.
 [[nodiscard]] FileState state_of(const struct stat& status);
 
 /// A regular file that is open for reading, and its name for messages. Anything else is refused on opening,
-/// without blocking: a pipe without a writer would block forever.
+/// without blocking, as a pipe without a writer would.
 class InputFile {
  public:
   /// Throws `Error(input)` if the file cannot be opened, or is not a regular file.
   explicit InputFile(std::string path);
 
-  /// Fills `buffer` from byte `offset` on; less than its size only at the end of the file. Throws
+  /// Fills `buffer` from byte `offset` on; returns less than its size only at the end of the file. Throws
   /// `Error(input)`.
   [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<char> buffer) const;
 

@@ -17,12 +17,12 @@ using Json = nlohmann::json;
 
 constexpr std::size_t max_levels = 64;
 
-/// A string of the file, quoted and escaped to ASCII.
+/// A string from the file, quoted and escaped to ASCII.
 std::string printable(const std::string& text) {
   return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-/// `position` counts from 1.
+/// A message: the text is not JSON at `position`, which counts from 1.
 std::string not_json(std::size_t position) {
   return fmt::format("it is not JSON at byte {}", position);
 }
@@ -61,7 +61,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   [[nodiscard]] Json take() { return std::move(root_); }
 
  private:
-  // Approximate allocation of the standard library. An array's storage doubles while it grows.
+  // Approximate memory per element in the standard library. An array's storage doubles while it grows.
   static constexpr std::size_t element_bytes = 2 * sizeof(Json);
   static constexpr std::size_t text_bytes = 48;
   static constexpr std::size_t member_bytes = 112;
@@ -101,7 +101,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   std::int64_t memory_;
   std::int64_t taken_ = 0;
   Json root_;
-  std::vector<Json*> open_;  ///< containers that are not closed; their addresses are stable
+  std::vector<Json*> open_;  ///< containers that are not yet closed; their addresses are stable
   Json* member_ = nullptr;
   std::string fault_;
 };
@@ -167,7 +167,7 @@ JsonFile::JsonFile(std::string_view text, std::string name, std::string_view wha
   const auto refuse = [&](const std::string& why) {
     throw base::input_error("{}: is not {}: {}", name_, what, why);
   };
-  // The parser takes a NUL byte for the end of the text. JSON has none, not even in strings.
+  // The parser would end at a NUL byte. JSON allows none, not even in strings.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) refuse(not_json(nul + 1));
   Builder builder(memory_left());
   if (!Json::sax_parse(text, &builder)) refuse(builder.fault());
@@ -235,7 +235,7 @@ bool JsonField::truth() const {
   return value_->get<bool>();
 }
 double JsonField::number() const {
-  // The parser rejects numbers beyond the range of doubles.
+  // Numbers beyond the range of doubles are rejected by the parser already.
   if (!value_->is_number()) refuse(fmt::format("is {}, and not a number", shown(*value_)));
   return value_->get<double>();
 }

@@ -27,7 +27,7 @@ class JsonField {
  public:
   JsonField(const JsonFile& file, const nlohmann::json& value) noexcept : file_(&file), value_(&value) {}
 
-  /// A member of an object; `find` returns nothing for one that is absent or null.
+  /// A member of an object; `find` returns nothing if it is absent or null.
   [[nodiscard]] JsonField at(std::string_view name) const;
   [[nodiscard]] std::optional<JsonField> find(std::string_view name) const;
 
@@ -41,7 +41,7 @@ class JsonField {
   [[nodiscard]] bool truth() const;
   /// A finite number.
   [[nodiscard]] double number() const;
-  /// JSON lacks infinities and NaN: null denotes them, and is NaN here.
+  /// A number, or NaN for null: JSON has no infinities and no NaN.
   [[nodiscard]] double number_or_nan() const;
   /// An integer in this range.
   template <std::signed_integral Integer = int>

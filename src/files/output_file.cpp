@@ -37,8 +37,8 @@ bool is_temporary_name(std::string_view name) {
   return base::are_own_digits(name);
 }
 
-/// Removes regular files of this user in a folder whose names match `is_stale`, and which no process is still
-/// writing: a writer holds a lock on its file. Calls `may_remove` while it holds the lock itself.
+/// Removes those regular files of this user in a folder that match `is_stale` by name and that no process is
+/// writing: a writer holds a lock on its file. Calls `may_remove` while holding the lock.
 void remove_abandoned(
     int folder, const std::function<bool(std::string_view)>& is_stale,
     const std::function<bool(std::string_view name, const base::Descriptor& file)>& may_remove) {
@@ -50,7 +50,7 @@ void remove_abandoned(
   }
   while (const dirent* entry = ::readdir(entries.get())) {
     if (!is_stale(entry->d_name)) continue;
-    // An exclusive lock on NFS needs write access.
+    // Opened for writing, since an exclusive lock on NFS needs that.
     const base::Descriptor file(
         ::openat(folder, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     const auto status = file.status();
@@ -62,8 +62,8 @@ void remove_abandoned(
 
 enum class Hold { held, lost, unknown };
 
-/// Whether this process owns its new temporary file: another may just have removed it as abandoned. On a file
-/// system without locks no file is removed. If unknown, `errno` has the reason.
+/// Whether this process still owns its new temporary file: another process may just have removed it as
+/// abandoned (except on a file system without locks). If unknown, `errno` has the reason.
 Hold hold(const base::Descriptor& file) {
   if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return Hold::lost;
   const auto status = file.status();
@@ -96,9 +96,9 @@ std::string OutputFile::target() const {
   return (fs::path(folder_name_) / name_).string();
 }
 
-/// The folder and the name in it, with links resolved.
+/// Finds the folder of the target, and its name there, with links resolved.
 void OutputFile::find_target() {
-  constexpr int max_links = 40;  // as Linux follows
+  constexpr int max_links = 40;  // Linux's limit
   fs::path target = path_;
   struct stat status {};
   for (int links = 0;; ++links) {
@@ -107,7 +107,7 @@ void OutputFile::find_target() {
       break;
     }
     if (!S_ISLNK(status.st_mode)) {
-      // A rename would replace a device by a regular file.
+      // Refuse a device: a rename would replace it by a regular file.
       if (S_ISDIR(status.st_mode)) refuse("is a directory");
       if (!S_ISREG(status.st_mode)) refuse("is not a regular file");
       if (!replaced_) replaced_ = Access{static_cast<mode_t>(status.st_mode & 0777), status.st_gid};
@@ -123,7 +123,7 @@ void OutputFile::find_target() {
   name_ = target.filename().string();
   folder_name_ = target.has_parent_path() ? target.parent_path().string() : ".";
   folder_ = base::Descriptor(::open(folder_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A folder may be writable without being readable.
+  // A folder may be writable but not readable.
   if (!folder_.is_open() && errno == EACCES)
     folder_ = base::Descriptor(::open(folder_name_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!folder_.is_open() || name_.empty()) fail("cannot be created");
@@ -184,7 +184,7 @@ void OutputFile::flush() {
 void OutputFile::hand_on_access() const {
   if (!replaced_) return;
   mode_t permissions = replaced_->permissions;
-  // Permissions of the old group must not pass to another group.
+  // Permissions of the old group must not go to another group.
   if (::fchown(descriptor_.number(), static_cast<uid_t>(-1), replaced_->group) != 0)
     permissions &= ~static_cast<mode_t>(070) | (permissions & 07) << 3;
   if (::fchmod(descriptor_.number(), permissions) != 0) fail("cannot be written");
@@ -196,8 +196,8 @@ std::string OutputFile::commit() {
   if (::renameat(folder_.number(), temporary_.c_str(), folder_.number(), name_.c_str()) != 0)
     fail("cannot be written");
   committed_ = true;
-  // The name is durable once the folder is flushed. Some file systems refuse to flush folders; for a folder
-  // that cannot be opened the whole file system is flushed.
+  // The name survives a power failure once the folder is flushed. Some file systems refuse to flush folders;
+  // if the folder cannot be opened, the whole file system is flushed.
   const bool named = folder_.flush() || (errno == EBADF && ::syncfs(descriptor_.number()) == 0);
   if (named) return {};
   return fmt::format(

@@ -17,9 +17,9 @@
 namespace tessera::files {
 
 /// A file that is replaced atomically: it is written under a temporary name in the same folder and renamed by
-/// `commit` once every byte has been flushed to disk. Without `commit` the temporary file is removed, as are
-/// temporary files of this user that killed programs have left in the folder: they are known by check digits
-/// in their names (`base/own_digits.hpp`). Throws `tessera::Error(input)` with the path and the system's
+/// `commit` once every byte has been flushed to disk. Without `commit` the temporary file is removed. So are
+/// temporary files that killed programs of this user have left in the folder; check digits in their names
+/// identify them (`base/own_digits.hpp`). Throws `tessera::Error(input)` with the path and the system's
 /// reason.
 ///
 /// The folder may be writable by others. The temporary file has a random name, is created exclusively and
@@ -28,39 +28,39 @@ namespace tessera::files {
 /// target. The new file inherits the permissions of the old one, and its group if this user is a member.
 class OutputFile {
  public:
-  /// Creates the temporary file, so that a path that cannot be written is refused before the work is done; an
-  /// empty path, a directory and a device are refused likewise.
+  /// Creates the temporary file, so that a path that cannot be written is refused before the work is done.
+  /// Also refuses an empty path, a directory and a device.
   explicit OutputFile(std::string path);
-  /// A companion of another file: in the same folder, named with a suffix, with the permissions of the file
-  /// that the other replaces.
+  /// A companion of `owner`: in the same folder, with `suffix` after the name, and with the permissions of
+  /// the file that `owner` replaces.
   OutputFile(const OutputFile& owner, std::string_view suffix);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view text);
-  void write(std::span<const double> values);  ///< as they are in memory
+  void write(std::span<const double> values);  ///< written as their bytes in memory
   void write_at(std::int64_t offset, std::string_view bytes);
-  /// A path at which a library opens the temporary file for itself, while this is not destroyed.
+  /// A path at which a library can open the temporary file, valid as long as this object.
   [[nodiscard]] std::string link() const;
   /// Flushes every byte to disk, so that `commit` is only a rename: for several files that form one result.
   void flush();
-  /// Renames it to its path and flushes the folder. The lock is held until destruction. Returns an empty
-  /// string, or one line if the file is in place, but its folder could not be flushed.
+  /// Renames the temporary file to its path and flushes the folder. The lock is held until destruction.
+  /// Returns an empty string, or one line if the file is in place, but its folder could not be flushed.
   std::string commit();
   /// Removes regular files of this user in the folder whose names match `is_stale` and whose content shows
   /// `is_own` to be this program's, unless a process is still writing them or this file has been replaced
-  /// meanwhile. Returns the paths of those that are not its own. Call it after `commit`.
+  /// meanwhile. Returns the paths of matching files that are not this program's. Call it after `commit`.
   std::vector<std::string> remove_beside(
       const std::function<bool(std::string_view name)>& is_stale,
       const std::function<bool(std::string_view name, const base::Descriptor& file)>& is_own) const;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// The name in the folder, with links resolved.
+  /// The file's name in its folder, with links resolved.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::string target() const;
 
  private:
-  /// Attributes of the file that is replaced.
+  /// Permissions and group of the file that is replaced.
   struct Access {
     mode_t permissions;
     gid_t group;
@@ -77,8 +77,8 @@ class OutputFile {
   std::string path_;
   base::Descriptor folder_;
   std::string folder_name_;
-  std::string name_;       ///< in the folder
-  std::string temporary_;  ///< in the folder
+  std::string name_;       ///< the file's name in the folder
+  std::string temporary_;  ///< the temporary file's name in the folder
   bool committed_ = false;
   std::optional<Access> replaced_;
   base::Descriptor descriptor_;

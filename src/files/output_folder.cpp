@@ -55,7 +55,7 @@ OutputFolder::~OutputFolder() {
   if (!committed_) fs::remove_all(temporary_, stays);
 }
 
-/// On a file system without locks for folders nothing is removed.
+/// Removes nothing on a file system without locks for folders.
 void OutputFolder::remove_abandoned() const {
   std::error_code ignored;
   for (fs::directory_iterator entry(above_, ignored), end; !ignored && entry != end;
@@ -72,7 +72,7 @@ void OutputFolder::remove_abandoned() const {
   }
 }
 
-/// False if another program has just removed the new folder as abandoned.
+/// Returns false if another program has just removed the new folder as abandoned.
 bool OutputFolder::create_temporary() {
   temporary_ = fmt::format("{}/{}{}", above_, folder_prefix, base::new_own_digits());
   if (::mkdir(temporary_.c_str(), 0777) != 0) fail("cannot be created", errno);

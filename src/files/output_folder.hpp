@@ -7,10 +7,10 @@
 
 namespace tessera::files {
 
-/// A new folder that appears with all its files at once: they are written to a folder with a temporary name
-/// beside it, which `commit` renames. Without `commit` that folder is removed, as are temporary folders that
-/// killed programs of this user left beside it (see `OutputFile`). Throws `tessera::Error(input)` with the
-/// path and the system's reason.
+/// A new folder that appears with all its files at once: they are written to a temporary folder next to it,
+/// which `commit` renames. Without `commit` the temporary folder is removed. So are temporary folders that
+/// killed programs of this user left there (see `OutputFile`). Throws `tessera::Error(input)` with the path
+/// and the system's reason.
 class OutputFolder {
  public:
   /// Creates the temporary folder. `path` may be an empty folder, which is replaced; a file, and a folder
@@ -22,7 +22,7 @@ class OutputFolder {
 
   /// The path of the temporary folder.
   [[nodiscard]] const std::string& temporary() const noexcept { return temporary_; }
-  /// Puts the folder in place. Returns an empty string, or one line if the parent folder could not be
+  /// Renames the folder into place. Returns an empty string, or one line if the parent folder was not
   /// flushed.
   std::string commit();
 
@@ -34,7 +34,7 @@ class OutputFolder {
   std::string path_;
   std::string above_;  ///< the parent folder
   std::string temporary_;
-  base::Descriptor held_;  ///< of the temporary folder: its lock shows that it is in use
+  base::Descriptor held_;  ///< the temporary folder, locked to show that it is in use
   bool committed_ = false;
 };
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* standard_output = "standard output";
 
-/// Whether bytes are accepted only in order, as by a pipe or terminal; a block device is like a file.
+/// Whether bytes can only be written in order, as to a pipe or terminal; a block device is like a file.
 bool is_sequential(const struct stat& status) {
   return S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode);
 }
@@ -67,7 +67,7 @@ OutputStream::OutputStream(const std::string& path) : name_(path) {
   } else if (::stat(path.c_str(), &status) == 0 && is_sequential(status)) {
     descriptor_ = base::Descriptor(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
     if (!descriptor_.is_open()) fail();
-    // Another file may have replaced it, and must not be overwritten.
+    // Another file may have taken the path since the check, and must not be overwritten.
     if (const auto opened = descriptor_.status(); !opened || !is_sequential(*opened))
       throw base::input_error("{}: was replaced while it was opened: start again", name_);
   } else {

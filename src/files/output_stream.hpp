@@ -16,8 +16,8 @@ namespace tessera::files {
 
 /// Output written sequentially: to a regular file, which `commit` puts in place as a whole (see OutputFile),
 /// or immediately to standard output, a pipe, a terminal, /dev/null. Throws `tessera::Error(input)` with the
-/// path and the system's reason, also for a pipe whose reader has gone (`output_is_unread`): the process may
-/// be another program's, which gets no SIGPIPE.
+/// path and the system's reason, also for a pipe whose reader has gone (`output_is_unread`). It causes no
+/// SIGPIPE, since the process may be another program's.
 class OutputStream {
  public:
   /// Standard output for `is_standard_output`. Opening a named pipe waits for its reader.

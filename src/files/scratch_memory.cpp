@@ -19,9 +19,9 @@
 namespace tessera::files {
 namespace {
 
-/// Bytes that are read ahead, and released, at a time.
+/// Bytes that are read ahead, or released, in one step.
 constexpr std::size_t stretch = std::size_t{1} << 20;
-/// Stretches read ahead of the current one.
+/// Number of steps that are read ahead.
 constexpr std::size_t stretches_ahead = 2;
 
 [[noreturn]] void fail(const std::string& folder, const std::string& what, int reason) {
@@ -29,7 +29,7 @@ constexpr std::size_t stretches_ahead = 2;
                           std::strerror(reason));
 }
 
-/// A file without a name; on some file systems it must be given one first.
+/// Opens a file without a name; on some file systems it needs a name at first.
 base::Descriptor open_unnamed(const std::string& folder) {
   base::Descriptor file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.is_open() || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
@@ -83,7 +83,7 @@ void ScratchMemory::prepare_to_read(std::size_t begin, std::size_t end) const no
   if (first >= end) return;
   advise(first == 0 ? 0 : first + stretches_ahead * stretch, first + (stretches_ahead + 1) * stretch,
          MADV_WILLNEED);
-  // Other threads are still in the stretch before this one.
+  // Keep one stretch behind, where other threads may still read.
   if (first >= 2 * stretch) let_go(first - 2 * stretch, first - stretch);
 }
 
@@ -92,7 +92,7 @@ void ScratchMemory::release_written(std::size_t begin, std::size_t end) const no
   if (last > begin) let_go(last - stretch, last);
 }
 
-// If the kernel ignores the advice, only time is lost.
+// Errors are ignored: without the advice only time is lost.
 void ScratchMemory::advise(std::size_t begin, std::size_t end, int advice) const noexcept {
   static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   begin = begin / page * page;

@@ -7,8 +7,8 @@
 
 namespace tessera::files {
 
-/// The folder for temporary files that are too large for memory: $TMPDIR, or else /var/tmp, which is on a
-/// disk where /tmp is in memory (file-hierarchy(7)).
+/// The folder for temporary files that are too large for memory: $TMPDIR, or else /var/tmp, which is on disk
+/// even where /tmp is in memory (file-hierarchy(7)).
 [[nodiscard]] std::string default_scratch_folder();
 
 /// Zeroed memory backed by a file without a name, to which the system writes its pages when memory is short.
@@ -17,7 +17,7 @@ class ScratchMemory {
  public:
   ScratchMemory() = default;
   /// Allocates disk space before it is written to, if the file system can: a full disk is detected here.
-  /// Throws `Error(input)` naming the folder: one that does not exist, is too small, or is in memory (tmpfs).
+  /// Throws `Error(input)` naming a folder that does not exist, is too small, or is in memory (tmpfs).
   ScratchMemory(const std::string& folder, std::size_t bytes);
   ~ScratchMemory();
   ScratchMemory(ScratchMemory&& other) noexcept { swap(other); }
@@ -29,11 +29,11 @@ class ScratchMemory {
   [[nodiscard]] void* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; }
 
-  /// Removes bytes from the process' resident memory. They keep their values; the system caches their pages
-  /// while memory is free.
+  /// Removes bytes from the process' resident memory. Their values stay in the file; the system caches its
+  /// pages while memory is free.
   void let_go(std::size_t begin, std::size_t end) const noexcept;
-  /// Call it before reading bytes [begin, end) in order, on any thread: the following bytes are read ahead,
-  /// and those far behind are released, so that some MiB are resident.
+  /// Call it before reading bytes [begin, end) in order, on any thread: following bytes are read ahead and
+  /// earlier ones released, so that only some MiB are resident.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept;
   /// Releases bytes that were written in order.
   void release_written(std::size_t begin, std::size_t end) const noexcept;

@@ -12,7 +12,7 @@
 
 #include "base/write_printable.hpp"
 
-/// Diagnostics never change the outcome of a program: a log on a full disk or a closed pipe is not an error.
+/// Diagnostics on a log never change the outcome of a program: a full disk or a closed pipe is not an error.
 namespace tessera::files {
 
 /// Writes text unchanged to a log and flushes it. Returns false, with `errno`, if it could not be written.
@@ -36,11 +36,11 @@ inline bool say_line(std::initializer_list<std::string_view> texts, std::FILE* l
 }
 
 /// Call it first in a program. Writing to a closed log then fails without a signal, and closed standard
-/// descriptors are reserved, so that no file or connection gets their numbers and the log's text.
+/// descriptors are reserved, so that no file or connection gets their numbers and then the log's text.
 inline void keep_logs_harmless() noexcept {
   std::signal(SIGPIPE, SIG_IGN);
-  // Opened for the opposite direction, so that using them is an error. The lowest free number is assigned, so
-  // that lower ones are open by then.
+  // Opened for the opposite direction, so that using them is an error. `open` assigns the lowest free number,
+  // so all lower ones are open by then.
   for (int descriptor = 0; descriptor <= 2; ++descriptor) {
     if (::fcntl(descriptor, F_GETFD) == -1 && errno == EBADF)
       static_cast<void>(::open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY));

@@ -11,15 +11,15 @@
 #include <tessera/error.hpp>
 #include <tessera/printable.hpp>
 
-/// Standard output; `flush_output` completes it. All throw `Error(input)` with the system's reason: a full
-/// disk is an error, not a truncated result. For programs.
+/// Standard output of the programs; `flush_output` completes it. All functions throw `Error(input)` with the
+/// system's reason: a full disk is an error, not a truncated result.
 namespace tessera::files {
 
-/// Whether the reader of a pipe with this process's results has gone, as `head` does.
+/// Whether the reader of a pipe with this process's results, such as `head`, has gone.
 inline std::atomic<bool> output_is_unread = false;
 
-/// Ends a program that has failed because its output is unread, as SIGPIPE would have if programs did not
-/// ignore it for their logs' sake: nobody wants the rest.
+/// Ends a program that failed because the reader of its output has gone, by SIGPIPE as usual; programs
+/// otherwise ignore that signal because of their logs.
 inline void end_if_unread() noexcept {
   if (!output_is_unread) return;
   std::signal(SIGPIPE, SIG_DFL);

@@ -14,7 +14,7 @@ namespace {
 /// Slabs double up to this size.
 constexpr std::size_t max_growth_bytes = std::size_t{64} << 20;
 
-/// Bytes from `at` to the next multiple of `alignment`.
+/// Bytes from address `at` to the next multiple of `alignment`.
 std::size_t padding(std::uintptr_t at, std::size_t alignment) {
   return (alignment - at % alignment) % alignment;
 }
@@ -34,7 +34,7 @@ void* Arena::take_bytes(std::size_t bytes, std::size_t alignment) {
     return bytes <= left && skipped() <= left - bytes;
   };
   if (slabs_.empty() || !fits()) {
-    // Pools align to 256 bytes; a larger alignment may have to skip the rest.
+    // A slab is aligned to 256 bytes; a larger alignment may need padding.
     const std::size_t extra = alignment > default_alignment ? alignment - default_alignment : 0;
     const std::size_t needed = bytes + std::min(extra, std::numeric_limits<std::size_t>::max() - bytes);
     slabs_.reserve(slabs_.size() + 1);
@@ -63,7 +63,7 @@ MemoryLease Arena::take_slab(BufferPool& pool, std::size_t needed) const {
 
 void Arena::reset() noexcept {
   if (slabs_.size() > 1) {
-    // Each slab starts at a multiple of 256 bytes; in one slab that takes padding.
+    // Each slab begins at a multiple of 256 bytes; in a single slab this takes padding.
     next_bytes_ = used_bytes() + slabs_.size() * default_alignment;
     slabs_.clear();
   }

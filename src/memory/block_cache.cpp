@@ -46,7 +46,7 @@ MemoryLease BlockCache::take(std::size_t bytes, StreamView stream) {
   const SizeClass size = class_of_(bytes);
   StreamQueue& queue = queue_of(stream);
   Block* block = queue.bins[size.index].newest();
-  // A block that this stream returned is ordered without an event, unless other streams used it too.
+  // A block returned by this stream needs no event, unless other streams used it too.
   if (block == nullptr || !block->guests.empty()) block = find(queue, size.index);
   if (block != nullptr) {
     take_from_cache(*block);
@@ -115,7 +115,7 @@ StreamQueue& BlockCache::queue_of(StreamView stream) {
   return *last_queue_;
 }
 
-/// A cached block of the class that work on `queue`'s stream may use from now on; null if none is cached.
+/// A cached block of the size class that later work on `queue`'s stream may use; null if none is cached.
 /// Blocks that need no wait are preferred, and among these the stream's own. Of other streams' blocks the
 /// oldest are checked: their work is most likely to be complete.
 Block* BlockCache::find(StreamQueue& queue, std::uint32_t size_class) {
@@ -138,7 +138,7 @@ Block* BlockCache::find(StreamQueue& queue, std::uint32_t size_class) {
   return waiting;
 }
 
-/// Whether all work on the block is complete, or ordered by the taker's own stream.
+/// Whether all work on the block is complete, or ordered because it is on the taker's stream.
 bool BlockCache::is_complete(Block& block, const StreamQueue& taker) {
   StreamQueue& owner = *block.queue;
   if (&owner != &taker && block.returned > owner.complete) {
@@ -182,7 +182,7 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
   void* data = upstream_->allocate(size.bytes, queue.stream);
   if (data == nullptr) data = reclaim(size.bytes, queue.stream);
   if (data == nullptr) run_out(requested, cached_before, "device memory has run out");
-  constexpr std::size_t growth = 256;  // a larger part would find the same limit again too soon
+  constexpr std::size_t growth = 256;  // bytes; a larger step would soon hit the same limit again
   if (known_to_fit_ != std::numeric_limits<std::size_t>::max()) known_to_fit_ += size.bytes / growth;
   Block& block = *spare_blocks_.back();
   spare_blocks_.pop_back();
@@ -191,8 +191,8 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
   return block;
 }
 
-/// Memory after the device has refused it: frees the oldest cached blocks or, if that is not enough, waits
-/// for the work of all of them and frees them. Null if there still is too little.
+/// Allocates after the device has refused to: frees the oldest cached blocks first or, if that is not enough,
+/// waits for the work on all cached blocks and frees them. Null if memory is still short.
 void* BlockCache::reclaim(std::size_t bytes, StreamView stream) {
   known_to_fit_ = statistics_.reserved_bytes();
   make_room(bytes);
@@ -203,7 +203,7 @@ void* BlockCache::reclaim(std::size_t bytes, StreamView stream) {
   return upstream_->allocate(bytes, stream);
 }
 
-/// Frees cached blocks until `bytes` more may be reserved. The caller has checked the bytes in use against
+/// Frees cached blocks until `bytes` more may be reserved. The caller has checked that the bytes in use fit
 /// the limit; the slack always allows them.
 void BlockCache::make_room(std::size_t bytes) noexcept {
   const std::size_t needed = statistics_.in_use_bytes + bytes;
@@ -239,7 +239,7 @@ void BlockCache::run_out(std::size_t requested, std::size_t cached_before, const
 
 void BlockCache::put_in_cache(Block& block) noexcept {
   auto& bin = block.queue->bins[block.size.index];
-  // A block that other streams still use goes to the back, so that the front is usable at once.
+  // A block that other streams still use goes to the back, so that the block at the front is usable at once.
   block.guests.empty() ? bin.push_newest(block) : bin.push_oldest(block);
   cached_.push_newest(block);
   ++kept_[block.size.index];
@@ -261,7 +261,7 @@ void BlockCache::evict(Block& block) noexcept {
   try {
     order_before(block, *block.queue);
   } catch (const Error&) {
-    // This fails only on a lost device, whose memory is not used any more.
+    // Fails only on a lost device, whose memory is not used any more.
     forget_guests(block);
   }
   upstream_->deallocate(block.data, block.size.bytes, block.queue->stream);
@@ -272,7 +272,7 @@ void BlockCache::evict(Block& block) noexcept {
 
 EventView BlockCache::spare_event() {
   if (spare_events_.empty()) {
-    spare_events_.reserve(events_ + 1);  // so that returning one does not allocate
+    spare_events_.reserve(events_ + 1);  // so that returning an event does not allocate
     const EventView event = upstream_->create_event();
     ++events_;
     return event;
@@ -288,7 +288,7 @@ void BlockCache::record_guests(Block& block) noexcept {
     try {
       upstream_->record(guest.event, guest.stream);
     } catch (const Error&) {
-      // This fails only on a lost device; the next call that may throw reports it.
+      // Fails only on a lost device; the next call that may throw reports it.
     }
     guest.recorded = true;
   }
@@ -300,14 +300,14 @@ void BlockCache::forget_guests(Block& block) noexcept {
 }
 
 void BlockCache::release_stream(StreamView stream) {
-  if (stream.native() == nullptr) return;  // a simulated device, whose streams share the null stream
+  if (stream.native() == nullptr) return;  // a simulated device: all of its streams are null
   const std::lock_guard lock(mutex_);
   const auto known = std::ranges::find(queues_, stream, [](const auto& queue) { return queue->stream; });
   if (known != queues_.end() && (*known)->leases > 0)
     throw Error(ErrorCode::usage, std::string(pool_) + ": a stream is released while " +
                                       std::to_string((*known)->leases) +
                                       " leases are bound to it: return them first");
-  // Events replace the stream in the blocks of other streams.
+  // In blocks that other streams have returned, events replace this stream.
   for (Block& block : blocks_) {
     for (Guest& guest : block.guests) {
       if (guest.stream != stream) continue;

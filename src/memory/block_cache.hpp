@@ -52,24 +52,24 @@ class BlockList {
 
 struct StreamQueue;
 
-/// Alignment of data that hits write: two cache lines, as prefetched, so that threads with different pools do
-/// not share lines.
+/// Alignment of data that every hit writes: two cache lines, which are prefetched together, so that threads
+/// with different pools do not share lines.
 inline constexpr std::size_t apart_bytes = 128;
 
 /// The use of a block by another stream (`record_stream`).
 struct Guest {
   StreamView stream;
   EventView event;
-  bool recorded = false;  ///< from the return of the block or the release of the stream on
+  bool recorded = false;  ///< since the return of the block, or the release of the stream
 };
 
 struct alignas(apart_bytes) Block {
   void* data = nullptr;
   SizeClass size;
   BlockCache* cache = nullptr;
-  StreamQueue* queue = nullptr;  ///< of the stream it is, or was last, leased to; null: no memory
+  StreamQueue* queue = nullptr;  ///< of the stream that leases it, or leased it last; null: no memory
   bool leased = false;
-  std::uint64_t returned = 0;  ///< number of its last return among the returns of its stream
+  std::uint64_t returned = 0;  ///< counter of its stream's returns at its last return
   std::vector<Guest> guests;
   Link in_bin;
   Link in_cache;
@@ -90,18 +90,18 @@ struct alignas(apart_bytes) StreamQueue {
 };
 
 struct CacheLimits {
-  double slack = std::numeric_limits<double>::infinity();  ///< see BufferPoolOptions
+  double slack = std::numeric_limits<double>::infinity();  ///< see `BufferPoolOptions`
   std::size_t floor_bytes = 0;
   std::size_t reserved_bytes = std::numeric_limits<std::size_t>::max();
   std::size_t cached_bytes =
-      std::numeric_limits<std::size_t>::max();  ///< a return that exceeds it frees the oldest
-  std::size_t blocks_per_class = std::numeric_limits<std::size_t>::max();  ///< a return that exceeds it frees
+      std::numeric_limits<std::size_t>::max();  ///< a return that exceeds it frees the oldest blocks
+  std::size_t blocks_per_class = std::numeric_limits<std::size_t>::max();  ///< likewise, per size class
 };
 
 /// Thread-safe. Deletes itself once the owning pool has closed it and the last lease is returned.
 class alignas(apart_bytes) BlockCache {
  public:
-  /// `pool` is the prefix of messages: "buffer pool".
+  /// `pool` is the name in messages: "buffer pool".
   BlockCache(std::unique_ptr<MemoryUpstream> upstream, ClassOf class_of, const char* pool,
              CacheLimits limits);
   BlockCache(const BlockCache&) = delete;
@@ -150,8 +150,8 @@ class alignas(apart_bytes) BlockCache {
   std::vector<std::size_t> kept_;  ///< cached blocks by size class
   std::size_t leases_ = 0;
   std::size_t mark_bytes_ = 0;  ///< maximum of bytes in use since the cache was last emptied
-  /// Estimated capacity: the bytes reserved when the device last refused memory, growing with each allocation
-  /// since. Beyond it cached blocks are freed first, as a refusal costs milliseconds.
+  /// Estimated capacity: the bytes reserved when the device last refused memory, raised by each allocation
+  /// since. Beyond it cached blocks are freed first, since a refusal costs milliseconds.
   std::size_t known_to_fit_ = std::numeric_limits<std::size_t>::max();
   bool closed_ = false;
   std::vector<std::unique_ptr<StreamQueue>> queues_;

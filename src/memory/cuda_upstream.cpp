@@ -57,10 +57,10 @@ class CudaUpstream : public MemoryUpstream {
   }
 
  protected:
-  /// `memory` if the call succeeded, null if there is not enough.
+  /// Returns `memory` if the call succeeded, null if there is not enough memory.
   static void* allocated(cudaError_t status, void* memory, const char* call) {
     if (status == cudaErrorMemoryAllocation) {
-      (void)cudaGetLastError();  // a result, not a failed launch
+      (void)cudaGetLastError();  // lack of memory is a result, not a failed launch
       return nullptr;
     }
     check(status, call);
@@ -70,11 +70,11 @@ class CudaUpstream : public MemoryUpstream {
   Ordinal ordinal_;
 
  private:
-  std::shared_ptr<const void> streams_;  // the context's, kept alive for leases that outlive the context
+  std::shared_ptr<const void> streams_;  // the context's streams; leases may outlive the context
 };
 
-/// cudaMallocAsync from a memory pool of its own, independent of other users of the device's default pool.
-/// Freed memory returns to the system at the next synchronisation of a stream.
+/// Allocates by cudaMallocAsync from a memory pool of its own, apart from other users of the device's default
+/// pool. Freed memory returns to the system when a stream is next synchronised.
 class AsyncUpstream final : public CudaUpstream {
  public:
   AsyncUpstream(Ordinal ordinal, std::shared_ptr<const void> streams)
@@ -91,7 +91,7 @@ class AsyncUpstream final : public CudaUpstream {
 
   void* allocate(std::size_t bytes, StreamView stream) override {
     const OnDevice current(ordinal_);
-    check(cudaPeekAtLastError(), "a kernel launch");  // see ready() of cuda_calls.cpp
+    check(cudaPeekAtLastError(), "a kernel launch");  // see `ready` in cuda_calls.cpp
     void* memory = nullptr;
     const cudaError_t status = cudaMallocFromPoolAsync(&memory, bytes, pool_, native(stream));
     return allocated(status, memory, "cudaMallocFromPoolAsync");
@@ -120,7 +120,7 @@ class MallocUpstream final : public CudaUpstream {
   }
   void deallocate(void* memory, std::size_t, StreamView stream) noexcept override {
     on_device(ordinal_, [&] {
-      // cudaFree synchronises the device in practice, but this is not documented.
+      // Wait explicitly: cudaFree does synchronise the device, but no documentation says so.
       (void)cudaStreamSynchronize(native(stream));
       (void)cudaFree(memory);
     });

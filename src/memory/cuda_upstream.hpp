@@ -13,7 +13,7 @@ namespace tessera::cuda {
 /// as the upstream.
 [[nodiscard]] std::unique_ptr<MemoryUpstream> make_upstream(Ordinal ordinal,
                                                             std::shared_ptr<const void> streams);
-/// As `make_upstream`, for a driver without memory pools. Only in builds with CUDA.
+/// Like `make_upstream`, for a driver without memory pools. Only in builds with CUDA.
 [[nodiscard]] std::unique_ptr<MemoryUpstream> make_malloc_upstream(Ordinal ordinal,
                                                                    std::shared_ptr<const void> streams);
 

@@ -27,7 +27,7 @@ class HostUpstream final : public MemoryUpstream {
   }
   void fill_zero(void* memory, std::size_t bytes, StreamView) override { std::memset(memory, 0, bytes); }
 
-  // All work is complete when its call returns, so that every event is ready.
+  // Calls are synchronous, so every event is ready.
   EventView create_event() override { return EventView(this); }
   void destroy_event(EventView) noexcept override {}
   void record(EventView, StreamView) override {}

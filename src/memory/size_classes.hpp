@@ -27,7 +27,7 @@ inline constexpr std::size_t largest_class_bytes = std::size_t{1} << 40;
     const auto index = static_cast<std::uint32_t>(last / 512);
     return {index, (index + std::size_t{1}) * 512};
   }
-  // 2^octave < bytes <= 2^(octave + 1), cut into 2^bits steps.
+  // With 2^octave < bytes <= 2^(octave + 1), that range is cut into 2^bits steps.
   const auto octave = static_cast<std::uint32_t>(std::bit_width(last) - 1);
   std::uint32_t bits = 3;
   std::uint32_t first = 8 + (octave - 12) * 8;
@@ -38,7 +38,7 @@ inline constexpr std::size_t largest_class_bytes = std::size_t{1} << 40;
     bits = 4;
     first = 72 + (octave - 20) * 16;
   }
-  const std::size_t steps = last >> (octave - bits);  // 2^bits to 2^(bits + 1) - 1
+  const std::size_t steps = last >> (octave - bits);  // steps from zero, 2^bits to 2^(bits + 1) - 1
   return {first + static_cast<std::uint32_t>(steps) - (1u << bits), (steps + 1) << (octave - bits)};
 }
 

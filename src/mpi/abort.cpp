@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::mpi {
 namespace detail {
 namespace {
 
-/// MPICH's launcher ends at an abort, and may drop output of ranks that it has not read by then.
+/// MPICH's launcher ends at an abort, and may lose output of ranks that it has not read by then.
 constexpr auto longest_wait_for_launcher = std::chrono::seconds(1);
 
 }  // namespace

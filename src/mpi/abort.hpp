@@ -9,10 +9,10 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// "1800 s", or "300 ms"
+/// A time for messages: "1800 s", or "300 ms".
 [[nodiscard]] std::string seconds(std::chrono::milliseconds time);
 
-/// Prints a line on standard error, prefixed by "tessera: ": all output of the library goes through here.
+/// Prints a line on standard error, prefixed by "tessera: ": all output of the library uses this function.
 /// Escapes terminal control characters.
 void say(std::string_view line, std::string_view rest = {}) noexcept;
 

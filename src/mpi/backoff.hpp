@@ -16,7 +16,7 @@ class Backoff {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `spin_time`: how long to poll without sleeping, for transfers that progress only while they are polled.
+  /// `spin_time`: how long to poll without sleeping; large transfers progress only while they are polled.
   explicit Backoff(Clock::duration spin_time = std::chrono::milliseconds(1)) : spin_time_(spin_time) {}
 
   void operator()() {
@@ -29,7 +29,7 @@ class Backoff {
     sleep_ = std::min(sleep_ * 2, std::chrono::microseconds(100));
   }
   [[nodiscard]] bool is_long() const noexcept { return sleep_ > std::chrono::microseconds(1); }
-  /// When it was constructed.
+  /// Time of construction.
   [[nodiscard]] Clock::time_point start() const noexcept { return start_; }
   /// The time since `start()`.
   [[nodiscard]] Clock::duration waited() const { return Clock::now() - start_; }

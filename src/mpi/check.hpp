@@ -5,16 +5,16 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// A call on a thread that may not make it.
+/// An error: the calling thread may not make the call.
 class WrongThread : public Error {
  public:
   WrongThread();
 };
 
-/// Number of `WrongThread` thrown on the calling thread.
+/// Number of `WrongThread` errors thrown on the calling thread.
 [[nodiscard]] int& wrong_calls() noexcept;
 
-/// A call in a process that is not a rank.
+/// An error: a call in a forked child, which is not a rank.
 class ForkedChild : public Error {
  public:
   ForkedChild();
@@ -26,7 +26,7 @@ void check(int code, const char* call);
 /// The text of an `Error(usage)` for a call after MPI_Finalize.
 extern const char* const mpi_is_over;
 
-/// Whether the calling thread is inside a collective, and so in a signal handler or a progress callback.
+/// Whether the calling thread is inside a collective, that is, in a signal handler or a progress callback.
 [[nodiscard]] bool is_in_a_collective() noexcept;
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

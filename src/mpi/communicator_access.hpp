@@ -14,7 +14,7 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 struct CommunicatorAccess {
   /// Throws `Error(usage)` unless the calling thread may make collective calls of `comm`.
   static void require_usable(const Communicator& comm) { comm.require_usable(); }
-  /// Throws `Error(usage)` if MPI was initialised without threads.
+  /// Throws `Error(usage)` if MPI was initialised without thread support.
   static void require_threads(const Communicator& comm);
   [[nodiscard]] static bool is_empty(const Communicator& comm) noexcept {
     return !comm.is_serial() && comm.self_.group == nullptr;
@@ -22,7 +22,7 @@ struct CommunicatorAccess {
 
   /// The serial communicator of a `Session`.
   [[nodiscard]] static Communicator serial_of_program();
-  /// Whether this process is not another program's: handlers may be installed, and it may be ended.
+  /// Whether the process is the job's own: then handlers may be installed, and the process may be ended.
   [[nodiscard]] static bool owns_process(const Communicator& comm) noexcept {
     return !comm.is_serial() || comm.self_.owns_process;
   }
@@ -32,7 +32,7 @@ struct CommunicatorAccess {
   /// "rank 3 (node7)": the calling rank, numbered as in the group of `comm`.
   [[nodiscard]] static std::string name_of_rank(const Communicator& comm);
   [[nodiscard]] static int rank_in_world(const Communicator& comm);
-  /// Whether both have the same ranks, in any order.
+  /// Whether both communicators have the same ranks, in any order.
   [[nodiscard]] static bool have_same_ranks(const Communicator& one, const Communicator& other);
 
   /// Sends an empty message to rank `to`, without waiting for it to be received.
@@ -42,13 +42,13 @@ struct CommunicatorAccess {
   /// Waits for an empty message from rank `from`, under the same timeout as a collective.
   static void receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose);
 
-  /// Progress callback, run repeatedly while this rank waits in a collective of this communicator, from the
-  /// first millisecond on; not for duplicates and parts. It must not block, throw, or use the communicator.
+  /// Progress callback, run repeatedly after the first millisecond of a wait in a collective of this
+  /// communicator; not for duplicates and parts. It must not block, throw, or use the communicator.
   static void set_progress_callback(Communicator& comm, SharedFunction<void()> progress) noexcept {
     comm.self_.progress = std::move(progress);
   }
 
-  // Collectives in pieces of a given size.
+  // Collectives split into pieces of a given size, for tests.
   static void allreduce(const Communicator& comm, auto... with) { comm.allreduce_elements(with...); }
   static void broadcast(const Communicator& comm, auto... with) { comm.broadcast_bytes(with...); }
   static auto gathered_offsets(const Communicator& comm, auto... with) {

@@ -32,7 +32,7 @@ const char* manner_of(ExitPath path) noexcept {
   return nullptr;
 }
 
-/// The collectives of one exit.
+/// The collective calls at the exit of a rank group.
 class ExitBarrier {
  public:
   ExitBarrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeouts)
@@ -75,7 +75,7 @@ class ExitBarrier {
  private:
   void wait(MPI_Request& request, const char* kind) {
     const CollectiveScope scope;
-    // The exit barrier is a call of a communicator that does not exist: the complement of the group's id.
+    // The exit barrier counts as a call of a fictitious communicator: the complement of the group's id.
     const CollectiveCall here(~group_.id(), ++group_.exit_calls, kind, purpose_);
     Backoff backoff;
     std::optional<Watchdog> watchdog;
@@ -93,7 +93,7 @@ class ExitBarrier {
   std::string purpose_;
 };
 
-/// Two ranks whose counts of one communicator's calls differ.
+/// Two ranks that have made different numbers of calls on a communicator.
 struct Difference {
   int rank = 0;
   Count count;
@@ -120,15 +120,15 @@ WatchdogTimeouts exit_timeouts(ExitPath path, std::chrono::milliseconds timeout)
   using namespace std::chrono_literals;
   if (timeout.count() > 0) return {.timeout = timeout};
   if (path == ExitPath::exception) return {.timeout = 1min, .only_silence = true};
-  // After a failure wait briefly: launchers would end the job at once.
+  // Wait briefly after a failure: without the wait, launchers would end the job at once.
   if (path == ExitPath::failure) return {.timeout = 10s, .only_silence = true};
-  // Otherwise wait long: other ranks may still be computing, or writing results.
+  // Otherwise wait long: other ranks may still compute or write results.
   return {.timeout = 30min, .notice = 1min, .only_silence = true};
 }
 
 void exit_barrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeouts) {
   ExitBarrier barrier(group, path, timeouts);
-  // Over fewer ranks than MPI_COMM_WORLD the sum need not be 0.
+  // The sum is 0 only over all of MPI_COMM_WORLD.
   const std::uint64_t imbalance = group.is_world() ? collective_counts().imbalance() : 0;
   std::array<std::uint64_t, 2> sums = {path == ExitPath::exception ? 1u : 0u, imbalance};
   barrier.sum(sums);

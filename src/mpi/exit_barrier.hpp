@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// *Collective.* Waits for all ranks of the group, from which this one has departed. Unless a rank departs by
 /// an exception, all must have made the same number of collective calls on each communicator, else the job
-/// ends: a rank that missed a last call may have blocked no other rank, and still lack its result.
+/// ends with an error: a rank that misses the last call need not block others, but lacks its result.
 void exit_barrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeouts);
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

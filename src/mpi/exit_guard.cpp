@@ -32,14 +32,14 @@ namespace {
 struct ExitGuard {
   std::atomic<bool> armed = false;
   MpiOwner owner = MpiOwner::program;
-  std::array<char, MPI_MAX_PROCESSOR_NAME + 32> name{};  // "rank 3 (node7)", without an allocation
-  std::thread::id thread;                                // the main one
+  std::array<char, MPI_MAX_PROCESSOR_NAME + 32> name{};  // "rank 3 (node7)", made without an allocation
+  std::thread::id thread;                                // the main thread
   std::atomic<std::thread::id> leaving;                  // the first thread that called exit
-  bool all_have_come = false;                            // all ranks of MPI_COMM_WORLD are at the end
-  std::terminate_handler before = nullptr;               // the application's handler
+  bool all_have_come = false;                            // all ranks of MPI_COMM_WORLD have reached the end
+  std::terminate_handler before = nullptr;               // the application's terminate handler
 };
 
-/// The guard of this process. Never destroyed: handlers run after the destructors of static objects.
+/// The guard of this process. Never destroyed, since handlers run after the destructors of static objects.
 ExitGuard& exit_guard() {
   static auto* const all = new ExitGuard;
   return *all;
@@ -54,7 +54,7 @@ bool is_active() noexcept {
             exit_status(ErrorCode::job_fault));
 }
 
-/// Returns once, on the main thread, outside of collectives; does not return otherwise.
+/// Returns for the first call on the main thread outside of collectives; otherwise does not return.
 void begin_to_leave() {
   const std::thread::id here = std::this_thread::get_id();
   // If two threads call exit, glibc lets the second one end the process while handlers of the first one run.
@@ -73,7 +73,7 @@ void at_exit(int status, void*) {
   begin_to_leave();
   const bool is_failure = status != 0 && exit_guard().owner == MpiOwner::program;
   exit_guard().all_have_come = pass_exit_barriers(is_failure ? ExitPath::failure : ExitPath::normal);
-  // If the program initialised MPI it may call MPI_Finalize itself, in the destructor of a static object.
+  // A program that initialised MPI may call MPI_Finalize itself, even in the destructor of a static object.
   if (exit_guard().owner == MpiOwner::session) MPI_Finalize();
 }
 
@@ -98,17 +98,17 @@ void at_quick_exit() {
   return handler == &std::abort;
 }
 
-/// Prints which rank ends and why, and calls the application's handler, unless it is the default one, which
-/// only aborts; ends the job if that returns.
+/// Prints which rank ends and why. Then calls the application's handler, unless that is the default one,
+/// which only aborts. Ends the job if the handler returns.
 [[noreturn]] void at_terminate() {
   const std::terminate_handler theirs = std::exchange(exit_guard().before, nullptr);
   if (!is_active()) {
     if (theirs != nullptr) theirs();
     std::abort();
   }
-  exit_guard().armed = false;  // exit in the handler is not handled again
+  exit_guard().armed = false;  // an exit within the handler is not handled again
   const std::exception_ptr thrown = std::current_exception();
-  // Makes no allocation: a lack of memory may be what ended the program.
+  // Allocates nothing: a lack of memory may be the reason for the end.
   const std::string reason = thrown ? reason_of(thrown) : std::string();
   std::array<char, 2048> line{};
   std::snprintf(line.data(), line.size(), "%s ends by an exception that nothing caught: %s: the job is ended",
@@ -120,8 +120,8 @@ void at_quick_exit() {
   abort_ranks(exit_status(ErrorCode::job_fault));
 }
 
-/// The functions of the application that run on a thread. `exit` destroys what its thread has before it runs
-/// handlers; a thread that ends by itself has none left.
+/// Counts the application's functions running on this thread. `exit` destroys it before it runs handlers; at
+/// the normal end of a thread the count is 0.
 struct RunningFunctions {
   ~RunningFunctions() {
     if (count > 0 && is_active()) begin_to_leave();

@@ -11,15 +11,15 @@ enum class MpiOwner {
   program   ///< the program, possibly in the destructor of a static object
 };
 
-/// From now on, if this rank leaves the program without MPI_Finalize, by a return from `main`, `exit` or
-/// `quick_exit`, it passes the exit barriers, after which MPI is finalised for it. `exit` on another thread
-/// or inside a collective, and std::terminate, end the job with a line that names the rank. In effect until
-/// MPI is finalised. Main thread only. Cost: 20 us for the first call, none for others.
+/// From now on, a rank that leaves the program without MPI_Finalize, by a return from `main`, `exit` or
+/// `quick_exit`, passes the exit barriers, and MPI is then finalised. `exit` on another thread or inside a
+/// collective, and std::terminate, end the job with a line that names the rank. In effect until MPI is
+/// finalised. Main thread only. Cost: 20 us for the first call only.
 void arm_exit_guard(MpiOwner owner);
 
 /// Construct one around each call of a function of the application. An `exit` in the function then reaches
-/// the guard before any exit handler runs; otherwise a second thread that calls `exit` could find no handlers
-/// left, and end the process with status 0.
+/// the guard before any exit handler runs; otherwise, if a second thread calls `exit`, it may find no
+/// handlers left and end the process with status 0.
 class ExitInFunction {
  public:
   ExitInFunction() noexcept;

@@ -8,13 +8,14 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// Thrown on the ranks that have not failed themselves.
+/// Thrown on ranks that did not fail themselves.
 class OtherRankFailed : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "another rank has failed"; }
 };
 
-/// Keeps ranks from waiting for one that failed: before each collective call of all ranks they vote on it.
+/// Keeps ranks from waiting for a failed rank: they vote on failures before each collective call of all
+/// ranks.
 class FailureWatch {
  public:
   /// `comm`, of all ranks, is used only for the votes, and must outlive the watch.
@@ -22,9 +23,9 @@ class FailureWatch {
   /// *Collective.* Call before a collective of this many ranks: throws `OtherRankFailed` if a rank has
   /// failed.
   void ask(int ranks_of_call);
-  /// *Collective.* Whether any rank has failed; `here`: this one.
+  /// *Collective.* Whether any rank has failed; `here`: whether this rank has.
   [[nodiscard]] bool any(bool here);
-  /// Whether this rank has learned of another's failure.
+  /// Whether this rank has learned of a failure on another.
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
 
  private:

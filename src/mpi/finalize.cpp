@@ -25,16 +25,16 @@ struct Finalisation {
   std::vector<std::shared_ptr<RankGroup>> groups;
 };
 
-/// Never destroyed: MPI_Finalize may be called by the destructor of a static object.
+/// Never destroyed, since the destructor of a static object may call MPI_Finalize.
 Finalisation& finalisation() {
   static auto* const all = new Finalisation;
   return *all;
 }
 
-/// Run by MPI_Finalize before anything else, while every call works (MPI 3.1, section 8.7.1).
+/// Run by MPI_Finalize before anything else, while all MPI calls still work (MPI 3.1, section 8.7.1).
 int before_finalize(MPI_Comm, int, void*, void*) {
   if (is_forked_child()) return MPI_SUCCESS;
-  // MPI frees their communicators: MPI_Comm_free inside an attribute's delete callback may deadlock.
+  // Let MPI free their communicators: MPI_Comm_free inside an attribute's delete callback may deadlock.
   const auto groups = finalisation().groups;
   if (exits_watched) (void)pass_exit_barriers(ExitPath::finalize);
   for (const auto& group : groups) group->give_up_channel();
@@ -42,8 +42,7 @@ int before_finalize(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
-/// MPI calls a function of this object, so that it must stay loaded even if the program closes the module
-/// that contains it (dlclose).
+/// Keeps this module loaded even if the program closes it (dlclose), since MPI will call a function of it.
 void keep_loaded() noexcept {
   Dl_info here{};
   if (dladdr(reinterpret_cast<const void*>(&before_finalize), &here) != 0)

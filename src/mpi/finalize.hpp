@@ -11,8 +11,8 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 class RankGroup;
 enum class ExitPath;
 
-/// Makes MPI_Finalize, whoever calls it, first pass the exit barriers: a rank that calls it early is then
-/// detected like one that returns from `main`.
+/// Makes MPI_Finalize, whoever calls it, first pass the exit barriers, so that a rank that calls it too early
+/// is detected, like a rank that returns from `main`.
 void watch_finalize();
 
 /// Passes, once, the exit barriers that `AtFinalize` and `keep_until_finalize` registered. Returns whether

@@ -7,14 +7,14 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// Whether MPI was initialised, by whomever; stays true after MPI_Finalize. Any thread may ask.
+/// Whether MPI was initialised, by this library or others; stays true after MPI_Finalize. Any thread.
 [[nodiscard]] inline bool is_initialised() noexcept {
   int initialised = 0;
   MPI_Initialized(&initialised);
   return initialised != 0;
 }
 
-/// Whether MPI_Finalize has completed. Any thread may ask.
+/// Whether MPI_Finalize has completed. Any thread.
 [[nodiscard]] inline bool is_finalised() noexcept {
   int finalised = 0;
   MPI_Finalized(&finalised);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A build without MPI: a communicator that is not serial is empty.
+// For builds without MPI: a communicator is either serial or empty.
 #include "mpi/abort.hpp"
 #include "mpi/communicator_access.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A build without MPI: a session is serial.
+// For builds without MPI: every session is serial.
 #include "mpi/communicator_access.hpp"
 
 #include <tessera/error.hpp>

@@ -86,13 +86,13 @@ std::vector<std::size_t> offsets_from(std::span<const std::size_t> counts) {
   return offsets;
 }
 
-/// If ranks fail together: throws if another has failed. Called immediately before the MPI call, so that
+/// Inside `fail_together`: throws if another rank has failed. Called immediately before the MPI call, so that
 /// nothing fails in between.
 void ask_for_failures(const detail::RankGroup& group, int ranks) {
   if (group.failures != nullptr) group.failures->ask(ranks);
 }
 
-/// Interval of a rank's replies to inquiries if none of its waits lasts long enough for a watchdog's step.
+/// Interval of a rank's replies to inquiries if none of its waits is long enough for a watchdog's step.
 constexpr std::chrono::milliseconds between_answers = std::chrono::milliseconds(detail::Watchdog::grace) / 8;
 
 /// Called at the start of a wait. Main thread only.
@@ -158,7 +158,7 @@ void CommunicatorAccess::receive_empty(const Communicator& comm, int from, int t
   const Purpose what(comm, std::string(purpose));
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Irecv(nullptr, 0, MPI_BYTE, from, tag, comm.usable(), &request), "MPI_Irecv");
-  // A receive is not a collective, and is not counted as one.
+  // Receiving is not a collective, and not counted.
   comm.wait_at(*comm.self_.waits, request, "a message", 0, comm.timeout());
 }
 
@@ -191,7 +191,7 @@ int CommunicatorAccess::rank_in_world(const Communicator& comm) {
 }
 
 void CommunicatorAccess::require_threads(const Communicator& comm) {
-  if (comm.is_serial() || !is_initialised() || is_finalised()) return;  // refused by the communicator
+  if (comm.is_serial() || !is_initialised() || is_finalised()) return;  // the communicator will refuse
   int level = MPI_THREAD_SINGLE;
   MPI_Query_thread(&level);
   if (level < MPI_THREAD_FUNNELED)
@@ -273,7 +273,7 @@ void Communicator::allgatherv_bytes(std::span<const std::byte> mine, std::span<c
     wait(request, "an allgather", offsets.back());
     return;
   }
-  // Displacements would not fit: every rank in turn broadcasts its part.
+  // Too large for MPI's displacements: every rank in turn broadcasts its part.
   std::copy(mine.begin(), mine.end(), out + offsets[static_cast<std::size_t>(rank())]);
   for (std::size_t r = 0; r < ranks; ++r)
     broadcast_bytes(out + offsets[r], offsets[r + 1] - offsets[r], static_cast<int>(r), piece);
@@ -298,7 +298,7 @@ void Communicator::alltoallv_bytes(const std::byte* outgoing, std::span<const st
   const MPI_Comm native = usable();
   const auto send_offsets = offsets_from(counts);
   const auto receive_offsets = offsets_from(incoming);
-  // All ranks must choose the same algorithm.
+  // All ranks must choose the same algorithm, so they agree on the largest size.
   std::uint64_t largest = std::max(send_offsets.back(), receive_offsets.back());
   allreduce(std::span(&largest, 1), Reduction::max);
   MPI_Request request = MPI_REQUEST_NULL;
@@ -314,8 +314,8 @@ void Communicator::alltoallv_bytes(const std::byte* outgoing, std::span<const st
     wait(request, "an alltoall", largest);
     return;
   }
-  // Displacements would not fit: in step s each rank sends to the one s above and receives from the one s
-  // below, in the same number of pieces on every rank; a side that is done uses MPI_PROC_NULL.
+  // Too large for MPI's displacements: in step s each rank sends to the rank s above and receives from the
+  // rank s below, in the same number of pieces on every rank; a side that is done uses MPI_PROC_NULL.
   const auto ranks = counts.size();
   const auto rank = static_cast<std::size_t>(self_.rank);
   for (std::size_t step = 0; step < ranks; ++step) {
@@ -378,7 +378,7 @@ void Communicator::mpi_free() noexcept {
 }
 
 Communicator Communicator::mpi_split(int color) const {
-  // MPI has no non-blocking split: once all ranks have arrived the blocking one is short.
+  // MPI has no non-blocking split: wait until all ranks have arrived, then the blocking split is short.
   int least = color;
   MPI_Request request = MPI_REQUEST_NULL;
   const MPI_Comm native = usable();
@@ -413,7 +413,7 @@ void Communicator::mpi_barrier() const {
 void Communicator::wait(MPI_Request& request, std::string_view kind, std::size_t bytes,
                         std::chrono::milliseconds timeout) const {
   if (is_serial()) throw Error(ErrorCode::usage, "a serial communicator has no requests of MPI to wait for");
-  if (self_.waits == nullptr) (void)usable();  // throws: an empty communicator counts nothing
+  if (self_.waits == nullptr) (void)usable();  // throws: empty communicators count nothing
   wait_at(++*self_.waits, request, kind, bytes, timeout);
 }
 
@@ -421,7 +421,7 @@ void Communicator::wait_at(std::int64_t number, MPI_Request& request, std::strin
                            std::size_t bytes, std::chrono::milliseconds timeout) const {
   const MPI_Comm comm = usable();
   const detail::CollectiveScope scope;
-  // MPI moves a large message only while it is polled: poll 2 ns a byte (500 MB/s) before the first sleep.
+  // Large messages progress only while MPI is polled: poll 2 ns a byte (500 MB/s) before the first sleep.
   Backoff backoff(std::chrono::milliseconds(1) + std::chrono::nanoseconds(2 * bytes));
   const auto here = [&] { return detail::CollectiveCall(self_.id, number, kind, self_.group->purpose()); };
   if (is_time_to_answer(backoff.start())) detail::RankGroup::handle_all_messages(here());

@@ -39,7 +39,7 @@ class RankGroups {
     const std::lock_guard lock(mutex_);
     std::erase(all_, group);
   }
-  /// The i-th group of the calling thread, or null.
+  /// The i-th group of the calling thread; null beyond the last.
   [[nodiscard]] RankGroup* own(std::size_t i) {
     const std::lock_guard lock(mutex_);
     for (RankGroup* group : all_) {
@@ -53,23 +53,23 @@ class RankGroups {
   std::vector<RankGroup*> all_;
 };
 
-/// Never destroyed: a communicator may outlive all static objects.
+/// Never destroyed, since a communicator may outlive all static objects.
 RankGroups& groups() {
   static auto* const all = new RankGroups;
   return *all;
 }
 
-/// An id that is unique in the job, from the rank and this process's count of groups.
+/// An id that is unique in the job, made from the rank and the number of groups of this process.
 std::uint64_t next_id() {
   static std::atomic<std::uint32_t> made = 0;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  // Multiplication by an odd factor permutes the ids, so that ids derived from one are far from the next.
+  // Multiplication by an odd number permutes the ids and spreads them: ids derived from one stay distinct.
   return ((static_cast<std::uint64_t>(rank) << 32) + ++made) * 0x9e3779b97f4a7c15u;
 }
 
-/// How long a departed rank waits before it announces its departure: most ranks depart soon, so that no
-/// announcement is needed. Staggered by rank, so that not all send at once.
+/// How long a departed rank waits before it announces its departure: usually all ranks depart sooner.
+/// Staggered by rank, so that not all send at once.
 std::chrono::milliseconds announcement_delay(int rank, ExitPath path) {
   return std::chrono::milliseconds(100) +
          std::min(rank, 1000) * std::chrono::milliseconds(path == ExitPath::exception ? 1 : 10);
@@ -85,14 +85,14 @@ const char* description_of(ExitPath path) {
   return "";
 }
 
-/// A hash of ranks of MPI_COMM_WORLD and their order.
+/// A hash of MPI_COMM_WORLD ranks, in their order.
 std::uint64_t hash_of(const std::vector<int>& ranks) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const int rank : ranks) hash = base::split_mix(hash ^ static_cast<std::uint64_t>(rank));
   return hash;
 }
 
-/// The ranks of `comm`, numbered as in `in`; MPI_UNDEFINED for one that is not in it.
+/// The ranks of `comm`, numbered as in `in`; MPI_UNDEFINED for ranks that are not in it.
 std::vector<int> translated(MPI_Comm comm, MPI_Comm in) {
   MPI_Group theirs = MPI_GROUP_NULL;
   MPI_Group ours = MPI_GROUP_NULL;
@@ -239,7 +239,7 @@ RankGroup::~RankGroup() {
   for (Sent& sent : sent_) {
     int done = 0;
     if (!finalised) MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE);
-    // A message that was never received is leaked, since MPI may still read it.
+    // Leak a message that was not received, since MPI may still read it.
     if (done == 0) (void)sent.message.release();
   }
   if (!finalised && channel_ != MPI_COMM_NULL && MPI_Comm_free(&channel_) != MPI_SUCCESS)
@@ -272,7 +272,7 @@ void RankGroup::send(int to, MessageKind kind, const std::shared_ptr<const Messa
     int done = 0;
     return MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
   });
-  // Stored before it is sent: MPI reads it until the send completes.
+  // Store the message before sending it: MPI reads it until the send completes.
   sent_.push_back({.message = std::make_unique<const std::shared_ptr<const Message>>(message)});
   if (MPI_Isend(message.get(), sizeof *message, MPI_BYTE, to, static_cast<int>(kind), channel_,
                 &sent_.back().request) != MPI_SUCCESS)

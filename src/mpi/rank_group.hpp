@@ -18,8 +18,8 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// The position of a rank, as sent to others: in the `number`-th collective call of a communicator, or
-/// computing.
+/// What a rank is doing, as sent to others: it is in the `number`-th collective call of a communicator, or
+/// computes.
 struct CollectiveCall {
   std::uint64_t comm = 0;  ///< the communicator's id; 0: the rank computes
   std::int64_t number = 0;
@@ -42,10 +42,10 @@ struct CollectiveCall {
   [[nodiscard]] std::string full_name() const;
 };
 
-/// Messages between ranks other than the data of collectives; the MPI tag.
+/// Kinds of messages between ranks, apart from the data of collectives; used as MPI tags.
 enum class MessageKind : int {
   inquiry,    ///< a watchdog asks: where are you?
-  reply,      ///< to an inquiry
+  reply,      ///< the answer to an inquiry
   departure,  ///< the sender has reached the end of the program and makes no further collective call
   waiting,    ///< to a departed rank: the sender waits in a collective of which that rank is a member
 };
@@ -72,8 +72,8 @@ struct Membership {
 
 class FailureWatch;
 
-/// Counts this rank's collective calls for each communicator, freed ones included, so that a call which it
-/// never made can be named. A communicator is known by an id that is the same on all of its ranks.
+/// Counts this rank's collective calls per communicator, including freed ones, so that a call that it never
+/// made can be named. Communicators are identified by an id that is the same on all of their ranks.
 class CollectiveCounts {
  public:
   struct Count {
@@ -82,18 +82,19 @@ class CollectiveCounts {
     std::int64_t ranks = 0;
   };
 
-  /// The counter of a communicator, which the caller increments. The reference stays valid.
+  /// The counter of a communicator; the caller increments it. The reference stays valid.
   [[nodiscard]] std::int64_t& of(std::uint64_t comm, const Membership& here);
   /// The count of a communicator; 0 for one that this rank has never used.
   [[nodiscard]] std::int64_t known_of(std::uint64_t comm) const;
 
-  /// Finds ranks whose counts differ by one allreduce: the sum over MPI_COMM_WORLD is 0 if the ranks of each
-  /// communicator have made equally many calls, and most probably not 0 otherwise. Rank 0 of a communicator
+  /// Lets a single allreduce find whether counts differ: the sum over MPI_COMM_WORLD is 0 if the ranks of
+  /// each communicator have made equally many calls, else almost certainly not 0. Rank 0 of a communicator
   /// adds the hash of its count once for every other rank, and every other rank subtracts its hash.
   [[nodiscard]] std::uint64_t imbalance() const;
   /// The counts of all communicators, ordered by their ids.
   [[nodiscard]] std::vector<Count> all() const;
-  /// Excludes the communicators known so far from `imbalance` and `all`: ranks know why their counts differ.
+  /// Excludes the communicators known so far from `imbalance` and `all`: their counts differ for a known
+  /// reason.
   void exempt_all() noexcept;
 
  private:
@@ -109,14 +110,14 @@ class CollectiveCounts {
 /// How long a rank waits before it notifies departed ranks: most collectives have completed by then.
 inline constexpr std::chrono::milliseconds notify_after{100};
 
-/// Shared by a communicator and all that are derived from it: the host names of its ranks, and a channel on
-/// which a rank that waits in a collective, or runs a pass, answers inquiries. Ranks are numbered as in the
-/// first communicator. All members are for the thread that constructed it.
+/// Shared by a communicator and all derived from it: the host names of the ranks, and a channel on which
+/// ranks that wait in a collective, or run a pass, answer inquiries. Ranks are numbered as in the first
+/// communicator. All members are for the thread that constructed it.
 class RankGroup {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// *Collective.* Departed ranks are noticed through existing groups.
+  /// *Collective.* Uses existing groups to notice departed ranks.
   explicit RankGroup(MPI_Comm origin);
   ~RankGroup();
   RankGroup(const RankGroup&) = delete;
@@ -127,15 +128,15 @@ class RankGroup {
   [[nodiscard]] std::thread::id thread() const noexcept { return thread_; }
   /// The id of its first communicator, unique in the job.
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
-  /// Whether no group of the same ranks, in the same order, was made before.
+  /// Whether this is the first group of these ranks in this order.
   [[nodiscard]] bool is_first() const noexcept { return creation_ == 1; }
   /// Whether all its ranks belong to MPI_COMM_WORLD.
   [[nodiscard]] bool is_in_world() const noexcept { return in_world_; }
   /// Whether its ranks are all of MPI_COMM_WORLD.
   [[nodiscard]] bool is_world() const;
-  /// The communicator for its messages and for the collectives of its construction and of the exit barrier.
+  /// The communicator for the group's messages, its construction and its exit barrier.
   [[nodiscard]] MPI_Comm channel() const noexcept { return channel_; }
-  /// Called when MPI_Finalize is about to free it.
+  /// Called when MPI_Finalize is about to free the channel.
   void give_up_channel() noexcept { channel_ = MPI_COMM_NULL; }
   /// *Collective.* The caller owns the communicator.
   [[nodiscard]] MPI_Comm duplicate_for_collectives();
@@ -158,18 +159,18 @@ class RankGroup {
     int from = 0;
     Message message;
   };
-  /// Results of `handle_messages` for a watchdog.
+  /// The results of `handle_messages` that a watchdog uses.
   struct Received {
-    std::vector<int> inquirers;  ///< ranks that have been answered
+    std::vector<int> inquirers;  ///< ranks whose inquiries were answered
     std::vector<Reply> replies;
   };
-  /// Receives and answers messages that have arrived, for a rank in `here`. A departed rank ends the job if
-  /// another waits for it. Does not block.
+  /// Receives and answers the messages that have arrived; `here`: what this rank does. A departed rank ends
+  /// the job if another waits for it. Does not block.
   Received handle_messages(const CollectiveCall& here);
   /// `handle_messages` in all groups of the calling thread except `but`.
   static void handle_all_messages(const CollectiveCall& here, const RankGroup* but = nullptr);
 
-  /// Marks this rank as departed: `handle_messages` announces that to the others, after a delay within which
+  /// Marks this rank as departed: `handle_messages` announces it to the others after a delay, by which time
   /// most jobs have ended.
   void depart(ExitPath path);
   /// Records that all ranks have departed: later calls belong to another session.
@@ -180,12 +181,12 @@ class RankGroup {
 
   std::int64_t exit_calls = 0;        ///< collective calls of exit barriers
   std::vector<std::string> purposes;  ///< current purposes, innermost last
-  FailureWatch* failures = nullptr;   ///< asked before collective calls; null: no vote
+  FailureWatch* failures = nullptr;   ///< consulted before collective calls; null: ranks do not vote
 
  private:
   struct Sent {
     MPI_Request request = MPI_REQUEST_NULL;
-    /// Heap-allocated owner, so that the message can be left to MPI without an allocation.
+    /// Held by a heap object, so that the message can be left to MPI without an allocation.
     std::unique_ptr<const std::shared_ptr<const Message>> message;
   };
   struct Departure {
@@ -209,19 +210,19 @@ class RankGroup {
   int rank_ = 0;
   std::uint64_t id_ = 0;
   bool in_world_ = false;
-  std::uint64_t creations_id_ = 0;  // counter of the groups with these ranks
-  std::int64_t creation_ = 0;       // its number among these groups
+  std::uint64_t creations_id_ = 0;  // id of the counter of groups with these ranks
+  std::int64_t creation_ = 0;       // number of this group among them
   std::int64_t inquiries_ = 0;
   std::vector<std::string> hosts_;
   std::vector<Sent> sent_;
   std::optional<Departure> departure_;  // departure of this rank
   std::vector<int> departed_;           // other ranks that have announced their departure
-  CollectiveCall notified_of_;          // call of which departed ranks were notified
-  std::size_t notified_ = 0;            // how many of `departed_` were notified, from the first on
+  CollectiveCall notified_of_;          // the call for which departed ranks were notified
+  std::size_t notified_ = 0;            // how many of `departed_` were notified
 };
 
 /// *Collective.* A group of the ranks of `origin`. The first group of these ranks lives until MPI_Finalize,
-/// so that a rank without any communicator still learns of ranks that wait for it.
+/// so that a rank without a communicator still learns which ranks wait for it.
 [[nodiscard]] std::shared_ptr<RankGroup> make_rank_group(MPI_Comm origin);
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

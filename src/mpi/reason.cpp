@@ -14,7 +14,7 @@ std::string reason_of(const std::exception_ptr& thrown) noexcept {
       return "an exception that is not a std::exception";
     }
   } catch (...) {
-    return "out of memory";  // short enough for a string to hold it in itself
+    return "out of memory";  // short enough to need no allocation
   }
 }
 

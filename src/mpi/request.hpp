@@ -10,8 +10,8 @@
 namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// Sets MPI_ERRORS_RETURN on `comm` for its lifetime, in place of the application's error handler, which is
-/// fatal by default. Under MPI_THREAD_MULTIPLE another thread could see or change the handler meanwhile, so
-/// it is left alone.
+/// fatal by default. Does nothing under MPI_THREAD_MULTIPLE, where another thread could see or change the
+/// handler meanwhile.
 class ErrorsReturned {
  public:
   explicit ErrorsReturned(MPI_Comm comm);
@@ -21,10 +21,10 @@ class ErrorsReturned {
 
  private:
   MPI_Comm comm_;
-  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;  // null: left alone
+  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;  // null: nothing to restore
 };
 
-/// Marks the calling thread as inside a collective. They nest only through signal handlers and callbacks.
+/// Marks the calling thread as inside a collective. Scopes nest only through signal handlers and callbacks.
 struct CollectiveScope {
   CollectiveScope() noexcept;
   ~CollectiveScope();

@@ -24,8 +24,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* variable = "TESSERA_START_TIMEOUT";
 
-/// Added to the timeout of collectives before a call of one rank is reported: a loaded machine may take
-/// seconds for milliseconds of work.
+/// Added to the timeout of collectives for calls of one rank: a loaded machine may take seconds for
+/// milliseconds of work.
 constexpr std::chrono::milliseconds of_a_loaded_machine = 5s;
 
 std::string line_of(const Communicator& comm, const std::string& what, std::chrono::milliseconds time) {
@@ -55,7 +55,7 @@ TimeLimit::TimeLimit(std::chrono::milliseconds time, std::string line) : time_(t
   try {
     thread_ = std::thread([this] { watch(); });
   } catch (const std::system_error&) {
-    // Without a thread there is no limit.
+    // Without a thread there is no time limit.
   }
 }
 
@@ -78,7 +78,7 @@ void TimeLimit::restart() noexcept {
 }
 
 void TimeLimit::watch() noexcept {
-  // One wait takes at most twice as long, unless the process was stopped meanwhile.
+  // A single wait takes at most twice as long as intended, unless the process was stopped meanwhile.
   const auto between_looks = std::clamp<Clock::duration>(time_ / 10, 1ms, 1s);
   std::unique_lock lock(mutex_);
   while (passed_ < time_) {

@@ -18,11 +18,11 @@ namespace detail {
 
 /// Ends the job with a line on standard error and status 6 unless it is destroyed in time: for blocking calls
 /// during which this rank cannot reply to a watchdog, or in which all ranks block. Time in which the process
-/// is stopped does not count. Only the process itself ends, without a call of MPI, which another thread may
-/// be in; the launcher ends the other ranks.
+/// is stopped does not count. Ends only this process, without an MPI call, since another thread may be in
+/// one; the launcher ends the other ranks.
 class TimeLimit {
  public:
-  /// 0: no limit. There is also none if no thread can be started.
+  /// 0: no limit. There is no limit either if no thread can be started.
   TimeLimit(std::chrono::milliseconds time, std::string line);
   /// For a call of only this rank, `what`: "the discovery of the hardware". The limit is the timeout of the
   /// collectives of `comm`, plus some seconds for a loaded machine; none in the process of another program.
@@ -48,13 +48,13 @@ class TimeLimit {
 /// How long MPI may take to start.
 struct StartTimeout {
   std::chrono::milliseconds time = std::chrono::minutes(10);  ///< 0: no limit
-  std::string problem;  ///< what is wrong with TESSERA_START_TIMEOUT; empty if nothing is
+  std::string problem;  ///< what is wrong with TESSERA_START_TIMEOUT; empty: nothing
 };
-/// TESSERA_START_TIMEOUT, in seconds. A problem can be reported to other ranks only once MPI has started;
+/// TESSERA_START_TIMEOUT, in seconds. A problem can be reported to other ranks only after MPI has started;
 /// until then the default applies.
 [[nodiscard]] StartTimeout start_timeout();
 
-/// The limit for the start of MPI. Its line names the rank if the launcher's environment does.
+/// The limit for the start of MPI. The line names the rank if the launcher's environment shows it.
 [[nodiscard]] std::unique_ptr<TimeLimit> limit_of_start(const StartTimeout& timeout);
 
 /// Time that a watchdog allows for replies: enough for a message in a very busy job.

@@ -11,10 +11,10 @@
 namespace TESSERA_NAMESPACE::mpi::detail {
 namespace {
 
-/// Maximum number of ranks that a message names.
+/// Maximum number of ranks in a message.
 constexpr std::size_t named_at_most = 16;
 
-/// `name_of(rank)` of the first ranks, and the number of further ranks.
+/// `name_of(rank)` of the first ranks, and how many more there are.
 template <class NameOf>
 std::string listed(const std::vector<int>& ranks, NameOf&& name_of) {
   std::string names;
@@ -68,13 +68,13 @@ void Watchdog::step() {
 
 void Watchdog::yield_to(int rank, Clock::time_point now) {
   if (asked_ && rank > group_.rank()) return;
-  // Within two grace periods that rank either ends the job, or receives a reply from a rank that computes.
+  // Within two grace periods that rank ends the job, or receives a reply from a rank that computes.
   const auto after_it = now + 3 * grace;
   if (has_noticed_) {
     asked_.reset();
     deadline_ = std::max(deadline_, after_it);
   } else {
-    has_noticed_ = true;  // that rank prints the notice
+    has_noticed_ = true;  // the asking rank prints the notice
     restart(now);
   }
 }
@@ -120,7 +120,7 @@ void Watchdog::evaluate(Clock::time_point now) {
     return;
   }
 
-  // Calls of the same name are distinguished by number or communicator.
+  // Calls with the same name are distinguished by number or communicator.
   const auto told_apart = [&](const CollectiveCall& call) {
     if (call.full_name() != here.full_name()) return call.full_name();
     return call.full_name() + (call.comm == here.comm

@@ -21,7 +21,7 @@ struct WatchdogTimeouts {
   std::chrono::milliseconds timeout{};  ///< 0: for ever
   std::chrono::milliseconds
       notice{};               ///< time after which missing ranks are reported, below `timeout`; 0: never
-  bool only_silence = false;  ///< waits for any rank that replies, whatever it does
+  bool only_silence = false;  ///< waits for any rank that replies, whatever that rank does
 };
 
 /// The watchdog of one collective call: finds the ranks that do not take part, and ends the job with their
@@ -32,11 +32,11 @@ struct WatchdogTimeouts {
 /// another, or runs a pass replies. After a grace period the asking rank names those that did not reply and
 /// aborts the job with status 6. If all replied and one computes, the timeout starts anew; if none computes,
 /// it names those that are in another collective. Ranks ask one after another, the lowest first, and a rank
-/// that was asked by a lower one leaves the report to it, so that one line is printed. A collective that
-/// completes within the grace period is in time. No step blocks.
+/// that was asked by a lower one leaves the report to that rank, so that one line is printed. A collective
+/// that completes within the grace period is in time. No step blocks.
 ///
-/// Whatever the timeout, a waiting rank also notifies departed ranks: one that never made this call ends the
-/// job.
+/// Whatever the timeout, a waiting rank also notifies departed ranks: a departed rank that never made this
+/// call ends the job.
 class Watchdog {
  public:
   using Clock = std::chrono::steady_clock;
@@ -47,7 +47,7 @@ class Watchdog {
   Watchdog(RankGroup& group, MPI_Comm comm, const CollectiveCall& here, const WatchdogTimeouts& timeouts,
            Clock::time_point start);
 
-  /// Asks, replies, or ends the job, as the time demands. Does not block.
+  /// Asks, replies, or ends the job, when it is time to. Does not block.
   void step();
 
  private:
@@ -68,8 +68,8 @@ class Watchdog {
   bool has_noticed_;  // the notice is printed, or none is wanted
   Clock::time_point start_;
   Clock::time_point deadline_;
-  std::optional<Clock::time_point> asked_;            // when this rank's inquiry was sent
-  std::vector<int> members_;                          // that it was sent to, by rank of the group
+  std::optional<Clock::time_point> asked_;            // when this rank sent its inquiry
+  std::vector<int> members_;                          // recipients of the inquiry, as ranks of the group
   std::vector<std::optional<CollectiveCall>> where_;  // the replies, by rank of the group
 };
 

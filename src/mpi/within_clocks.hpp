@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// `time`, at most a hundred years: sums of longer times overflow the nanoseconds of clocks.
+/// `time`, but at most a hundred years: adding a longer time would overflow the nanoseconds of clocks.
 [[nodiscard]] constexpr std::chrono::milliseconds within_clocks(std::chrono::milliseconds time) noexcept {
   return std::min<std::chrono::milliseconds>(time, std::chrono::years(100));
 }

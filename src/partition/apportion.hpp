@@ -24,9 +24,9 @@ struct ApportionWorkspace {
 ///
 ///     10 units by the scores 100, 50 and 75  ->  5, 2 and 3: the quotas are 4.44, 2.22 and 3.33
 ///
-/// Floors of the quotas `units * score / total` come first; what is left goes one each to the
-/// largest remainders, ties to the higher score and then the lower index. If every score is zero
-/// the split is even, what is left going to the lowest indices.
+/// Each share gets the floor of its quota `units * score / total`; the remaining units go one each to the
+/// largest remainders, ties to the higher score and then the lower index. If every score is zero, the split
+/// is even, and remaining units go to the lowest indices.
 ///
 /// Integer arithmetic throughout (128-bit products): exact for `units` up to 2^63 - 1 and any scores
 /// whose total fits 64 bits. Throws `Error(usage)` if `units` is negative or the total does not fit.

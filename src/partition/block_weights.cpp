@@ -22,7 +22,7 @@ double checked(double cost, const char* what, std::int64_t index) {
   return cost;
 }
 
-/// The largest of the weights of `count` units or blocks.
+/// The largest weight of `count` units or blocks.
 double largest_of(const PlanWeights& weights, const char* what, std::int64_t count) {
   if (const auto size = weights.size(); size && *size != count)
     throw Error(ErrorCode::usage, "there are " + std::to_string(*size) + " weights of " +
@@ -33,7 +33,7 @@ double largest_of(const PlanWeights& weights, const char* what, std::int64_t cou
   return largest;
 }
 
-/// Rounded up, so that a positive cost stays positive.
+/// A cost as an integer, rounded up, so that a positive cost stays positive.
 std::uint64_t scaled(double cost, double scale) {
   const double exact = cost * scale;
   const auto below = static_cast<std::uint64_t>(exact);
@@ -120,7 +120,7 @@ WeightWalk::Cut WeightWalk::nearest(std::uint64_t target) {
     begin_.before += weight;
     run_ = weights_->run_at(begin_.block);
   }
-  const std::uint64_t below = (target - begin_.before - 1) / run_.weight;  // blocks that weigh less than it
+  const std::uint64_t below = (target - begin_.before - 1) / run_.weight;  // blocks that end below the target
   const std::uint64_t lower = begin_.before + below * run_.weight;
   const bool later = lower + run_.weight - target <= target - lower;
   return {begin_.block + static_cast<std::int64_t>(below) + (later ? 1 : 0),

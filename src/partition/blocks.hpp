@@ -28,7 +28,7 @@ class Blocks {
   }
 
  private:
-  /// First unit of the block, or the end of all. The product is below `units`, so it cannot overflow.
+  /// First unit of the block, or the end of all units. The product is at most `units`: no overflow.
   [[nodiscard]] std::int64_t first_unit(std::int64_t block) const noexcept {
     return block == count_ ? units_ : block * block_;
   }

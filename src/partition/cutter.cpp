@@ -21,8 +21,8 @@ std::span<const Share> Cutter::cut(const Share& whole, std::span<const std::uint
   return parts_;
 }
 
-/// The end of the shares that together have `taken` of the weight. Blocks without weight at either end of
-/// `whole` go to the first and the last share with weight, so that a score of zero gets no block.
+/// The cut after the shares that together have the weight `taken`. Blocks of weight zero at either end of
+/// `whole` go to the first or last share of positive weight, so that a score of zero gets no block.
 WeightWalk::Cut Cutter::end_of(const Share& whole, std::uint64_t taken) {
   if (taken == 0) return {whole.blocks.begin, whole.before};
   if (taken == whole.weight) return {whole.blocks.end, whole.before + whole.weight};

@@ -13,14 +13,14 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// Consecutive blocks, and their weight: the blocks of the job, a rank or a device.
+/// Consecutive blocks of the job, a rank or a device, with their weight.
 struct Share {
   Range blocks;
-  std::uint64_t before = 0;  ///< the weight of all blocks before these
+  std::uint64_t before = 0;  ///< weight of all blocks before these
   std::uint64_t weight = 0;
 };
 
-/// Cuts blocks into shares by scores. The shares that are cut come in the order of their blocks, each once.
+/// Cuts blocks into shares by scores. Shares must be cut in the order of their blocks, each once.
 class Cutter {
  public:
   explicit Cutter(const BlockWeights& weights) : walk_(weights) {}

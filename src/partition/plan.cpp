@@ -35,7 +35,7 @@ void check_rank(int rank, int ranks) {
                                       std::to_string(ranks) + " ranks, numbered from 0");
 }
 
-/// The scores of each rank together. If all are zero, the number of its devices.
+/// The sum of the scores of each rank; if all scores are zero, the rank's number of devices.
 std::vector<std::uint64_t> totals_of_ranks(std::span<const std::uint64_t> scores,
                                            std::span<const std::int64_t> offsets) {
   const auto devices_of = [&](std::size_t r) {
@@ -131,7 +131,7 @@ Plan Plan::over_hosts(std::int64_t units, std::int64_t block, std::span<const in
 
 void Plan::take_fingerprint() noexcept {
   std::uint64_t hash = base::fnv1a_start;
-  // FNV-1a of words in place of bytes: a large plan has millions. The shift brings high bits down, too.
+  // FNV-1a by words, since a large plan has millions of bytes. The shift mixes high bits into low ones.
   const auto add = [&hash](std::int64_t word) {
     hash = base::fnv1a_step(hash, static_cast<std::uint64_t>(word));
     hash ^= hash >> 32;

@@ -12,7 +12,7 @@ namespace TESSERA_NAMESPACE::detail {
 
 struct RemainingDevices;
 
-/// Plans by weights given as runs, by speeds that differ from the scores, and by other plans.
+/// Makes plans from weights given as runs, from speeds that differ from the scores, and from other plans.
 struct PlanAccess {
   template <class... With>
   [[nodiscard]] static Plan over_devices(With&&... with) {

@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// The blocks of `units`, which begin with a block, and end with one or with all units.
+/// The blocks of `units`; these begin at a block, and end at a block or with all units.
 Range blocks_of(Range units, std::int64_t block) {
   const auto first_from = [block](std::int64_t unit) { return unit / block + (unit % block != 0 ? 1 : 0); };
   return {first_from(units.begin), first_from(units.end)};
@@ -22,7 +22,7 @@ BlockWeights weights_by_tiles(const Plan& plan, const RemainingDevices& devices)
     const auto device = devices.rank_offsets[static_cast<std::size_t>(tile.rank)] + tile.device;
     const std::uint64_t score = devices.scores[static_cast<std::size_t>(device)];
     const std::int64_t blocks = blocks_of(tile.units, plan.block()).size();
-    // All scores are zero if a device with the score 0 has a tile.
+    // All scores may be zero, and a device of score 0 may have a tile.
     runs.push_back(
         {static_cast<double>(std::max<std::uint64_t>(score, 1)) / static_cast<double>(blocks), blocks});
   }

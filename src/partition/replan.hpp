@@ -25,13 +25,13 @@ struct RemainingDevices {
   }
 };
 
-/// Scores with zeros for excluded devices. If all others are zero too, they become ones.
+/// The scores, with zeros for excluded devices. If all others are zero too, they become ones.
 [[nodiscard]] std::vector<std::uint64_t> remaining_scores(std::span<const std::uint64_t> scores,
                                                           const std::vector<bool>& excluded);
 
 /// True if a tile of `plan` belongs to an excluded device.
 [[nodiscard]] bool uses_excluded(const Plan& plan, const RemainingDevices& devices);
-/// The lowest rank with units by `plan` that has no device left.
+/// The lowest rank that has units by `plan` but no device left.
 [[nodiscard]] std::optional<int> rank_without_device(const Plan& plan, const RemainingDevices& devices);
 
 /// `plan` without excluded devices, whose units go to the other devices of their ranks: every rank keeps its
@@ -39,10 +39,11 @@ struct RemainingDevices {
 [[nodiscard]] inline Plan recut(const Plan& plan, const RemainingDevices& devices) {
   return PlanAccess::recut(plan, devices);
 }
-/// A plan of the same units and blocks over all remaining devices (at least one): units change ranks.
+/// A plan of the same units and blocks over all remaining devices (at least one); units may change ranks.
 ///
-/// `recut` and `replanned` keep equal weights of blocks. Other weights are not known any more: the work of
-/// each tile of `plan` is assumed to be its device's score, divided equally among its blocks.
+/// If all blocks of `plan` have equal weights, so do those of `recut` and `replanned`. Other weights are not
+/// known any more: the work of a tile is then assumed to be its device's score, divided equally among its
+/// blocks.
 [[nodiscard]] inline Plan replanned(const Plan& plan, const RemainingDevices& devices) {
   return PlanAccess::replanned(plan, devices);
 }

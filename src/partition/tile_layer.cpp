@@ -11,7 +11,7 @@ void TileLayer::lay(std::int32_t rank, const Share& share, std::span<const std::
   const auto append = [&](std::int32_t device, Range blocks) {
     if (!blocks.empty()) tiles.push_back({rank, device, blocks_.units_of(blocks)});
   };
-  if (scores.size() == 1) {  // the usual case in a large job
+  if (scores.size() == 1) {  // a rank with one device, the usual case in a large job
     append(0, share.blocks);
     return;
   }
@@ -21,7 +21,7 @@ void TileLayer::lay(std::int32_t rank, const Share& share, std::span<const std::
   std::ranges::sort(order_, [&](std::int32_t a, std::int32_t b) {
     return score(a) != score(b) ? score(a) > score(b) : a < b;
   });
-  // Apportioned in this order for sequential memory access; ties are decided alike.
+  // In this order memory access is sequential; it does not change how ties are decided.
   ordered_scores_.resize(scores.size());
   std::ranges::transform(order_, ordered_scores_.begin(),
                          [scores](std::int32_t device) { return scores[static_cast<std::size_t>(device)]; });

@@ -14,8 +14,8 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// Cuts the shares of ranks into the tiles of their devices. Ranks come in the order of their blocks, each
-/// once.
+/// Cuts the shares of ranks into the tiles of their devices. Ranks must be passed in the order of their
+/// blocks, each once.
 class TileLayer {
  public:
   TileLayer(const Blocks& blocks, const BlockWeights& weights) : blocks_(blocks), cutter_(weights) {}
@@ -27,7 +27,7 @@ class TileLayer {
  private:
   Blocks blocks_;
   Cutter cutter_;
-  std::vector<std::int32_t> order_;  ///< of devices
+  std::vector<std::int32_t> order_;  ///< devices by descending score
   std::vector<std::uint64_t> ordered_scores_;
 };
 

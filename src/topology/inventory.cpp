@@ -33,7 +33,7 @@ struct SentDevice : InventoryDevice {
 struct SentRank : InventoryRank {
   std::vector<SentQuota> quotas;
   std::vector<SentDevice> devices;
-  bool scores_missing = false;  ///< an error of this rank's caller, reported on all ranks
+  bool scores_missing = false;  ///< an error of the caller on this rank, reported on all ranks
 
   void members(const auto& to) {
     to(rank, node, hostname, cpuset, allowed_cores, allowed_threads, absence, quotas, devices,
@@ -75,7 +75,7 @@ SentDevice sent_device(int rank, int index, const ClaimedDevice& device, std::ui
   return sent;
 }
 
-/// Computes each rank's share of resources that `ranks` have in common.
+/// Computes each rank's share of the resources that ranks have in common.
 void share_out(std::vector<InventoryRank>& ranks, std::span<const detail::RankCores> cores) {
   const auto shares = detail::share_cores(cores);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -101,7 +101,7 @@ Inventory::Inventory(std::vector<InventoryRank> ranks, std::vector<InventoryDevi
     ++offsets_[static_cast<std::size_t>(device.rank) + 1];
   }
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) offsets_[rank + 1] += offsets_[rank];
-  std::vector<std::pair<Uuid, bool>> gpus;  // the excluded shares of each at its end
+  std::vector<std::pair<Uuid, bool>> gpus;  // by GPU, with excluded shares last
   for (const auto& device : devices_)
     if (!device.host) gpus.emplace_back(device.uuid, device.excluded);
   std::ranges::sort(gpus);

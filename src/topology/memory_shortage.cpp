@@ -19,7 +19,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// A limit as sent between ranks, without its source.
+/// A limit as sent to other ranks, without its source.
 struct SentLimit : MemoryLimit {
   void members(const auto& to) { to(scope, group, limit_bytes, free_bytes); }
 };
@@ -37,7 +37,7 @@ std::vector<detail::MemoryNeed> gather_needs(const mpi::Communicator& comm, std:
   return needs;
 }
 
-// A cgroup may have several limits. Limits of cgroups and nodes are shared, limits of processes are not.
+// Identifies a limit: a cgroup may have several. Cgroups and nodes share limits, processes do not.
 using LimitKey = std::tuple<int, MemoryLimit::Scope, CgroupId, std::int64_t, int>;
 
 LimitKey key_of(std::span<const detail::MemoryNeed> ranks, std::size_t rank, const MemoryLimit& limit) {
@@ -45,7 +45,7 @@ LimitKey key_of(std::span<const detail::MemoryNeed> ranks, std::size_t rank, con
   return {ranks[rank].node, limit.scope, limit.group, limit.limit_bytes, owner};
 }
 
-/// The bytes needed under each limit, and left of it.
+/// The bytes needed under each limit, and the bytes left of it.
 std::map<LimitKey, detail::Shortage> needs_by_limit(std::span<const detail::MemoryNeed> ranks) {
   std::map<LimitKey, detail::Shortage> all;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -54,7 +54,7 @@ std::map<LimitKey, detail::Shortage> needs_by_limit(std::span<const detail::Memo
       const detail::Shortage first{static_cast<int>(r), i, 0, 0, 0};
       detail::Shortage& here = all.try_emplace(key_of(ranks, r, limit), first).first->second;
       ++here.ranks;
-      // Saturates sums, so that they do not overflow.
+      // Sums saturate instead of overflowing.
       constexpr auto most = std::numeric_limits<std::int64_t>::max();
       here.needed_bytes += std::min(ranks[r].bytes, most - here.needed_bytes);
       here.free_bytes = std::max(here.free_bytes, limit.free_bytes);
@@ -107,7 +107,7 @@ std::int64_t detail::share_of(std::span<const MemoryNeed> ranks, std::size_t ran
 
 namespace {
 
-/// *Collective.* The worst shortage of the ranks' needs under `limits`, which are this rank's.
+/// *Collective.* The worst shortage, given the needs of all ranks and this rank's `limits`.
 std::optional<MemoryShortage> describe_worst(const mpi::Communicator& comm,
                                              std::span<const detail::MemoryNeed> needs,
                                              std::span<const MemoryLimit> limits) {

@@ -30,7 +30,7 @@ detail::FoundDevices simulated(std::string_view text, int rank) {
                   "TESSERA_SIMULATE gives rank " + std::to_string(rank) + " no device"}};
 }
 
-/// Searches for real devices, on a concurrent thread if one can be started: NVML takes tens of milliseconds.
+/// Searches for real devices, on a separate thread if one can be started: NVML takes tens of milliseconds.
 class Search {
  public:
 #ifdef TESSERA_CUDA_VERSION
@@ -46,8 +46,7 @@ class Search {
 
  private:
   static detail::Survey survey() {
-    // Never closed, as others in the process use NVML later: its start takes 10 ms on an H200, and its
-    // shutdown 8 ms.
+    // Never closed, since NVML is used again later: on an H200 its start takes 10 ms, and its shutdown 8 ms.
     static const detail::NvmlLibrary* const kept = new detail::NvmlLibrary;
     static_cast<void>(kept);
     return detail::survey_nvml();
@@ -84,7 +83,7 @@ bool has_nvidia_driver() {
 }
 
 /// The cores of this process from the kernel, and the locality of devices from hwloc, which takes tens of
-/// milliseconds to start; both from hwloc if it has a recorded machine.
+/// milliseconds to start; both from hwloc if HWLOC_XMLFILE names a recorded machine.
 class Topology {
  public:
   void begin_places() {
@@ -121,7 +120,7 @@ Probe probe(int rank) {
   std::optional<Search> search;
   if (!simulate) search.emplace();
   Topology topology;
-  if (search && has_nvidia_driver()) topology.begin_places();  // concurrently with the search
+  if (search && has_nvidia_driver()) topology.begin_places();  // runs concurrently with the search
   Probe probe;
   probe.host = topology.host();
   detail::FoundDevices found = search ? search->found() : simulated(simulation, rank);

@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The devices of an inventory as plans need them.
+/// The devices of an inventory in the form that plans use.
 [[nodiscard]] RemainingDevices remaining_devices(const Inventory& inventory);
 
 }  // namespace TESSERA_NAMESPACE::detail

@@ -12,10 +12,10 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-// Products of scores, clocks and widths exceed 64 bits only for absurd values; a wider type costs nothing.
+// Wide enough for products of absurd scores, clocks and widths; it costs nothing.
 __extension__ using Wide = unsigned __int128;
 
-/// High enough for any device, and low enough that a million scores add up in 64 bits.
+/// Highest score: enough for any device, and low enough that the sum of a million scores fits 64 bits.
 constexpr std::uint64_t highest_score = std::uint64_t{1} << 40;
 
 std::uint64_t fixed(Wide score) {
@@ -35,7 +35,7 @@ std::uint64_t spec_score(const DeviceInfo& device) {
   return fixed(whole * score_scale + memory);
 }
 
-// An H200 as NVML reports it: 132 multiprocessors at 1980 MHz with 64 FP64 lanes; 6144 bits at 3201 MHz.
+// An H200's rates from NVML: 132 multiprocessors at 1980 MHz with 64 FP64 lanes; 6144 bits at 3201 MHz.
 constexpr std::uint64_t h200_arithmetic = 132ULL * 1980 * 64;
 constexpr std::uint64_t h200_bandwidth = 6144ULL * 3201;
 /// The score of an H200; fine enough that a T4 (about 36) is resolved to a thousandth.
@@ -48,7 +48,7 @@ std::uint64_t throughput_score(const DeviceInfo& device) {
   constexpr Wide half = Wide{h200_points} * score_scale / 2;
   const Wide arithmetic_half = half * arithmetic / h200_arithmetic;
   const Wide bandwidth_half = half * bandwidth / h200_bandwidth;
-  // If the driver does not report one figure, the other replaces it.
+  // If the driver reports only one of the two rates, it counts twice.
   if (bandwidth == 0) return fixed(2 * arithmetic_half);
   if (arithmetic == 0) return fixed(2 * bandwidth_half);
   return fixed(arithmetic_half + bandwidth_half);

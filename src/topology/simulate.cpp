@@ -40,7 +40,7 @@ constexpr std::array<Model, 6> models{{
     {"T4", "Simulated Tesla T4", {7, 5}, 40, 1024, 64, 4096, 16, 1590, 5001, 256},
 }};
 
-constexpr int max_devices = 1024;  // of one rank: more is a typing error
+constexpr int max_devices = 1024;  // of a rank: a larger number must be a typing error
 
 std::string quoted(std::string_view text) {
   return '"' + std::string(text) + '"';
@@ -50,7 +50,7 @@ std::string quoted(std::string_view text) {
   throw Error(ErrorCode::usage, "TESSERA_SIMULATE: cannot read " + quoted(entry) + ": " + why);
 }
 
-/// Cuts off and returns what comes before `separator`, or all that is left.
+/// Removes and returns the text before `separator`, or all of it.
 std::string_view take_until(std::string_view& text, char separator) {
   const auto at = text.find(separator);
   const auto part = text.substr(0, at);
@@ -63,8 +63,8 @@ std::optional<int> parse_count(std::string_view text) {
   return value && *value >= 0 ? value : std::nullopt;
 }
 
-/// An identity that depends only on `key`: two 64-bit FNV-1a hashes (Fowler, Noll, Vo), the second
-/// started from the first.
+/// A UUID that depends only on `key`: two 64-bit FNV-1a hashes (Fowler, Noll, Vo), the second started from
+/// the first.
 Uuid uuid_of(std::string_view key) {
   Uuid uuid;
   std::uint64_t hash = base::fnv1a_start;
@@ -96,7 +96,7 @@ DeviceInfo make_device(const Model& model, const std::string& owner, int index) 
   return device;
 }
 
-/// One entry: its rank, and its models with counts.
+/// One entry: its rank, and its models with their counts.
 struct Entry {
   std::optional<int> rank;  ///< every rank if empty
   bool of_node = false;
@@ -146,7 +146,7 @@ Entry parse_entry(std::string_view text) {
 }  // namespace
 
 std::vector<DeviceInfo> simulated_devices(std::string_view text, int rank) {
-  // All entries are parsed, also for other ranks, so that all ranks refuse an error alike.
+  // Parse the entries for other ranks too, so that all ranks report the same error.
   std::optional<Entry> mine;
   std::string owner;
   for (int number = 0; !text.empty(); ++number) {

@@ -10,23 +10,23 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The need of one rank, and the limits that apply to it, as it sees them.
+/// The memory that a rank needs, and the limits that apply to it, as the rank sees them.
 struct MemoryNeed {
   int node = 0;
   std::int64_t bytes = 0;
   std::vector<MemoryLimit> limits;
 };
 
-/// A limit that is too small for the ranks below it together.
+/// A limit that is too small for all ranks under it together.
 struct Shortage {
-  int rank = 0;           ///< the lowest of them
-  std::size_t limit = 0;  ///< among its limits
+  int rank = 0;           ///< lowest rank under the limit
+  std::size_t limit = 0;  ///< index among that rank's limits
   int ranks = 0;
   std::int64_t needed_bytes = 0;
-  std::int64_t free_bytes = 0;  ///< of the limit; the largest of the values that the ranks read
+  std::int64_t free_bytes = 0;  ///< left of the limit: the largest value that a rank read
 };
 
-/// The limit exceeded by the most bytes; ties: the lowest rank's. Pure.
+/// The limit that is exceeded by the most bytes; of equal ones the lowest rank's. Pure.
 [[nodiscard]] std::optional<Shortage> worst_shortage(std::span<const MemoryNeed> ranks);
 
 /// Bytes that the rank at this index gets if every limit is shared among its ranks in proportion to their

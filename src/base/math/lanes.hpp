@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <cstring>
 
-/// Eight doubles at a time, and elementary functions of them, from additions, multiplications, divisions and
-/// bit operations alone: the same bits whatever the registers of the processor (the project is compiled
-/// without contraction to fused operations).
+/// Elementary functions of eight doubles at a time, made of additions, multiplications, divisions and bit
+/// operations only: the bits are the same for any register width (the project is compiled without contraction
+/// to fused operations).
 ///
-/// Call them from functions with TESSERA_LANE_CLONES, into which they are inlined.
+/// Call them from functions marked TESSERA_LANE_CLONES, into which they are inlined.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define TESSERA_LANE_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -16,7 +16,7 @@
 #endif
 #define TESSERA_LANE_INLINE [[gnu::always_inline]] inline
 
-// Lanes are passed between inlined functions only, to which no calling convention applies.
+// Lanes are passed only between inlined functions, so the calling convention does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace tessera::base {
@@ -41,12 +41,12 @@ TESSERA_LANE_INLINE double sum_of_lanes(const Lanes& v) {
   return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
 }
 
-/// e^x, to 1 ulp for |x| <= 700; beyond, as at the nearer of these.
+/// e^x to 1 ulp for |x| <= 700; a larger |x| counts as 700.
 TESSERA_LANE_INLINE Lanes exp_lanes(const Lanes& exponent) {
   constexpr double log2_e = 1.4426950408889634;
   constexpr double ln2_high = 6.93147180369123816490e-01;  // its last 32 bits are zero: k ln2_high is exact
   constexpr double ln2_low = 1.90821492927058770002e-10;
-  constexpr double to_integer = 6755399441055744.0;  // 1.5 * 2^52: the sum's last bits are the integer
+  constexpr double to_integer = 6755399441055744.0;  // 1.5 * 2^52: puts an integer into the last bits
   const Lanes most = all_lanes(700);
   const Lanes x = exponent > most ? most : (exponent < -most ? -most : exponent);
   const Lanes shifted = x * log2_e + to_integer;
@@ -79,7 +79,7 @@ TESSERA_LANE_INLINE Lanes log1p_lanes(const Lanes& x) {
   constexpr double ln2_high = 6.93147180369123816490e-01;
   constexpr double ln2_low = 1.90821492927058770002e-10;
   const Lanes u = x + 1.0;
-  const Lanes lost = x > 1.0 ? 1.0 - (u - x) : x - (u - 1.0);  // 1 + x = u + lost
+  const Lanes lost = x > 1.0 ? 1.0 - (u - x) : x - (u - 1.0);  // 1 + x = u + lost, exactly
   LaneBits bits;
   std::memcpy(&bits, &u, sizeof(bits));
   // u = 2^k m with m from sqrt(1/2) to sqrt(2).
@@ -92,7 +92,7 @@ TESSERA_LANE_INLINE Lanes log1p_lanes(const Lanes& x) {
   const LaneBits negative_power = (1023 - k) << 52;
   Lanes scale;
   std::memcpy(&scale, &negative_power, sizeof(scale));
-  // k as a double: the last bits of a sum with 1.5 * 2^52.
+  // k as a double, from the last bits of a sum with 1.5 * 2^52.
   constexpr double to_integer = 6755399441055744.0;
   LaneBits shifted_bits;
   const Lanes origin = all_lanes(to_integer);

@@ -11,8 +11,8 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// Ranks and devices as row and column numbers in ascending order: independent of the order of the sightings,
-/// so that the matching orders ranks and UUIDs.
+/// Ranks and devices numbered as rows and columns in ascending order, whatever the order of the sightings, so
+/// that the matching breaks ties by rank and UUID.
 class Sights {
  public:
   explicit Sights(std::span<const Sighting> sightings) {
@@ -35,7 +35,7 @@ class Sights {
   [[nodiscard]] std::size_t devices() const { return uuids_.size(); }
   [[nodiscard]] int rank(std::size_t row) const { return ranks_[row]; }
   [[nodiscard]] const Uuid& uuid(std::size_t device) const { return uuids_[device]; }
-  /// (device, row) to distance, by device and then row.
+  /// Distance by (device, row), ordered by device and then row.
   [[nodiscard]] const auto& distances() const { return distance_; }
   /// Number of drivers in other jobs, by device.
   [[nodiscard]] const std::vector<int>& elsewhere() const { return elsewhere_; }
@@ -68,7 +68,7 @@ struct Drive {
 /// Assigns at most one free device to each rank, by the best matching.
 std::vector<Drive> match_one_each(const Sights& sights) {
   std::vector<Edge> edges;
-  int nearest = 0;  // a matching requires nonnegative costs
+  int nearest = 0;  // the matching requires nonnegative costs
   for (const auto& [seen, distance] : sights.distances()) nearest = std::min(nearest, distance);
   for (const auto& [seen, distance] : sights.distances())
     if (sights.is_free(seen.first))
@@ -101,7 +101,7 @@ void hand_out_rest(const Sights& sights, std::vector<Drive>& drives) {
   }
 }
 
-/// Lets the ranks without a device, lowest first, share the device with the fewest drivers, then the nearest.
+/// Lets each rank without a device, lowest first, share the device with the fewest drivers, then the nearest.
 void share(const Sights& sights, std::vector<Drive>& drives) {
   std::vector<char> busy(sights.ranks(), 0);
   std::vector<int> sharers = sights.elsewhere();
@@ -111,7 +111,7 @@ void share(const Sights& sights, std::vector<Drive>& drives) {
   }
   for (std::size_t row = 0; row < sights.ranks(); ++row) {
     if (busy[row] != 0) continue;
-    // Every rank here has a sighting, so there is a device to share.
+    // Every rank here sees a device, so there is one to share.
     std::optional<std::tuple<int, int, std::size_t>> best;
     for (std::size_t device = 0; device < sights.devices(); ++device) {
       const auto seen = sights.distances().find({device, row});

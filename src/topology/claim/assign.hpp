@@ -32,12 +32,12 @@ struct Assignment {
 ///     assign_devices(sightings, false);                // {{0, B}, {1, A}}
 ///
 /// Every device that some rank sees is driven by exactly one rank, and as many ranks as possible drive one (a
-/// maximum matching first); among those, the sum of distances is least; ties go to the lower rank and then
-/// the lower UUID: rank 0 gets the lowest UUID that it can have, then rank 1, and so on. Devices left over,
-/// lowest UUID first, go to the nearest rank that sees them, among equally near ones to the rank with fewer
-/// devices, then the lower rank. With `allow_sharing`, a rank without a device shares one that it sees: the
-/// one with the fewest drivers, then the nearest, then the lowest UUID. A device of another job is only ever
-/// shared.
+/// maximum matching first); among such assignments, the sum of distances is minimal; ties go to the lower
+/// rank and then the lower UUID: rank 0 gets the lowest UUID that it can have, then rank 1, and so on.
+/// Devices left over, lowest UUID first, go to the nearest rank that sees them, among equally near ones to
+/// the rank with fewer devices, then the lower rank. With `allow_sharing`, a rank without a device shares one
+/// that it sees: the one with the fewest drivers, then the nearest, then the lowest UUID. A device of another
+/// job is only ever shared.
 ///
 /// The result is sorted by rank, then distance, then UUID. The order of `sightings` does not matter.
 /// Pure, thread-safe. Cost: O(ranks^2 (ranks + devices)), below a millisecond for 16 ranks.

@@ -21,7 +21,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// The host of a rank whose probe failed early is still known.
+/// The boot id, which is known also if the rank's probe failed early.
 std::string boot_id_of(const HostInfo& host) {
   return host.boot_id.empty() ? detail::this_boot_id() : host.boot_id;
 }
@@ -29,7 +29,7 @@ std::string hostname_of(const HostInfo& host) {
   return host.hostname.empty() ? detail::this_hostname() : host.hostname;
 }
 
-/// A sighting as sent to the leader; the sender's rank is implied by the position.
+/// A sighting as sent to the leader, without the rank, which its position in the message implies.
 struct SightingRecord {
   Uuid uuid;
   std::int32_t distance = 0;
@@ -42,7 +42,7 @@ struct SightingRecord {
 struct Grant {
   Uuid uuid;
   std::int32_t rank = 0;
-  std::int32_t slot = -1;  ///< in the device's lock file; -1: none
+  std::int32_t slot = -1;  ///< slot in the device's lock file; -1: none
   std::int32_t sharers = 0;
   std::int32_t sharers_elsewhere = 0;
   std::int64_t reserved_elsewhere_bytes = 0;
@@ -51,13 +51,13 @@ struct Grant {
 /// The devices that the ranks of a node see.
 struct NodeView {
   std::vector<detail::Sighting> sightings;
-  std::map<Uuid, DeviceInfo> devices;  ///< by which locks are named
+  std::map<Uuid, DeviceInfo> devices;  ///< devices by UUID; they determine the names of the locks
   std::map<Uuid, int> processes;       ///< ids of the processes with simulated devices of their own
   std::string launch;                  ///< the leader's identifier of this mpirun
   std::string node;
 
   [[nodiscard]] std::string lock_name(const Uuid& uuid) const {
-    // Ranks of different jobs may have the same numbers, and the same UUIDs of simulated devices.
+    // Launch included: ranks of other jobs may have the same numbers and the same simulated UUIDs.
     return detail::lock_name(devices.at(uuid), std::to_string(processes.at(uuid)) + '.' + launch, node);
   }
 };
@@ -106,11 +106,11 @@ std::string joined(const std::vector<detail::DeviceUser>& users) {
 /// Assigns devices to the ranks of a node, given the devices of other jobs, and reserves their slots.
 class Leader {
  public:
-  /// `process`: not null for a serial job, which may claim devices that other serial jobs of its process
-  /// hold.
+  /// `process` is null unless the job is serial: it may then claim devices that other serial jobs of its
+  /// process hold.
   explicit Leader(const detail::ProcessClaiming* process) : process_(process) {}
 
-  /// Runs the progress callback while it waits for another claim.
+  /// Runs the progress callback while it waits for another job's claim.
   Decision decide(NodeView view, bool allow_sharing, const std::function<void()>& progress) {
     Decision decision;
     if (view.devices.empty()) return decision;
@@ -128,7 +128,7 @@ class Leader {
         granted.slot = reserved_.back().slot;
       }
     } catch (const detail::ClaimInProgress& other) {
-      // The other claim may take the devices at any moment.
+      // The other job may still take the devices at any moment.
       decision = {};
       for (const auto& [uuid, device] : view.devices) decision.taken[uuid] = other.what();
     } catch (const std::exception& problem) {
@@ -146,7 +146,7 @@ class Leader {
     return process_ != nullptr ? process_->find(lock_name) : nullptr;
   }
 
-  /// Removes the devices that other jobs do not share, and counts the drivers of the remaining ones.
+  /// Removes the devices that other jobs use without sharing, and counts the drivers of the others.
   void leave_out_taken(NodeView& view, const detail::ClaimLock& lock, bool allow_sharing,
                        Decision& decision) {
     for (const auto& [uuid, device] : view.devices) {
@@ -176,7 +176,7 @@ class Leader {
     }
   }
 
-  /// The description of a rank's process until the rank itself writes one.
+  /// A rank's process as a device user, until the rank itself writes the record.
   static detail::DeviceUser as_user(const Grant& granted, const NodeView& view, bool allow_sharing) {
     ClaimedDevice device{view.devices.at(granted.uuid), granted.sharers, granted.sharers_elsewhere,
                          granted.reserved_elsewhere_bytes};
@@ -198,7 +198,7 @@ Decision broadcast(const mpi::Communicator& node, Decision decision) {
   return decision;
 }
 
-/// The record of a device that two jobs drive.
+/// The record of a device that two serial jobs of this process drive.
 detail::DeviceUser combined(const detail::DeviceUser& one, detail::DeviceUser other) {
   other.shared = other.shared && one.shared;
   other.budget_bytes = std::max(other.budget_bytes, one.budget_bytes);
@@ -219,7 +219,7 @@ void take_granted(const NodeView& view, bool allow_sharing, const detail::Proces
                          granted.reserved_elsewhere_bytes};
     const std::string name = view.lock_name(granted.uuid);
     detail::ProcessDevice* shared = process != nullptr ? process->find(name) : nullptr;
-    // The memory that is free now depends on the other jobs of the process.
+    // The memory that was free before other jobs of this process used the device.
     if (shared != nullptr) device.info.free_memory_bytes = shared->free_bytes;
     detail::DeviceUser user = detail::this_user(allow_sharing, device.memory_budget_bytes());
     if (shared != nullptr) user = combined(shared->user, std::move(user));
@@ -299,7 +299,7 @@ Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharin
   if (comm.is_serial()) process.emplace();
   const detail::ProcessClaiming* const claiming = process ? &*process : nullptr;
   const NodeView view = gather_view(node, probe);
-  // The leader holds the claim lock of the machine without waiting for other ranks. While it waits for the
+  // The leader does not wait for other ranks while it holds the machine's claim lock. While it waits for the
   // lock, it replies to ranks that wait for it.
   Leader leader(claiming);
   Decision decision;

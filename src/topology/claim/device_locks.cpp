@@ -28,7 +28,7 @@ constexpr std::string_view claims_file = "claims";
 constexpr std::string_view simulated_prefix = "sim-";
 constexpr int max_slots = 1024;
 
-/// The record of a slot's driver.
+/// What a slot's driver writes into the slot.
 struct SlotRecord {
   std::int32_t pid;
   std::int32_t shared;
@@ -48,8 +48,7 @@ constexpr off_t driver_byte(int slot) {
   throw Error(ErrorCode::job_fault, file.string() + " cannot be " + what + ": " + std::strerror(errno));
 }
 
-/// Whether a file has only records, or nothing. The folder may be one that the user chose, with other files
-/// in it.
+/// Whether a file consists of records only, or is empty: the user may have chosen a folder with other files.
 bool has_records_only(int file) {
   SlotRecord record{};
   constexpr SlotRecord free{};
@@ -58,7 +57,7 @@ bool has_records_only(int file) {
     got = pread(file, &record, sizeof record, off_t{slot} * static_cast<off_t>(sizeof record));
     if (got == 0) return true;
     if (got != static_cast<ssize_t>(sizeof record)) return false;
-    // Any number is a budget: a job records its budget even if its options are refused later.
+    // Any budget is valid: a job records it even if its options are refused later.
     const bool is_used =
         record.pid > 0 && (record.shared == 0 || record.shared == 1) && record.program.back() == '\0';
     if (!is_used && std::memcmp(&record, &free, sizeof record) != 0) return false;
@@ -77,10 +76,10 @@ HeldLock open_file(const fs::path& file) {
   return opened;
 }
 
-/// The length of a lock on all slots from the first on.
+/// For `set_lock`: to the end of the file, that is, all slots.
 constexpr off_t all_bytes = 0;
 
-/// Returns whether it succeeded.
+/// Sets or releases a lock; returns whether it succeeded.
 bool set_lock(int file, short type, off_t begin, off_t bytes) noexcept {
   struct flock lock {};
   lock.l_type = type;
@@ -119,7 +118,7 @@ void write_record(int file, int slot, const DeviceUser& user, const fs::path& na
 
 DeviceUser read_record(int file, int slot) {
   SlotRecord record{};
-  // An unreadable record counts as a driver that does not share.
+  // A record that cannot be read counts as a driver that does not share.
   if (pread(file, &record, sizeof record, off_t{slot} * static_cast<off_t>(sizeof record)) !=
       static_cast<ssize_t>(sizeof record))
     return {};
@@ -127,8 +126,8 @@ DeviceUser read_record(int file, int slot) {
   return {record.shared != 0, record.budget_bytes, record.pid, record.program.data()};
 }
 
-/// Removes the file if it has no driver and is a lock file. Requires the claim lock, so that no slot is
-/// reserved meanwhile.
+/// Removes the file if it has no driver and is a lock file. Requires the claim lock, so that nobody reserves
+/// a slot meanwhile.
 void remove_if_free(const fs::path& file) noexcept {
   try {
     const int opened = open(file.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -136,7 +135,7 @@ void remove_if_free(const fs::path& file) noexcept {
     const HeldLock held(opened);
     if (has_records_only(opened) && !is_locked(opened, 0, all_bytes, file)) (void)unlink(file.c_str());
   } catch (...) {
-    // The file stays, which is harmless.
+    // The file stays, which does no harm.
   }
 }
 
@@ -148,14 +147,14 @@ bool is_simulated_name(std::string_view name) {
 }
 
 void remove_free_simulated(const fs::path& folder) {
-  // fs::directory_iterator terminates the program where memory runs out (GCC 12).
+  // Not fs::directory_iterator, which terminates the program if memory runs out (GCC 12).
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), closedir);
   if (!entries) return;
   while (const dirent* entry = readdir(entries.get()))
     if (is_simulated_name(entry->d_name)) remove_if_free(folder / entry->d_name);
 }
 
-/// Why a folder cannot be used; empty if it exists and can.
+/// Why a folder cannot be used; empty if it can.
 std::string prepare_public(const fs::path& folder) {
   (void)mkdir(folder.c_str(), S_IRWXU);  // the result is checked below
   std::string problem = problem_of_private_folder(folder);
@@ -163,7 +162,7 @@ std::string prepare_public(const fs::path& folder) {
   return problem;
 }
 
-/// A text as part of a file name.
+/// A text in a form for file names.
 std::string as_name(std::string_view text) {
   constexpr std::size_t longest = 64;
   std::string name(text.substr(0, longest));
@@ -185,10 +184,10 @@ struct Slot {
     try {
       const fs::path claims = file.parent_path() / claims_file;
       const HeldLock claim = open_file(claims);
-      // The claim in progress removes it.
+      // If another claim is in progress, that claim removes the file.
       if (try_lock(claim.file(), 0, claims)) remove_if_free(file);
     } catch (...) {
-      // The folder was removed, and the file with it.
+      // The folder was removed with the file.
     }
   }
   Slot(const Slot&) = delete;
@@ -243,7 +242,7 @@ std::string this_launch() {
   };
   if (auto name = variable("PMIX_NAMESPACE"); !name.empty()) return name;
   if (auto step = variable("SLURM_STEP_ID"); !step.empty()) return variable("SLURM_JOB_ID") + '.' + step;
-  // Ranks of one launcher on one machine have the same parent; a process without launcher is alone.
+  // Ranks of one launcher on one machine have the same parent. A process without a launcher is on its own.
   const bool launched = !variable("PMI_RANK").empty() || !variable("OMPI_COMM_WORLD_RANK").empty();
   return std::to_string(launched ? getppid() : getpid());
 }
@@ -267,7 +266,7 @@ bool HeldLock::is_own() const noexcept {
 }
 void HeldLock::let_go() noexcept {
   if (file_ < 0) return;
-  // A forked child may keep the file open, so that closing it here would not release the lock.
+  // Unlock explicitly: a forked child may keep the file open, so closing it would not release the lock.
   if (is_own()) (void)set_lock(file_, F_UNLCK, 0, all_bytes);
   (void)close(std::exchange(file_, -1));
 }

@@ -13,28 +13,28 @@
 #include <string_view>
 #include <vector>
 
-/// Records which devices of this machine are in use, across the jobs of one user: locks on one file per
-/// device, which the kernel releases when the process that holds them ends, however it ends.
+/// Records which devices of this machine are in use, across the jobs of one user: one file with locks per
+/// device. The kernel releases locks when their process ends, however it ends.
 ///
 ///     folder/claims         locked while a job claims devices, to serialise claims
 ///     folder/GPU-8932f937…  has slots; each driver of the device holds one, and says in it who it is
 ///
 /// The locks are open-file-description locks (fcntl(2), Linux), which exclude two jobs of one process too. A
-/// slot has two bytes to lock, one for the leader of a claim, which reserves the slot, and one for the rank
-/// that takes it over, so that it is locked at any time.
+/// slot has two bytes to lock: one for the leader of a claim, which reserves the slot, and one for the rank
+/// that takes the slot over, so that the slot is locked at any time.
 namespace TESSERA_NAMESPACE::detail {
 
 /// A driver of a device, as recorded in its slot.
 struct DeviceUser {
   bool shared = false;            ///< other jobs may share the device
-  std::int64_t budget_bytes = 0;  ///< of device memory
+  std::int64_t budget_bytes = 0;  ///< device memory that it may use
   std::int32_t pid = 0;
   std::string program;
 };
 
 /// "pid 4711 (tessera-fit)", or "another job of this process".
 [[nodiscard]] std::string to_string(const DeviceUser& user);
-/// This process, as a driver.
+/// This process, as the driver of a device.
 [[nodiscard]] DeviceUser this_user(bool shared, std::int64_t budget_bytes);
 
 /// The folder of the files: TESSERA_LOCK_DIR, or `tessera-UID` in /dev/shm, or in /tmp. Created if it is
@@ -42,8 +42,8 @@ struct DeviceUser {
 /// XDG_RUNTIME_DIR. Throws `Error(job_fault)` if none of them can be used.
 [[nodiscard]] std::filesystem::path lock_folder();
 
-/// The name of a device's file: the UUID of a real device. The name of a simulated device includes the mpirun
-/// and the node, since other runs simulate devices of the same UUIDs.
+/// The name of a device's file: the UUID of a real device. The name for a simulated device includes launch
+/// and node, since other runs simulate devices with the same UUIDs.
 [[nodiscard]] std::string lock_name(const DeviceInfo& device, std::string_view launch, std::string_view node);
 /// The launcher's identifier of this mpirun, unique on this machine.
 [[nodiscard]] std::string this_launch();
@@ -58,7 +58,7 @@ class HeldLock {
   HeldLock& operator=(HeldLock&& other) noexcept;
   ~HeldLock();
   [[nodiscard]] int file() const noexcept { return file_; }
-  /// Whether this process created it.
+  /// Whether this process created the object.
   [[nodiscard]] bool is_own() const noexcept;
   void let_go() noexcept;
 
@@ -73,22 +73,22 @@ struct ReservedSlot {
   HeldLock lock;
 };
 
-/// Another claim did not finish in time.
+/// An error: another claim did not finish in time.
 class ClaimInProgress : public Error {
  public:
   explicit ClaimInProgress(const std::string& message) : Error(ErrorCode::job_fault, message) {}
 };
 
-/// The claim lock of this machine: serialises claims.
+/// The lock of this machine that serialises claims.
 class ClaimLock {
  public:
   /// Waits for a claim in progress, and runs the progress callback a thousand times a second. Throws
-  /// `ClaimInProgress` after `patience`: a claim takes less than a millisecond, so its process is stopped.
-  /// Removes files of simulated devices without drivers.
+  /// `ClaimInProgress` after `patience`: as a claim takes less than a millisecond, the other process must be
+  /// stopped. Removes files of simulated devices without drivers.
   explicit ClaimLock(std::filesystem::path folder, const std::function<void()>& progress = {},
                      std::chrono::seconds patience = std::chrono::seconds(10));
 
-  /// The processes that use a device, except the one in slot `except`.
+  /// The processes that use a device, except that of slot `except`.
   [[nodiscard]] std::vector<DeviceUser> users_of(const std::string& name, int except = -1) const;
   [[nodiscard]] ReservedSlot reserve(const std::string& name, const DeviceUser& user) const;
 
@@ -98,7 +98,7 @@ class ClaimLock {
 };
 
 /// Takes over a slot that the leader of this rank's claim has reserved. Null if the slot has a driver
-/// already, because this rank's folder is not the leader's.
+/// already, which happens if this rank's lock folder is not the leader's.
 [[nodiscard]] std::shared_ptr<const void> take_slot(const std::filesystem::path& folder,
                                                     const std::string& name, int slot,
                                                     const DeviceUser& user);

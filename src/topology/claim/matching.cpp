@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
-/// The problem with a dummy column for each row, after the real ones, that stands for "no column" and costs
-/// more than all edges of any matching together. A least-cost matching of all rows then uses as few dummy
-/// columns as possible.
+/// The assignment problem with one dummy column per row after the real columns: it means "no column", and
+/// costs more than all edges of any matching together. A minimum-cost matching of all rows then uses as few
+/// dummy columns as possible.
 class AssignmentProblem {
  public:
   AssignmentProblem(std::size_t rows, std::size_t columns, std::span<const Edge> edges)
@@ -34,12 +34,12 @@ class AssignmentProblem {
     for (std::size_t row = 0; row < rows; ++row) cost_[row * columns_ + columns + row] = unmatched;
   }
 
-  /// A least-cost matching of all rows, with potentials that prove it.
+  /// Finds a minimum-cost matching of all rows, with potentials that prove it.
   void solve() {
     for (std::size_t row = 0; row < rows_; ++row) add_row(row);
   }
 
-  /// Among all least-cost matchings, the one with the lexicographically lowest columns in row order.
+  /// Of all minimum-cost matchings, selects the one with the lexicographically lowest columns in row order.
   void settle_ties() {
     for (std::size_t row = 0; row < rows_; ++row)
       for (std::size_t column = 0; column != column_of_[row]; ++column)
@@ -61,7 +61,7 @@ class AssignmentProblem {
     row_of_[column] = row;
   }
 
-  /// Dijkstra over alternating paths from `start` to the nearest free column; then the path is flipped.
+  /// Dijkstra's algorithm over alternating paths from `start` to the nearest free column; flips the path.
   void add_row(std::size_t start) {
     std::vector<std::int64_t> distance(columns_, std::numeric_limits<std::int64_t>::max());
     std::vector<std::size_t> from(columns_, start);
@@ -105,12 +105,13 @@ class AssignmentProblem {
     return row == none ? column_potential_[wanted] == 0 : tight(row, wanted);
   }
 
-  /// Gives `column` to `row` if the matching stays optimal and the rows before `row` keep theirs.
+  /// Gives `column` to `row` if the matching stays optimal and rows before `row` keep their columns.
   bool move_to(std::size_t row, std::size_t column) {
     const std::size_t given_up = column_of_[row];
     const auto settled = [&](std::size_t j) { return row_of_[j] != none && row_of_[j] < row; };
     if (settled(column)) return false;
-    // Breadth first: the holder of `column` takes another, its holder another, until one takes `given_up`.
+    // Breadth-first: the holder of `column` takes another, whose holder takes another, until one takes
+    // `given_up`.
     std::vector<std::size_t> before(columns_, none);
     std::vector<std::size_t> queue{column};
     before[column] = column;
@@ -137,7 +138,7 @@ class AssignmentProblem {
   std::vector<std::size_t> column_of_;
   std::vector<std::size_t> row_of_;
   std::vector<std::int64_t> row_potential_;
-  std::vector<std::int64_t> column_potential_;  // zero or less; zero on every free column
+  std::vector<std::int64_t> column_potential_;  // not positive; zero for free columns
 };
 
 }  // namespace

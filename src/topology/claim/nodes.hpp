@@ -12,8 +12,8 @@ namespace TESSERA_NAMESPACE::detail {
 ///
 /// MPI_Comm_split_type(MPI_COMM_TYPE_SHARED) is not used: if each rank runs in a container of its own, it
 /// splits a node into singletons, which would all take the same GPU. Boot id and host name identify the
-/// machine. The boot id alone is not enough, since copies of one suspended virtual machine share it; nor is
-/// the name, which may be "localhost" everywhere.
+/// machine. Both are needed: copies of one suspended virtual machine share the boot id, and all hosts may be
+/// called "localhost".
 [[nodiscard]] std::vector<int> nodes_of_ranks(const mpi::Communicator& comm, const std::string& boot_id,
                                               const std::string& hostname);
 

@@ -16,17 +16,17 @@
 namespace TESSERA_NAMESPACE::detail {
 
 struct ProcessDevices {
-  int forks = mpi::detail::forks();  ///< forks above the process that owns these devices
-  std::mutex claiming;               ///< locked before `turns` where both are
+  int forks = mpi::detail::forks();  ///< fork count of the process that owns these devices
+  std::mutex claiming;               ///< locked before `turns` where both are locked
   std::map<std::string, ProcessDevice> devices;
   std::mutex turns;
   std::condition_variable changed;
-  std::list<const ProcessClaim*> queue;  ///< the jobs that wait, the longest first
+  std::list<const ProcessClaim*> queue;  ///< jobs that wait for a turn, longest first
 };
 
 namespace {
 
-/// The devices of this process. A mutex of the parent's may stay locked forever in a child.
+/// The devices of this process; a forked child gets its own, since a mutex of its parent may stay locked.
 ProcessDevices& of_this_process() {
   static std::atomic<ProcessDevices*> current = nullptr;  // never destroyed: jobs may end at any time
   ProcessDevices* known = current;
@@ -35,14 +35,14 @@ ProcessDevices& of_this_process() {
   return current.compare_exchange_strong(known, made.get()) ? *made.release() : *known;
 }
 
-/// Unlike std::thread::id, never reused after the thread has ended.
+/// An id that, unlike std::thread::id, is never reused after the thread's end.
 std::uint64_t this_thread() noexcept {
   static std::atomic<std::uint64_t> threads = 0;
   thread_local const std::uint64_t number = ++threads;
   return number;
 }
 
-/// Far below the time in which a cancelled job must end.
+/// Interval of checks while waiting: far below the time in which a cancelled job must end.
 constexpr std::chrono::milliseconds between_looks{20};
 
 }  // namespace
@@ -87,7 +87,7 @@ void ProcessClaim::begin_turn(FunctionRef<void()> between) {
     all_.queue.remove(this);
     all_.changed.notify_all();
   };
-  // The holder may wait for that turn, possibly on another device.
+  // The holder of that turn may be waiting, possibly for another device.
   const bool has_another = std::ranges::any_of(all_.devices, [](const auto& device) {
     return device.second.in_turn != nullptr && device.second.in_turn->thread_ == this_thread();
   });

@@ -26,14 +26,14 @@ class ProcessClaim;
 /// A device that serial jobs of this process have claimed.
 struct ProcessDevice {
   Uuid uuid;
-  int slot = -1;                     ///< in the lock file; -1: the claim is unguarded
-  DeviceUser user;                   ///< as recorded in that slot
-  std::int64_t free_bytes = 0;       ///< of its memory, before the first of the jobs used it
-  std::shared_ptr<const void> lock;  ///< of the slot
+  int slot = -1;                     ///< slot in the lock file; -1: the claim is unguarded
+  DeviceUser user;                   ///< user recorded in that slot
+  std::int64_t free_bytes = 0;       ///< free device memory before the first of the jobs used it
+  std::shared_ptr<const void> lock;  ///< lock of the slot
   int jobs = 0;
   const ProcessClaim* in_turn = nullptr;
   const ProcessClaim* keeper = nullptr;  ///< the job that keeps data on it between its turns
-  std::int64_t kept_bytes = 0;           ///< maximum that it keeps
+  std::int64_t kept_bytes = 0;           ///< maximum bytes that it keeps
 };
 
 /// The devices of this process, and its queue for turns.
@@ -44,26 +44,26 @@ class ProcessClaim {
  public:
   struct Part {
     ProcessDevice* device = nullptr;
-    std::int64_t budget_bytes = 0;  ///< of its memory, for this job
+    std::int64_t budget_bytes = 0;  ///< device memory that this job may use
   };
 
   ProcessClaim(ProcessDevices& all, std::vector<Part> parts);
-  /// Ends the turn. The last job that has a device releases its lock. Does nothing in a forked child.
+  /// Ends the turn. The last job that uses a device releases the lock. Does nothing in a forked child.
   ~ProcessClaim();
   ProcessClaim(const ProcessClaim&) = delete;
   ProcessClaim& operator=(const ProcessClaim&) = delete;
 
   /// Waits until no other job has its turn on one of the devices, and none has waited longer for one.
-  /// Meanwhile calls `between` fifty times a second; its exception ends the wait. Throws `Error(usage)` if
-  /// it would wait while this thread has the turn of another job, for which others may wait.
+  /// Meanwhile calls `between` fifty times a second; its exception ends the wait. Throws `Error(usage)`
+  /// instead of waiting if this thread has the turn of another job, since others may wait for that turn.
   void begin_turn(FunctionRef<void()> between);
-  /// `keeps`: data of the job stay on the devices, within its budget.
+  /// `keeps`: the job's data stay on the devices, within its budget.
   void end_turn(bool keeps) noexcept;
   [[nodiscard]] bool has_turn() const noexcept { return has_turn_; }
 
   /// Whether another job has claimed one of the devices.
   [[nodiscard]] bool is_shared() const;
-  /// In a turn: the budget, reduced by its excess over the memory that other jobs do not keep.
+  /// Call in a turn: the budget, reduced by its excess over the memory that other jobs do not keep.
   [[nodiscard]] std::int64_t budget_left(const Uuid& device) const;
 
  private:
@@ -73,7 +73,7 @@ class ProcessClaim {
   ProcessDevices& all_;
   std::vector<Part> parts_;
   bool has_turn_ = false;
-  std::uint64_t thread_ = 0;  ///< that has the turn
+  std::uint64_t thread_ = 0;  ///< thread that has the turn
 };
 
 /// Claims devices for a serial job; others that claim or release devices wait meanwhile.
@@ -81,11 +81,11 @@ class ProcessClaiming {
  public:
   ProcessClaiming();
 
-  /// The device with a lock file, if serial jobs have it.
+  /// The device with this lock file if serial jobs of this process use it, else null.
   [[nodiscard]] ProcessDevice* find(const std::string& lock_name) const;
-  /// Adds a device that no job has.
+  /// Adds a device that no job of this process has.
   [[nodiscard]] ProcessDevice* add(const std::string& lock_name, ProcessDevice device) const;
-  /// The claim of a further job on devices.
+  /// Creates the claim of another job on these devices.
   [[nodiscard]] std::shared_ptr<ProcessClaim> join(std::vector<ProcessClaim::Part> parts) const;
 
  private:

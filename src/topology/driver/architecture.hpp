@@ -22,9 +22,9 @@ namespace TESSERA_NAMESPACE::detail {
 [[nodiscard]] bool shares_host_memory(ComputeCapability capability) noexcept;
 
 /// The best target for a device among those that a compiler supports (90 for 9.0): the newest that is not
-/// newer than the device. "sm_90" (machine code) if the major version is the device's, because machine code
-/// runs only on later minor versions; else "compute_90", whose PTX the driver compiles. Empty if all are
-/// newer.
+/// newer than the device. "sm_90" (machine code) if its major version is the device's, since machine code
+/// only runs on later minor versions; else "compute_90" (PTX, which the driver compiles). Empty if all
+/// targets are newer.
 [[nodiscard]] std::string code_target(ComputeCapability capability, std::span<const int> known);
 
 }  // namespace TESSERA_NAMESPACE::detail

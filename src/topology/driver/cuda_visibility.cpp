@@ -15,11 +15,11 @@ constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
 /// The devices that the jobs of this process make visible to CUDA.
 struct Shown {
   std::mutex guard;
-  int jobs = 0;               ///< that have set visible devices, or none
+  int jobs = 0;               ///< number of jobs that have set visible devices, or none
   std::vector<Uuid> devices;  ///< in the order of their ordinals; append-only while there are jobs
-  bool is_set = false;        ///< the variable is set accordingly now
+  bool is_set = false;        ///< the variable now has the value for these devices
   std::optional<std::string> before;
-  std::optional<std::string> last;  ///< its value when it was set last
+  std::optional<std::string> last;  ///< the value that was set last
 };
 
 Shown& shown() {
@@ -55,7 +55,7 @@ void set(Shown& all) {
 void restore(Shown& all) {
   if (!all.is_set) return;
   all.is_set = false;
-  if (variable_now() != all.last) return;  // the application has set it since
+  if (variable_now() != all.last) return;  // the application has changed it since
   if (all.before)
     setenv(variable, all.before->c_str(), 1);
   else

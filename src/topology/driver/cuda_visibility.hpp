@@ -9,14 +9,15 @@
 #include <vector>
 
 /// Controls which GPUs CUDA finds in this process. CUDA reads CUDA_VISIBLE_DEVICES once, during its
-/// initialisation. From the claim until then the variable names the GPUs of this process's jobs; before and
-/// after it has the user's value. Not thread-safe, like the environment.
+/// initialisation. From the claim until that moment the variable names the GPUs of this process's jobs;
+/// before and after, it has the user's value. Not thread-safe, like the environment.
 namespace TESSERA_NAMESPACE::detail {
 
 /// Makes only the claimed devices visible to CUDA, by UUID in claim order, so that its initialisation neither
 /// touches nor takes time for the GPUs of other ranks. Devices of other jobs of this process stay visible.
-/// For a rank whose GPUs others drive (`none_left`, `driven`) none is visible. Simulated devices, and a claim
-/// that is empty for another reason, change nothing; nor does anything change if CUDA is already initialised.
+/// For a rank whose GPUs are all driven by others (`none_left`, `driven`), no GPU is visible. Simulated
+/// devices, and claims that are empty for another reason, change nothing. Does nothing if CUDA is already
+/// initialised.
 class CudaVisibility {
  public:
   explicit CudaVisibility(const Claim& claim);
@@ -25,15 +26,15 @@ class CudaVisibility {
   CudaVisibility(const CudaVisibility&) = delete;
   CudaVisibility& operator=(const CudaVisibility&) = delete;
 
-  /// The index that CUDA will assign to a claimed device; empty if CUDA is initialised already, and must be
-  /// queried.
+  /// The index that CUDA will assign to a claimed device; empty if CUDA is already initialised: then query
+  /// CUDA.
   [[nodiscard]] std::optional<Ordinal> ordinal_of(const DeviceInfo& device) const;
 
  private:
   bool holds_ = false;
 };
 
-/// Restores the variable if CUDA has been initialised. Cost: a lock, after the first time.
+/// Restores the variable once CUDA is initialised. Cost after that: a lock.
 void restore_once_cuda_has_started();
 
 /// The user's value of the variable, whatever its current value.

@@ -17,7 +17,7 @@ std::optional<std::int64_t> ecc_errors(const nvml::Api& api, nvml::Device device
   return static_cast<std::int64_t>(count);
 }
 
-/// Queries of missing links fail one by one.
+/// NVLinks that are up. Queries of links that a device lacks fail individually.
 std::optional<int> active_links(const nvml::Api& api, nvml::Device device) {
   std::optional<int> links;
   for (unsigned link = 0; link < nvml::most_links; ++link) {

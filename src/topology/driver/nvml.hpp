@@ -62,17 +62,17 @@ static_assert(sizeof(Attributes) == 40);
 struct Event {
   Device device;
   unsigned long long type;
-  unsigned long long data;  ///< of an Xid error its number
+  unsigned long long data;  ///< the number of an Xid error
   unsigned gpu_instance;
   unsigned compute_instance;
 };
 static_assert(sizeof(Event) == 32);
 inline constexpr unsigned long long xid_event = 8;
 
-inline constexpr unsigned text_length = 96;  ///< holds any name, version or UUID that NVML writes
-inline constexpr unsigned most_links = 18;   ///< NVLinks of one device
+inline constexpr unsigned text_length = 96;  ///< enough for any name, version or UUID from NVML
+inline constexpr unsigned most_links = 18;   ///< maximum number of NVLinks of a device
 
-/// Entry points; null where the installed library has none.
+/// Entry points; null for those that the installed library lacks.
 struct Api {
   const base::SharedLibrary& library;
 
@@ -113,13 +113,13 @@ struct Api {
   Status (*event_set_wait)(EventSet, Event*, unsigned milliseconds) = library.symbol("nvmlEventSetWait_v2");
 };
 
-/// Calls an entry point; `function_not_found` where the installed library has none.
+/// Calls an entry point; returns `function_not_found` if the installed library lacks it.
 template <class... Parameters, class... Arguments>
 Status call(Status (*function)(Parameters...), Arguments... arguments) {
   return function == nullptr ? Status::function_not_found : function(arguments...);
 }
 
-/// The text that an entry point writes, given `arguments` before the text; empty if it fails.
+/// The text that an entry point writes; `arguments` precede the text. Empty if the call fails.
 template <class Function, class... Arguments>
 std::string text_of(Function* function, Arguments... arguments) {
   std::array<char, text_length> text{};

@@ -22,7 +22,7 @@ void read_memory(const nvml::Api& api, nvml::Device device, DeviceInfo& info) {
     info.free_memory_bytes = static_cast<std::int64_t>(memory.free);
     return;
   }
-  // A GPU that shares the host's memory reports none of its own.
+  // For a GPU that shares the host's memory, NVML reports none.
   struct sysinfo host {};
   if (info.integrated && sysinfo(&host) == 0) {
     info.total_memory_bytes = static_cast<std::int64_t>(host.totalram) * host.mem_unit;
@@ -47,7 +47,7 @@ std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, 
     nvml::Device handle = nullptr;
     const auto status = call(api.mig_device_by_index, gpu, slot, &handle);
     if (status != Status::success) {
-      if (status != Status::not_found) failed(slot, status);  // that is an empty slot
+      if (status != Status::not_found) failed(slot, status);  // the slot is empty
       continue;
     }
     const auto uuid = parse_uuid(nvml::text_of(api.uuid, handle));

@@ -27,7 +27,7 @@ struct Gpu {
 struct Survey {
   std::vector<Gpu> gpus;                ///< GPUs that this process may open
   std::vector<std::string> unreadable;  ///< for each other GPU, the reason
-  /// Broken ones among those and among MIG instances, not merely inaccessible: "GPU 1: GPU is lost".
+  /// Unreadable GPUs and MIG instances that are broken, not merely inaccessible: "GPU 1: GPU is lost".
   std::vector<std::string> broken;
   int cuda_version = 0;            ///< supported by the driver, 1000 x major + 10 x minor
   std::optional<Absence> absence;  ///< present if the driver could not be queried

@@ -22,7 +22,7 @@ struct Candidate {
   [[nodiscard]] bool operator==(const Candidate&) const = default;
 };
 
-/// The device that an entry naming the GPU itself selects; empty for a GPU in MIG mode without instances.
+/// The device that is selected by naming the GPU itself; empty for a GPU in MIG mode without instances.
 std::optional<Candidate> usable(const Gpu& gpu) {
   if (!gpu.mig_mode) return Candidate{&gpu, nullptr};
   if (gpu.instances.empty()) return std::nullopt;
@@ -58,7 +58,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// Whether `prefix`, with at least one digit, begins the UUID's text; digits in either case.
+/// Whether `prefix`, of at least one digit, begins the UUID's text, whatever the case of its digits.
 bool begins(const Uuid& uuid, std::string_view prefix) {
   constexpr std::size_t marker = 4;
   return prefix.size() > marker && lower(to_string(uuid)).starts_with(lower(prefix));

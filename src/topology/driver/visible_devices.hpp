@@ -28,10 +28,10 @@ struct CudaEnvironment {
 /// heuristic, which is not documented, is approximated by FP32 rate (multiprocessors x lanes x
 /// clock), then PCI id; with GPUs of one model that is PCI order.
 ///
-/// CUDA_VISIBLE_DEVICES: not set, every GPU; set and empty, none. An entry is an index, read as
-/// `strtol` would ("1x" is 1), or the beginning of a UUID ("GPU-89", "MIG-c6d4") that only one device
-/// has, or the old "MIG-GPU-<uuid>/<GPU instance>/<compute instance>". The list ends at the first entry
-/// that matches no device, or whose kind differs from the first entry's; a repeated device empties it.
+/// If CUDA_VISIBLE_DEVICES is not set, every GPU is visible; if empty, none. An entry is an index, read as
+/// `strtol` would ("1x" is 1), or the beginning of a UUID ("GPU-89", "MIG-c6d4") that only one device has, or
+/// the old "MIG-GPU-<uuid>/<GPU instance>/<compute instance>". The list ends at the first entry that matches
+/// no device, or whose kind differs from the first entry's; a repeated device makes it empty.
 ///
 /// A GPU in MIG mode is usable only through its instances: all of them if the variable is not set,
 /// the first one if the GPU is named. Of the compute instances inside one GPU instance CUDA enumerates

@@ -11,9 +11,9 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// Receives the Xid errors of devices, the GPU faults that the driver logs, from its construction on; NVML
-/// does not store earlier ones. Errors that faulty programs cause are ignored. Devices that NVML cannot
-/// watch, such as simulated ones, have none.
+/// Receives the Xid errors of devices (GPU faults that the driver logs) since its construction; NVML does not
+/// store earlier ones. Errors that faulty programs cause are ignored. Devices that NVML cannot watch, such as
+/// simulated ones, have none.
 class XidWatch {
  public:
   explicit XidWatch(std::span<const DeviceInfo> devices);
@@ -21,7 +21,7 @@ class XidWatch {
   XidWatch(const XidWatch&) = delete;
   XidWatch& operator=(const XidWatch&) = delete;
 
-  /// The numbers received since the last call, by device. Does not block.
+  /// The error numbers received since the last call, by device. Does not block.
   [[nodiscard]] std::vector<std::vector<std::uint64_t>> take();
 
  private:

@@ -23,7 +23,7 @@ std::string list_text(hwloc_const_bitmap_t bitmap) {
   return text;
 }
 
-/// hwloc returns null if memory is lacking, and does not accept it.
+/// Throws for null, which hwloc returns if memory runs out, but does not accept.
 hwloc_bitmap_t checked(hwloc_bitmap_t bitmap) {
   if (bitmap == nullptr) throw std::bad_alloc();
   return bitmap;
@@ -34,7 +34,7 @@ int cores_touching(hwloc_topology_t topology, hwloc_const_bitmap_t cpuset) {
   hwloc_obj_t core = nullptr;
   while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr)
     if (hwloc_bitmap_intersects(core->cpuset, cpuset)) ++cores;
-  // Some virtual machines report hardware threads only.
+  // Some virtual machines report hardware threads but no cores.
   return cores > 0 ? cores : hwloc_bitmap_weight(cpuset);
 }
 
@@ -44,11 +44,11 @@ std::string cpu_model(hwloc_topology_t topology) {
   return model == nullptr ? "" : model;
 }
 
-/// Topologies are loaded one by one: hwloc calls libudev, which is not thread-safe.
+/// Loads topologies one at a time: hwloc calls libudev, which is not thread-safe.
 void load_topology(hwloc_topology_t topology) {
   static std::mutex loading;
   const std::lock_guard lock(loading);
-  // hwloc itself silently uses this machine instead of a file that it cannot read.
+  // hwloc silently uses this machine instead of a file that it cannot read, so check the file first.
   const char* const file = std::getenv("HWLOC_XMLFILE");
   const bool recorded = file != nullptr && *file != '\0';
   if ((!recorded || hwloc_topology_set_xml(topology, file) == 0) && hwloc_topology_load(topology) == 0)
@@ -78,8 +78,8 @@ HostTopology::HostTopology(std::filesystem::path pci_devices) : pci_devices_(std
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) throw Error(ErrorCode::job_fault, "hwloc cannot be initialised");
   topology_.reset(topology);
-  // A scheduler's cgroup may restrict this rank to some cores and memory. The others must stay in the tree:
-  // without them a GPU near them would have no NUMA node.
+  // A scheduler's cgroup may restrict this rank to some cores and memory. The others must stay in the tree,
+  // or a GPU near them would have no NUMA node.
   hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   // hwloc's GPU plugins, where installed, would initialise CUDA and other runtimes with every GPU visible.
@@ -89,7 +89,7 @@ HostTopology::HostTopology(std::filesystem::path pci_devices) : pci_devices_(std
 
   allowed_.reset(checked(hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology))));
   if (hwloc_topology_is_thissystem(topology) == 0) return;
-  // The binding of the calling thread, which a launcher sets before the program starts.
+  // The binding of the calling thread, which a launcher has set before the start.
   const Bitmap binding(checked(hwloc_bitmap_alloc()));
   if (hwloc_get_cpubind(topology, binding.get(), HWLOC_CPUBIND_THREAD) == 0 &&
       hwloc_bitmap_intersects(allowed_.get(), binding.get()))
@@ -135,8 +135,8 @@ Nearness HostTopology::nearness(const PciId& pci) const {
   hwloc_bitmap_and(mine.get(), near->cpuset, allowed_.get());
   if (hwloc_bitmap_iszero(mine.get()) == 0) out.near_cpuset = list_text(mine.get());
 
-  // Below the root the device is local to every NUMA node of its ancestor, and the first represents them;
-  // at the root of a machine with several nodes, the locality is not known.
+  // If the ancestor is below the root, the device is local to all of its NUMA nodes, and the first represents
+  // them. If it is the root of a machine with several nodes, the locality is unknown.
   const bool known = near != root || hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) == 1;
   hwloc_obj_t node = nullptr;
   while (known && out.numa_node < 0 &&

@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// Counts the ranks that share a resource of their node, and the index of each among them.
+/// Counts the ranks that share a resource of their node, and gives each its index among them.
 template <class Thing>
 class Sharers {
  public:
@@ -19,7 +19,7 @@ class Sharers {
     int ranks = 1;
     int before = 0;
   };
-  /// Called once for each rank, in rank order.
+  /// Call once for each rank, in rank order.
   Place next(int node, const Thing& thing) { return {all_.at({node, thing}), taken_[{node, thing}]++}; }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The host resources that one rank may use, regardless of the others.
+/// The host resources that one rank may use if the other ranks are ignored.
 struct RankCores {
   int node = 0;
   std::string cpuset;
@@ -17,15 +17,15 @@ struct RankCores {
   std::vector<CpuQuota> quotas;
 };
 
-/// The threads that result for a rank once the other ranks are considered.
+/// The threads of a rank once the other ranks are considered.
 struct CoreShare {
-  int usable = 1;    ///< threads that the rank could keep busy if it were alone
-  int fair = 1;      ///< its share where ranks of its node have the same cpuset or cgroup
+  int usable = 1;    ///< threads that the rank could keep busy if it had its node to itself
+  int fair = 1;      ///< its share of the threads, where ranks of its node have the same cpuset or cgroup
   std::string from;  ///< the limit that determines `fair`
 };
 
-/// Each rank's share of the cores and of every quota over it, in whole threads, at least 1; the remainder
-/// goes to the lowest ranks. Cpusets that overlap without being equal are not divided. Pure.
+/// Each rank's share of its cores and of every CPU quota that applies to it, in whole threads, at least 1;
+/// the remainder goes to the lowest ranks. Cpusets that overlap without being equal are not divided. Pure.
 ///
 ///     two ranks of one node with the cpuset "0-4"                    ->  3 and 2
 ///     the same, both below a cgroup with a quota of 2.5 cores        ->  1 and 1

@@ -11,7 +11,7 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// A cpu_set_t of as many CPUs as a `CpuSet`.
+/// A cpu_set_t with as many CPUs as a `CpuSet`.
 class CpuMask {
  public:
   [[nodiscard]] cpu_set_t* get() noexcept { return reinterpret_cast<cpu_set_t*>(words_.data()); }

@@ -25,16 +25,16 @@ using detail::number_in;
 using detail::number_of;
 using detail::take_number;
 
-/// More than any machine has: cgroups version 1 reports such a number for no limit.
+/// A limit above this is none: cgroups version 1 reports such a number if there is no limit.
 constexpr std::int64_t absurd_bytes = std::int64_t{1} << 60;
 
-/// A number of units as bytes, at most `absurd_bytes`, so that sums and differences of a few do not overflow,
-/// whatever the files contain.
+/// `count` units in bytes, at most `absurd_bytes`, so that sums and differences of a few such values cannot
+/// overflow, whatever the files contain.
 std::int64_t bytes_of(std::optional<std::int64_t> count, std::int64_t unit = 1) {
   return std::clamp<std::int64_t>(count.value_or(0), 0, absurd_bytes / unit) * unit;
 }
 
-/// An absolute path, relocated below `root`.
+/// An absolute path, moved below `root`.
 fs::path under(const fs::path& root, const fs::path& path) {
   return root / path.relative_path();
 }
@@ -51,7 +51,7 @@ std::optional<CpuQuota> quota_of(const fs::path& root, const Cgroup& cgroup) {
                                          : first_line(folder / "cpu.cfs_quota_us") + ' ' +
                                                first_line(folder / "cpu.cfs_period_us");
   std::string_view rest = text;
-  const auto quota_us = take_number(rest);  // "max" and -1: none
+  const auto quota_us = take_number(rest);  // "max" and -1: no quota
   const auto period_us = take_number(rest);
   if (!quota_us || !period_us || *quota_us <= 0 || *period_us <= 0) return std::nullopt;
   const fs::path file = cgroup.folder / (cgroup.version == 2 ? "cpu.max" : "cpu.cfs_quota_us");
@@ -59,7 +59,7 @@ std::optional<CpuQuota> quota_of(const fs::path& root, const Cgroup& cgroup) {
                   file.string()};
 }
 
-/// Memory of a cgroup that the kernel could not reclaim for another allocation.
+/// Memory that a cgroup holds and that the kernel could not reclaim for another allocation.
 std::int64_t held_bytes(const fs::path& folder, int version) {
   const char* const usage = version == 2 ? "memory.current" : "memory.usage_in_bytes";
   std::int64_t held = bytes_of(number_in(folder / usage));
@@ -105,7 +105,7 @@ void append_cgroups(std::vector<MemoryLimit>& all, const fs::path& root, std::in
 }
 
 void append_ulimits(std::vector<MemoryLimit>& all, const fs::path& root) {
-  // Pages: size, resident, shared, text, library, data, dirty.
+  // The fields of statm, in pages: size, resident, shared, text, library, data, dirty.
   std::array<std::int64_t, 6> used{};
   const std::int64_t page = sysconf(_SC_PAGESIZE);
   const std::string line = first_line(root / "proc/self/statm");

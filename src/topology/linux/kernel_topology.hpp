@@ -11,14 +11,14 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The locality of a PCI device relative to the cores of this rank.
+/// How near a PCI device is to the cores of this rank.
 struct Nearness {
-  int numa_node = -1;       ///< as the operating system counts; -1 if not known
-  std::string near_cpuset;  ///< local cores that this rank may use, a list; empty if there are none
+  int numa_node = -1;       ///< numbered by the operating system; -1 if not known
+  std::string near_cpuset;  ///< cores near the device that this rank may use; empty if there are none
   int distance = 0;         ///< as `ProbedDevice::distance`
 };
 
-/// The topology of the cores that the calling thread may use, and of devices, as /sys and /proc have it.
+/// The topology of the cores that the calling thread may use, and of devices, read from /sys and /proc.
 /// Missing files are not errors: some virtual machines lack them. Cost: one read per core, below a
 /// millisecond on most machines, where hwloc takes tens.
 class KernelTopology {
@@ -28,7 +28,7 @@ class KernelTopology {
 
   /// The host, without its name and identity.
   [[nodiscard]] HostInfo host() const;
-  /// Its distance is 0 if a core is near the device, else 1: the kernel's files have no finer distances.
+  /// Its `distance` is 0 if a core is near the device, else 1: the kernel's files have no finer distances.
   [[nodiscard]] Nearness nearness(const PciId& pci) const;
 
  private:

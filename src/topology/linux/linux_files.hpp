@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-// Values that the kernel provides in small text files. A file that is absent or malformed gives an empty
-// value; a lack of memory is thrown, which streams of the standard library take for the end of a file.
+// Values that the kernel provides in small text files. An absent or malformed file gives an empty value.
+// Running out of memory throws; streams of the standard library would report it as the end of the file.
 namespace TESSERA_NAMESPACE::detail {
 
 /// The text of a file, or its first `most` bytes.

@@ -8,8 +8,8 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// Why a folder below a world-writable one cannot be trusted; empty if it is a directory, not a link, that
-/// only this user may write.
+/// Why a folder below a world-writable one cannot be trusted. Empty if it is a directory, not a link, and
+/// only this user may write to it.
 [[nodiscard]] std::string problem_of_private_folder(const std::filesystem::path& folder);
 
 }  // namespace TESSERA_NAMESPACE::detail

@@ -59,8 +59,8 @@ void check_trials(const FormulaTerms& formula, const Family& family) {
         formula.response.text, family.name());
 }
 
-/// Adds to the model's ordered factors the table's ordered factors among the columns that the model reads,
-/// without the response: the order of its levels has no meaning.
+/// Adds the table's ordered factors that the model reads to the model's ordered factors, except the response,
+/// whose order of levels has no meaning.
 void take_ordered(const std::vector<std::string>& columns, const std::string& response,
                   FrameRequest& request) {
   for (const std::string& column : columns) {
@@ -88,7 +88,7 @@ class TableFit {
         options_(options),
         observer_(observer != nullptr ? *observer : silent_) {}
 
-  /// `print`: the fingerprint for checkpoints; used on rank 0.
+  /// `print`: the fingerprint for checkpoints, which rank 0 uses.
   FitResult run(const Fingerprint& print) {
     check_correlation(options_);
     check_trials(formula_, options_.family.definition());
@@ -102,7 +102,7 @@ class TableFit {
       if (stop->requested()) throw Error(ErrorCode::interrupted, "the job was asked to stop");
     };
     try {
-      // A job of one rank may stop anywhere; several ranks stop together, in passes and in the search.
+      // A job of one rank may stop anywhere; several ranks stop together, in passes and in the REML search.
       std::optional<base::Abandonable> abandonable;
       if (stop != nullptr && job_.comm().is_serial()) abandonable.emplace(check);
       FittedModel model = fit_until_it_stays(checkpoint);
@@ -115,7 +115,7 @@ class TableFit {
   }
 
  private:
-  /// A table in memory is divided by its plan, which may be for devices.
+  /// A table in memory may not, since its plan, which may be for devices, divides it among the ranks.
   [[nodiscard]] bool may_stay_on_cpu() const { return job_.options().policy != Policy::gpu && !source_.plan; }
 
   /// Starts over on the CPU after a device failure, or on the remaining devices if a rank has lost its last
@@ -204,7 +204,7 @@ class TableFit {
     return frame;
   }
 
-  /// Starts uploading columns in memory to the devices. Returns what takes the numbers as they are read.
+  /// Starts uploading columns in memory to the devices. Returns the receiver of numbers that are being read.
   NumberTaker* begin_upload(const TableReader& table, const FrameRequest& request, DeviceTurn& turn,
                             DeviceTable& on_devices) {
     std::vector<NamedNumbers> columns;

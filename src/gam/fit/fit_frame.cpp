@@ -61,7 +61,7 @@ Matrix triangle_of_gram(const PartedMatrix& gram) {
   return transpose(robust_cholesky(gram.core));
 }
 
-/// A fit, from rows in memory to a model.
+/// One fit, from rows in memory to a model.
 class FitRun {
  public:
   FitRun(const FitContext& fit, Frame frame) : fit_(fit), frame_(std::move(frame)) {}
@@ -156,8 +156,8 @@ class FitRun {
     add_far_fields(workers(), draft.design, frame_.complete_rows, needed_bytes_);
     return draft;
   }
-  /// If the first working model has no weights, R'1 is the intercept's row of R'R: its sums are then stored,
-  /// as no raw column changes.
+  /// If the first working model has no weights, R'1 is the intercept's row of R'R. Its sums are then stored,
+  /// since no raw column changes later.
   RawMoments moments_of(const DesignDraft& draft) {
     const auto intercept =
         std::ranges::find(draft.blocks, "(Intercept)", [](const DraftBlock& one) { return one.block.label; });
@@ -178,7 +178,7 @@ class FitRun {
     return fit_.sums_of(*pass_, [&] { return pass_->moments(); });
   }
 
-  /// Finds the pairs of levels of several sparse effects.
+  /// Finds the pairs of levels of different sparse effects that occur in rows.
   void find_level_pairs() {
     rows_.pairs = level_pairs(workers(), frame_, model_.design, fit_.options.largest_tested_effect, true);
     if (!rows_.pairs) return;
@@ -203,15 +203,15 @@ class FitRun {
     }
   }
 
-  /// Sets the correlation of least fREML; returns the first sums under it.
+  /// Sets the correlation that minimises fREML; returns the first sums with it.
   RawSums estimate_rho(const RawMoments& moments) {
     rows_.series.rho = rho_of_least_score(fit_, rows_, moments);
     pass_.emplace(fit_.job, fit_.plan, rows_);
     return first_sums(fit_, *pass_, rows_, moments.mean_response());
   }
 
-  /// Sets the smoothing parameters of the options for smooths without own ones, and converts all to the units
-  /// of the fit.
+  /// Gives smooths without smoothing parameters of their own those of the options, and converts all to the
+  /// units of the fit.
   void give_smoothing_parameters() {
     const std::vector<double>& given = fit_.options.sp;
     const std::vector<double>& least = fit_.options.min_sp;
@@ -257,7 +257,7 @@ class FitRun {
             : fmt::format("needs one for each smoothing parameter: give those of {}", text_of(labels)));
   }
 
-  /// Drops dependent columns of nested smooths, which requires R'R.
+  /// Drops dependent columns of nested smooths; this needs R'R.
   void apply_side_conditions(const RawMoments& moments) {
     if (nested_smooths(model_.design).empty()) return;
     if (!unweighted_ && is_unweighted(rows_))
@@ -272,8 +272,8 @@ class FitRun {
                                          unweighted_ ? unweighted_->gram : own);
   }
 
-  /// Drops columns determined by others, judged in the first working model so that a resumed fit decides
-  /// alike; centres by= variables. Returns the sums of that model.
+  /// Drops columns determined by others, and centres by= variables. Decides by the first working model, so
+  /// that a resumed fit decides alike; returns that model's sums.
   RawSums settle_design(double mean) {
     const CrowdedSmooths crowded = look_for_crowded();
     orthogonalise_smooths(crowded);
@@ -309,8 +309,8 @@ class FitRun {
     fit_.require_no_fallback();
     return crowded;
   }
-  /// Gives crowded smooths orthogonal columns. These are dense, and evaluated on the CPU only: a fit on
-  /// devices starts over there, if allowed.
+  /// Gives smooths of crowded variables orthogonal columns. These are dense, and only the CPU evaluates them:
+  /// a fit on devices starts over on the CPU, if allowed.
   void orthogonalise_smooths(const CrowdedSmooths& crowded) {
     const bool was_orthogonal = orthogonal_.has_value();
     orthogonal_ = crowded.with_orthogonal_columns(model_.design);
@@ -332,7 +332,7 @@ class FitRun {
     return true;
   }
 
-  /// Reports arguments of smooths without effect, each once.
+  /// Reports the arguments of smooths that have no effect, each once.
   void note_ignored() const {
     for (const SmoothSpec& smooth : fit_.formula.smooths) {
       std::vector<std::string> told;
@@ -381,7 +381,7 @@ class FitRun {
         fingerprint_ ? fingerprint_->get(fit_.job.comm()) : response_fingerprint(workers(), rows_);
   }
 
-  /// Copies the parts of the model that every rank has, in the design of the iteration.
+  /// Copies the parts of the model that every rank has, in the coordinates of the iteration's design.
   void take(const PirlsEnd& end) {
     model_.coef = end.coef;
     model_.converged = end.converged;
@@ -389,7 +389,7 @@ class FitRun {
     model_.no_estimate = end.no_estimate;
     model_.why_not_converged = end.why_not_converged;
     model_.scale = end.solution.scale * deviance_unit(rows_);
-    // With coefficients, their variances are checked for overflow instead.
+    // If there are coefficients, their variances are checked for overflow instead.
     if (model_.coef.empty() && std::isinf(model_.scale))
       throw base::input_error("the scale overflows: rescale the response");
     model_.edf_total = end.solution.edf_total;
@@ -401,7 +401,7 @@ class FitRun {
     if (fit_.checkpoint != nullptr && !fit_.checkpoint->why_on_cpu().empty())
       model_.verdict = fit_.checkpoint->why_on_cpu();
   }
-  /// Warns if the deviance exceeds the null deviance, which at a maximum of the likelihood it does not.
+  /// Warns if the deviance exceeds the null deviance, which is impossible at a maximum of the likelihood.
   void warn_if_worse_than_null() {
     constexpr double rounding = 1e-7;
     if (!model_.converged || rows_.family.linear() || rows_.series.correlated()) return;
@@ -473,12 +473,12 @@ class FitRun {
   const FitContext& fit_;
   Frame frame_;
   Rows rows_;
-  std::optional<FingerprintBeside> fingerprint_;  ///< computed concurrently if the hosts are mostly idle
+  std::optional<FingerprintBeside> fingerprint_;  ///< computed concurrently if most host threads are idle
   std::optional<RowPass> pass_;
   Standards standards_;
-  std::int64_t needed_bytes_ = 0;      ///< on this rank, by `require_memory`
+  std::int64_t needed_bytes_ = 0;      ///< of this rank, set by `require_memory`
   std::optional<RawSums> unweighted_;  ///< sums of the first working model, until the design is settled
-  // At most one of the two is set: the formula's design, kept while the iteration uses a transformed one.
+  // While the iteration uses a transformed design, one of these two keeps the formula's design.
   std::optional<ByCentring> centred_;
   std::optional<OrthogonalSmooths> orthogonal_;
   FittedModel model_;

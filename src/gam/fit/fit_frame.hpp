@@ -7,14 +7,14 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Fits the model to rows in memory: this rank's part of the plan, whose block is the unit of
-/// reproducibility. *Collective.* The model is complete on rank 0; the other ranks get its coefficients and
-/// scalars. Throws the same `tessera::Error` on every rank; `FellBack` (see there); `Error(interrupted)` if
-/// the job is asked to stop. A model that has not converged is returned with `converged` false.
+/// Fits the model to rows in memory: this rank's part of the plan, whose blocks are the units of reproducible
+/// sums. *Collective.* The model is complete on rank 0; the other ranks get its coefficients and scalars.
+/// Throws the same `tessera::Error` on every rank; `FellBack` (see there); `Error(interrupted)` if the job is
+/// asked to stop. A model that has not converged is returned with `converged` false.
 ///
-/// Performance iteration with fast REML, as mgcv's `bam(method = "fREML")`, with its halving of steps that
-/// overshoot (step_halving.hpp): Wood, Goude and Shaw, "Generalized additive models for large data sets",
-/// Applied Statistics 64 (2015); Wood et al., JASA 112 (2017).
+/// Performance iteration with fast REML, as mgcv's `bam(method = "fREML")`, including its halving of steps
+/// that overshoot (step_halving.hpp): Wood, Goude and Shaw, "Generalized additive models for large data
+/// sets", Applied Statistics 64 (2015); Wood et al., JASA 112 (2017).
 [[nodiscard]] FittedModel fit_frame(const FitContext& fit, Frame frame);
 
 }  // namespace TESSERA_NAMESPACE::gam

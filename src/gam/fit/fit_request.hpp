@@ -9,12 +9,12 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// The columns that a fit reads: the formula's variables, and the weights. Smooths other than re, offsets,
-/// weights and a response that is not binomial require numbers; any other text column is a factor.
+/// weights and non-binomial responses require numbers; any other text column becomes a factor.
 [[nodiscard]] FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& options,
                                           const TableOptions& table);
 
-/// The formula with the options that add to it but are not in the model's text of it: the offset, which
-/// predictions ignore, and select.
+/// The formula with the options that add to it without appearing in its text: the offset, which predictions
+/// ignore, and select.
 [[nodiscard]] FormulaTerms with_options(FormulaTerms formula, const FitOptions& options);
 
 }  // namespace TESSERA_NAMESPACE::gam

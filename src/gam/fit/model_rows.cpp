@@ -19,7 +19,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// *Collective.* The model without its covariance, with the numbers that only rank 0 may have after a fit.
+/// *Collective.* The model without its covariance; every rank gets the numbers that rank 0 has after a fit.
 FittedModel shared_model(const mpi::Communicator& comm, FittedModel model) {
   require_same_content(comm, model.path, model.checksum);
   model.covariance = PartedMatrix();
@@ -27,7 +27,7 @@ FittedModel shared_model(const mpi::Communicator& comm, FittedModel model) {
   return model;
 }
 
-/// The options of the fit that its rows depend on.
+/// The options of the fit that affect its rows.
 FitOptions options_of(const FittedModel& model, const MemoryOptions& memory) {
   FitOptions options;
   options.family = ResponseFamily(std::make_shared<const Family>(model.family));

@@ -20,9 +20,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// The rows of a model's fit, read again from the table, and the model prepared for passes over them.
 class ModelRows {
  public:
-  /// *Collective.* `model` is complete on rank 0. `column`: a further column of the table for the frame;
-  /// empty: none. Throws the same `Error(input)` on every rank for models of different files, for a table
-  /// without a needed column, or with complete rows or a response different from those of the fit.
+  /// *Collective.* `model` is complete on rank 0. `column`: another column of the table to read into the
+  /// frame; empty: none. Throws the same `Error(input)` on every rank for models of different files, for a
+  /// table without a needed column, or with complete rows or a response different from those of the fit.
   ModelRows(Job& job, const FittedModel& model, const TableSource& source, const MemoryOptions& memory,
             FitObserver& observer, const std::string& column = {});
   ModelRows(const ModelRows&) = delete;
@@ -33,13 +33,13 @@ class ModelRows {
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] const Frame& frame() const { return frame_; }
   [[nodiscard]] const FormulaTerms& formula() const { return formula_; }
-  /// The fit's options that affect the rows.
+  /// The options of the fit that affect the rows.
   [[nodiscard]] const FitOptions& options() const { return options_; }
-  /// Includes response, offsets, prior weights and a design that refers to the frame.
+  /// The rows, with response, offsets, prior weights and a design that refers to the frame.
   [[nodiscard]] const Rows& rows() const { return rows_; }
-  /// Coefficients beta of that design, in the units of the rows.
+  /// Coefficients beta for that design, in the units of the rows.
   [[nodiscard]] std::span<const double> coef() const { return coef_; }
-  /// M beta.
+  /// M beta, by raw column.
   [[nodiscard]] std::span<const double> raw_coef() const { return raw_coef_; }
 
  private:
@@ -47,7 +47,7 @@ class ModelRows {
 
   FittedModel model_;
   FitOptions options_;
-  FormulaTerms formula_;  ///< with the fit's offset option
+  FormulaTerms formula_;  ///< includes the fit's offset option
   Plan plan_;
   Frame frame_;
   Design design_;

@@ -21,7 +21,7 @@ using base::at;
 /// Positions of the numbers of a row; its variables begin at the last one.
 enum RowNumber : std::size_t { row_predictor, row_response, row_weight, first_row_variable };
 
-/// The variables of the terms: numbers, then factors; contrasts are replaced by their factors.
+/// The variables of the terms: numbers, then factors, with contrasts replaced by their factors.
 std::vector<std::string> covariates_of(const FittedModel& model) {
   std::vector<std::string> names = model.design.known_numbers();
   std::vector<std::string> factors;
@@ -139,9 +139,9 @@ class Sampling {
   Job& job_;
   const FittedModel& model_;
   const ModelRows& rows_;
-  std::vector<std::int64_t> sample_;  ///< local rows
+  std::vector<std::int64_t> sample_;  ///< rows of this rank in the sample
   std::size_t first_term_ = 0;
-  std::size_t width_ = 0;  ///< numbers of a row
+  std::size_t width_ = 0;  ///< numbers stored per row
   std::vector<double> numbers_;
 };
 

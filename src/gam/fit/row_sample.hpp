@@ -38,7 +38,7 @@ struct RowSample {
 [[nodiscard]] const RowSample::Column* column_of(const std::vector<RowSample::Column>& columns,
                                                  std::string_view name);
 
-/// Maximum number of smooths whose terms are sampled.
+/// Maximum number of smooths whose contributions are sampled.
 inline constexpr std::size_t most_sampled_terms = 200;
 
 /// *Collective.* The rows in `local_sample`, in the order of the table, with the first `most_sampled_terms`

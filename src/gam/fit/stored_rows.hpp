@@ -12,13 +12,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Maximum number of rows that a model stores: its plots need no more, and its file has them as text.
+/// Maximum number of rows that a model stores: plots need no more, and the file has them as text.
 inline constexpr int most_stored_rows = 2000;
 
-/// The columns of the table that some variables read, each once.
+/// The table's columns that these variables read, each once.
 [[nodiscard]] std::vector<Expression> columns_read_by(std::span<const Expression> variables);
 
-/// *Collective.* The rows of `local_sample` of at most `most` of the job's complete rows, in the order of the
+/// *Collective.* A sample (`local_sample`) of at most `most` of the job's complete rows, in the order of the
 /// table, with these variables of the frame: on rank 0; other ranks get an empty sample. The same for any
 /// number of ranks and threads.
 [[nodiscard]] SampledRows stored_rows(const Workers& workers, const Frame& frame,

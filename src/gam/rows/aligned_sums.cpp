@@ -12,9 +12,9 @@ namespace {
 using base::at;
 
 constexpr std::align_val_t alignment{64};
-/// Larger matrices exceed the L1 cache, and receive few additions per element.
+/// Larger matrices exceed the L1 cache, and have few additions per element.
 constexpr std::ptrdiff_t largest_matrix = 4096;
-/// Limit for `worth`: sums that `fold` adds up, per row.
+/// Limit for `worth`: number of sums per row that `fold` adds up.
 constexpr std::size_t numbers_a_row = 16;
 
 }  // namespace
@@ -30,7 +30,7 @@ AlignedSums::AlignedSums(const RowLayout& layout) : layout_(layout), places_(lay
                        (product.row_nonzeros == 1 || product.row_nonzeros == 4);
     Place place{.begin = size_, .lines = product.rows, .columns = (product.columns - 1) / 4 * 4 + 4};
     if (!taken || place.matrix() > largest_matrix) continue;
-    // Finds each run's line, and its column in it for a symmetric product, whose column starts are all 0.
+    // Finds each run's line, and for a symmetric product (column starts are all 0) its column in the line.
     for (int i = 0; i < product.row_nonzeros; ++i) {
       const std::int64_t run = layout.lines[at(product.line_begin + i)];
       const std::int64_t shift = run % product.columns;

@@ -15,32 +15,32 @@ namespace TESSERA_NAMESPACE::gam {
 /// Sums of products whose row term has one or four nonzeros and whose column term has four neighbours, laid
 /// out so that a run of four sums is aligned to a vector register.
 ///
-/// Neighbouring rows of a table add to overlapping runs: the processor stalls on store-to-load forwarding
-/// unless both are at the same address. So a product has four matrices, one for each remainder of the run's
-/// first column modulo four, in which runs are aligned: two runs are then identical or disjoint. The four
-/// matrices are added up at the end.
+/// Neighbouring rows of a table add to overlapping runs: the processor then stalls on store-to-load
+/// forwarding unless both runs have the same address. A product therefore has four matrices, one for each
+/// remainder modulo four of the run's first column. In each of them runs are aligned, and so identical or
+/// disjoint. The matrices are added up at the end.
 class AlignedSums {
  public:
   explicit AlignedSums(const RowLayout& layout);
 
   /// Whether summing this many rows here saves more than `fold` costs.
   [[nodiscard]] bool worth(std::size_t rows) const noexcept;
-  /// Whether this product of the layout has its sums here.
+  /// Whether a product of the layout has its sums here.
   [[nodiscard]] bool has(const Product& product) const noexcept { return place_of(product).lines > 0; }
   /// Sets the sums to zero.
   void clear(std::span<const Product> products);
-  /// Adds the contributions of some rows to a product, as `HostRows` does row by row.
+  /// Adds the contributions of some rows to a product, in the way of `HostRows` for single rows.
   void add(const Product& product, int count, const ProductSide& row, const ProductSide& column);
   /// Adds the sums of some products to `sums`.
   void fold(std::span<const Product> products, double* sums) const;
 
  private:
-  /// One product's four matrices of `lines` x `columns`.
+  /// The four matrices of one product, `lines` x `columns` each.
   struct Place {
     std::size_t begin = 0;
     int lines = 0;                         ///< 0: the product has no sums here
     int columns = 0;                       ///< a multiple of four
-    std::array<std::ptrdiff_t, 4> runs{};  ///< offset of each nonzero of the row term from the corner
+    std::array<std::ptrdiff_t, 4> runs{};  ///< offset of each of the row term's nonzeros from the corner
     [[nodiscard]] std::ptrdiff_t matrix() const noexcept { return std::ptrdiff_t{lines} * columns; }
   };
   [[nodiscard]] const Place& place_of(const Product& product) const noexcept {

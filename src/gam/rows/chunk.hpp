@@ -18,7 +18,7 @@
 /// step of every CPU pass.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Rows evaluated together: the values of one term fit the L1 cache, and of all terms the L2 cache. Bits do
+/// Rows evaluated together: the values of one term fit the L1 cache, those of all terms the L2 cache. Bits do
 /// not depend on this number.
 inline constexpr int chunk_rows = 256;
 
@@ -39,7 +39,7 @@ struct RowChunk {
 
   PointEvaluator evaluator;
   int count = 0;
-  std::vector<std::size_t> index;  ///< local rows
+  std::vector<std::size_t> index;  ///< indices of the chunk's rows among local rows
   std::vector<double> offset, eta;
   std::vector<int> starts;
   std::vector<double> values;  ///< values of the terms, then the residual
@@ -66,10 +66,10 @@ class RowEvaluator {
   }
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk,
                      std::span<double> eta) const;
-  /// Adds the term's contribution to eta from `predictor`, without reading a curve's values. `evaluated`: the
-  /// term was the last one evaluated.
+  /// Adds the term's contribution to eta by `predictor`, which needs no values of curves. `evaluated`:
+  /// whether the term was the last one evaluated.
   void add_predictor(int term, const CurvePredictor& predictor, bool evaluated, RowChunk& chunk) const;
-  /// Sums of powers, by cell, for a term that is a single curve.
+  /// Adds sums of powers, by cell, for a term that is a single curve.
   void add_moments(int term, RowChunk& chunk, double* sums) const;
 
  private:
@@ -80,7 +80,7 @@ class RowEvaluator {
 
   const Rows& rows_;
   LayoutView view_;
-  std::vector<int> variables_;  ///< variables that the pass reads
+  std::vector<int> variables_;  ///< variables that the pass reads, as indices into the frame
   std::vector<NumberView> numbers_;
   std::vector<const std::int32_t*> codes_;
 };

@@ -17,13 +17,13 @@ namespace {
 
 using base::at;
 
-/// Size of a piece in numbers: 1 MiB. Two H200 reach 92 GB/s with 32 threads that scan while copying, each
-/// with three such pieces, and 80 GB/s with half the size.
+/// Size of a piece in numbers: 1 MiB. Two H200 reach 92 GB/s if 32 threads scan while copying, each with
+/// three such pieces, and 80 GB/s with half the size.
 constexpr std::size_t largest_piece = std::size_t{1} << 17;
-/// Maximum pinned memory per device, in numbers: 96 MiB, as pinning takes a third of a second per GiB.
+/// Maximum pinned memory per device, in numbers: 96 MiB, since pinning takes a third of a second per GiB.
 constexpr std::size_t most_pinned = 96 * largest_piece;
 
-/// Joins adjacent ranges: threads copy alternate blocks, so that the ranges of one thread are in pieces.
+/// Joins adjacent ranges: since threads copy alternate blocks, the ranges of one thread are not contiguous.
 void join_neighbours(std::vector<Range>& ranges) {
   std::ranges::sort(ranges, {}, &Range::begin);
   std::size_t joined = 0;
@@ -56,7 +56,7 @@ ColumnUpload::~ColumnUpload() {
     try {
       on->stream->synchronize();
     } catch (const std::exception&) {
-      // A failed device copies nothing more.
+      // Copy nothing more to a device that failed.
     }
   }
 }
@@ -92,7 +92,7 @@ void ColumnUpload::prepare(OnDevice& on, std::size_t index) {
   on.stream.emplace(context);
   for (int thread = 0; thread < threads_; ++thread) on.feeds.emplace_back(context);
   on.pinned = PinnedBuffer<double>(at(threads_) * Feed::pieces * piece_numbers_, context);
-  // The buffers are ready on any stream, and free of earlier work.
+  // Make sure that the buffers are ready on any stream, and free of earlier work.
   context.synchronize();
   on.ready.store(true, std::memory_order_release);
 }
@@ -195,7 +195,7 @@ std::optional<UploadedColumns> ColumnUpload::finish(int device) {
       }
     }
     join_neighbours(column.missing);
-    // A column that was not read with the table is copied by the pass that needs it.
+    // The pass that needs a column copies it if the column was not read with the table.
     if (rows == at(on.rows.size())) out.columns.push_back(std::move(column));
   }
   return out;

@@ -30,7 +30,7 @@ struct UploadedColumn {
   std::string name;
   ColumnNumbers numbers;
   Buffer<double> buffer;
-  std::vector<Range> missing;  ///< rows of the tile, from 0 on, that were not copied
+  std::vector<Range> missing;  ///< rows of the tile, numbered from 0, that were not copied
 };
 struct UploadedColumns {
   Range rows;
@@ -38,11 +38,11 @@ struct UploadedColumns {
 };
 
 /// Copies columns from memory to a rank's devices while threads parse the table: each thread copies the block
-/// in its cache to pinned memory, and submits it on the device's stream. Devices are prepared concurrently:
-/// blocks parsed before a device is ready are missing on it, as is everything on a device that fails.
+/// in its cache to pinned memory, and submits it on the device's stream. Devices are prepared concurrently: a
+/// device misses the blocks that were parsed before it was ready, and everything if it fails.
 class ColumnUpload final : public NumberTaker {
  public:
-  /// `threads`: number of parsing threads. Refers to the job.
+  /// `threads`: number of parsing threads. Keeps a reference to the job.
   ColumnUpload(Job& job, int threads, const std::vector<NamedNumbers>& columns);
   ~ColumnUpload() override;
   ColumnUpload(const ColumnUpload&) = delete;
@@ -54,16 +54,16 @@ class ColumnUpload final : public NumberTaker {
   void begin() noexcept override;
   void take(int thread, const ColumnNumbers& column, std::size_t first,
             std::span<const double> numbers) noexcept override;
-  /// After the table is read: waits for the copies to a device (`Tile::device_index`). Returns nothing if the
-  /// device was not added, or failed. Call once per device; thread-safe for different devices.
+  /// Call after the table is read, once per device (`Tile::device_index`): waits for the copies to it. Empty
+  /// if the device was not added, or failed. Thread-safe for different devices.
   [[nodiscard]] std::optional<UploadedColumns> finish(int device);
 
  private:
-  /// One thread's pieces of pinned memory, used in turn: one is filled while others are being transferred.
+  /// A thread's pieces of pinned memory, used in turn: one is filled while others are being transferred.
   struct Feed {
     static constexpr std::size_t pieces = 3;
     explicit Feed(const DeviceContext& context) : copied{Event(context), Event(context), Event(context)} {}
-    std::array<Event, pieces> copied;  ///< completion of the last copy from each piece
+    std::array<Event, pieces> copied;  ///< recorded after the last copy from each piece
     std::size_t piece = 0;
     double* to = nullptr;    ///< destination of the current piece
     std::size_t filled = 0;  ///< numbers in the current piece
@@ -74,7 +74,7 @@ class ColumnUpload final : public NumberTaker {
   };
   /// Progress of one thread for one device.
   struct Given {
-    std::vector<std::size_t> rows;  ///< copied or missing rows, by column:
+    std::vector<std::size_t> rows;  ///< number of rows copied or missing, by column
     std::vector<Missing> missing;
   };
   struct OnDevice {
@@ -103,7 +103,7 @@ class ColumnUpload final : public NumberTaker {
     ColumnNumbers numbers;
   };
   std::vector<Column> columns_;
-  std::map<const ColumnNumbers*, std::size_t> places_;  ///< indices of the table's columns in `columns_`
+  std::map<const ColumnNumbers*, std::size_t> places_;  ///< index in `columns_` of a column of the table
   std::map<int, std::unique_ptr<OnDevice>> devices_;    ///< by `Tile::device_index`
 };
 

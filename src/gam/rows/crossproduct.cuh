@@ -2,12 +2,12 @@
 // Products of splines on the matrix units, without writing the model matrix to memory.
 //
 // A block processes a slice in chunks, whose rows it keeps in shared memory: for each spline the four values,
-// times the root of the weight. Column c's value is at place c modulo 4, with the index of its quad, c / 4,
-// in the lowest bits of its mantissa. A warp has one term, the centre, and sums in its registers, separately
-// for each of the centre's windows. It processes the rows of one window after the other, four at once: the
-// centre's 8 columns are the operand B (k = row, n = column), and those of two other terms A (m = column, k =
-// row), a tile for each four of their quads; values that belong to another quad are masked. So 4 x 4 of the
-// 16 x 8 products of a tile and row are nonzero if it has one term's quads, and twice as many with two.
+// times the square root of the weight. Column c's value is at place c modulo 4, with the index of its quad, c
+// / 4, in the lowest bits of its mantissa. A warp has one term, the centre, and keeps the sums in registers,
+// separately for each of the centre's windows. It processes the rows window by window, four at once: the
+// centre's 8 columns are operand B (k = row, n = column), those of two other terms operand A (m = column, k =
+// row), with a tile for four quads; values of other quads are masked. Per row, 4 x 4 of the 16 x 8 products
+// of a tile are nonzero if it has quads of one term, twice as many with two.
 //
 // Pipelining: chunk i is multiplied while chunk i + 1 is evaluated and sorted and chunk i + 2 is copied. The
 // order of additions depends only on the slice's rows.
@@ -25,12 +25,12 @@ namespace TESSERA_NAMESPACE::gam {
 constexpr unsigned whole_warp = 0xffffffff;
 constexpr int warp_threads = 32;
 constexpr int cross_threads = fixed::cross.warps * warp_threads;
-/// Stride in bytes between rows of one term's values.
+/// Distance in bytes between the rows of one term's values.
 constexpr int cross_row_stride = quad_columns * sizeof(double);
 constexpr int order_length = cross_order_length(fixed::cross.rows, fixed::cross.windows);
-/// Runs of rows that a warp evaluates at once.
+/// Number of runs of rows (one row per lane) in a chunk.
 constexpr int runs_of_chunk = fixed::cross.rows / warp_threads;
-/// Bits of a value's low word with the index of its quad.
+/// Mask of the bits of a value's low word that hold the index of its quad.
 constexpr int quad_mask = 7;
 static_assert(cross_quads_limit <= quad_mask);
 
@@ -38,31 +38,31 @@ static_assert(cross_quads_limit <= quad_mask);
 struct CrossShared {
   double values[2][fixed::cross.terms][fixed::cross.rows + 1][quad_columns];
   double dense[2][fixed::cross.rows + 1][cross_dense_columns];
-  double staged[2][fixed::cross.terms + 2][fixed::cross.rows];  // the columns, root of the weight, residual
+  double staged[2][fixed::cross.terms + 2][fixed::cross.rows];  // columns, root of the weight, residual
   double tables[fixed::cross.tables];
-  MarginTable margins[fixed::cross.terms];  // whose numbers are `tables`
+  MarginTable margins[fixed::cross.terms];  // its numbers are in `tables`
   int windows[fixed::cross.terms];
   alignas(16) std::uint16_t order[2][fixed::cross.terms][order_length];  // rows as offsets in bytes
-  int start[2][fixed::cross.terms][fixed::cross.windows + 1];            // in fours of places
+  int start[2][fixed::cross.terms][fixed::cross.windows + 1];            // ends of windows, in fours
 };
 static_assert(sizeof(CrossShared) <= fixed::cross_shared_bytes);
 
-/// A lane's share of the tiles of its warp, by window: rows lane / 4 and eight more, columns 2 (lane % 4) and
+/// A lane's part of its warp's tiles, by window: rows lane / 4 and that plus eight, columns 2 (lane % 4) and
 /// the next.
 using Sums = double[fixed::cross.windows][fixed::cross.tiles][4];
 /// The tiles of all lanes of a warp, in shared memory.
 using CrossTiles = double[fixed::cross.windows][fixed::cross.tiles][16][8];
 static_assert(fixed::cross.warps * sizeof(CrossTiles) <= fixed::cross_shared_bytes);
 
-/// c += a b for 16 x 4 and 4 x 8.
+/// c += a b, where a is 16 x 4 and b is 4 x 8.
 inline void multiply_tile(double (&c)[4], double a0, double a1, double b) {
   asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
       : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
       : "d"(a0), "d"(a1), "d"(b));
 }
 
-/// The value if it belongs to the quad, else practically 0: the high word is cleared and the low word kept, a
-/// number below 1e-313, which saves a select.
+/// The value if it belongs to the quad, else practically 0: clearing only the high word leaves a number below
+/// 1e-313, and saves a select.
 inline double masked(double value, int quad, int wanted) {
   const int high = quad == wanted ? __double2hiint(value) : 0;
   return __hiloint2double(high, __double2loint(value));
@@ -76,7 +76,7 @@ inline double with_quad(double value, int quad) {
   return __hiloint2double(__double2hiint(value), (__double2loint(value) & ~quad_mask) | quad);
 }
 
-/// One group of tasks of one slice.
+/// The work of one block: the tasks of one group for one slice.
 class CrossBlock {
  public:
   CrossBlock(CrossShared& shared, const SliceBatchView& batch, const CrossView& cross)
@@ -106,13 +106,13 @@ class CrossBlock {
   [[nodiscard]] int task() const { return group_.task_begin + warp_; }
 
  private:
-  /// The windows of a lane's rows, packed, one run each.
+  /// The windows of a lane's rows, packed, one row per run.
   using Windows = unsigned;
   static constexpr int window_bits = 3;
   static_assert(window_bits * runs_of_chunk <= 32 && fixed::cross.windows <= 1 << window_bits);
   struct Four {
     double values[4];
-    unsigned first;  ///< column of the first of the four values
+    unsigned first;  ///< column index of the first of the four values
   };
 
   [[nodiscard]] MarginTable margin_of(int term) const;
@@ -160,7 +160,7 @@ inline void CrossBlock::prepare() {
     copy(to.origins, slots);
     copy(to.inverse_widths, slots);
     if (!from.uniform) copy(to.breaks, from.cells + 1);
-    // By power, pair of the four values, and slot: lanes with different slots read different banks.
+    // By power, pair of the four values, and slot: lanes with different slots then read different banks.
     const int kept = cross_cubic_slots(from);
     for (int i = static_cast<int>(threadIdx.x); i < 16 * kept; i += cross_threads) {
       const int slot = i / 2 % kept;
@@ -190,7 +190,7 @@ inline void CrossBlock::fetch(int buffer, int first) const {
     const auto place = static_cast<unsigned>(__cvta_generic_to_shared(&shared_.staged[buffer][to][lane_]));
 #pragma unroll
     for (int i = 0; i < fixed::cross.rows; i += warp_threads) {
-      // Rows beyond the slice are filled with zeros.
+      // Fill rows beyond the end of the slice with zeros.
       const int row = first + i + lane_;
       const bool there = row < slice_.rows;
       asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(
@@ -204,7 +204,7 @@ inline void CrossBlock::fetch(int buffer, int first) const {
 
 inline MarginTable CrossBlock::margin_of(int term) const {
   MarginTable margin = shared_.margins[term];
-  // All terms share this, so it is a constant: the rest of `locate` is optimised away.
+  // If all terms are uniform, this is a constant: the compiler removes the rest of `locate`.
   if (fixed::all_uniform) margin.uniform = true;
   if (fixed::none_cyclic) margin.cyclic = false;
   if (fixed::same_cubics) margin.alike = true;
@@ -212,7 +212,7 @@ inline MarginTable CrossBlock::margin_of(int term) const {
 }
 
 inline CrossBlock::Four CrossBlock::four_of(const MarginTable& margin, double x, double root) const {
-  // A row without weight may contain NaN here.
+  // x may be NaN in a row without weight.
   const Located at = locate(margin, shared_.tables, root != 0 ? x : margin.begin);
   Four four;
   four.first = static_cast<unsigned>(at.first);
@@ -256,7 +256,7 @@ inline void CrossBlock::evaluate_term(int buffer, int term) const {
   const double* roots = shared_.staged[buffer][fixed::cross.terms] + lane_;
   double(*values)[quad_columns] = shared_.values[buffer][term] + lane_;
   Windows windows = 0;
-  constexpr int at_once = 2;  // independent rows, so that each hides the other's latency
+  constexpr int at_once = 2;  // independent rows in flight, which hide each other's latency
   static_assert(runs_of_chunk % at_once == 0);
 #pragma unroll 1
   for (int run = 0; run < runs_of_chunk; run += at_once) {
@@ -285,7 +285,7 @@ inline void CrossBlock::evaluate_dense(int buffer, int first) const {
     double* to = shared_.dense[buffer][row];
     int column = 0;
     fixed::for_each_dense_term([&](auto term) {
-      // Values of a row without weight are not read: they may be NaN.
+      // Do not read values of a row without weight: they may be NaN.
       to[column++] =
           root != 0 ? root * evaluate<decltype(term)::value>(batch_, slice_.begin + first + row).values[0]
                     : 0;
@@ -294,9 +294,9 @@ inline void CrossBlock::evaluate_dense(int buffer, int first) const {
   }
 }
 
-/// A counting sort of the chunk's rows by the term's windows. Rows of one window come by lane, then by row.
+/// A counting sort of the chunk's rows by the term's windows; within a window by lane, then by row.
 inline void CrossBlock::sort(int buffer, int term, Windows windows) const {
-  using Counts = std::uint64_t;  // of each window 8 bits
+  using Counts = std::uint64_t;  // 8 bits per window
   static_assert(fixed::cross.windows <= 8 && fixed::cross.rows < 256);
   const auto shift_of = [&](int run) {
     return static_cast<int>(windows >> window_bits * run & ((1u << window_bits) - 1)) * 8;
@@ -365,7 +365,7 @@ void CrossBlock::multiply_as(int buffer, const CrossTask& task, Sums& sums) cons
   };
   const std::uint16_t* order = shared_.order[buffer][task.centre] + k;
   const int* start = shared_.start[buffer][task.centre];
-  // One four of rows is multiplied while the next one and the order of the one after it are loaded.
+  // Pipelined: four rows are multiplied while the next four, and the order of those after, are loaded.
   Row next = load(order[0]);
   int offset = order[4];
   const std::uint16_t* at = order + 8;
@@ -384,7 +384,7 @@ void CrossBlock::multiply_as(int buffer, const CrossTask& task, Sums& sums) cons
       for (int h = 0; h < pair_halves; ++h) half[h] = masked(row.leaf, quad, h);
       if constexpr (with_own) half[pair_halves] = b;
       if constexpr (with_dense) half[pair_halves + with_own] = row.dense;
-      if constexpr (halves % 2 != 0) half[halves] = half[0];  // padding, whose sums are not used
+      if constexpr (halves % 2 != 0) half[halves] = half[0];  // padding; its sums are not used
 #pragma unroll
       for (int t = 0; t < tiles; ++t) multiply_tile(sums[w][t], half[2 * t], half[2 * t + 1], b);
     }
@@ -417,20 +417,20 @@ inline void CrossBlock::keep(const Sums& sums, CrossTiles& tiles) const {
   __syncwarp();
 }
 
-/// Adds the two tiles of a quad of the centre: it is the first quad of one window, the second of another.
+/// Adds the two tiles of a quad of the centre: one has it first in a window, the other second.
 template <class At>
 double CrossBlock::of_both_windows(int quad, const At& at) {
   return (quad < fixed::cross.windows ? at(quad, 0) : 0) + (quad > 0 ? at(quad - 1, quad_columns) : 0);
 }
 
-/// The product with column `column` of the centre.
+/// The sum of the product with column `column` of the centre.
 inline double CrossBlock::sum_of(const CrossTiles& tiles, int half, int row, int column) {
   return of_both_windows(column / quad_columns, [&](int window, int begin) {
     return tiles[window][half / 2][half % 2 * 8 + row][begin + column % quad_columns];
   });
 }
 
-/// The product of columns p and q >= p of the centre.
+/// The sum of the product of columns p and q >= p of the centre.
 inline double CrossBlock::own_sum(const CrossTiles& tiles, int half, int p, int q) {
   const auto at = [&](int window, int p_begin, int q_begin) {
     return tiles[window][half / 2][half % 2 * 8 + p_begin + p % quad_columns][q_begin + q % quad_columns];
@@ -458,7 +458,7 @@ inline void CrossBlock::write(const CrossTask& task, const CrossTiles& tiles) co
   }
   const int next = task.has_leaves() ? fixed::cross.halves : 0;
   if (task.has_own()) {
-    constexpr int farthest = 3;  // distance of two nonzeros of a row
+    constexpr int farthest = 3;  // distance between two nonzeros of a row
     for (int i = lane_; i < columns * task.own.centre_step; i += warp_threads) {
       const int p = i / task.own.centre_step;
       const int q = p + i % task.own.centre_step - farthest;
@@ -476,7 +476,7 @@ inline void CrossBlock::write(const CrossTask& task, const CrossTiles& tiles) co
   }
 }
 
-/// Waits until all threads' asynchronous copies have arrived.
+/// Waits until the asynchronous copies of all threads have arrived.
 inline void wait_for_fetched() {
   asm volatile("cp.async.wait_all;" ::: "memory");
   __syncthreads();
@@ -500,7 +500,7 @@ extern "C" __global__ void __launch_bounds__(cross_threads)
     if (first >= 0) block.multiply(buffer, task, sums);
     buffer ^= 1;
   }
-  // Copies beyond the slice, of zeros, arrive where the tiles will be.
+  // Wait for copies of zeros from beyond the slice: they would overwrite the tiles, in the same memory.
   wait_for_fetched();
   CrossTiles& tiles = reinterpret_cast<CrossTiles*>(memory)[block.warp()];
   block.keep(sums, tiles);

@@ -9,23 +9,23 @@
 /// and device. crossproduct.cuh has the algorithm.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Columns of a spline come in quads. A row's four nonzeros lie in one quad or in two neighbours: a window.
+/// Columns of a spline are grouped in quads. A row's four nonzeros lie in one or two of them: a window.
 inline constexpr int quad_columns = 4;
 /// Maximum number of non-spline columns, including the residual, that a group multiplies by its splines.
 inline constexpr int cross_dense_columns = 4;
-/// Rows of a chunk: a multiple of the step, two for each lane of a warp; at most the limit, since a sort
-/// counts in 8 bits.
+/// The rows of a chunk are a multiple of the step, which has two per lane of a warp, and at most the limit,
+/// since the sort counts in 8 bits.
 inline constexpr int cross_rows_step = 64;
 inline constexpr int cross_rows_limit = 192;
-/// Quad indices are stored in the lowest bits of a value's mantissa.
+/// Largest quad index: it is stored in the lowest bits of a value's mantissa.
 inline constexpr int cross_quads_limit = 7;
 
-/// Sizes of the kernel's arrays, which it is compiled for. A task fills tiles of 16 rows x 8 columns.
+/// Sizes of the kernel's arrays, constants at its compilation. A task fills tiles of 16 rows x 8 columns.
 struct CrossShape {
   int terms = 0;    ///< maximum number of terms in a group
   int windows = 0;  ///< maximum number of windows of a term
-  int halves = 0;   ///< groups of 8 rows of a task that hold quads of its leaves
-  int tiles = 0;    ///< groups of 16 rows of a task, including its products with itself and dense columns
+  int halves = 0;   ///< groups of 8 rows of a task, filled by the quads of its leaves
+  int tiles = 0;    ///< groups of 16 rows of a task, with the centre itself and dense columns
   int warps = 0;    ///< warps per block
   int tables = 0;   ///< maximum number of cubic coefficients of a group's terms
   int rows = 0;     ///< rows of a chunk in shared memory
@@ -35,19 +35,19 @@ struct CrossShape {
 struct CrossTerm {
   int component = 0;    ///< index among the layout's components
   int columns = 0;      ///< raw columns
-  int windows = 0;      ///< pairs of neighbouring quads; 1 for a single quad
+  int windows = 0;      ///< number of pairs of neighbouring quads; 1 for a single quad
   bool centre = false;  ///< centre of a task: the rows are sorted by its windows
 };
 
-/// Where the products of the centre and another term are in the vector of sums: the product of the centre's
+/// Position in the vector of sums of the products of the centre and another term: the product of the centre's
 /// column c and the other's column o is at `begin + c * centre_step + o * other_step`.
 struct CrossSums {
-  std::int64_t begin = -1;  ///< -1: not formed
+  std::int64_t begin = -1;  ///< -1: the products are not formed here
   int centre_step = 0;
   int other_step = 0;
 };
 
-/// Products of one warp: a centre with quads of two leaves, with itself, and with the dense columns.
+/// The products of one warp: of a centre with quads of two leaves, with itself, and with the dense columns.
 struct CrossTask {
   enum class Kind { none, pair, pair_own, pair_dense, own_dense, dense };
   Kind kind = Kind::none;
@@ -56,7 +56,7 @@ struct CrossTask {
   int first_quad[2] = {};  ///< first quad of each leaf
   int end_quad[2] = {};    ///< end of the quads that this task sums, for each leaf
   CrossSums pairs[2];      ///< products with the leaves
-  CrossSums own;           ///< products with itself: `other_step` counts from the centre's column
+  CrossSums own;           ///< products with itself; `other_step` counts from the centre's column
   CrossSums dense[cross_dense_columns];
 
   [[nodiscard]] constexpr bool has_leaves() const {
@@ -68,7 +68,7 @@ struct CrossTask {
   }
 };
 
-/// Tasks of one CUDA block, a warp each, and the terms that they need.
+/// The tasks of one CUDA block, one warp each, and the terms that they need.
 struct CrossGroup {
   int term_begin = 0;
   int term_count = 0;
@@ -79,22 +79,22 @@ struct CrossView {
   const CrossTerm* terms;
   const CrossTask* tasks;
   const CrossGroup* groups;
-  std::int64_t residual_begin;  ///< where the residual is among the batch's values, as in TermTable
+  std::int64_t residual_begin;  ///< position of the residual among the batch's values, as in TermTable
 };
 
-/// Places of a chunk's rows in the order of a term's windows, each padded to a multiple of four, plus some
-/// for prefetching.
+/// Places for a chunk's rows in the order of a term's windows, with each window padded to a multiple of four,
+/// plus some for prefetching.
 [[nodiscard]] constexpr int cross_order_length(int rows, int windows) {
   return (rows + 4 * windows + 16 + 7) / 8 * 8;
 }
 
-/// Slots of a margin with cubics of their own: its cells and both continuations, or one cell for all.
+/// Number of sets of cubics of a margin: its cells and both continuations, or one set for all.
 [[nodiscard]] constexpr int cross_cubic_slots(const MarginTable& margin) {
   return margin.alike ? 3 : margin.cells + 2;
 }
 
-/// Numbers of a margin in shared memory: origins, inverse widths, breaks unless uniform, cubics. Each starts
-/// at an even place, so that two can be read at once.
+/// Numbers of a margin in shared memory: origins, inverse widths, breaks unless uniform, cubics. Each array
+/// starts at an even place, so that two numbers can be read at once.
 [[nodiscard]] constexpr int cross_table_numbers(const MarginTable& margin) {
   const int slots = (margin.cells + 3) / 2 * 2;
   return 2 * slots + (margin.uniform ? 0 : slots) + 16 * cross_cubic_slots(margin);

@@ -13,9 +13,9 @@ namespace {
 
 using base::at;
 
-/// Maximum number of warps per block: the registers limit it, since they hold the sums of each warp.
+/// Maximum number of warps per block, limited by the registers that hold each warp's sums.
 constexpr int warps_limit = 12;
-/// Maximum number of windows x tiles per task, whose sums are in the registers of one warp.
+/// Maximum number of windows x tiles per task, whose sums one warp holds in registers.
 constexpr int tiles_of_windows = 12;
 /// Number of warp schedulers of a multiprocessor; a warp always runs on the same one.
 constexpr int quarters = 4;
@@ -27,8 +27,8 @@ int quads_of(const CrossTerm& term) {
   return (term.columns + quad_columns - 1) / quad_columns;
 }
 
-/// Assigns each pair of terms to one of the two, its centre: result[c] lists the other terms of the pairs of
-/// c. The lists are nearly equally long, and most have an even length.
+/// Assigns each pair of terms to one of its two terms, the centre: result[c] lists the other terms of c's
+/// pairs. The lists have nearly equal lengths, most of them even.
 std::vector<std::vector<int>> edges_by_centre(int count) {
   std::vector<std::vector<int>> leaves(at(count));
   for (int v = 0; v < count; ++v) {
@@ -42,7 +42,7 @@ std::vector<std::vector<int>> edges_by_centre(int count) {
   return leaves;
 }
 
-/// The products of a layout, found by their two terms.
+/// Finds products of a layout by their two terms.
 class CrossProducts {
  public:
   explicit CrossProducts(const RowLayout& layout) : layout_(layout) {
@@ -50,7 +50,7 @@ class CrossProducts {
       indices_[{layout.all_products[i].row_term, layout.all_products[i].column_term}] = i;
   }
 
-  /// Where the sums of the product of two terms are.
+  /// The position of the sums of two terms' product.
   [[nodiscard]] CrossSums sums(int centre, int other) const {
     if (const auto found = indices_.find({centre, other}); found != indices_.end()) {
       const Product& product = layout_.all_products[found->second];
@@ -70,7 +70,7 @@ class CrossProducts {
   std::map<std::pair<int, int>, std::size_t> indices_;
 };
 
-/// Tasks for one centre and one or two leaves, enough for their quads.
+/// The tasks for one centre and one or two leaves, as many as their quads need.
 std::vector<CrossTask> tasks_of_pair(const std::vector<CrossTerm>& terms, int centre, int first, int second,
                                      int halves) {
   std::vector<CrossTask> tasks;
@@ -92,13 +92,13 @@ std::vector<CrossTask> tasks_of_pair(const std::vector<CrossTerm>& terms, int ce
   return tasks;
 }
 
-/// The cost of a task, in tiles.
+/// The cost of a task, as a number of tiles.
 int work_of(const CrossTask& task, const CrossShape& shape) {
   return task.has_leaves() ? shape.tiles : 1;
 }
 
-/// The tasks of a group in the order of their warps, which balances the load of a multiprocessor's
-/// schedulers, to which warps are dealt in turn.
+/// The tasks of a group, ordered by warp so that the load of a multiprocessor's schedulers is balanced: warps
+/// are dealt to the schedulers in turn.
 std::vector<CrossTask> dealt(std::span<const CrossTask> tasks, const CrossShape& shape) {
   std::vector<CrossTask> longest_first(tasks.begin(), tasks.end());
   std::stable_sort(longest_first.begin(), longest_first.end(), [&](const CrossTask& a, const CrossTask& b) {
@@ -126,13 +126,13 @@ class Planner {
   Planner(const RowLayout& layout, CrossPlan& plan)
       : layout_(layout), plan_(plan), shape_(plan.shape), products_(layout) {}
 
-  /// Chooses the terms that take part; false if there are too few.
+  /// Chooses the terms for matrix units; false if there are too few.
   bool choose_terms();
   void make_tasks();
-  /// Divides tasks into groups of one block each.
+  /// Divides tasks into groups, one per block.
   void group(const std::vector<CrossTask>& all, std::size_t tasks_of_group, CrossShare& share);
   void choose_rows();
-  /// Determines which values other kernels read, for their products among the layout's first `products` ones.
+  /// Determines which values other kernels read, for their products among the first `products` of the layout.
   void keep_values(CrossShare& share, std::size_t products) const;
 
   [[nodiscard]] const std::vector<CrossTask>& sums() const noexcept { return sums_; }
@@ -148,7 +148,7 @@ class Planner {
   CrossShape& shape_;
   CrossProducts products_;
   std::vector<CrossTerm> terms_;
-  std::vector<int> indices_;  // index in the layout of each term that takes part
+  std::vector<int> indices_;  // index in the layout of each chosen term
   std::vector<CrossTask> sums_;
   std::vector<CrossTask> moments_;
 };
@@ -190,7 +190,7 @@ void Planner::find_common() {
   for (const CrossTerm& term : terms_) {
     const MarginTable& margin = layout_.tables.components[at(term.component)].margin;
     std::array<double, 16> cubics{};
-    // Slot 0 is a continuation.
+    // Slot 0 has a continuation.
     std::copy_n(layout_.tables.numbers.begin() + margin.cubics + 16, cubics.size(), cubics.begin());
     if (!margin.alike || (plan_.cubics && *plan_.cubics != cubics)) {
       plan_.cubics.reset();
@@ -206,7 +206,7 @@ void Planner::make_tasks() {
     shape_.windows = std::max(shape_.windows, term.windows);
     quads = std::max(quads, quads_of(term));
   }
-  // One half tile is reserved for a product that has no leaf.
+  // Reserves one half tile for a product without a leaf.
   shape_.halves = std::min(quads, 2 * (tiles_of_windows / shape_.windows) - 1);
   shape_.tiles = (shape_.halves + 2) / 2;
   const auto edges = edges_by_centre(static_cast<int>(terms_.size()));
@@ -236,7 +236,7 @@ void Planner::add_tasks(int centre, std::span<const int> leaves) {
     }
   }
 
-  // The centre with itself and with the dense columns goes into its first tasks, which have room.
+  // The centre's products with itself and with the dense columns go into its first tasks, which have room.
   CrossTask alone;
   alone.centre = centre;
   const std::size_t pairs = sums_.size() - first;
@@ -301,7 +301,7 @@ void Planner::choose_rows() {
   shape_.rows = cross_rows_limit;
   while (shape_.rows > 0 && cross_shared_bytes(shape_) > limit) shape_.rows -= cross_rows_step;
   if (shape_.rows > 0) return;
-  // Empties the plan: the tables of a group's terms leave no shared memory for rows.
+  // Empties the plan if the tables of a group's terms leave no shared memory for rows.
   for (CrossShare* share : {&plan_.sums, &plan_.moments}) {
     share->groups.clear();
     share->forms.assign(share->forms.size(), false);
@@ -332,7 +332,7 @@ CrossPlan::CrossPlan(const RowLayout& layout) {
   if (planner.choose_terms()) {
     planner.make_tasks();
     planner.group(planner.sums(), warps_limit, sums);
-    // Limited by the kernel's maximum number of terms.
+    // The kernel's maximum number of terms is another limit.
     planner.group(planner.moments(), at(std::min(shape.warps, shape.terms)), moments);
     planner.choose_rows();
   }
@@ -350,7 +350,7 @@ std::size_t cross_shared_bytes(const CrossShape& shape) {
       2 * terms * at(cross_order_length(shape.rows, shape.windows)) * sizeof(std::uint16_t);
   const std::size_t starts = 2 * terms * at(shape.windows + 1) * sizeof(int);
   constexpr std::size_t alignment = 64;  // upper bound for all members
-  // The warps' sums finally overwrite the rows.
+  // In the end the warps' sums overwrite the rows.
   const std::size_t tiles = at(shape.warps) * at(shape.windows) * at(shape.tiles) * 16 * 8 * sizeof(double);
   return std::max(
       tiles, values + staged + at(shape.tables) * sizeof(double) + margins + orders + starts + alignment);

@@ -19,19 +19,19 @@ struct CrossShare {
   std::vector<CrossTerm> terms;  ///< terms of each group
   std::vector<CrossTask> tasks;  ///< tasks of each group, `CrossShape::warps` per group
   std::vector<CrossGroup> groups;
-  std::vector<bool> forms;  ///< for each product of the layout: it is formed on matrix units
-  /// Where the values of a term that other products read begin, as in TermTable; -1: not read.
+  std::vector<bool> forms;  ///< for each product of the layout, whether matrix units form it
+  /// Where the values of each term that other products read begin, as in TermTable; -1: not read.
   std::vector<std::int64_t> value_begins;
   std::int64_t values_per_row = 0;  ///< number of those values
 };
 
-/// Divides a model's products between matrix units and other kernels, and assigns the former to warps.
-/// Depends only on the layout. Empty if the matrix units would form next to nothing.
+/// Divides a model's products between matrix units and other kernels, and assigns those of the matrix units
+/// to warps. Depends only on the layout. Empty if there are almost no products for matrix units.
 ///
-/// Terms of a single spline with few columns take part, in pairs and each with itself; so do terms of a
-/// single column, and the residual, with each of them. A pair is an edge of the complete graph; two edges
-/// that share a term, the centre, are one task, so that its rows are sorted by one term only and a matrix of
-/// sixteen rows is full.
+/// Matrix units form the products of terms that are a single spline with few columns: in pairs, of each with
+/// itself, and of each with terms of a single column and with the residual. A pair is an edge of the complete
+/// graph. Two edges that share a term, the centre, are one task: its rows are sorted by one term only, and
+/// its matrices of sixteen rows are full.
 class CrossPlan {
  public:
   explicit CrossPlan(const RowLayout& layout);
@@ -43,17 +43,17 @@ class CrossPlan {
   }
 
   CrossShape shape;
-  bool all_uniform = false;  ///< all margins of the participating terms are uniform
+  bool all_uniform = false;  ///< all margins of the chosen terms are uniform
   bool none_cyclic = false;
-  /// The cubics of a cell, by powers as in Margin, if all cells of all participating terms have the same, as
-  /// with P-splines: constants of the kernel then.
+  /// The cubics of a cell, ordered like those of Margin, if they are the same in all cells of all chosen
+  /// terms, as for P-splines: they are then constants of the kernel.
   std::optional<std::array<double, 16>> cubics;
-  std::vector<int> dense_terms;  ///< indices of the layout's terms, without the residual, the last column
+  std::vector<int> dense_terms;  ///< indices of the layout's dense terms without the last, the residual
   CrossShare sums;               ///< work of a start or a step
   CrossShare moments;
 };
 
-/// Bytes of the kernel's shared memory.
+/// Bytes of shared memory of the kernel.
 [[nodiscard]] std::size_t cross_shared_bytes(const CrossShape& shape);
 
 }  // namespace TESSERA_NAMESPACE::gam

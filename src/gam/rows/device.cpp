@@ -18,14 +18,14 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Maximum number of rows of a slice. Equal on all devices, as the bits of sums depend on it.
+/// Maximum number of rows of a slice: equal on all devices, since the bits of sums depend on it.
 constexpr std::int64_t largest_slice = 8192;
 /// Maximum scratch memory on any device: more concurrent slices gain nothing.
 constexpr std::int64_t largest_scratch_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t largest_grid_y = 65535;
 constexpr unsigned threads_per_warp = 32;
 
-/// Division of the products of one kind of pass on one kind of device.
+/// Divides the products of one kind of pass on one kind of device.
 struct Division {
   /// `cross` is null if the matrix units form no products.
   Division(PassKind kind, const RowLayout& layout, const CrossShare* cross);
@@ -34,7 +34,7 @@ struct Division {
   std::int64_t values_per_row;  ///< values stored per row for the tasks
 };
 
-/// Divides the products not formed on matrix units into tasks. Depends only on the layout.
+/// Divides the products that matrix units do not form into tasks. Depends only on the layout.
 Division::Division(PassKind kind, const RowLayout& layout, const CrossShare* cross)
     : values_per_row(cross != nullptr ? cross->values_per_row : layout.view().values_per_row) {
   const std::span<const Product> products = layout.products(kind);
@@ -86,7 +86,7 @@ CompiledBackend<Kernels> probe_rows(const ModuleSource& source, const CrossPlan&
   });
 }
 
-/// The products that the matrix units of one device form, resident there.
+/// The products that the matrix units of one device form; the description stays in its memory.
 class ShareOnDevice {
  public:
   [[nodiscard]] CrossView load(const CrossShare& share, const Tile& tile) {
@@ -106,14 +106,14 @@ class ShareOnDevice {
 
 }  // namespace
 
-/// What stays on one device between passes: the layout, and the columns of some rows.
+/// What stays on a device between passes: the layout, and the columns of some rows.
 struct DeviceRows::OnDevice {
   DeviceLayout layout;
 
   ShareOnDevice sums;
   ShareOnDevice moments;
 
-  /// Pinned, as copies to pageable memory take several times as long.
+  /// In pinned memory, since copies to pageable memory take several times as long.
   struct {
     PinnedBuffer<std::int32_t> tops;
     PinnedBuffer<std::int64_t> bins;
@@ -129,7 +129,7 @@ class DevicePass {
       : kind_(kind), division_(std::move(division)), tile_(tile) {}
 
   void load(std::span<const double> coef, std::span<const double> parameters);
-  /// Assigns the matrix units their products.
+  /// Assigns products to the matrix units.
   void load(const CrossShape& shape, std::size_t groups, const CrossView& view) {
     cross_ = Crossproduct{static_cast<unsigned>(shape.warps) * threads_per_warp, cross_shared_bytes(shape),
                           static_cast<unsigned>(groups), view};
@@ -200,7 +200,7 @@ std::int64_t DevicePass::begin(SliceBatchView& batch, int placements, std::int64
   tops_ = scratch<std::int32_t>(batch.width, tile_);
   bins_ = scratch<std::int64_t>(batch.width * sum_bin_count, tile_);
   const auto elements = static_cast<std::size_t>(batch.width);
-  // Fills with -1 (all bytes 0xff): nothing added yet.
+  // All bytes 0xff, so every number is -1: nothing was added yet.
   check(cudaMemsetAsync(tops_, 0xff, elements * sizeof(std::int32_t), stream_of(tile_)), "cudaMemsetAsync");
   check(cudaMemsetAsync(bins_, 0, elements * sum_bin_count * sizeof(std::int64_t), stream_of(tile_)),
         "cudaMemsetAsync");
@@ -268,7 +268,7 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   const std::int64_t rows = tile.range().size();
   const std::int64_t block_rows = std::min(block_rows_, rows);
   const std::int64_t budget_bytes = table_->budget_bytes(tile);
-  // Counts all variables of the frame, so that passes that read only some of them divide the rows equally.
+  // All variables of the frame count, so that passes that read only some of them divide the rows equally.
   const DeviceDivision division = divide_rows(rows, block_rows, bytes_per_row(*rows_.frame), budget_bytes);
   RowRuns runs(table_->of(tile, *backend.context.device), rows_, tile, division);
   DevicePass pass(kind, Division(kind, layout_, on_matrix_units ? &share : nullptr), tile);

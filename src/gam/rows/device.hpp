@@ -20,8 +20,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// The pass over rows on GPUs. A device receives the columns of its tile in the first pass and keeps them;
 /// the part that exceeds its memory is transferred again, piece by piece, in every pass.
 ///
-/// Rows are summed in slices of fixed length and order, and slices reproducibly, so that the sums do not
-/// depend on the number of devices, the parts of a tile, or the number of concurrent slices.
+/// Rows are summed in slices of fixed length and order, and slices by a reproducible sum, so that the result
+/// does not depend on the number of devices, the parts of a tile, or the number of concurrent slices.
 class DeviceRows {
  public:
   DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows,

@@ -10,7 +10,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Smaller tiles are not uploaded while the table is parsed: parsing ends before a device is ready.
+/// Smaller tiles are not uploaded during parsing, which ends before a device is ready.
 constexpr std::int64_t least_upload_bytes = std::int64_t{256} << 20;
 
 /// Copies local rows [begin, begin + count) of a column.
@@ -46,7 +46,7 @@ void DeviceColumns::reserve(const Rows& rows, std::int64_t count, const Tile& ti
   bool taken = take_uploaded(rows, count);
   if (taken) take(complete_);
   if (count > capacity_) {
-    // Free the old columns before allocating others, so that their memory is reused.
+    // Frees the old columns before allocating others, so that their memory is reused.
     numbers_.clear();
     codes_.clear();
     current_.clear();
@@ -141,7 +141,7 @@ RowRuns::~RowRuns() {
   try {
     on_.copies.synchronize();
   } catch (const std::exception&) {
-    // A device that failed has also failed the tile's stream, whose synchronisation reports the reason.
+    // Ignored: the device has also failed the tile's stream, whose synchronisation reports the reason.
   }
 }
 
@@ -160,7 +160,7 @@ std::optional<RowRuns::Run> RowRuns::next() {
 
 RowRuns::Run RowRuns::next_part(Range range) {
   current_ = &on_.parts.at(parts_++ % parts_at_once);
-  // An event that was never recorded is complete.
+  // An event that was never recorded counts as complete.
   current_->summed.make_wait(on_.copies);
   current_->columns.load(rows_, range, on_.staging, on_.copies);
   current_->copied.record(on_.copies);
@@ -210,8 +210,8 @@ NumberTaker* begin_upload(DeviceTable& table, Job& job, const Plan& plan,
 }
 
 std::shared_ptr<DeviceTable> make_device_table(const Job& job, std::int64_t device_bytes) {
-  // 8 threads copy at 51 of the bus' 55 GB/s to each of two H200; 16 are slower, as their pieces exceed the
-  // cache.
+  // 8 threads copy at 51 GB/s, of 55 GB/s of the bus, to each of two H200; 16 threads are slower, since their
+  // pieces exceed the cache.
   constexpr std::int64_t most_threads = 8;
   const std::int64_t devices = std::ssize(job.inventory().devices_of(job.comm().rank()));
   const std::int64_t threads =

@@ -43,15 +43,15 @@ class DeviceLayout {
   Buffer<Product> products_;
 };
 
-/// The columns of some rows on one device; they stay until others are loaded in their place.
+/// The columns of some rows on one device; they stay until others replace them.
 class DeviceColumns {
  public:
-  /// Allocates memory for the missing ones among the columns that `rows` needs, for `count` rows, on the
-  /// stream of the tile.
+  /// Allocates memory, on the stream of the tile, for those columns of `count` rows that `rows` needs and
+  /// that are missing.
   void reserve(const Rows& rows, std::int64_t count, const Tile& tile);
   /// Copies the missing columns of `rows`. Requires `reserve`.
   void load(const Rows& rows, Range range, DeviceStaging& staging, StreamView stream);
-  /// Takes over columns uploaded while the table was parsed; `reserve` keeps the frame's among them.
+  /// Takes over columns that were uploaded during parsing; `reserve` keeps those of the frame.
   void bring(UploadedColumns uploaded) { uploaded_ = std::move(uploaded); }
   [[nodiscard]] ColumnsView view() const noexcept {
     return {number_columns_.data(), code_columns_.data(), complete_.data()};
@@ -63,7 +63,7 @@ class DeviceColumns {
                     DeviceStaging& staging, StreamView stream);
   [[nodiscard]] bool take_uploaded(const Rows& rows, std::int64_t count);
 
-  std::int64_t capacity_ = 0;                      ///< rows
+  std::int64_t capacity_ = 0;                      ///< in rows
   std::map<std::size_t, Buffer<double>> numbers_;  ///< by the frame's variable indices
   std::map<std::size_t, Buffer<std::int32_t>> codes_;
   Buffer<const double*> number_columns_;
@@ -72,11 +72,11 @@ class DeviceColumns {
   Range loaded_;                                       ///< the rows that are loaded
   bool marked_ = false;                                ///< the flags of complete rows are loaded
   std::set<std::size_t> current_;                      ///< variables whose columns are loaded
-  std::map<std::size_t, std::vector<Range>> missing_;  ///< by partly uploaded variable: rows still missing
+  std::map<std::size_t, std::vector<Range>> missing_;  ///< rows still missing, by variable
   std::optional<UploadedColumns> uploaded_;
 };
 
-/// Columns of a tile on one device, or of one lane if the tile comes in parts: see `DeviceDivision`.
+/// Columns of a tile on one device, or those of one lane if the tile comes in parts: see `DeviceDivision`.
 struct TileColumns {
   TileColumns(const DeviceContext& context, int copy_threads)
       : staging(context, copy_threads),
@@ -99,8 +99,8 @@ struct TileColumns {
   std::array<Part, parts_at_once> parts;
 };
 
-/// The runs of rows that a pass processes on a device: the resident rows, then the others part by part. A
-/// part is copied, on a stream of its own, while the device sums the rows before it.
+/// The runs of rows that a pass processes on a device: first the resident rows, then the others part by part.
+/// A part is copied, on a separate stream, while the device sums the rows before it.
 ///
 ///     RowRuns runs(columns, rows, tile, division);
 ///     while (const auto run = runs.next()) …          // submit work on run->columns to the tile's stream
@@ -116,8 +116,8 @@ class RowRuns {
     std::int64_t rows = 0;
     ColumnsView columns;
   };
-  /// The next run; call it after submitting the work on the previous run to the tile's stream. Nothing after
-  /// the last run.
+  /// The next run; empty after the last one. Call it after submitting the work on the previous run to the
+  /// tile's stream.
   [[nodiscard]] std::optional<Run> next();
 
  private:
@@ -137,7 +137,7 @@ class DeviceTable {
   DeviceTable(int copy_threads, std::int64_t device_bytes)
       : copy_threads_(copy_threads), device_bytes_(device_bytes) {}
 
-  /// The columns of the tile's device and lane. Thread-safe.
+  /// The columns on the tile's device in the tile's lane. Thread-safe.
   [[nodiscard]] TileColumns& of(const Tile& tile, const DeviceContext& context);
   /// Bytes that columns may occupy on a device with this much memory.
   [[nodiscard]] std::int64_t budget_bytes(std::int64_t memory_budget_bytes) const {
@@ -147,7 +147,7 @@ class DeviceTable {
     return budget_bytes(tile.memory_budget_bytes());
   }
 
-  /// Sets the source of columns uploaded while the table is parsed.
+  /// Sets the source of columns that are uploaded during parsing.
   void set_upload(std::unique_ptr<ColumnUpload> upload) { upload_ = std::move(upload); }
 
  private:

@@ -10,9 +10,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Maximum bytes of a part: starting a copy costs little compared with copying this much.
+/// Maximum bytes of a part: for copies of this size, the start-up time does not matter.
 constexpr std::int64_t largest_part_bytes = std::int64_t{256} << 20;
-/// A part takes at most 1 / part_share of the column memory: most is for resident columns.
+/// A part takes at most 1 / part_share of the column memory, so that most of it holds resident columns.
 constexpr std::int64_t part_share = 8;
 
 }  // namespace

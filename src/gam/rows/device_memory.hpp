@@ -31,7 +31,7 @@ inline cudaStream_t stream_of(const Tile& tile) {
   return native(tile.stream());
 }
 
-/// Copies to the device. The source may be reused when this returns: CUDA has copied pageable memory by then.
+/// Copies to the device. The source may be reused on return, since CUDA has copied pageable memory by then.
 template <class T>
 void upload(T* to, const T* host, std::size_t count, const Tile& tile) {
   if (count == 0) return;

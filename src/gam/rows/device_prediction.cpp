@@ -15,8 +15,8 @@ namespace {
 
 static_assert(sizeof(Prediction) == 2 * sizeof(double));
 
-/// Rows with values in scratch memory at once: few enough for the device's cache, and enough for every
-/// multiprocessor.
+/// Number of rows with values in scratch memory at once: few enough for the device's cache, enough for all
+/// multiprocessors.
 constexpr std::int64_t max_rows_at_once = std::int64_t{1} << 17;
 
 struct PredictionKernel {

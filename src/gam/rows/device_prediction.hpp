@@ -19,7 +19,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// and the predictions back.
 class DevicePrediction {
  public:
-  /// `form` is `variance_form`; empty: no standard errors. All arguments must outlive this.
+  /// `form`: see `variance_form`; empty: no standard errors. All arguments must outlive this object.
   DevicePrediction(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
                    std::span<const double> form, bool response, std::shared_ptr<DeviceTable> table)
       : rows_(rows),

@@ -18,8 +18,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// transferred once, as far as device memory holds the rows. The frame must not change meanwhile.
 class DeviceTable;
 
-/// An empty table for the devices of a job; null in a build without CUDA. It uses at most the tile's memory
-/// budget of a device, and at most `device_bytes`.
+/// An empty table for the devices of a job; null in a build without CUDA. On a device it uses at most the
+/// tile's memory budget, and at most `device_bytes`.
 [[nodiscard]] std::shared_ptr<DeviceTable> make_device_table(
     const Job& job, std::int64_t device_bytes = std::numeric_limits<std::int64_t>::max());
 
@@ -31,11 +31,11 @@ struct NamedNumbers {
 
 /// Starts to copy columns to the devices of this rank's tiles while the table is parsed, concurrently with
 /// the start of contexts. Returns the receiver of the parsed numbers, valid as long as the table; null if
-/// nothing is copied. Passes over a frame with its variables in the same memory find them on the devices.
+/// nothing is copied. Passes over a frame whose variables are in the same memory find them on the devices.
 /// Requires the job's `DeviceTurn`; the job must outlive the table.
 ///
-/// `bytes_per_row`: at least that of the later frame. A device that cannot hold its whole tile gets nothing
-/// ahead, nor does a failed device: the first pass copies what is missing, and reports the error.
+/// `bytes_per_row`: at least that of the later frame. Devices that cannot hold their whole tile, and failed
+/// devices, get nothing now: the first pass copies what is missing, or reports the error.
 [[nodiscard]] NumberTaker* begin_upload(DeviceTable& table, Job& job, const Plan& plan,
                                         const std::vector<NamedNumbers>& columns, std::int64_t bytes_per_row);
 

@@ -10,14 +10,14 @@
 /// The computations of one row, from the same source on the host and in kernels.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The variance, with 0 for one that is negative by rounding; NaN stays NaN.
+/// The variance, or 0 if it is negative because of rounding; NaN stays NaN.
 inline double not_negative(double variance) {
   return variance < 0 ? 0.0 : variance;
 }
 
 /// The contribution of one row to a pass: its weight, its working residual, and four scalars. Step: w r^2,
-/// the deviance, 1 if the row is bad, 0. Moments: prior weight, weighted response, the same. Deviance: prior
-/// (y - mu)^2, the deviance, 1 if the row is bad, sqrt(prior) (y - mu).
+/// the deviance, 1 if the row is bad, 0. Moments: prior weight, weighted response, 1 if the row is bad, 0.
+/// Deviance: prior (y - mu)^2, the deviance, 1 if the row is bad, sqrt(prior) (y - mu).
 struct RowOutcome {
   double weight;
   double residual;
@@ -35,7 +35,7 @@ inline RowOutcome row_outcome(PassKind kind, const F& family, double y, double e
   double shift = 0;
   if (kind == PassKind::start) {
     const double first = first_predictor(family, y, prior);
-    // At the start the coefficients are zeros, and eta is 0, or NaN for a variable that is not finite.
+    // At the start the coefficients are zeros, so eta is 0, or NaN if a variable is not finite.
     eta = first + 0 * eta;
     shift = first - offset;
   }
@@ -43,8 +43,8 @@ inline RowOutcome row_outcome(PassKind kind, const F& family, double y, double e
   const double residual = shift + step.residual;
   const double square = step.weight * residual * residual;
   // x - x is 0 only for finite x, and the square is finite only if its factors are. The predictor is checked
-  // too: an inverse link's clamp would turn a NaN into a number. A custom family's variance may be negative
-  // at some means.
+  // too, since an inverse link's clamp would turn a NaN into a number. A custom family's variance may be
+  // negative at some means.
   if (!(eta - eta == 0 && square - square == 0 && step.deviance - step.deviance == 0 && step.weight >= 0)) {
     return {0, 0, {0, 0, 1, 0}};
   }
@@ -75,8 +75,8 @@ inline void settle_likelihood(double eta, double prior, double* scalars) {
   scalars[terms] = bad ? 1 : 0;
 }
 
-/// The contribution of one row to the derivatives of the likelihood in the family's parameters: its
-/// `likelihood_terms` times the prior weight, then 1 if the row is bad. A row with a number that is not
+/// The contribution of one row to the derivatives of the likelihood with respect to the family's parameters:
+/// its `likelihood_terms` times the prior weight, then 1 if the row is bad. A row with a number that is not
 /// finite is bad, and contributes nothing else.
 template <ParametricFamily F>
 inline void likelihood_outcome(const F& family, double y, double eta, double prior, double* scalars) {

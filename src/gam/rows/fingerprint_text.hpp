@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashes the values of rows with their row numbers, compiled for each register width: see
-// base/each_width.hpp.
+// Hashes values together with their row numbers. Compiled for each register width: see base/each_width.hpp.
 
 /// Applies `base::split_mix` to each element.
 TESSERA_TARGET void mix(std::uint64_t __attribute__((vector_size(8 * Wide::count))) & states) {
@@ -10,7 +9,7 @@ TESSERA_TARGET void mix(std::uint64_t __attribute__((vector_size(8 * Wide::count
   states ^= states >> 31;
 }
 
-/// The sum over values of consecutive rows, starting at row `row`.
+/// The sum of the hashes of values in consecutive rows, starting at row `row`.
 TESSERA_TARGET std::uint64_t sum_of_mixed(const double* values, std::size_t count, std::uint64_t row) {
   using Words = std::uint64_t __attribute__((vector_size(8 * Wide::count)));
   Words rows{};
@@ -20,7 +19,7 @@ TESSERA_TARGET std::uint64_t sum_of_mixed(const double* values, std::size_t coun
   for (; i + Wide::count <= count; i += Wide::count) {
     Words mixed = rows;
     mix(mixed);
-    // -0.0 and 0.0 are equal.
+    // Adding 0.0 makes -0.0 and 0.0 equal.
     mixed ^= reinterpret_cast<Words>(*Wide::at(values + i) + 0.0);
     mix(mixed);
     sums += mixed;

@@ -18,7 +18,7 @@ namespace {
 
 using base::at;
 
-/// The product of two random effects.
+/// Adds the product of two random effects.
 void add_paired(const RowLayout& layout, const Product& product, const RowChunk& chunk,
                 const ProductSide& row, const ProductSide& column, double* sums) {
   for (int r = 0; r < chunk.count; ++r) {
@@ -31,7 +31,7 @@ void add_paired(const RowLayout& layout, const Product& product, const RowChunk&
 
 }  // namespace
 
-/// A thread's buffers for summing rows; `RowChunk` has the buffers of the rows' terms.
+/// A thread's buffers for summing rows; the base `RowChunk` has the buffers of the rows' terms.
 struct HostRows::Chunk : RowChunk {
   Chunk(const RowLayout& layout, bool correlated)
       : RowChunk(layout),
@@ -59,17 +59,17 @@ struct HostRows::Chunk : RowChunk {
 
   AlignedSums aligned;
   std::vector<double> response, prior, weight;
-  std::vector<double> weighted;  ///< the values times the row's weight, unless that is 1 in every row
+  std::vector<double> weighted;  ///< the values times the row's weight, unless all weights are 1
   ResponseMemos memos;
-  /// Sums of powers by cell, for terms that are single curves with dense columns; the columns' sums follow
-  /// from them.
+  /// Sums of powers by cell, for terms that are single curves with dense columns; they determine the columns'
+  /// sums.
   std::vector<std::vector<double>> moments;
   std::vector<std::optional<FarField::Functions>> far_sums;  ///< for terms with only a far field
   [[nodiscard]] bool has_sums(int term) const { return far_sums[at(term)] || !moments[at(term)].empty(); }
   bool unit_weights = false;
   bool uses_aligned = false;
   std::optional<WhitenedRows> whitened;  ///< for correlated rows, in place of `weighted`
-  bool whitens = false;                  ///< this pass whitens rows
+  bool whitens = false;                  ///< whether this pass whitens rows
 };
 
 /// Borrows a chunk's buffers for one call, on any thread.
@@ -144,7 +144,7 @@ std::shared_ptr<const CurvePredictor> HostRows::predictor_at(std::span<const dou
   return predictor_;
 }
 
-/// For terms with only a far field, a pass without products needs just the predictor or the sums.
+/// What a pass without products needs of terms with only a far field: just the predictor, or just the sums.
 std::vector<PointEvaluator::FarWanted> HostRows::wanted_of(PassKind kind, const CurvePredictor* predictor,
                                                            Chunk& chunk) const {
   std::vector<PointEvaluator::FarWanted> wanted(layout_.tables.components.size());
@@ -161,7 +161,7 @@ std::vector<PointEvaluator::FarWanted> HostRows::wanted_of(PassKind kind, const 
   return wanted;
 }
 
-/// Adds the column sums of terms, computed from the chunk's sums of powers, to `sums`; clears the powers.
+/// Adds the terms' column sums, computed from the chunk's sums of powers, to `sums`; clears the powers.
 void HostRows::add_moments(Chunk& chunk, double* sums) const {
   for (const Product& product : layout_.products(PassKind::moments)) {
     if (auto& far = chunk.far_sums[at(product.column_term)]) {
@@ -177,7 +177,7 @@ void HostRows::add_moments(Chunk& chunk, double* sums) const {
   }
 }
 
-/// Evaluates the last complete row before [begin, end), also if it is on another rank.
+/// Evaluates the last complete row before `begin`, even if it is on another rank.
 void HostRows::look_back(PassKind kind, const CurvePredictor* predictor, std::size_t begin, std::size_t end,
                          Chunk& chunk) const {
   chunk.whitened->begin_at_first();
@@ -254,7 +254,7 @@ void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double*
   }
 }
 
-/// Adds the likelihood's derivatives in the family's parameters, if it has any, to the sums.
+/// Adds the likelihood's derivatives with respect to the family's parameters, if it has any, to the sums.
 template <RowFamily F>
 void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]] Chunk& chunk,
                               [[maybe_unused]] double* sums) const {
@@ -276,7 +276,7 @@ void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]]
   }
 }
 
-/// Zeroes a bad row, whose values may be NaN or infinite, in every product.
+/// Sets the values of a bad row, which may be NaN or infinite, to zero in every product.
 void HostRows::clear_row(int r, Chunk& chunk) const {
   for (int term = 0; term <= view_.term_count; ++term) {
     const int nonzeros = view_.terms[term].nonzeros;

@@ -29,8 +29,8 @@ class HostRows {
   HostRows& operator=(const HostRows&) = delete;
 
   /// Adds the sums over local rows [begin, end) to `sums`, which has `layout.width(kind)` elements.
-  /// `raw_coef` is not read for moments, and is zeros for a start. Few rows are added one by one; many are
-  /// first summed in `AlignedSums`: the order of additions depends only on the bounds of the range.
+  /// `raw_coef` is not read for moments, and is zero for a start. A few rows are added one by one; many rows
+  /// are first summed in `AlignedSums`: the order of additions depends only on the bounds of the range.
   /// Thread-safe.
   void add(PassKind kind, std::span<const double> raw_coef, std::size_t begin, std::size_t end,
            std::span<double> sums);
@@ -65,7 +65,7 @@ class HostRows {
   const RowLayout& layout_;
   LayoutView view_;
   RowEvaluator evaluator_;
-  std::optional<Rows> rows_before_;  ///< the row before this rank's, of a series
+  std::optional<Rows> rows_before_;  ///< the row of a series that precedes this rank's first row
   std::optional<RowEvaluator> evaluator_before_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Chunk>> idle_;

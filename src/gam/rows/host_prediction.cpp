@@ -15,7 +15,7 @@ using base::at;
 
 namespace {
 
-/// Calls `use()` for chunks of the complete rows among local rows [begin, end).
+/// Calls `use()` for each chunk of the complete rows among local rows [begin, end).
 template <class Use>
 void for_each_chunk(const RowEvaluator& evaluator, RowChunk& chunk, std::size_t begin, std::size_t end,
                     const Use& use) {
@@ -102,7 +102,7 @@ void HostPrediction::add_product(const Product& product, RowChunk& chunk, Column
   const int column = column_of_term_[at(product.row_term)];
   if (column_of_term_[at(product.column_term)] != column) return;
   if (column >= 0) return apply(product, chunk, variances.subspan(at(column) * chunk_rows, chunk_rows));
-  // Both columns depend on the row (smooths by a factor): only a term with itself shares one.
+  // Both terms' columns depend on the row (smooths by a factor): only a term and itself share a column.
   if (column != by_rows || product.row_term != product.column_term) return;
   std::array<double, chunk_rows> values{};
   apply(product, chunk, values);

@@ -14,7 +14,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// bits do not depend on other rows.
 class HostPrediction {
  public:
-  /// `form` is `variance_form`; empty: no standard errors. All arguments must outlive this.
+  /// `form`: see `variance_form`; empty: no standard errors. All arguments must outlive this object.
   HostPrediction(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
                  std::span<const double> form, const Posterior& posterior);
 
@@ -28,7 +28,7 @@ class HostPrediction {
   void add_term(int term, std::span<const double> raw, RowChunk& chunk, Columns to) const;
   void add_product(const Product& product, RowChunk& chunk, Columns variances) const;
   void apply(const Product& product, const RowChunk& chunk, std::span<double> variances) const;
-  /// For each row, adds its value to the column of output that the term has in that row.
+  /// For each row, adds the term's value to the output column that the term has in that row.
   void add_by_rows(int term, const RowChunk& chunk, std::span<const double> values, Columns to) const;
 
   const Rows& rows_;
@@ -38,8 +38,8 @@ class HostPrediction {
   std::span<const double> raw_coef_;
   std::span<const double> form_;
   const Posterior& posterior_;
-  /// A term's column of output: -1 if it has none; `by_rows` if it depends on the row, as for smooths by a
-  /// factor.
+  /// A term's output column: -1 if it has none; `by_rows` if the column depends on the row, as for smooths by
+  /// a factor.
   static constexpr int by_rows = -2;
   std::vector<int> column_of_term_;
 };
@@ -47,7 +47,7 @@ class HostPrediction {
 /// Linear predictors at several coefficients, on the host.
 class HostPredictors {
  public:
-  /// `coefs`: one vector a column. Rows and layout must outlive this.
+  /// `coefs`: one coefficient vector per column. Rows and layout must outlive this object.
   HostPredictors(const Rows& rows, const RowLayout& layout, const Matrix& coefs);
 
   /// Evaluates local rows [begin, end); `out` has an element for each column of `coefs`, row by row. Elements
@@ -63,7 +63,7 @@ class HostPredictors {
 /// Rows of the model matrix, X = R M, on the host.
 class HostDesignRows {
  public:
-  /// The arguments must outlive this.
+  /// The arguments must outlive this object.
   HostDesignRows(const Rows& rows, const RowLayout& layout);
 
   /// Evaluates local rows [begin, end); `out` has an element for each coefficient, row by row. Elements of
@@ -78,7 +78,7 @@ class HostDesignRows {
   struct Block {
     const CoefBlock* block;
     int term;
-    Matrix map;  ///< transposed: the coefficients of a raw column are contiguous
+    Matrix map;  ///< transposed, so that the coefficients of a raw column are contiguous
   };
   std::vector<Block> blocks_;
 };

@@ -20,14 +20,14 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 std::string text_of(const MarginTable& margin) {
-  // A margin's range and spacing depend on the data, and are therefore no constants.
+  // A margin's range and spacing depend on the data, so they are not constants.
   return fmt::format("{{{}, {}, {}, {}, {}, 0, 0, 0, {}, {}, {}, {}}}", margin.cells, margin.stride,
                      margin.uniform, margin.cyclic, margin.alike, margin.breaks, margin.origins,
                      margin.inverse_widths, margin.cubics);
 }
 
 std::string text_of(const ComponentTable& component) {
-  // The number of points of dense columns depends on the data.
+  // The number of points of dense columns depends on the data, so it is not a constant.
   const MarginTable& margin = component.kind == ComponentKind::dense ? MarginTable() : component.margin;
   return fmt::format("{{ComponentKind({}), {}, {}, {}, {}, {}, {}}}", static_cast<int>(component.kind),
                      component.variable, component.part_begin, component.parts, component.part_numbers,
@@ -48,7 +48,7 @@ std::string text_of(std::int64_t value) {
   return std::to_string(value);
 }
 
-/// A constant array; an empty one gets one element, as C++ has no empty arrays.
+/// A constant array; an empty one gets one element, since C++ has no empty arrays.
 template <class T>
 std::string array(const char* type, const char* name, const std::vector<T>& elements) {
   std::vector<std::string> texts;
@@ -58,14 +58,14 @@ std::string array(const char* type, const char* name, const std::vector<T>& elem
   return fmt::format("__device__ constexpr {} {}[] = {{\n  {}}};\n", type, name, fmt::join(texts, ",\n  "));
 }
 
-/// Text of a function that calls another for each term, with the term's index as a constant.
+/// The text of a function that calls another for each term, with the term's index as a constant.
 std::string each_term(std::size_t count) {
   std::string text = "template <class Do>\nvoid for_each_term(Do&& work) {\n";
   for (std::size_t t = 0; t < count; ++t) text += fmt::format("  work(Number<{}>{{}});\n", t);
   return text + "}\n";
 }
 
-/// Text of a function that calls another with a product's numbers of nonzeros as constants.
+/// The text of a function that calls another with a product's numbers of nonzeros as constants.
 std::string each_shape(std::span<const Product> products) {
   std::set<std::pair<int, int>> shapes;
   for (const Product& product : products) shapes.emplace(product.row_nonzeros, product.column_nonzeros);
@@ -77,8 +77,8 @@ std::string each_shape(std::span<const Product> products) {
   return text + "}\n";
 }
 
-/// Constants of the model for every kernel; `products`: the products that the kernels form; `view`: the
-/// header of their arguments.
+/// The model's constants for every kernel. `products`: the products that the kernels form; `view`: the header
+/// that declares their arguments.
 std::string constants(const Rows& rows, const RowLayout& layout, std::span<const Product> products,
                       std::string_view view) {
   std::string text = fmt::format("#pragma once\n#include \"{}\"", view);
@@ -110,14 +110,14 @@ struct Number {
   text += array("TermTable", "terms", layout.terms);
   text += each_term(layout.terms.size() - 1);
   text += each_shape(products);
-  // Host and device compilers must agree on structure layouts.
+  // Checks that host and device compilers agree on structure layouts.
   text += fmt::format(
       "static_assert(sizeof(RowsView) == {} && sizeof(Product) == {} && sizeof(ComponentTable) == {});\n",
       sizeof(RowsView), sizeof(Product), sizeof(ComponentTable));
   return text;
 }
 
-/// Constants of the products formed on matrix units.
+/// The constants for products on matrix units.
 std::string crossproduct_constants(const CrossPlan& plan) {
   std::string begins = array("long long", "sum_value_begins", plan.sums.value_begins) +
                        array("long long", "moment_value_begins", plan.moments.value_begins);
@@ -129,7 +129,7 @@ std::string crossproduct_constants(const CrossPlan& plan) {
                       shape.windows, shape.halves, shape.tiles, shape.warps, shape.tables, shape.rows);
   text += fmt::format("constexpr int cross_shared_bytes = {};\n", cross_shared_bytes(shape));
   text += begins;
-  // Hexadecimal, which compilers read exactly.
+  // In hexadecimal, which compilers read exactly.
   std::vector<std::string> cubics;
   for (const double value : plan.cubics.value_or(std::array<double, 16>{}))
     cubics.push_back(fmt::format("{:a}", value));
@@ -145,7 +145,7 @@ std::string crossproduct_constants(const CrossPlan& plan) {
   return text;
 }
 
-/// The kernels of one file for one model.
+/// The kernels in one file, for one model.
 ModuleSource source_of(std::string_view file, std::string_view what, std::string constants) {
   ModuleSource source;
   source.headers = rows_kernel_files();
@@ -156,7 +156,7 @@ ModuleSource source_of(std::string_view file, std::string_view what, std::string
       {"rows_constants.hpp", std::move(constants) + "}  // namespace tessera::gam::fixed\n"});
   source.name = fmt::format("{} {:016x}", what, std::hash<std::string>{}(source.headers.back().text));
   std::ranges::move(standard_headers(), std::back_inserter(source.headers));
-  // Fused multiply-adds determine the bits of sums, so they are requested explicitly.
+  // Fused multiply-adds are requested explicitly, since they determine the bits of sums.
   source.options = {"--std=c++20", "--device-as-default-execution-space", "--fmad=true"};
   return source;
 }

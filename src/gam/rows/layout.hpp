@@ -16,10 +16,10 @@
 /// The model matrix as flat tables that a host thread and a GPU read alike, and the layout of the vector
 /// of sums that a pass reduces.
 ///
-/// A row gives every term a few values (its nonzeros) and every placement of the term one start (where
-/// the first of them lies). One `Product` of terms a and b then adds w a_i b_j at
-/// `(place_a + offset_a[i]) * columns + place_b + offset_b[j]`. For s(x) with k = 20 and s(z) with k = 20
-/// these are 16 additions in a square of 20 x 20, whatever the row.
+/// In a row, every term has a few values (its nonzeros), and every placement of the term has one start (the
+/// position of the first nonzero). A `Product` of terms a and b adds w a_i b_j at `(place_a + offset_a[i]) *
+/// columns + place_b + offset_b[j]`. For s(x) with k = 20 and s(z) with k = 20 these are 16 additions in a
+/// square of 20 x 20, whatever the row.
 ///
 /// A factor in both terms of a product has the same level in both, so the column term omits it: s(x, by = f)
 /// with s(z, by = f) needs levels x 20 x 20 sums instead of (levels x 20)^2.
@@ -34,26 +34,26 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Tables and sums of one design. The vector of sums begins with four scalars (see `RowOutcome`), followed by
-/// the gradient and the products of every pair of terms: each kind of pass reduces a prefix. A pass for the
-/// family's parameters reduces only scalars of its own.
+/// the gradient and the products of every pair of terms: each kind of pass reduces a prefix. Only a pass for
+/// the family's parameters has other scalars, and nothing else.
 class RowLayout {
  public:
   static constexpr int scalar_count = row_scalar_count;
 
-  /// `parameters`: the family's number of parameters. `pairs`: pairs of levels of the random effects of the
-  /// design's part, which must outlive the layout; null: their products are not summed. `series`: the rows'
-  /// series; null or uncorrelated: both sides of a product come from one row.
+  /// `parameters`: the family's number of parameters. `pairs`: the pairs of levels of the random effects in
+  /// the design's part; must outlive the layout; null: products of these effects are not summed. `series`:
+  /// the rows' series; null or uncorrelated: both sides of a product come from one row.
   explicit RowLayout(const Design& design, std::size_t parameters = 0, const LevelPairs* pairs = nullptr,
                      const Series* series = nullptr);
 
   [[nodiscard]] LayoutView view() const noexcept;
-  /// Scalars that a pass of this kind sums.
+  /// Number of scalars that a pass of this kind sums.
   [[nodiscard]] int scalars(PassKind kind) const noexcept;
   /// Length of the vector that a pass of this kind reduces.
   [[nodiscard]] std::size_t width(PassKind kind) const noexcept;
   /// Products that a pass of this kind forms.
   [[nodiscard]] std::span<const Product> products(PassKind kind) const noexcept;
-  /// The products of two terms of the model, or of one with itself, without the residual.
+  /// The products of each two terms of the model, and of each term with itself, without the residual.
   [[nodiscard]] std::span<const Product> products_of_terms() const noexcept;
 
   /// The sums of a start or a step.
@@ -61,8 +61,8 @@ class RowLayout {
   [[nodiscard]] RawMoments moments(std::span<const double> reduced) const;
   [[nodiscard]] static RawDeviance deviance(std::span<const double> reduced);
   [[nodiscard]] RawLikelihood likelihood(std::span<const double> reduced) const;
-  /// A symmetric form over raw columns, ordered as the vector of sums: the dot product of a row's products
-  /// with it is r' form r. Zero where nothing is summed, and NaN for a pair of levels that the form lacks.
+  /// A symmetric form over raw columns in the order of the vector of sums: its dot product with a row's
+  /// products is r' form r. Zero where nothing is summed, and NaN for a pair of levels that the form lacks.
   [[nodiscard]] std::vector<double> packed(const PartedMatrix& form) const;
 
   ComponentTables tables;
@@ -73,8 +73,8 @@ class RowLayout {
   std::vector<int> offsets;
   std::vector<std::int64_t> lines;
 
-  /// Which raw columns of the eliminated part occur in one row together, indexed by position within the part.
-  /// Null: none do, so that the part is diagonal.
+  /// The pairs of raw columns of the eliminated part that are nonzero in the same row, by position within the
+  /// part. Null: there is no such pair, and the part is diagonal.
   [[nodiscard]] const std::shared_ptr<const SparsePattern>& pattern() const noexcept { return pattern_; }
 
   /// Calls `use(i, j, sum)` for pairs of nonzeros of a row in two effects of the part that start at these
@@ -118,12 +118,12 @@ class RowLayout {
   template <class Use>
   void for_each_of_band(const Product& product, const Use& use) const;
 
-  /// The components that each placement omits, as a bit mask: bit i is component i of its term.
+  /// The components that each placement omits, as a bit mask: bit i is for component i of its term.
   std::vector<std::uint64_t> left_out_;
   std::vector<int> component_sizes_;
   int parameters_;
   int raw_size_ = 0;
-  Part parted_columns_;  ///< the design's
+  Part parted_columns_;  ///< the part of the design
   const LevelPairs* pairs_;
   std::shared_ptr<const SparsePattern> pattern_;
   std::int64_t pairs_begin_ = 0;  ///< where the sums over pairs of levels begin

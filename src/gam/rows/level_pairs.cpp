@@ -17,13 +17,13 @@ namespace {
 
 using base::at;
 
-/// A pair of levels: the column of the pattern in the high bits, the row in the low ones.
+/// A pair of levels: its column of the pattern in the high bits, its row in the low bits.
 using Key = std::uint64_t;
 constexpr Key key_of(int column, int row) {
   return static_cast<Key>(column) << 32 | static_cast<Key>(row);
 }
 
-/// For each local row: where the row's level of one term begins in the part; -1: the row has no level there.
+/// For each local row, where its level of one term begins in the part; -1: the row has no such level.
 std::vector<std::int32_t> places_by(const Workers& workers, const Frame& frame, const Design& design,
                                     const RawTerm& term) {
   std::vector<std::int32_t> places(frame.complete.size());
@@ -64,15 +64,15 @@ struct PartTerms {
     }
   }
 
-  /// Calls `use(a, b)` for every pair of terms, by ascending places: the second one's place is the row of the
-  /// pattern.
+  /// Calls `use(a, b)` for every pair of terms in ascending order of places: the place of the second one is
+  /// the row of the pattern.
   template <class Use>
   void for_each_two(const Use& use) const {
     for (std::size_t a = 0; a < terms.size(); ++a) {
       for (std::size_t b = a + 1; b < terms.size(); ++b) use(a, b);
     }
   }
-  /// The distinct pairs that occur in rows, in order, by the first columns of the levels.
+  /// The distinct pairs that occur in rows, sorted, as places of the first columns of the levels.
   [[nodiscard]] std::vector<Key> keys() const {
     std::vector<Key> all;
     for_each_two([&](std::size_t a, std::size_t b) {

@@ -19,8 +19,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// the pattern holds first the later columns of its own block (of its own level only, if the block is too
 /// large for a test of its term), and then all columns of each level that occurs with its level.
 struct LevelPairs {
-  /// Two terms. `places[row]`: where the row's pair of levels begins in the pattern, at the first column of
-  /// the first term's level and the first row of the second term's level; -1: the row has no such pair.
+  /// Two terms. `places[row]`: the position in the pattern of the row's pair of levels, that is, of the first
+  /// column of the first term's level and the first row of the second term's; -1: the row has no such pair.
   struct OfTerms {
     int first;
     int second;
@@ -29,12 +29,12 @@ struct LevelPairs {
   /// A term of the part.
   struct Term {
     int index;    ///< index among the design's terms
-    int begin;    ///< place in the part of its first raw column
-    int columns;  ///< number of raw columns of a level
+    int begin;    ///< place of its first raw column in the part
+    int columns;  ///< raw columns per level
   };
 
-  /// Calls `use(i, j, sum)` for pairs of nonzeros of both sides of a row, with the index of their sum in the
-  /// pattern. `first` and `second` are the raw columns of the nonzeros within the terms.
+  /// Calls `use(i, j, sum)` for pairs of nonzeros of the two terms in a row; `sum` is the index of their sum
+  /// in the pattern. `first` and `second` are the raw columns of the nonzeros within the terms.
   template <class Use>
   void for_each_of_row(std::size_t pair, std::size_t row, int first_start, std::span<const int> first,
                        int second_start, std::span<const int> second, const Use& use) const {
@@ -49,7 +49,7 @@ struct LevelPairs {
     const std::int64_t from_begin = place - pattern->begins[static_cast<std::size_t>(column)] + other;
     for (std::size_t i = 0; i < first.size(); ++i) {
       const int within = first_start - level + first[i];
-      // Only the lower triangle is stored: a column of a level has one row fewer than the column before it.
+      // Only the lower triangle is stored: each column of a level has one row fewer than the previous column.
       const std::int64_t line =
           pattern->begins[static_cast<std::size_t>(column + within)] + from_begin - within;
       for (std::size_t j = 0; j < second.size(); ++j) use(i, j, static_cast<std::size_t>(line + second[j]));
@@ -61,11 +61,11 @@ struct LevelPairs {
   std::vector<OfTerms> terms;  ///< `first` and `second` index `part`
 };
 
-/// Raw columns of one level of a term's factors.
+/// Number of raw columns per level of a term's factors.
 [[nodiscard]] int columns_of_level(const RawTerm& term);
 
-/// Finds the pairs; null if the part has fewer than two effects. `design` indexes the variables of `frame`.
-/// Blocks of at most `largest_whole` columns have all pairs of their own levels. *Collective* with
+/// Finds the pairs; null if the part has fewer than two effects. `design` must refer to the variables of
+/// `frame`. Blocks of at most `largest_whole` columns get all pairs of their own levels. *Collective* with
 /// `all_ranks`: the pairs of the job's rows, the same on every rank; else those of the rank's rows. Throws
 /// `Error(input)` if there are more than 2^31 - 1. Cost: O(rows log rows); the result has 4 bytes per row and
 /// pair of effects.

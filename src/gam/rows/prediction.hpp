@@ -15,15 +15,15 @@ struct Prediction {
   double se = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// Decomposition of a prediction into terms: each is the sum over its own raw columns, without offsets. Its
+/// Decomposes a prediction into terms: each term is the sum over its own raw columns, without offsets. Its
 /// variance is x'V x + slopes'x + constant, with V over the term's own coefficients.
 struct TermColumns {
-  int count = 0;                    ///< 0: a single column, the sum of all raw columns and the offsets
+  int count = 0;                    ///< 0: one output column, the sum of all raw columns and the offsets
   std::vector<int> of_raw{};        ///< the term of each raw column; -1: none
   std::vector<double> slopes{};     ///< linear terms of the variance, over raw columns; empty: zeros
   std::vector<double> constants{};  ///< constant terms of the variance, one per term; empty: zeros
 
-  /// Number of columns of output.
+  /// Number of output columns.
   [[nodiscard]] int columns() const noexcept { return count == 0 ? 1 : count; }
 };
 
@@ -31,7 +31,7 @@ struct TermColumns {
 struct Posterior {
   std::vector<double> coef;
   PartedMatrix covariance;  ///< covariance of the coefficients; empty: no standard errors
-  bool response = false;    ///< predictions of the response's mean, not of the linear predictor
+  bool response = false;    ///< predict the response's mean, not the linear predictor
   TermColumns terms{};
 };
 

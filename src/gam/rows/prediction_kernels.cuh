@@ -7,14 +7,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The sum over pairs of nonzeros of two terms in a row, each product times the element of the form at its
-/// place among the sums.
+/// The sum over pairs of nonzeros of two terms in a row, each product times the form's element for it.
 template <int row_nonzeros, int column_nonzeros>
 double sum_of_row(const PredictionView& view, const Product& product, std::int64_t at) {
   const double* a = view.values + fixed::terms[product.row_term].value_begin * view.count + at;
   const double* b = view.values + fixed::terms[product.column_term].value_begin * view.count + at;
   const std::int64_t row_start = view.starts[product.row_placement * view.count + at];
-  // The column term of a symmetric product has no start of its own.
+  // In a symmetric product the column term has no start of its own.
   const std::int64_t column_start =
       product.symmetric ? 0 : view.starts[product.column_placement * view.count + at];
   const double* corner = view.form + product.begin + row_start * product.columns + column_start;
@@ -24,7 +23,7 @@ double sum_of_row(const PredictionView& view, const Product& product, std::int64
   for (int i = 0; i < row_nonzeros; ++i) {
     const double* line = corner + lines[i];
     double of_line = 0;
-    // A symmetric form is zero, or not stored, below its diagonal.
+    // Skip elements below the diagonal of a symmetric form, which are zero or not stored.
     for (int j = product.symmetric ? i : 0; j < column_nonzeros; ++j)
       of_line += line[offsets[j]] * b[j * view.count];
     sum += a[i * view.count] * of_line;
@@ -32,7 +31,7 @@ double sum_of_row(const PredictionView& view, const Product& product, std::int64
   return sum;
 }
 
-/// Evaluates term t, stores it for the products, and returns its contribution to the predictor.
+/// Evaluates term t, stores its values for the products, and returns its contribution to the predictor.
 template <int t>
 double evaluate_term(const PredictionView& view, std::int64_t row, std::int64_t at) {
   constexpr TermTable term = fixed::terms[t];
@@ -48,7 +47,7 @@ double evaluate_term(const PredictionView& view, std::int64_t row, std::int64_t 
   return sum_with<t>(here, view.raw_coef);
 }
 
-// Grid: rows.
+// Grid: one thread per row.
 extern "C" __global__ void __launch_bounds__(threads_per_block) predict(PredictionView view) {
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= view.count) return;

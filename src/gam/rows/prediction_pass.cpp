@@ -58,7 +58,7 @@ void for_each_piece(Job& job, const Plan& plan, const Rows& rows, std::size_t co
   const std::size_t at_once = std::max<std::size_t>(chunk_rows, elements_of_piece / columns);
   const std::int64_t first = rows.frame->rows.begin;
   using Complete = std::span<const std::uint8_t>;
-  // Results go out through `take`; the pass itself only marks rows as done.
+  // `take` receives the results; the pass itself only marks rows as done.
   (void)job.map<std::uint8_t>(plan, Complete(rows.frame->complete), host_only,
                               [&](const HostTile& tile, Complete, std::span<std::uint8_t>) {
                                 const std::size_t end = at(tile.range.end - first);
@@ -79,7 +79,7 @@ std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& row
   const DeviceTurn turn(job);  // held until the columns have left the devices
   std::optional<Prepared> prepared;
   together(job.comm(), [&] { prepared.emplace(job, rows, posterior); });
-  // Failures are not checked here: the tiles then fail, and the job falls back with the reason.
+  // Failed compilations are not checked here: the tiles then fail, and the job falls back with the reason.
   if (begins_on_real_devices(job, plan)) (void)job.compile(prepared->device->source());
 
   const std::int64_t first = rows.frame->rows.begin;

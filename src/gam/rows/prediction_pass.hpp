@@ -16,8 +16,8 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Predicts this rank's rows of `plan`, in one `Job::map`: on the job's devices or its hosts,
 /// with the same bits for any number of ranks, threads and devices of one kind. `rows` needs no response.
-/// Levels that the design lacks may occur in random effects only, and have no column. Throws as `Job::map`.
-/// Cost: O((4 J)^2) a row for J splines with standard errors, else O(4 J).
+/// Levels that the design lacks may occur in random effects only, and have no column. Throws like `Job::map`.
+/// Cost per row for J splines: O((4 J)^2) with standard errors, else O(4 J).
 [[nodiscard]] std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& rows,
                                                    const Posterior& posterior);
 
@@ -29,7 +29,7 @@ void predict_terms(Job& job, const Plan& plan, const Rows& rows, const Posterior
 
 /// *Collective.* Linear predictors at several coefficient vectors, the columns of `coefs`. CPU only. `take`
 /// is called as above, with a number for each column of `coefs` in each row; NaN for incomplete rows. Cost:
-/// as many predictions of means, with the rows' terms evaluated once.
+/// one prediction of means per vector, but terms are evaluated only once per row.
 void predictors_at(Job& job, const Plan& plan, const Rows& rows, const Matrix& coefs,
                    FunctionRef<void(std::size_t first, std::span<const double> predictors)> take);
 

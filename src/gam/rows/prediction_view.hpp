@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A part of a tile's rows, `0 … count - 1`, with scratch arrays over `count` rows.
+/// A part of a tile's rows, numbered `0 … count - 1`, with scratch arrays over `count` rows.
 struct PredictionView : RowsView {
   const double* form;  ///< `variance_form`; not read without standard errors
   const Product* products;

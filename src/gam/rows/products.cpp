@@ -9,10 +9,10 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Where the product of nonzeros i and j is in the matrix of sums, relative to the terms' starts.
+/// The place of the product of nonzeros i and j in the matrix of sums, relative to the terms' starts.
 struct ProductPlaces {
-  const std::int64_t* lines;  ///< row of sums of each nonzero of the row term
-  const int* offsets;         ///< column of each nonzero of the column term
+  const std::int64_t* lines;  ///< row in the matrix for each nonzero of the row term
+  const int* offsets;         ///< column in the matrix for each nonzero of the column term
 };
 
 #define TESSERA_TEXT "gam/rows/products_text.hpp"
@@ -27,7 +27,7 @@ void add_single(const Product& product, int count, const ProductSide& row, const
   }
 }
 
-/// Adds products like `add_runs` for offsets without runs of four: no spline is the fastest component.
+/// Adds products like `add_runs`, for offsets without runs of four (the fastest component is no spline).
 void add_scattered(const Product& product, const ProductPlaces& meet, int count, const ProductSide& row,
                    const ProductSide& column, double* sums) {
   for (int r = 0; r < count; ++r) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds the rows of a chunk to the sums of products, row by row, compiled for each register width: see
+// Adds the rows of a chunk to the sums of products, row by row. Compiled for each register width: see
 // base/each_width.hpp.
 
-/// Four neighbouring sums in registers.
+/// Four adjacent sums in registers.
 struct Four {
   UpToFour::Doubles parts[4 / UpToFour::count];
 };
@@ -29,8 +29,8 @@ TESSERA_TARGET void scale_rows(const double* factors, int nonzeros, int count, c
   }
 }
 
-/// sums[place_a * columns + lines[i] + place_b + offsets[j]] += a_i b_j, for offsets in runs of four. Numbers
-/// of nonzeros are template constants for nearly all products; 0: any number.
+/// sums[place_a * columns + lines[i] + place_b + offsets[j]] += a_i b_j, for offsets in runs of four. For
+/// nearly all products, the numbers of nonzeros are template constants; 0: any number.
 template <int row_nonzeros, int column_nonzeros>
 TESSERA_TARGET void add_runs(const Product& product, const ProductPlaces& meet, int count,
                              const ProductSide& row, const ProductSide& column, double* sums) {
@@ -51,14 +51,14 @@ TESSERA_TARGET void add_runs(const Product& product, const ProductPlaces& meet, 
   }
 }
 
-/// out += sum_ij a_i b_j form[the index as in `add_runs`].
+/// out += sum_ij a_i b_j form[index], with the index of `add_runs`.
 template <int row_nonzeros, int column_nonzeros>
 TESSERA_TARGET void apply_runs(const Product& product, const ProductPlaces& meet, int count,
                                const ProductSide& row, const ProductSide& column, const double* form,
                                double* out) {
   const int rows = row_nonzeros > 0 ? row_nonzeros : product.row_nonzeros;
   const int columns = column_nonzeros > 0 ? column_nonzeros : product.column_nonzeros;
-  // A symmetric form is zero, or not stored, below its diagonal.
+  // Skip elements below the diagonal of a symmetric form, which are zero or not stored.
   const bool upper = column_nonzeros == 0 && product.symmetric;
   for (int r = 0; r < count; ++r) {
     const double* a = row.values + static_cast<std::ptrdiff_t>(r) * rows;
@@ -80,7 +80,7 @@ TESSERA_TARGET void apply_runs(const Product& product, const ProductPlaces& meet
   }
 }
 
-/// Where a row's runs of four sums begin in `AlignedSums`.
+/// Sets where a row's runs of four sums begin in `AlignedSums`.
 template <int row_nonzeros>
 TESSERA_TARGET void add_aligned(const AlignedTarget& to, int count, const ProductSide& row,
                                 const ProductSide& column) {
@@ -98,7 +98,7 @@ TESSERA_TARGET void add_aligned(const AlignedTarget& to, int count, const Produc
   }
 }
 
-/// A block of `lines` x `registers` sums of `add_everywhere` in registers.
+/// A block of `lines` x `registers` sums in registers, for `add_everywhere`.
 template <int lines, int registers>
 TESSERA_TARGET void add_block(int count, int rows, int columns, const double* a, const double* b,
                               double* sums) {
@@ -121,7 +121,7 @@ TESSERA_TARGET void add_block(int count, int rows, int columns, const double* a,
   }
 }
 
-/// Processes blocks of columns of some lines from j on; returns the next column.
+/// Processes blocks of columns in some lines, from column j on; returns the next column.
 template <int lines, int registers>
 TESSERA_TARGET int add_blocks(int j, int count, int rows, int columns, const double* a, const double* b,
                               double* sums) {
@@ -137,7 +137,7 @@ TESSERA_TARGET void add_lines(bool upper, int count, int rows, int columns, cons
   for (int i = 0; i < rows; i += lines) {
     double* line = sums + std::ptrdiff_t{i} * columns;
     int j = upper ? i : 0;
-    // Sums of 4 x 5 registers fit in the 32 of AVX-512.
+    // 4 x 5 registers of sums fit in the 32 registers of AVX-512.
     if constexpr (Wide::count == 8) j = add_blocks<lines, 5>(j, count, rows, columns, a + i, b, line);
     j = add_blocks<lines, 3>(j, count, rows, columns, a + i, b, line);
     add_blocks<lines, 1>(j, count, rows, columns, a + i, b, line);

@@ -12,16 +12,16 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* A hash of the response over the job's complete rows, both values and row numbers: sixteen
-/// hexadecimal digits, the same on every rank and for any number of ranks and threads. It detects accidents,
-/// and does not resist malice. Cost: one scan of the response.
+/// hexadecimal digits, the same on every rank and for any number of ranks and threads. It detects accidental
+/// changes, not forgery. Cost: one scan of the response.
 ///
-/// A sum modulo 2^64 over the rows, independent of their distribution, of hashes of a row's number in the
-/// table and the bits of its response.
+/// It is the sum modulo 2^64, over the rows, of a hash of the row's number in the table and the bits of its
+/// response, and so does not depend on the distribution of rows.
 [[nodiscard]] std::string response_fingerprint(const Workers& workers, const Rows& rows);
 
-/// Computes the response's fingerprint concurrently with passes on devices, by as many threads of its own as
-/// the team has. Communicator and frame must outlive it, and response and flags of complete rows must not
-/// change.
+/// Computes the response's fingerprint concurrently with passes on devices, on as many separate threads as
+/// the team has. Communicator and frame must outlive this object; response and flags of complete rows must
+/// not change.
 class FingerprintBeside {
  public:
   FingerprintBeside(const Workers& workers, const Rows& rows);
@@ -35,7 +35,7 @@ class FingerprintBeside {
 
  private:
   std::atomic<bool> stopped_ = false;
-  std::future<std::uint64_t> of_rank_;  // its destructor waits for the thread
+  std::future<std::uint64_t> of_rank_;  // its destructor waits for the scan to stop
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -26,15 +26,15 @@ struct Rows {
   int response = 0;            ///< index into the frame; -1: none, for rows to be predicted
   std::vector<int> offsets{};  ///< variables whose sum is the offset
   int prior_weight = -1;       ///< index into the frame; -1: all ones
-  /// Powers of two that multiply the response with its offsets, and the prior weights: the fit computes in
-  /// units in which neither is large or small.
+  /// Powers of two: one multiplies the response and its offsets, the other the prior weights, so that in the
+  /// units of the fit neither is large or small.
   double response_factor = 1;
   double prior_factor = 1;
   /// The columns on devices, shared by passes over the same frame; null: each pass loads its own.
   std::shared_ptr<DeviceTable> on_devices{};
   /// Pairs of levels of the random effects of the design's part; null: fewer than two effects.
   std::shared_ptr<const LevelPairs> pairs{};
-  /// Correlated rows: X'WX and X'Wr are those of the transformed rows. CPU only.
+  /// Series of correlated rows: X'WX and X'Wr are then those of the transformed rows. CPU only.
   Series series{};
 };
 
@@ -51,20 +51,20 @@ class RowPass {
   RowPass& operator=(const RowPass&) = delete;
 
   [[nodiscard]] RawMoments moments();
-  /// The first step of a family other than gaussian: at its initial means, with the residual link(mean) -
-  /// offset + step, as if the coefficients were zero.
+  /// The first step of a family other than gaussian, at the family's initial means: the residual is
+  /// link(mean) - offset + step, as if the coefficients were zero.
   [[nodiscard]] RawSums start();
   /// A step at `raw_coef` = M beta.
   [[nodiscard]] RawSums step(std::span<const double> raw_coef);
   /// The deviance and residual sums at `raw_coef`, without gram and gradient.
   [[nodiscard]] RawDeviance deviance(std::span<const double> raw_coef);
 
-  /// The likelihood at `raw_coef` as a function of the family's parameters. The family must have some.
+  /// The likelihood at `raw_coef` as a function of the family's parameters, of which there must be some.
   [[nodiscard]] RawLikelihood likelihood(std::span<const double> raw_coef);
   /// Sets the parameters of the family for all later passes. Compiles nothing. Not collective.
   void set_parameters(std::vector<double> parameters);
 
-  /// Bytes of columns that a full pass reads, over all ranks: for the run report.
+  /// Bytes of columns that a full pass reads, over all ranks; used by the run report.
   [[nodiscard]] std::int64_t bytes_per_pass() const;
 
  private:

@@ -13,19 +13,19 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Reads single rows of a design on the host, by local index. The arguments must outlive it. Not thread-safe:
-/// each thread has a copy, which shares the tables of the design's terms.
+/// Reads single rows of a design on the host, by local index. The arguments must outlive the reader. Not
+/// thread-safe: give each thread a copy; copies share the tables of the design's terms.
 class RowReader {
  public:
   RowReader(const Frame& frame, const Design& design);
   /// Includes the rows' offsets, in the units of the fit.
   explicit RowReader(const Rows& rows);
 
-  /// R(row, .) coef plus the offsets.
+  /// R(row, .) coef, plus the offsets if it was made from `Rows`.
   [[nodiscard]] double linear_predictor(std::size_t row, std::span<const double> raw_coef);
-  /// raw = R(row, .), with its zeros.
+  /// Sets `raw` to R(row, .), including zeros.
   void raw_row(std::size_t row, std::span<double> raw);
-  /// x = M' R(row, .), over coefficients.
+  /// Sets `x` to M' R(row, .), by coefficient.
   void coefficient_row(std::size_t row, std::span<double> x);
 
  private:
@@ -44,8 +44,8 @@ class RowReader {
   std::vector<const std::int32_t*> codes_;
   std::vector<TermEvaluator> terms_;
   std::vector<Nonzero> nonzeros_;
-  std::vector<double> dense_;        ///< columns of one term
-  std::vector<std::size_t> begins_;  ///< where each term begins among the nonzeros
+  std::vector<double> dense_;        ///< columns of one term, including zeros
+  std::vector<std::size_t> begins_;  ///< index of each term's first nonzero
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

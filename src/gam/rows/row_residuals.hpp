@@ -11,17 +11,17 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// sign(y - mu) sqrt(deviance) of a complete row with linear predictor `eta`, both in the units of the fit.
+/// Deviance residual sign(y - mu) sqrt(deviance) of a complete row with predictor `eta`, in units of the fit.
 [[nodiscard]] double deviance_residual(const Rows& rows, std::size_t row, double eta);
 
 /// Residuals of single complete rows, in the units of the fit, on the host. The arguments must outlive it.
 /// Not thread-safe, but copies are independent. Results do not depend on the order of calls; the last
-/// residual is cached, as the next row needs it.
+/// residual is cached, since the next row of the series needs it.
 class RowResiduals {
  public:
   RowResiduals(const Rows& rows, std::span<const double> raw_coef);
 
-  /// The residual of a row: its linear predictor, with the offset, and its deviance residual.
+  /// A row's linear predictor, with the offset, and deviance residual.
   struct Residual {
     double linear_predictor;
     double deviance;
@@ -37,7 +37,7 @@ class RowResiduals {
   const Rows& rows_;
   std::span<const double> raw_coef_;
   RowReader reader_;
-  std::optional<double> before_rank_;  ///< deviance residual of the row before this rank's
+  std::optional<double> before_rank_;  ///< deviance residual of the last row before this rank's rows
   std::optional<std::pair<std::size_t, double>> last_;
 };
 

@@ -25,11 +25,11 @@ using base::at;
 
 /// Each row is added to this many rows of the sketch, one in each quarter.
 constexpr int row_copies = 4;
-/// Random bits for the position in the quarter; one more is the sign.
+/// Random bits for the position in the quarter; another bit is the sign.
 constexpr int place_bits = 15;
 constexpr int largest_sketch = row_copies << place_bits;
 constexpr std::int64_t sketched_block = 16'384;
-/// Bits of a column's norm as an integer: values are stored as integers in the last 51 bits of a double.
+/// Bits of a column's norm, as an integer: values are stored in the last 51 bits of a double.
 constexpr int largest_digits = 49;
 
 /// Powers of two that scale columns to integers. A sum of n values is at most sqrt(n) times their norm, which
@@ -47,7 +47,7 @@ std::vector<double> fixed_point(std::span<const double> norms, std::int64_t comp
 using Four = double __attribute__((vector_size(32)));
 using FourIntegers = std::int64_t __attribute__((vector_size(32)));
 
-/// Nonzeros of a term in neighbouring columns, one or four, in all rows of a chunk.
+/// One or four nonzeros of a term in adjacent columns, in all rows of a chunk.
 struct Run {
   const double* values;     ///< values of the first row
   std::ptrdiff_t nonzeros;  ///< stride from one row to the next
@@ -55,13 +55,13 @@ struct Run {
   std::ptrdiff_t column;    ///< first column, relative to a row's start
 };
 
-/// The destinations of a row.
+/// Where a row is added to the sketch.
 struct Places {
   std::int64_t* lines[row_copies];  ///< rows of the sketch
-  std::int64_t signs[row_copies];   ///< 0, or -1 to negate
+  std::int64_t signs[row_copies];   ///< 0; or -1, which negates
 };
 
-/// Adding this to a double rounds it to the nearest integer, in its last bits.
+/// Adding this to a double rounds it to the nearest integer, which is then in the last bits.
 constexpr double to_integer = 0x1.8p52;
 constexpr auto digits_of_none = std::bit_cast<std::int64_t>(to_integer);
 
@@ -136,7 +136,7 @@ class Adder {
   void add_runs_of(const TermTable& term) {
     const int* offsets = view_.offsets + view_.placements[term.placement_begin].offset_begin;
     for (int k = 0; k < term.nonzeros;) {
-      // Offsets increase, so that the outer two determine the inner ones.
+      // Offsets increase, so the first and the last determine those in between.
       const bool four = k + 4 <= term.nonzeros && offsets[k + 3] == offsets[k] + 3;
       (four ? fours_ : singles_)
           .push_back({chunk_.values_of(term) + k, term.nonzeros, chunk_.starts_of(term.placement_begin),
@@ -165,7 +165,7 @@ class Adder {
   std::vector<Run> fours_;  ///< runs of four columns
   std::vector<Run> singles_;
   std::vector<Places> places_;      ///< destinations of the chunk's rows
-  std::vector<std::int64_t> sums_;  ///< row by row of the sketch
+  std::vector<std::int64_t> sums_;  ///< the sketch, row by row
 };
 
 }  // namespace

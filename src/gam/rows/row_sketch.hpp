@@ -18,13 +18,13 @@ namespace TESSERA_NAMESPACE::gam {
 /// *Collective.* A sketch S [R 1] of the raw columns R of all complete rows and of the constant, on rank 0;
 /// an empty matrix on the others. Each row of R is added to four of the `sketch` rows, chosen with their
 /// signs by a hash of the row's number. Norms of combinations of columns are preserved to a few per cent,
-/// whatever their size, so that near dependences of R's columns are preserved to all digits of R; a
-/// crossproduct has half of them.
+/// whatever their size. So near dependences of R's columns are preserved to all digits of R, while a
+/// crossproduct has only half of them.
 ///
-/// `norms` are those of the raw columns, or upper bounds. Values are rounded to multiples of 2^-49 times the
-/// norm, or of 2^-60 sqrt(n) times if that is more, so that sums are exact: the bits are the same for any
-/// number of ranks and threads. Rows are read on the host. Cost: a third of a pass that forms X'X; memory: 8
-/// bytes per element for each thread.
+/// `norms`: norms of the raw columns, or upper bounds. Values are rounded to multiples of 2^-49 or 2^-60
+/// sqrt(n) times the norm, whichever is larger, so that sums are exact: the bits are the same for any number
+/// of ranks and threads. Rows are read on the host. Cost: a third of a pass that forms X'X; memory: 8 bytes
+/// per element for each thread.
 ///
 /// Source: the sparse embedding of Nelson and Nguyen, "OSNAP: faster numerical linear algebra algorithms via
 /// sparser subspace embeddings", FOCS 2013.

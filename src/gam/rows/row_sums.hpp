@@ -32,7 +32,7 @@ struct RawLikelihood {
   double bad_rows = 0;  ///< rows whose contribution is not finite
 };
 
-/// Sums of the raw columns and of the response, for which no coefficients are needed.
+/// Sums of the raw columns and of the response that do not depend on coefficients.
 struct RawMoments {
   std::vector<double> column_sums;   ///< R'1 over complete rows
   double sum_weight = 0;             ///< sum of prior weights

@@ -18,7 +18,7 @@ namespace {
 
 using base::at;
 
-/// The code of TRUE among the levels of a variable; an unused code if all are FALSE.
+/// The code of the level TRUE of a variable; an unused code if all values are FALSE.
 std::int32_t level_of_start(const Variable& variable) {
   for (const std::string& level : variable.levels) {
     if (level != "FALSE" && level != "TRUE")
@@ -41,7 +41,7 @@ void check_starts(const Frame& frame, const Variable& variable, std::size_t begi
   });
 }
 
-/// One value for each variable; level codes for factors.
+/// The row's value of each variable; level codes for factors.
 std::vector<double> row_values(const Frame& frame, std::size_t row) {
   std::vector<double> values;
   for (const Variable& variable : frame.variables)
@@ -78,7 +78,7 @@ std::shared_ptr<const Frame> row_before(const mpi::Communicator& comm, const Fra
   return frame_of_row(frame, std::span(all).subspan(end - frame.variables.size(), frame.variables.size()));
 }
 
-/// Which factors keep their level from each row to the next within every series, on this rank.
+/// Which factors have the same level in all rows of each series, as far as this rank's rows show.
 std::vector<std::uint8_t> constant_factors(const Workers& workers, const Frame& frame, const Series& series) {
   const std::size_t count = frame.variables.size();
   std::vector<std::vector<std::uint8_t>> changing(at(workers.team.size()), std::vector<std::uint8_t>(count));

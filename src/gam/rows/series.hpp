@@ -10,12 +10,12 @@
 #include <optional>
 #include <vector>
 
-/// Series of rows whose residuals follow an AR(1) process, as `rho` and `AR.start` of mgcv's bam; neighbours
-/// are consecutive complete rows.
+/// Series of rows whose residuals follow an AR(1) process, like `rho` and `AR.start` of mgcv's bam;
+/// neighbours are consecutive complete rows.
 ///
-/// With r the working residuals, W their weights, and s = 1 / sqrt(1 - rho^2), a row is transformed with the
-/// previous one to s (sqrt(w_i) x_i - rho sqrt(w_{i-1}) x_{i-1}), unless a series begins there. The
-/// transformed rows are independent, and replace sqrt(w_i) x_i in X'WX and X'Wr.
+/// With r the working residuals, W their weights, and s = 1 / sqrt(1 - rho^2), row i is replaced by s
+/// (sqrt(w_i) x_i - rho sqrt(w_{i-1}) x_{i-1}), unless a series begins there. The transformed rows are
+/// independent, and replace sqrt(w_i) x_i in X'WX and X'Wr.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Weights of the previous row and of the row itself in a transformed row.
@@ -30,10 +30,10 @@ struct Series {
   int start = -1;
   std::int32_t start_level = 0;      ///< code of TRUE if the variable is a factor; 1 if it is a number
   std::int64_t starts = 0;           ///< complete rows of the job that start a series
-  std::int64_t starts_left_out = 0;  ///< incomplete rows of the job that would start one
+  std::int64_t starts_left_out = 0;  ///< incomplete rows of the job that are marked as a start
   /// The last complete row before this rank's rows, as a frame of one row; null: none.
   std::shared_ptr<const Frame> before{};
-  /// For each variable of the frame: 1 if it is a factor that keeps one level in each series.
+  /// For each variable of the frame: 1 if it is a factor whose level is constant in each series.
   std::vector<std::uint8_t> constant{};
 
   [[nodiscard]] bool correlated() const noexcept { return rho != 0; }
@@ -41,7 +41,7 @@ struct Series {
   [[nodiscard]] bool begins_at(const Frame& frame, std::size_t row) const;
   /// Weights of a row that has a predecessor in its series.
   [[nodiscard]] NeighbourWeights weights() const;
-  /// log|L|, L the transformation of `rows` rows, as mgcv counts it in fREML and in AIC.
+  /// log|L|, where L is the transformation of `rows` rows, as mgcv counts it in fREML and in AIC.
   [[nodiscard]] double log_determinant_in_reml(std::int64_t rows) const;
   [[nodiscard]] double log_determinant_in_aic(std::int64_t rows) const;
 };
@@ -50,10 +50,10 @@ struct Series {
 /// `Error(input)` on every rank if a complete row has a value other than TRUE, FALSE, 1 or 0 there.
 [[nodiscard]] Series find_series(const Workers& workers, const Frame& frame, int start);
 
-/// Whether any local row in [begin, end) is complete. If none is, as in most of a table with a small subset,
-/// the previous complete row is not needed.
+/// Whether any local row in [begin, end) is complete. If none is, as often with a small subset, the previous
+/// complete row is not needed.
 [[nodiscard]] bool has_complete(const Frame& frame, std::size_t begin, std::size_t end);
-/// The last complete local row before `row`; nothing if there is none on this rank.
+/// The last complete local row before `row`; empty if there is none on this rank.
 [[nodiscard]] std::optional<std::size_t> complete_before(const Frame& frame, std::size_t row);
 
 }  // namespace TESSERA_NAMESPACE::gam

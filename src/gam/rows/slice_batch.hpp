@@ -5,16 +5,16 @@
 
 #include <cstdint>
 
-/// Arguments of the kernels of the device pass: plain structures, the same on both sides.
+/// Arguments of the kernels of the device pass: plain structures, the same on host and device.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Sums of one task in shared memory, over all its workers: 48 KiB, available on every device.
+/// Number of sums of one task in shared memory, over all its workers: 48 KiB, which every device has.
 inline constexpr int shared_elements = 6144;
-/// Maximum number of sums of one task, so that at least four workers share its rows.
+/// Maximum number of sums per worker of a task, so that at least four workers share its rows.
 inline constexpr int task_elements = shared_elements / 4;
 
-/// Threads that add one row to a product together: the number of pairs of nonzeros, rounded up to a power of
-/// two, at most a warp.
+/// Number of threads that together add one row to a product: the number of pairs of nonzeros, rounded up to a
+/// power of two, at most a warp.
 [[nodiscard]] constexpr int lanes_for(int pairs) {
   int lanes = 1;
   while (lanes < pairs && lanes < 32) lanes *= 2;
@@ -22,13 +22,13 @@ inline constexpr int task_elements = shared_elements / 4;
 }
 
 /// A part of one product's sums that fits in shared memory, and the number of workers that form it, each with
-/// `lanes_for` threads and sums of its own.
+/// `lanes_for` threads and its own sums.
 struct Task {
   int product;
   int elements;
   int workers;
   std::int64_t begin;       ///< index of its first sum among the product's sums
-  std::int64_t row_values;  ///< where the batch's values of its terms begin, as in TermTable
+  std::int64_t row_values;  ///< where the batch stores the values of its terms, as in TermTable
   std::int64_t column_values;
 };
 

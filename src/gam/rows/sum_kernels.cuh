@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that sum over the rows, compiled where they run, for one model.
+// The kernels that sum over the rows, compiled at run time for one model.
 //
-// Rows are cut into slices, blocks of the job or parts of them; a batch of slices is worked on at once:
+// Rows are cut into slices (blocks of the job or parts of blocks); a batch of slices is processed at once:
 //
 //   evaluate_…       one thread per row: values and starts of every term, weight, residual, scalars
 //   form_crossproduct  products of splines, where the device has matrix units for them: see crossproduct.cuh
@@ -19,7 +19,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct Slice {
-  std::int64_t begin;  ///< the slice's first row in the part of the tile
+  std::int64_t begin;  ///< index of the slice's first row in the part of the tile
   int rows;
 };
 
@@ -34,7 +34,7 @@ Slice slice_of(const SliceBatchView& batch, int in_batch) {
   return {begin, end > begin ? static_cast<int>(end - begin) : 0};
 }
 
-// On the devices that `CrossPlan::runs_on` accepts.
+// The devices that `CrossPlan::runs_on` accepts.
 #if __CUDA_ARCH__ / 100 != 9 && __CUDA_ARCH__ / 100 != 10
 #undef TESSERA_ROWS_CROSSPRODUCT
 #endif
@@ -44,7 +44,7 @@ constexpr bool has_crossproduct = true;
 constexpr bool has_crossproduct = false;
 #endif
 
-/// Where the batch's values of a term begin, in a pass of this kind; -1: not read by its kernels.
+/// Where the batch stores the values of a term, in a pass of this kind; -1: kernels do not read them.
 template <PassKind kind>
 constexpr std::int64_t value_begin(int term) {
   if constexpr (!has_crossproduct) return fixed::terms[term].value_begin;
@@ -57,8 +57,8 @@ constexpr bool has_products(PassKind kind) {
   return kind != PassKind::deviance && kind != PassKind::parameters;
 }
 
-/// The contribution of term t to the predictor of row `row`; stores its values and starts at index `at` of
-/// the batch if products read them.
+/// Returns the contribution of term t to the predictor of row `row`. If products read the term's values and
+/// starts, stores them at index `at` of the batch.
 template <PassKind kind, int t>
 double evaluate_term(const SliceBatchView& batch, std::int64_t row, std::int64_t at) {
   constexpr TermTable term = fixed::terms[t];
@@ -80,7 +80,7 @@ inline void keep_weight(const SliceBatchView& batch, std::int64_t at, double wei
   if constexpr (has_crossproduct) batch.roots[at] = sqrt(weight);
 }
 
-/// Zeroes the row at index `at` of the batch in all products.
+/// Sets the row at index `at` of the batch to zero in all products.
 template <PassKind kind>
 void clear_row(const SliceBatchView& batch, std::int64_t at) {
   keep_weight(batch, at, 0);
@@ -138,8 +138,8 @@ void evaluate_row(const SliceBatchView& batch) {
   keep_outcome<kind>(batch, fixed::family_of(batch.parameters), response, eta, offset, prior, at);
 }
 
-/// Sums one task over a slice into `sums`, for a product with these numbers of nonzeros. Worker i of n takes
-/// rows i, i + n, i + 2n … of the slice, in that order.
+/// Sums one task over a slice into `sums`, for a product with these numbers of nonzeros. Of n workers, worker
+/// i takes rows i, i + n, i + 2n … of the slice, in that order.
 template <int row_nonzeros, int column_nonzeros>
 void add_rows(const SliceBatchView& batch, const Product& product, const Task& task, int in_batch,
               double* sums) {
@@ -162,7 +162,7 @@ void add_rows(const SliceBatchView& batch, const Product& product, const Task& t
   const long long* lines = fixed::lines + product.line_begin;
   const int* offsets = fixed::offsets + product.offset_begin;
 
-  // All lanes of a warp make the same number of iterations, even if their worker has no row left.
+  // All lanes of a warp make the same number of iterations, even lanes of a worker without rows left.
   const int first_worker_of_warp = thread / 32 * 32 / lanes;
   for (int next = 0; first_worker_of_warp < task.workers && next < rows; next += task.workers) {
     const int r = next + worker;
@@ -178,7 +178,7 @@ void add_rows(const SliceBatchView& batch, const Product& product, const Task& t
         own[e] += weight * a[r * row_nonzeros + i] * b[r * column_nonzeros + j];
       }
     }
-    // Another lane may add to the same sum for the worker's next row.
+    // Needed because another lane may add to the same sum for the worker's next row.
     __syncwarp();
   }
 }
@@ -196,7 +196,7 @@ extern "C" __global__ void evaluate_step(SliceBatchView batch) {
 extern "C" __global__ void evaluate_deviance(SliceBatchView batch) {
   evaluate_row<PassKind::deviance>(batch);
 }
-/// Sums the likelihood's derivatives; not launched for a family without parameters, for which it is empty.
+/// Sums the likelihood's derivatives. Empty, and never launched, for a family without parameters.
 template <class F>
 void evaluate_likelihood([[maybe_unused]] const SliceBatchView& batch) {
   if constexpr (ParametricFamily<F>) evaluate_row<PassKind::parameters>(batch);

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-/// The tables of a `RowLayout`, read by host threads and kernels alike.
+/// The tables of a `RowLayout`, which both host threads and kernels read.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A raw term. The last term of a layout is the working residual, without components.
@@ -17,7 +17,7 @@ struct TermTable {
   int nonzeros = 1;
   int raw_begin = 0;
   std::int64_t value_begin = 0;  ///< number of nonzeros of earlier terms
-  int combined = -1;  ///< for dense columns (CPU only): index of the term that they combine; else -1
+  int combined = -1;  ///< for dense columns (CPU only): index of the term whose columns they combine; else -1
 };
 
 /// The positions of the nonzeros of a term when some of its components are omitted.
@@ -27,8 +27,9 @@ struct Placement {
   int offset_begin = 0;  ///< one offset per nonzero, increasing
 };
 
-/// The sums of one pair of terms: a row-major matrix of `rows` x `columns`. Nonzero i of the row term and
-/// nonzero j of the column term meet at `row_start * columns + lines[i] + column_start + offsets[j]`.
+/// The sums of one pair of terms: a row-major matrix of `rows` x `columns`. The product of nonzero i of the
+/// row term and nonzero j of the column term is added at `row_start * columns + lines[i] + column_start +
+/// offsets[j]`.
 struct Product {
   int row_term = 0;
   int column_term = 0;
@@ -39,16 +40,16 @@ struct Product {
   int row_nonzeros = 1;
   int column_nonzeros = 1;
   bool symmetric = false;     ///< a term with itself: only elements with j >= i need be valid
-  bool runs_of_four = false;  ///< column offsets are runs of four neighbours
+  bool runs_of_four = false;  ///< column offsets are runs of four consecutive numbers
   int line_begin = 0;         ///< one line per nonzero of the row term
   int offset_begin = 0;       ///< one offset per nonzero of the column term
   std::int64_t begin = 0;     ///< where the product begins in the vector of sums
-  /// Two random effects of the part, CPU only: the index into `LevelPairs::terms` with the index of
-  /// each row's sum, from `begin` on; -1: the product is a matrix.
+  /// For two random effects of the part (CPU only): the index in `LevelPairs::terms`, which gives the index
+  /// of each row's sum after `begin`; -1: the product is a matrix.
   int pairs = -1;
 };
 
-/// The layout as plain pointers, valid on the side (host or device) where it was made.
+/// The layout as plain pointers, valid on either host or device.
 struct LayoutView {
   const double* numbers = nullptr;
   const ComponentTable* components = nullptr;
@@ -67,7 +68,7 @@ struct LayoutView {
 /// The kind of a pass, by the sums that it forms.
 enum class PassKind { moments, start, step, deviance, parameters };
 
-/// Scalars that a pass sums, except one for the family's parameters: see `RowOutcome`.
+/// Number of scalars that a pass sums, except a pass for the family's parameters: see `RowOutcome`.
 inline constexpr int row_scalar_count = 4;
 
 }  // namespace TESSERA_NAMESPACE::gam

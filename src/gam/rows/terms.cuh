@@ -15,8 +15,8 @@ constexpr int placements_of(const TermTable& term) {
   return term.placement_end - term.placement_begin;
 }
 
-/// `values` holds the product of the term's components before i, `count` numbers: multiplies it by components
-/// i, i + 1, …, and adds their first columns to the start of each placement.
+/// `values` holds the product of the term's components before i, as `count` numbers. Multiplies it by
+/// components i, i + 1, …, and adds their first columns to the start of each placement.
 template <int t, int i, int count>
 void add_components(const RowsView& rows, std::int64_t row, double* values, int* starts) {
   constexpr TermTable term = fixed::terms[t];
@@ -25,7 +25,7 @@ void add_components(const RowsView& rows, std::int64_t row, double* values, int*
     int first = 0;
     if constexpr (component.kind == ComponentKind::factor) {
       first = rows.columns.codes[component.variable][row];
-      // An unseen level of a random effect, in a prediction, has no column.
+      // In a prediction, an unseen level of a random effect has no column.
       if (first < 0) {
         first = 0;
 #pragma unroll

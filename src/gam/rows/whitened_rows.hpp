@@ -12,17 +12,17 @@
 
 /// The transformed rows of a chunk (series.hpp). CPU only. If a row and its predecessor have their nonzeros
 /// in different columns of a term, the transformed row has two halves, each with its own start. If the
-/// columns are equal, as for a slowly varying covariate, the rows' values are subtracted before any product,
-/// and X'WX loses no digit.
+/// columns are equal, as for slowly varying covariates, the values are subtracted before any product, and
+/// X'WX loses no digits.
 namespace TESSERA_NAMESPACE::gam {
 
 class WhitenedRows {
  public:
   explicit WhitenedRows(const RowLayout& layout);
 
-  /// Says that the next chunk has the job's first rows.
+  /// Call before the chunk with the job's first rows: it has no predecessor.
   void begin_at_first() { has_before_ = false; }
-  /// Keeps the last row of `chunk`, with the root of its working weight, as the predecessor of the next
+  /// Keeps the last row of `chunk`, with the square root of its working weight, as predecessor of the next
   /// chunk.
   void keep_last(const RowChunk& chunk, double root);
   /// Transforms the rows of a chunk; `begins` marks the rows that start a series.
@@ -45,7 +45,7 @@ class WhitenedRows {
   }
 
  private:
-  /// A row's values and the starts of its placements, for one row of each pair.
+  /// One row of each pair: its values, and the starts of its placements.
   struct Half {
     std::vector<double> values;
     std::vector<int> starts;
@@ -57,12 +57,12 @@ class WhitenedRows {
 
   LayoutView view_;
   std::vector<NeighbourWeights> factors_;  ///< by row of the chunk
-  Half own_;     ///< the chunk's rows, including the predecessor's part in the same columns
-  Half before_;  ///< their predecessors; zeros where included in `own_`
-  std::vector<std::uint8_t> apart_;  ///< for each term: some row of the chunk has two halves
+  Half own_;     ///< the chunk's rows; they include the predecessor's part where columns are equal
+  Half before_;  ///< their predecessors; zeros where `own_` includes them
+  std::vector<std::uint8_t> apart_;  ///< for each term, whether some row of the chunk has two halves
   bool has_before_ = false;
   double last_root_ = 0;
-  Half last_;  ///< the row before the chunk, not transformed
+  Half last_;  ///< the last row before the chunk, not transformed
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

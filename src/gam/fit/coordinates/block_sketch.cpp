@@ -23,7 +23,7 @@ Design part_of(const Design& design, std::span<const int> blocks) {
   return part;
 }
 
-/// The design without the terms that none of its blocks uses.
+/// The design without the terms that no block uses.
 Design without_other_terms(const Design& design) {
   Design out = design;
   out.terms.clear();

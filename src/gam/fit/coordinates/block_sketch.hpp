@@ -23,8 +23,8 @@ struct BlockSketch {
   Matrix raw;      ///< sketch of the raw columns of `compact` and the constant, on rank 0; empty elsewhere
 };
 
-/// *Collective.* The sketch of the blocks with these indices, none of them a parted random effect; `raw_gram`
-/// is R'R.
+/// *Collective.* The sketch of the blocks with these indices, none of them a parted random effect.
+/// `raw_gram`: R'R.
 [[nodiscard]] BlockSketch sketch_of_blocks(Job& job, const Frame& frame, const Design& design,
                                            std::span<const int> blocks, const PartedMatrix& raw_gram);
 

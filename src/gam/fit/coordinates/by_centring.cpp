@@ -20,20 +20,20 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A |mean| of this many standard deviations costs the crossproduct two digits: less needs no centring.
+/// Centring pays from |mean| / sd of this size on: the crossproduct then loses two digits.
 constexpr double far = 16;
-/// Relative difference below which functions count as equal: polynomials differ by more or not at all, and
-/// the null space of a cubic spline's penalty is hardly more accurate.
+/// Relative difference below which functions count as equal: polynomials either are equal or differ by more,
+/// and the null space of a cubic spline's penalty is hardly more accurate.
 constexpr double same = 1e-6;
 /// Relative residual up to which a function is in the span of a basis.
 constexpr double exact = 1e-11;
-/// Larger smooths are not changed.
+/// Smooths of more variables are left unchanged.
 constexpr std::size_t max_variables = 6;
 constexpr int max_coefficients = 1000;
 
 using base::at;
 
-/// Points, given as values of some of the design's variables.
+/// Points in the space of some of the design's variables.
 class PointSet {
  public:
   explicit PointSet(int count) : count_(count), index_(at(count)) {
@@ -53,21 +53,21 @@ class PointSet {
   int count_;
   std::vector<std::size_t> index_;
   std::deque<std::vector<double>> values_;
-  std::vector<NumberView> columns_;  ///< column of values of each variable
+  std::vector<NumberView> columns_;  ///< column of values per variable
 };
 
 /// A combination of coefficients of one block, as a function of its variables.
 struct Function {
   int coef_begin = 0;
   std::vector<double> direction;  ///< the function's coefficients in the block
-  std::vector<double> values;     ///< at the points
+  std::vector<double> values;     ///< its values at the points
 };
 
 bool is_spline(const Component& component) {
   return component.is_curve();
 }
 
-/// Whether a block is a smooth of splines with a by= variable whose mean is far from zero.
+/// Whether a block is a smooth of splines with a by= variable whose |mean| is many standard deviations.
 bool is_by_far_number(const CoefBlock& block, const RawTerm& term, const Standards& standards) {
   if (!block.penalty || block.penalty->null_space.cols() == 0 || block.coef_size > max_coefficients ||
       term.components.size() < 2 || term.components.size() > max_variables + 1)
@@ -80,7 +80,7 @@ bool is_by_far_number(const CoefBlock& block, const RawTerm& term, const Standar
   return std::abs(centred.centre * centred.factor) > far;
 }
 
-/// Points of the box that the splines' variables span: fractional parts of multiples of square roots of
+/// Quasi-random points in the box of the splines' variables: fractional parts of multiples of square roots of
 /// primes, which are spread evenly in any dimension.
 PointSet points_of(std::span<const Component> splines, int count) {
   PointSet points(count);
@@ -102,7 +102,7 @@ PointSet points_of(std::span<const Component> splines, int count) {
   return points;
 }
 
-/// Whether the points have values for all variables that a component reads.
+/// Whether the points have values of all variables that a component reads.
 bool is_of(const Component& component, const PointSet& points) {
   bool all = true;
   Component::for_each_variable(component, [&](int variable) { all = all && points.has(variable); });
@@ -143,7 +143,7 @@ std::vector<Function> free_functions(const CoefBlock& block, std::span<const Com
   return functions;
 }
 
-/// The design's unpenalised functions that depend only on variables of the points.
+/// The unpenalised functions of the design that depend only on the points' variables.
 std::vector<Function> functions_beside(const Design& design, const PointSet& points) {
   std::vector<Function> functions;
   for (const CoefBlock& block : design.blocks) {
@@ -156,7 +156,7 @@ std::vector<Function> functions_beside(const Design& design, const PointSet& poi
         functions.push_back(std::move(one));
     } else if (block.coef_size == block.raw_size &&
                all([](const Component& one) { return one.kind == Component::Kind::factor; })) {
-      // An indicator of each level or cell, or the intercept: a constant.
+      // One function for the indicators of levels or cells, and for the intercept: the constant.
       functions.push_back(
           {block.coef_begin, std::vector(at(block.coef_size), 1.0), std::vector(at(points.count()), 1.0)});
     } else if (block.coef_size == 1 && term.raw_size == 1 &&
@@ -194,8 +194,8 @@ std::vector<Function> independent(std::vector<Function> functions) {
   return kept;
 }
 
-/// The least-squares solution x of a x = b, by the normal equations with two steps of refinement, as accurate
-/// as a QR; `a` has full column rank. Without columns if `a` is singular.
+/// The least-squares solution x of a x = b, for `a` of full column rank: by the normal equations with two
+/// steps of refinement, which are as accurate as a QR. Without columns if `a` is singular.
 Matrix least_squares(const Matrix& a, const Matrix& b) {
   const auto lower = cholesky(multiply_tn(a, a));
   if (!lower) return {};
@@ -220,15 +220,15 @@ Matrix shared_part(const Matrix& own, const Matrix& others) {
   const auto shared =
       static_cast<int>(std::ranges::count_if(eigen.values, [](double value) { return value < same * same; }));
   if (shared == 0) return {};
-  // First as combinations of the columns of q, then of those of `own`.
+  // First as combinations of the columns of q, then of the columns of `own`.
   const Matrix combinations =
       solve(multiply_tn(q, own), submatrix(eigen.vectors, 0, count, 0, shared)).value();
   return submatrix(full_q(combinations), 0, count, 0, shared);
 }
 
-/// Monomials in the variables of some splines, each variable in units of half its range.
+/// Monomials in the variables of some splines. The unit of a variable is half its range.
 struct Monomials {
-  std::vector<std::vector<Component>> factors;  ///< of each monomial; none: the constant
+  std::vector<std::vector<Component>> factors;  ///< factors of each monomial; none: the constant
   Matrix values;                                ///< a row per point, a column per monomial
 
   Monomials(std::span<const Component> splines, const PointSet& points) {
@@ -261,15 +261,15 @@ double largest_difference(const Matrix& a, const Matrix& b) {
   return size;
 }
 
-/// The functions removed from a smooth with a by= variable, and those that replace them.
+/// The functions removed from a smooth with a by= variable, and the functions that replace them.
 struct Exchange {
   Matrix given;       ///< coefficients x count, orthonormal: the removed functions, unpenalised
   Matrix kept;        ///< coefficients x the rest, orthogonal to `given`
   Matrix null_space;  ///< the penalty's remaining null space, in `kept`
-  std::vector<std::vector<Component>> factors;  ///< of each new raw column, without the centred variable
+  std::vector<std::vector<Component>> factors;  ///< of each new raw column, except for the centred variable
   Matrix map;                                   ///< new raw columns x count
   std::vector<Function> others;                 ///< the other terms' functions
-  Matrix in_others;  ///< others x count: each function as a combination of `others`
+  Matrix in_others;  ///< others x count: each removed function as a combination of `others`
 };
 
 /// Drops the monomials that no function uses.
@@ -287,14 +287,14 @@ void keep_used(Exchange& exchange, const Monomials& monomials, const Matrix& all
 }
 
 /// The functions that are unpenalised in `block` and lie in the span of the other terms: their coefficients
-/// in `block` and in the other terms; without columns if there are none.
+/// in `block`, and those in the other terms; no columns if there are none.
 std::pair<Matrix, Matrix> shared_functions(const CoefBlock& block, const Matrix& own, const Matrix& beside) {
   const Matrix free = multiply(own, block.penalty->null_space);
   const Matrix shared = shared_part(free, beside);
   if (shared.empty()) return {};
   Matrix in_others = least_squares(beside, multiply(free, shared));
   if (in_others.empty()) return {};
-  // Project on the functions of other terms, which are exact, so that these coefficients are exact too.
+  // Project on the functions of the other terms, which are exact, so that these coefficients are exact too.
   const Matrix functions = multiply(beside, in_others);
   const Matrix coefficients = least_squares(own, functions);
   if (coefficients.empty() ||
@@ -352,7 +352,7 @@ CoefBlock reduced(CoefBlock block, const Exchange& exchange) {
   return block;
 }
 
-/// The block of the functions times the centred variable; adds their raw columns to the design.
+/// The block of the removed functions times the centred variable; adds its raw columns to the design.
 CoefBlock centred_block(Design& design, const CoefBlock& smooth, const Component& by,
                         const Exchange& exchange) {
   CoefBlock block;
@@ -433,7 +433,7 @@ std::optional<ByCentring> centre_by_variables(const Design& design, const Standa
     Component component = by;
     component.parts = {centred};
     out.design.blocks.push_back(centred_block(out.design, block, component, exchange));
-    // (z - m) g q = (g / f) (f z q) - g m q, f the factor of the smooth's own columns.
+    // (z - m) g q = (g / f) (f z q) - g m q, where f is the factor of the smooth's own columns.
     const double unit = centred.factor / by.parts.front().factor;
     const double shift = centred.factor * centred.centre;
     for (int j = 0; j < exchange.map.cols(); ++j, ++column) {

@@ -19,8 +19,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// A centred design, and the transformation back to the original one.
 struct ByCentring {
   Design design;
-  /// T: coefficients of the original design x coefficients of this one, without those of the parted random
-  /// effect, which are unchanged. T is orthogonal on the penalised coefficients.
+  /// T: coefficients of the original design x coefficients of this one, except those of the parted random
+  /// effect, which stay the same. T is orthogonal on the penalised coefficients.
   Matrix to_formula;
   double log_determinant = 0;  ///< log|det T|
   Part centred_part;           ///< the part (eliminated random effects) in this design
@@ -29,7 +29,7 @@ struct ByCentring {
   [[nodiscard]] std::vector<double> coefficients_of_formula(std::span<const double> coef) const;
 
   /// Transforms a solution and its X'WX, both in coefficients of `design`. The edf of a term does not change,
-  /// as T mixes only unpenalised functions. Cost: O(p^3).
+  /// since T mixes only unpenalised functions. Cost: O(p^3).
   void transform_solution(RemlFit& fit, PartedMatrix& gram) const;
 };
 

@@ -11,10 +11,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* Reports the first of a term's variables with nearly all rows in a thousandth of its range,
-/// for example one value of 1e9 among values of 0 to 1: one line, the same on every rank; empty if there is
-/// none. Nearly all rows are then in one cell of a spline, and the few others dominate a product with the
-/// variable. Cost: two scans of the variable.
+/// *Collective.* Reports the first variable of a term with nearly all rows in a thousandth of its range, for
+/// example one value of 1e9 among values of 0 to 1: one line, the same on every rank; empty if there is none.
+/// Nearly all rows are then in one cell of a spline, and the few others dominate products with the variable.
+/// Cost: two scans of the variable.
 [[nodiscard]] std::string crowding(const tessera::Job& job, const Rows& rows, const CoefBlock& block);
 
 /// *Collective.* Indices in `Design::blocks` of the smooths with a crowded variable: in a sample, the rows

@@ -43,7 +43,7 @@ std::vector<int> compared_blocks(const Design& design, std::span<const NestedSmo
   return indices;
 }
 
-/// Sets the sketch of X and of the constant; `raw` is the sketch of the raw columns R and of the constant.
+/// Sets the sketch of X and of the constant from `raw`, the sketch of the raw columns R and of the constant.
 void set_sketch(ColumnSums& columns, const Matrix& raw, const Design& compact) {
   const auto ones = raw.column(compact.raw_size);
   columns.sketched_ones.assign(ones.begin(), ones.end());
@@ -81,7 +81,7 @@ Design with_side_conditions(Job& job, const Rows& rows, Design design, const Raw
 
 namespace {
 
-/// *Collective.* The columns whose combination is zero, up to rounding, in the job's sample too: X'WX has
+/// *Collective.* The columns whose dependence holds, up to rounding, in a sample of the rows too: X'WX has
 /// only half the digits of X, and may show a dependence that X does not have. Throws for a column that is
 /// neither dependent nor doubtful.
 std::vector<DeterminedColumn> confirmed_in_sample(const Job& job, const Rows& rows, const Design& design,
@@ -90,7 +90,7 @@ std::vector<DeterminedColumn> confirmed_in_sample(const Job& job, const Rows& ro
   const Frame& frame = *rows.frame;
   constexpr double rounding = 1e-9;
   std::vector<double> largest(
-      2 * columns.size());  // by column: maximum of |sum|, and of the sum of its terms' absolute values
+      2 * columns.size());  // by column: maxima of |sum| and of the sum of absolute values
   std::vector<double> x(at(design.coef_size));
   RowReader reader(frame, design);
   for (const std::int64_t row : local_sample(workers, frame)) {

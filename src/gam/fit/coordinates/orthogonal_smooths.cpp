@@ -27,15 +27,15 @@ namespace {
 
 using base::at;
 
-/// If the smooths together have more coefficients than this, they keep their coordinates: in the new ones a
-/// row has a nonzero value for each coefficient.
+/// Smooths with more coefficients in total keep their coordinates: in orthogonal ones each row has a nonzero
+/// value per coefficient.
 constexpr int most_coefficients = 500;
 /// If a diagonal element of R (QR of a smooth's columns) is below this fraction of the first, X'WX has only a
 /// few correct digits for that column.
 constexpr double near_dependence = 1e-4;
-/// Smallest unit of a column, relative to the largest, for a smooth with several penalties, which no basis
-/// makes diagonal together: if all columns had unit size, the penalties would differ by the squares of the
-/// sizes, and lose the digits that X'WX gains.
+/// Smallest divisor of a column, relative to the largest, for a smooth with several penalties (no basis makes
+/// all of them diagonal): with columns of unit size, the penalties would differ by the squares of the sizes,
+/// and lose the digits that X'WX gains.
 constexpr double least_unit = 1e-3;
 /// A column below this fraction of the size of its summands is rounding.
 constexpr double rounding = 1e-13;
@@ -43,13 +43,13 @@ constexpr double rounding = 1e-13;
 /// many times their rounding.
 constexpr double few_digits = 6e3;
 
-/// Coordinates of a smooth: the penalised ones first, by the size of their columns, then the unpenalised.
+/// Coordinates of a smooth: the penalised ones by decreasing size of their columns, then the unpenalised.
 struct OrthogonalBasis {
   Matrix to_formula{};
   Matrix in_range{};            ///< its penalised columns, projected on the penalties' range
   std::vector<double> units{};  ///< divisors of the penalised columns
-  int hidden = 0;               ///< number of penalised columns, the last ones, that are only rounding
-  bool lost = false;            ///< rounding hides the unpenalised columns: there are no such coordinates
+  int hidden = 0;               ///< number of penalised columns, at the end, that are only rounding
+  bool lost = false;            ///< the unpenalised columns are lost in rounding: no such coordinates exist
 };
 
 Penalty penalty_in_basis(const Penalty& before, const OrthogonalBasis& basis) {
@@ -68,7 +68,7 @@ Penalty penalty_in_basis(const Penalty& before, const OrthogonalBasis& basis) {
     }
     return penalty;
   }
-  // The null space would add only rounding, which is large if the unpenalised columns are nearly dependent.
+  // Leave out the null space: it would add only rounding, which is large if its columns are nearly dependent.
   for (const Matrix& matrix : before.matrices) {
     Matrix& out = penalty.matrices.emplace_back(size, size);
     assign(out, 0, 0, symmetrised(multiply_tn(basis.in_range, multiply(matrix, basis.in_range))));
@@ -105,7 +105,7 @@ bool nearly_dependent(const Matrix& columns) {
   return false;
 }
 
-/// For each column of `map`, the size of the sum of `columns` with these weights if nothing cancelled.
+/// For each column of `map`, the size that the combination of `columns` would have if nothing cancelled.
 std::vector<double> sizes_of_sums(const Matrix& columns, const Matrix& map) {
   std::vector<double> sizes(at(map.cols()));
   for (int i = 0; i < columns.cols(); ++i) {
@@ -115,8 +115,8 @@ std::vector<double> sizes_of_sums(const Matrix& columns, const Matrix& map) {
   return sizes;
 }
 
-/// Chooses coordinates for a smooth from its raw columns, or a sketch of them; nothing if it needs none, or
-/// if its unpenalised columns are dependent. REML does not change: log|T'X'WXT| and log|T'ST|+ change by the
+/// Chooses coordinates for a smooth from its raw columns, or a sketch of them; empty if it needs none, or if
+/// its unpenalised columns are dependent. REML does not change: log|T'X'WXT| and log|T'ST|+ change by the
 /// same amount.
 std::optional<OrthogonalBasis> orthogonal_basis_of(const CoefBlock& block, const Matrix& raw_columns) {
   const Penalty& penalty = *block.penalty;
@@ -145,7 +145,7 @@ std::optional<OrthogonalBasis> orthogonal_basis_of(const CoefBlock& block, const
   Matrix unpenalised = submatrix(root, 0, free, 0, free);
   Matrix beside = submatrix(root, 0, free, free, rank);
   if (free > 0) {
-    // Singular values do not depend on the choice of the null space's basis.
+    // Singular values, since they do not depend on the choice of the null space's basis.
     const double least = right_singular(unpenalised).values.back();
     const double hidden = *std::max_element(hidden_below.begin(), hidden_below.begin() + free);
     if (!(least > hidden)) return std::nullopt;
@@ -184,7 +184,7 @@ std::optional<OrthogonalBasis> orthogonal_basis_of(const CoefBlock& block, const
   return basis;
 }
 
-/// *Collective.* Broadcasts the coordinates that rank 0 chose: other processors may round differently.
+/// *Collective.* Broadcasts the coordinates that rank 0 chose, since other processors may round differently.
 std::optional<OrthogonalBasis> told_by_root(const mpi::Communicator& comm, const CoefBlock& block,
                                             std::optional<OrthogonalBasis> basis) {
   bool found = basis.has_value();
@@ -208,7 +208,7 @@ std::size_t place_of_term(const Design& design, const CoefBlock& block) {
   return at(term - design.terms.begin());
 }
 
-/// Transforms a block of the design to these coordinates, with dense columns.
+/// Transforms a block of the design to the coordinates `basis`, whose columns are dense.
 void change_basis(Design& design, CoefBlock& block, const OrthogonalBasis& basis) {
   const std::size_t place = place_of_term(design, block);
   const RawTerm& term = design.terms[place];

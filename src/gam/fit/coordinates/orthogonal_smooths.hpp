@@ -25,7 +25,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct OrthogonalSmooths {
   struct Change {
     int coef_begin = 0;
-    Matrix to_formula;  ///< square matrix: from this design's coefficients to those of the formula's design
+    Matrix to_formula;  ///< square matrix: maps this design's coefficients to those of the formula's design
   };
   Design design;
   std::vector<Change> changes;
@@ -38,17 +38,17 @@ struct OrthogonalSmooths {
   [[nodiscard]] Matrix root_of_formula(Matrix root) const;
 };
 
-/// *Collective.* A sketch of the columns of those smooths of `rows` whose variable has outliers. For most
-/// models there is none, and the cost is a scan of a sample of the rows.
+/// *Collective.* A sketch of the columns of those smooths of `rows` whose variable has outliers. Most models
+/// have no such smooth, and the cost is a scan of a sample of the rows.
 class CrowdedSmooths {
  public:
   /// Cost if a smooth has a variable with outliers: a pass over the rows, and a sketch on the hosts.
   CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows);
 
-  /// *Collective.* The design with new coordinates for the smooths whose columns are nearly dependent;
-  /// nothing if there is no such smooth. `design` has the raw columns of the sketched design, and possibly
-  /// further ones after them. Throws `Error(not_converged)`, naming the variable, if rounding hides the
-  /// unpenalised columns of a smooth.
+  /// *Collective.* The design with new coordinates for the smooths whose columns are nearly dependent; empty
+  /// if there is no such smooth. `design` has the raw columns of the sketched design, and possibly more after
+  /// them. Throws `Error(not_converged)`, naming the variable, if rounding hides the unpenalised columns of a
+  /// smooth.
   [[nodiscard]] std::optional<OrthogonalSmooths> with_orthogonal_columns(const Design& design) const;
 
  private:

@@ -31,7 +31,7 @@ double rounded(double value, int digits) {
   return base::parse_number<double>({text.data(), written.ptr}).value_or(value);
 }
 
-/// The splines of a design, one for each variable.
+/// The splines of a design, one per variable.
 std::vector<const Component*> splines(const Design& design) {
   std::vector<const Component*> found;
   for (const RawTerm& term : design.terms) {
@@ -69,8 +69,8 @@ std::vector<VariableOutline> variable_outlines(const mpi::Communicator& comm, co
   return outlines;
 }
 
-/// *Collective.* Which parts of their plane the rows of each smooth of two numbers occupy; pairs of variables
-/// are in the order of the first variable.
+/// *Collective.* For each smooth of two numeric variables, which parts of the plane its rows occupy; pairs of
+/// variables are in the order of the first variable.
 std::vector<Occupancy> occupancy_of_surfaces(const Workers& workers, const Rows& rows) {
   std::vector<Occupancy> found;
   const std::vector<Variable>& variables = rows.frame->variables;
@@ -141,7 +141,7 @@ DataOutline outline_of(const tessera::Job& job, const Rows& rows, std::span<cons
   if (!residuals) return outline;
   outline.occupancy = occupancy_of_surfaces(workers, rows);
 
-  std::vector<RowResiduals> readers(at(job.threads()), RowResiduals(rows, raw_coef));  // by thread
+  std::vector<RowResiduals> readers(at(job.threads()), RowResiduals(rows, raw_coef));  // one per thread
   std::vector<RowResidual> mine(sample.size());
   job.host_team().for_each_block({0, std::ssize(sample)}, rows_per_look, [&](int thread, Range block) {
     for (std::int64_t i = block.begin; i < block.end; ++i)

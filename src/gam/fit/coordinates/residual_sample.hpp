@@ -20,8 +20,8 @@ namespace TESSERA_NAMESPACE::gam {
 inline constexpr std::int64_t largest_sample = 4096;
 
 /// Row numbers of a sample of at most `most` (at least 1) of `rows` rows, increasing: one from each of `most`
-/// equal parts, at a pseudo-random place that depends only on the part's number and the seed. So the sample
-/// is evenly spread, but aligned with no period of the table. Pure.
+/// equal parts, at a pseudo-random place that depends only on the part's number and the seed. The sample is
+/// thus evenly spread, but not aligned with any period of the table. Pure.
 [[nodiscard]] std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most = largest_sample,
                                                      std::uint64_t seed = 0);
 
@@ -30,10 +30,10 @@ inline constexpr std::int64_t largest_sample = 4096;
                                                      std::int64_t most = largest_sample,
                                                      std::uint64_t seed = 0);
 
-/// *Collective.* The outline of the complete rows at the coefficients `raw_coef` = M beta, on rank 0; other
-/// ranks get only the variables and the occupancy. `residuals` false omits everything except the variables.
-/// Each rank computes its own rows, on the host. Cost: a count of the complete rows, and the sample's rows on
-/// the job's host threads.
+/// *Collective.* Summaries and residuals of the complete rows for plots, at the coefficients `raw_coef` = M
+/// beta, on rank 0; other ranks get only the variables and the occupancy. With `residuals` false, only the
+/// variables. Each rank computes its own rows, on the host. Cost: a count of the complete rows, and the
+/// sample's rows on the job's host threads.
 [[nodiscard]] DataOutline outline_of(const tessera::Job& job, const Rows& rows,
                                      std::span<const double> raw_coef, bool residuals);
 

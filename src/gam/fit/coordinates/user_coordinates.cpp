@@ -20,7 +20,7 @@ using base::at;
   throw base::input_error("{} overflows: rescale the response or the term's variable", what);
 }
 
-/// By column of the fit: its factor in the formula's column of the same index.
+/// For each column of the fit, its factor relative to the formula's column of the same index.
 std::vector<double> column_factors(const Design& design, const std::vector<ColumnCombination>& combinations) {
   std::vector<double> factors(at(design.coef_size), 1.0);
   for (std::size_t j = 0; j < combinations.size(); ++j) {
@@ -35,7 +35,7 @@ std::vector<double> column_factors(const Design& design, const std::vector<Colum
   return factors;
 }
 
-/// REML in the formula's columns minus REML in the fit's.
+/// REML in the formula's columns minus REML in the columns of the fit.
 double reml_difference(const FittedModel& model, const std::vector<double>& factors, const Rows& units) {
   const double rows = static_cast<double>(model.rows) / model.gamma;
   double difference = -(rows - model.design.null_space()) * std::log(units.response_factor) -
@@ -81,7 +81,7 @@ void undo_scaling(Design& design, std::vector<double>& log_sp, double prior_fact
   }
 }
 
-/// The rows that differ from the identity in the matrix of the combinations divided by their factors.
+/// The rows in which the matrix of the combinations, divided by their factors, differs from the identity.
 std::vector<std::pair<int, ColumnCombination>> mixed_rows(const std::vector<ColumnCombination>& combinations,
                                                           const std::vector<double>& factors) {
   std::vector<ColumnCombination> rows(combinations.size());
@@ -96,7 +96,7 @@ std::vector<std::pair<int, ColumnCombination>> mixed_rows(const std::vector<Colu
   return mixed;
 }
 
-/// The centring that predictions need, taken before the model is transformed to the formula's columns.
+/// The centring for predictions, computed before the model is transformed to the formula's columns.
 Centring centring_of(const FittedModel& model, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
   Centring centring;
   for (std::size_t t = 0; t < model.design.terms.size(); ++t) {
@@ -130,7 +130,7 @@ void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCo
   for (std::size_t k = 0; k < mixed.size(); ++k) model.coef[at(mixed[k].first)] = values[k];
   PartedMatrix& covariance = model.covariance;
   if (covariance.empty()) return;
-  // A V, then (A V) A'; V is symmetric, so its rows serve as columns.
+  // First A V, then (A V) A'; V is symmetric, so its rows serve as columns.
   Matrix columns(covariance.size(), static_cast<int>(mixed.size()));
   for (std::size_t k = 0; k < mixed.size(); ++k) {
     const auto out = columns.column(static_cast<int>(k));
@@ -157,10 +157,9 @@ void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCo
   }
 }
 
-/// Transforms means of the columns divided by their factors to means of the formula's columns.
+/// Transforms means of the fit's columns, divided by their factors, to means of the formula's columns.
 void undo_centring(std::vector<double>& means, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
-  // The fit's columns are X T, X the formula's columns and T the combinations, each of a column and earlier
-  // ones.
+  // The fit's columns are X T: X has the formula's columns, and T combines each with earlier ones.
   for (const auto& [coefficient, parts] : mixed) {
     for (const auto& [other, factor] : parts) {
       if (other != coefficient) means[at(other)] -= factor * means[at(coefficient)];
@@ -168,7 +167,7 @@ void undo_centring(std::vector<double>& means, const std::vector<std::pair<int, 
   }
 }
 
-/// Transforms R of R'R = X'WX to the formula's columns; it stays triangular.
+/// Transforms R, with R'R = X'WX, to the formula's columns; it stays triangular.
 void undo_centring(Matrix& triangle, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
   for (const auto& [coefficient, parts] : mixed) {
     for (const auto& [other, factor] : parts) {

@@ -13,7 +13,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Writes a fit's state after each iteration, and decides from which state a run resumes, with a report.
+/// Writes a fit's state after each iteration; decides from which state a run resumes, and reports it.
 ///
 /// Bits of two kinds of hardware are never mixed: a state resumes on the hardware on which it was written, or
 /// the fit starts over. A fit that fell back to the CPU, or chose it, resumes there.
@@ -26,11 +26,11 @@ class FitCheckpoint {
   FitCheckpoint(tessera::Job& job, const std::string& path, const Fingerprint& fingerprint,
                 bool may_stay_on_cpu, FitObserver& observer);
 
-  /// The state to resume from, the same on every rank; nothing: the fit starts at its beginning.
+  /// The state to resume from, the same on every rank; empty: the fit starts from the beginning.
   [[nodiscard]] const std::optional<FitState>& resumed() const noexcept { return resumed_; }
   /// The verdict of a fit that stays on the CPU although the job has devices; else empty.
   [[nodiscard]] const std::string& why_on_cpu() const noexcept { return why_on_cpu_; }
-  /// The last iteration that has its state in the file; nothing if the file has none.
+  /// The last iteration whose state is in the file; empty if there is none.
   [[nodiscard]] std::optional<int> kept() const noexcept { return kept_; }
   [[nodiscard]] std::string path() const { return checkpoint_ ? checkpoint_->path() : std::string(); }
 
@@ -38,17 +38,17 @@ class FitCheckpoint {
   /// failure to write is a warning, given once until a write succeeds again: the fit continues. Throws
   /// `Error(job_fault)` if a later start of the job has taken over.
   void keep(FitState state);
-  /// Before its first iteration: the fit, and any later run of it, stays on the CPU, with `verdict` as the
+  /// Call before the first iteration: the fit, and any later run of it, stays on the CPU; `verdict` has the
   /// reason.
   void stay_on_cpu(std::string verdict);
   /// *Collective.* Records that the fit fell back and starts over on the CPU.
   void keep_on_cpu();
 
   /// *Collective.* After all ranks agreed to stop because of `cause`: ensures that the last state is in the
-  /// file, and throws `Error(interrupted)` that says how to resume; `Error(job_fault)` if it cannot be
-  /// written.
+  /// file, and throws an `Error(interrupted)` that says how to resume, or `Error(job_fault)` if the state
+  /// cannot be written.
   [[noreturn]] void stop(const std::string& cause);
-  /// The files, to be removed once the fit has its result; null: none.
+  /// The checkpoint's files, to be removed when the result is safe; null: none.
   [[nodiscard]] const std::shared_ptr<Checkpoint>& files() const noexcept { return checkpoint_; }
 
  private:
@@ -60,8 +60,8 @@ class FitCheckpoint {
   std::optional<FitState> resumed_;
   bool began_on_host_;
   std::string hardware_;          // the hardware, written with each state
-  std::string why_on_cpu_;        // written with each state, too
-  std::optional<FitState> last_;  // the latest state, perhaps not yet written
+  std::string why_on_cpu_;        // likewise written with each state
+  std::optional<FitState> last_;  // the latest state, which may not be written yet
   std::optional<int> kept_;
   std::string problem_;  // why `last_` is not in the file, or not durable there
 };

@@ -26,19 +26,19 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Bytes and number of the hashed pieces of a large file, from its beginning to its end.
+/// Size in bytes, and number, of the pieces of a large file that are hashed, from its beginning to its end.
 constexpr std::int64_t sample_bytes = std::int64_t{1} << 16;
 constexpr std::int64_t samples = 64;
-/// Incrementing it must not overflow.
+/// Upper limit of a valid number of iterations: incrementing it must not overflow.
 constexpr int max_iterations = std::numeric_limits<int>::max() / 2;
 
-/// FNV-1a over evenly spread pieces of the file; over all of a small file.
+/// FNV-1a over evenly spread pieces of a large file, or over all of a small one.
 std::uint64_t hash_of_samples(ByteSource& source, std::int64_t file_bytes) {
   std::vector<char> buffer(static_cast<std::size_t>(sample_bytes));
   std::uint64_t hash = base::fnv1a_start;
   const std::int64_t last = std::max<std::int64_t>(0, file_bytes - sample_bytes);
   for (std::int64_t i = 0; i < samples; ++i) {
-    // Avoids a product that overflows for a file of exabytes.
+    // Divides first: the product would overflow for a file of exabytes.
     source.seek(std::min(last, last / (samples - 1) * i + last % (samples - 1) * i / (samples - 1)));
     const std::size_t got = source.read(buffer);
     hash = base::fnv1a({buffer.data(), got}, hash);
@@ -47,7 +47,7 @@ std::uint64_t hash_of_samples(ByteSource& source, std::int64_t file_bytes) {
   return hash;
 }
 
-/// The fingerprint without the data.
+/// The fingerprint, except for the data.
 Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& options,
                            const TableOptions& table) {
   Fingerprint print{{"program", fmt::format("tessera-fit {}", tessera::version())},

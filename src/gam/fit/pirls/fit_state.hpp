@@ -25,12 +25,12 @@ namespace TESSERA_NAMESPACE::gam {
 /// Phases of performance iteration.
 enum class Phase {
   settling,   ///< iterating towards a solution
-  searching,  ///< at a solution: whether its working model has other minima of V
-  elsewhere,  ///< from another minimum towards another solution
-  returning,  ///< back to the best solution: no other is better
+  searching,  ///< at a solution: searching for other minima of V of its working model
+  elsewhere,  ///< on the way from another minimum to another solution
+  returning,  ///< back at the best solution: no other is better
 };
 
-/// A solution of performance iteration: coefficients that solve their own working model, at a minimum of V.
+/// A solution of performance iteration: coefficients that solve their own working model at a minimum of V.
 struct FixedPoint {
   std::vector<double> coef;
   std::vector<double> log_sp;
@@ -40,24 +40,24 @@ struct FixedPoint {
   friend bool operator==(const FixedPoint&, const FixedPoint&) = default;
 };
 
-/// State of performance iteration that the next step depends on, in addition to the coefficients.
+/// What the next step of performance iteration depends on, in addition to the coefficients.
 struct Course {
-  std::vector<PastStep> past;  ///< steps to mix with the next, oldest first
+  std::vector<PastStep> past;  ///< past steps to mix with the next one, oldest first
   Phase phase = Phase::settling;
   FixedPoint best;  ///< the best solution so far; without coefficients while settling
   std::vector<std::vector<double>> untried;  ///< `log_sp` of other minima of V at the best solution
-  std::vector<double> known;                 ///< deviances of solutions found
-  int steps = 0;                             ///< number of steps in this phase and the search before it
+  std::vector<double> known;                 ///< deviances of all solutions found
+  int steps = 0;                             ///< number of steps in this phase and in the preceding search
 
   friend bool operator==(const Course&, const Course&) = default;
 };
 
 /// The state of a fit after an outer iteration: all that the next one needs except the data.
 struct FitState {
-  int iteration = 0;                 ///< last completed; 0: before the first, on `hardware`
+  int iteration = 0;                 ///< last completed iteration; 0: before the first, on `hardware`
   double deviance = 0;               ///< deviance at `coef`
   std::vector<double> coef;          ///< empty if `iteration` is 0
-  std::vector<double> log_sp;        ///< start of the next search for smoothing parameters
+  std::vector<double> log_sp;        ///< start values of the next search for smoothing parameters
   std::vector<double> parameters{};  ///< parameters of the family, for `deviance`
   Course course;
   std::string hardware;    ///< the kind of hardware that computed this: `hardware_of`
@@ -74,15 +74,15 @@ struct FitState {
 /// design's, or whose parameters are not in the family's domain.
 void check_state(const FitState& state, const Design& design, const Family& family, const std::string& path);
 
-/// The hardware that computes the rows, as far as bits depend on it: "the CPU", or the kinds of the job's
+/// The hardware that computes the rows, as far as the bits depend on it: "the CPU", or the kinds of the job's
 /// devices.
 [[nodiscard]] std::string hardware_of(const tessera::Job& job);
 inline constexpr char hardware_of_host[] = "the CPU";
 
 /// *Collective.* The fingerprint of everything that a model depends on, on rank 0: program, formula, family,
-/// weights, knots, block rows; size, time and a sample of a data file, at most 4 MiB, or the values in
-/// memory. `looked_at` receives the identity of the file read, on rank 0. Throws the same `Error` on every
-/// rank: `input` if the file cannot be read, or as `open_memory`.
+/// weights, knots, block rows; and the data: size, time and a sample (at most 4 MiB) of a file, or the values
+/// in memory. `looked_at` receives the identity of that file, on rank 0. Throws the same `Error` on every
+/// rank: `input` if the file cannot be read, and the errors of `open_memory`.
 [[nodiscard]] Fingerprint fingerprint_of(const Workers& workers, const Table& data,
                                          const FormulaTerms& formula, const FitOptions& options,
                                          std::optional<files::FileState>& looked_at);

@@ -22,7 +22,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The design of an intercept only.
+/// A design with only an intercept.
 Design constant_design() {
   Design constant;
   constant.terms.resize(1);
@@ -30,7 +30,7 @@ Design constant_design() {
   return constant;
 }
 
-/// `rows` under the design `constant`, without pairs of levels, and uncorrelated.
+/// `rows` with the design `constant`, as independent rows without pairs of levels.
 Rows rows_by(const Design& constant, Rows rows) {
   rows.design = &constant;
   rows.pairs = nullptr;
@@ -59,17 +59,17 @@ bool is_of_mean(const Rows& rows) {
   return rows.offsets.empty() && !rows.family.null_is_likeliest();
 }
 
-/// Search for the intercept of least deviance with the offset.
+/// Search for the intercept that minimises the deviance, given the offset.
 class InterceptSearch {
  public:
   InterceptSearch(const FitContext& fit, const Rows& rows)
       : fit_(fit), rows_(rows), pass_(fit.job, fit.plan, rows) {}
 
-  /// Returns the null model of the mean of the responses, or of least deviance.
+  /// Returns the null model with the mean of the responses, or with the least deviance.
   NullModel run(bool of_mean) {
     const RawMoments moments = fit_.sums_of(pass_, [&] { return pass_.moments(); });
     const double mean = predictor_of(rows_.family, moments.mean_response());
-    // An exact first step leads to the mean of y - offset. If `mean` is infinite, no finite intercept fits.
+    // With a linear link the first step is exact: the mean of y - offset. Infinite: no finite intercept fits.
     if (of_mean || rows_.family.linear() || std::isinf(mean)) return at(mean);
     if (!begin(mean)) return {mean, std::numeric_limits<double>::quiet_NaN()};
     constexpr int max_steps = 100;
@@ -92,9 +92,9 @@ class InterceptSearch {
     return true;
   }
 
-  /// Tries three intercepts: the predictor of the mean response less 0, less the least and less the greatest
-  /// offset; takes the one of least deviance. With the last two no predictor crosses that of the mean, as a
-  /// link whose predictors have one sign needs. False if all leave the family's range of means.
+  /// Tries three intercepts, the predictor of the mean response minus 0, the least or the greatest offset,
+  /// and takes the one of least deviance. The last two keep all predictors on one side of the mean's, which a
+  /// link with predictors of one sign needs. False if all leave the family's range of means.
   bool begin(double mean) {
     bool begun = move_to(mean);
     if (rows_.offsets.empty()) return begun;
@@ -103,8 +103,8 @@ class InterceptSearch {
     return begun;
   }
 
-  /// One step, halved while it leaves the family's range of means or the deviance rises; false if there is
-  /// none.
+  /// Takes a step, halved while it leaves the family's range of means or the deviance rises; false if no step
+  /// helps.
   bool advance() {
     constexpr double longest_step = 2;
     constexpr double last_step = 1e-8;
@@ -123,7 +123,7 @@ class InterceptSearch {
   RawSums sums_;
 };
 
-/// One thread's reader of the saturated model's likelihood.
+/// Reads the saturated model's likelihood, for one thread.
 struct SaturatedReader {
   SaturatedReader(const Rows& of, double scale) : rows(of), saturated(of.family, scale) {}
   RowReader rows;

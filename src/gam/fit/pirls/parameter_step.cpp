@@ -15,11 +15,11 @@ namespace {
 
 constexpr int max_steps = 100;
 constexpr int max_halvings = 25;
-/// Longest step of a working parameter.
+/// Longest step of a parameter on its working scale.
 constexpr double longest_step = 4;
-/// A gradient below this part of the log likelihood counts as zero.
+/// A gradient below this fraction of the log likelihood counts as zero.
 constexpr double no_slope = 1e-11;
-/// At a zero gradient, a longer Newton step than this shows that the maximum is at infinity.
+/// At a zero gradient, a Newton step longer than this shows that the maximum is at infinity.
 constexpr double to_no_maximum = 1e-3;
 
 struct ParameterStep {
@@ -28,8 +28,8 @@ struct ParameterStep {
   double gain = 0;     ///< twice the predicted decrease of the negative log likelihood
 };
 
-/// -|H|^-1 g, where |H| has the absolute eigenvalues of H: a descent direction everywhere. H is scaled to a
-/// unit diagonal, as the curvature in a parameter that tends to infinity is negligible relative to others.
+/// -|H|^-1 g, where |H| has the absolute eigenvalues of H: a descent direction everywhere. H is first scaled
+/// to a unit diagonal, since the curvature in a parameter that tends to infinity is negligible.
 std::vector<double> newton_step(const RawLikelihood& at) {
   constexpr double least_curvature = 1e-7;
   const int count = at.hessian.rows();
@@ -59,7 +59,7 @@ std::vector<double> newton_step(const RawLikelihood& at) {
   return step;
 }
 
-/// *Collective.* Rank 0's step, broadcast: other CPUs may round differently.
+/// *Collective.* Rank 0's step, broadcast, since other CPUs may round differently.
 ParameterStep common_step(const mpi::Communicator& comm, const RawLikelihood& at) {
   ParameterStep out{newton_step(at)};
   out.longest = largest(out.step);
@@ -68,7 +68,7 @@ ParameterStep common_step(const mpi::Communicator& comm, const RawLikelihood& at
   return out;
 }
 
-/// Removes the directions of fixed parameters.
+/// Sets the derivatives with respect to fixed parameters to zero.
 void hold_given(const Family& family, RawLikelihood& at) {
   for (std::size_t i = 0; i < at.gradient.size(); ++i) {
     if (family.estimates(i)) continue;
@@ -111,7 +111,7 @@ LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass, c
   for (int i = 0; i < max_steps && is_finite(here); ++i) {
     const double size = std::abs(here.minus_log);
     const auto [step, longest, gain] = common_step(fit.job.comm(), here);
-    // Towards a limit at infinity the gradient vanishes, but Newton's steps do not shrink.
+    // Towards a maximum at infinity the gradient vanishes, but Newton steps do not become shorter.
     if (largest(here.gradient) <= no_slope * size) return end(longest <= to_no_maximum);
     if (gain <= gain_to_end * size) {
       family = moved(step, 1);

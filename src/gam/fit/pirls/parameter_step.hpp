@@ -9,27 +9,27 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A predicted gain below this part of the log likelihood ends a search for its maximum.
+/// A search for the maximum ends if the predicted gain is below this fraction of the log likelihood.
 constexpr double small_gain = 1e-13;
-/// The gain that ends a search where approximate parameters suffice, as a part of the log likelihood.
+/// The same fraction where approximate parameters suffice.
 constexpr double rough_gain = 1e-6;
 
-/// The maximum of the likelihood in the parameters of the family.
+/// The parameters of the family that maximise the likelihood.
 struct LikeliestParameters {
   std::vector<double> values;
-  /// False: the likelihood's maximum is indistinguishable from a limit, such as an infinite theta; beyond
-  /// `values` it rises by a negligible amount.
+  /// False if the maximum is indistinguishable from a limit, such as an infinite theta: beyond `values` the
+  /// likelihood rises by a negligible amount.
   bool determined = true;
-  /// Negative log likelihood, up to terms of only the response; before the last, unchecked step.
+  /// Negative log likelihood before the last, unchecked step, up to terms that depend only on the response.
   double minus_log = 0;
 };
 
 /// *Collective.* Maximises the likelihood at the means of `raw_coef` over the parameters of the family of
-/// `pass`, from `begin`, their present values: by Newton's method on the working scales, as in mgcv's
+/// `pass`, from `begin`, their current values: by Newton's method on the working scales, as in mgcv's
 /// estimate.theta. A step is halved while it raises the negative log likelihood; the last step predicts a
 /// decrease below `gain_to_end`, and is taken unchecked. Leaves the result in `pass`, or the initial values
 /// if the likelihood is not finite. Every rank gets the bits of rank 0. Cost: one pass without products per
-/// step, one or two steps at the end of a fit. Throws `FellBack`.
+/// step; at the end of a fit one or two steps. Throws `FellBack`.
 [[nodiscard]] LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass,
                                                        const Family& begin, std::span<const double> raw_coef,
                                                        double gain_to_end = small_gain);

@@ -24,28 +24,28 @@ namespace {
 
 /// Maximum number of halvings of a step whose sums are not finite.
 constexpr int fault_halvings = 30;
-/// Ratio of the sum of squares about the base to the residual sum of squares from which the base is far off.
+/// The base is far off if the sum of squares about it exceeds the residual sum of squares by this factor.
 constexpr double far_base = 1e3;
-/// Residual sum of squares, relative to that of the response, below which residuals are rounding, some
-/// hundred units in the last place: a noise-free response does not determine smoothing parameters.
+/// Residual sum of squares, relative to that of the response, below which residuals are rounding errors of
+/// some hundred ulp: a noise-free response does not determine smoothing parameters.
 constexpr double rounding_share = 1e-26;
-/// Distance of a predictor from the end of the link's range, relative to the distance of the mean's
-/// predictor, below which a row is at the edge.
+/// A row is at the edge of the link's range if its predictor's distance from the edge is below this fraction
+/// of the distance that the mean's predictor has.
 constexpr double edge = 1e-7;
-/// A step longer than this, in the linear predictor, leads to another solution, rather than converging to the
-/// present one.
+/// A step longer than this, in the linear predictor, leads to another solution instead of converging to the
+/// current one.
 constexpr double to_another = 1e-6;
-/// A solution is better than another if its criterion is lower by this part; less is rounding.
+/// A solution is better if its criterion is lower by this fraction; smaller differences are rounding.
 constexpr double better = 1e-8;
-/// A step of at most `short_step` that leads to the deviance of a known solution, to `same_deviance`, leads
-/// to that solution.
+/// A step of at most `short_step` to the deviance of a known solution, within `same_deviance`, leads to that
+/// solution.
 constexpr double short_step = 1e-3;
 constexpr double same_deviance = 1e-6;
 /// Maximum number of steps towards another solution.
 constexpr int steps_to_another = 50;
 
-/// Deviance after a step in raw columns in an unweighted model, from the sums at its beginning; nothing
-/// without an intercept, or if terms cancel to visible rounding.
+/// Deviance after a step in the raw columns of an unweighted model, computed from the sums at the step's
+/// beginning; empty without an intercept, or if cancellation leaves visible rounding.
 std::optional<RawDeviance> deviance_after(const RawSums& sums, const Design& design,
                                           std::span<const double> step) {
   constexpr double most_cancelled = 1e5;
@@ -63,7 +63,7 @@ std::optional<RawDeviance> deviance_after(const RawSums& sums, const Design& des
   return RawDeviance{deviance, 0, sums.gradient[one] - across[one], deviance};
 }
 
-/// The scale for relative changes of the deviance.
+/// The scale to which changes of the deviance are relative.
 double size_of(double deviance) {
   return 0.1 + std::abs(deviance);
 }
@@ -121,7 +121,7 @@ int PirlsLoop::resume() {
   return state->iteration;
 }
 
-/// The working model does not depend on the coefficients, so one step solves it. But the residual sum of
+/// One step suffices, since the working model does not depend on the coefficients. But the residual sum of
 /// squares is computed from that at the base, and loses digits if the base is far off.
 void PirlsLoop::solve_gaussian() {
   if (is_unweighted(rows_) && rows_.offsets.empty()) {
@@ -157,13 +157,13 @@ bool PirlsLoop::advance(int iteration) {
   try {
     solve(course_.phase == Phase::searching ? Search::global : Search::local);
   } catch (const Error& error) {
-    // Columns that were independent in the first working model become dependent later only if weights vanish.
+    // Columns that were independent in the first working model can only become dependent if weights vanish.
     const bool of_model = error.code() == ErrorCode::not_converged || error.code() == ErrorCode::input;
     if (!of_model || end_.solution.coef.empty()) throw;
     if (ends_at_edge(iteration)) return false;
     return goes_on_without(iteration, error);
   }
-  // For other families, halving towards zero coefficients may keep all rows in the range.
+  // For other families, halving the step towards zero coefficients may keep all rows in the range.
   const bool adjusted = rows_.family.start() == Start::adjusted || rows_.family.side() != 0;
   if (iteration == 1 && adjusted && starts_within_range()) begin = constant_coefficients().value_or(begin);
   halve_step(begin, iteration == 1);
@@ -182,7 +182,7 @@ bool PirlsLoop::advance(int iteration) {
   const bool still = is_stationary(change, begin);
   end_.converged = settle(still && end_.solution.converged, iteration >= fit_.options.max_iterations);
   last_step_ = difference(end_.solution.coef, begin);  // before mixing and halving
-  // At a solution only the search for others remains.
+  // At a solution, only the search for other solutions remains.
   const bool at_solution = course_.phase != Phase::settling;
   const bool last = end_.converged || !end_.why_not_converged.empty() ||
                     iteration >= fit_.options.max_iterations + (at_solution ? steps_to_another : 0);
@@ -197,8 +197,8 @@ bool PirlsLoop::advance(int iteration) {
 }
 
 /// Whether the last step, which changed the deviance by `change`, was negligible. At the edge of the link's
-/// range weights are unbounded, and the deviance changes by the square of a step's length: a longer step
-/// counts as negligible there.
+/// range, where weights are unbounded and the deviance changes by the square of a step's length, longer steps
+/// count as negligible.
 bool PirlsLoop::is_stationary(double change, std::span<const double> begin) {
   last_change_ = change;
   constexpr double change_at_edge = 1e-10;
@@ -210,7 +210,7 @@ bool PirlsLoop::is_stationary(double change, std::span<const double> begin) {
   return step <= step_at_edge && is_at_edge(begin);
 }
 
-/// Whether rows are at the edge, and the step from `begin` has moved none of them back.
+/// Whether rows are at the edge, and the step from `begin` moved none of them away from it.
 bool PirlsLoop::is_at_edge(std::span<const double> begin) {
   if (!rows_.family.predictors().any()) return false;
   const RowsAtEdge found =
@@ -220,8 +220,8 @@ bool PirlsLoop::is_at_edge(std::span<const double> begin) {
   return found.count > 0 && found.leaving == 0;
 }
 
-/// With rows at the edge a working model may have no solution, as their weights dominate all others. Then the
-/// iteration ends: at a solution, if the last step was negligible.
+/// With rows at the edge a working model may have no solution, since their weights dominate all others. The
+/// iteration then ends, at a solution if the last step was negligible.
 bool PirlsLoop::ends_at_edge(int iteration) {
   constexpr double next_to_nothing = 1e-8;
   if (course_.phase == Phase::elsewhere || !is_at_edge(end_.coef)) return false;
@@ -243,8 +243,8 @@ void PirlsLoop::note_edge() const {
                   needed_predictor(rows_.family), rows_at_edge_, rows_at_edge_ == 1 ? " is" : "s are"));
 }
 
-/// After an iteration without a finite state: false, and the fit ends with the previous iteration; or true,
-/// after giving up the path to another solution.
+/// Called after an iteration without a finite state. Returns true after giving up the path to another
+/// solution; otherwise false, and the fit ends with the previous iteration.
 bool PirlsLoop::goes_on_without(int iteration, const Error& why) {
   if (course_.phase != Phase::elsewhere) {
     end_before(iteration, why);
@@ -256,7 +256,7 @@ bool PirlsLoop::goes_on_without(int iteration, const Error& why) {
   return true;
 }
 
-/// Returns the result of `solve`; an error without solution also names the variable with crowded values.
+/// Returns the result of `solve`. To an error without solution it adds the variable with crowded values.
 template <class Solve>
 auto PirlsLoop::with_crowding(const Solve& solve) const {
   try {
@@ -276,7 +276,7 @@ auto PirlsLoop::with_crowding(const Solve& solve) const {
 void PirlsLoop::solve(Search search) {
   PhaseClock clock(fit_.job.comm(), fit_.phases, "reml", "the search for smoothing parameters");
   ++course_.steps;
-  // At an edge of the link's range a step is a fraction of the distance, and does not predict later ones.
+  // At an edge of the link's range a step is a fraction of the distance, and does not predict later steps.
   const bool mixed =
       course_.steps >= (rows_.family.limits().any() ? first_mixed_where_separable : first_mixed_iteration) &&
       !is_at_edge(end_.coef);
@@ -294,12 +294,12 @@ void PirlsLoop::solve(Search search) {
 }
 
 /// Computes the sums at the end of the step. The step is halved while they are not finite, or while the
-/// penalised deviance is above that at its start, unless it is the `first`. Every rank has the same sums and
-/// penalty, and makes the same passes.
+/// penalised deviance is above that at its start, unless it is the `first`. All ranks have the same sums and
+/// penalty, and so make the same passes.
 void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   look_at_end();
   cut_short_ = false;
-  // After halvings for sums that are not finite, one more: half-way to the edge no row's weight dominates.
+  // If sums were not finite, halve once more: half-way to the edge no row's weight dominates.
   bool may_be_near = rows_.family.start() == Start::adjusted && rows_.family.predictors().any();
   double fraction = 1;
   for (int faults = 0, rises = 0;;) {
@@ -310,7 +310,7 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
       may_be_near = false;
     } else {
       const PenaltyOnLine& penalty = end_.solution.penalty;
-      // With correlated rows, steps need not lower the deviance, which takes the rows as independent.
+      // With correlated rows steps need not lower the deviance, which treats rows as independent.
       const bool risen = !first && !rows_.series.correlated() &&
                          is_rise(deviance_ + penalty.begin, sums_.deviance + penalty.at(fraction));
       if (!risen || ++rises > rise_halvings) return;
@@ -321,7 +321,7 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   }
 }
 
-/// Computes the sums; if the family's parameters move next, only those that accept or reject the step.
+/// Computes the sums; if the family's parameters move next, only the sums that accept or reject the step.
 void PirlsLoop::look_at_end() {
   if (!rows_.family.estimates_parameters()) {
     sums_ = sums_at(end_.coef);
@@ -345,7 +345,7 @@ void PirlsLoop::move_parameters() {
   sums_ = sums_at(end_.coef);
 }
 
-/// Maximises the likelihood over the family's parameters for a constant mean, so that the first working model
+/// Maximises the likelihood over the family's parameters at a constant mean, so that the first working model
 /// does not depend on the unit of the response.
 void PirlsLoop::find_first_parameters() {
   if (!rows_.family.estimates_parameters()) return;
@@ -361,7 +361,7 @@ void PirlsLoop::set_parameters(std::vector<double> parameters) {
   pass_.set_parameters(std::move(parameters));
 }
 
-/// Whether the first means are the responses, and later ones may leave the family's range.
+/// Whether the first means are the responses, and later means may leave the family's range.
 bool PirlsLoop::starts_within_range() const {
   return has_own_start(rows_.family) && rows_.family.predictors().any();
 }
@@ -372,8 +372,8 @@ std::optional<std::vector<double>> PirlsLoop::constant_coefficients() const {
   return inner_coefficients({fit_.job.comm(), fit_.job.host_team()}, rows_, mean_);
 }
 
-/// Starting from the responses as means, the first step can end at a larger deviance than a constant mean, as
-/// logarithms of responses near zero say little about the mean. Then the iteration restarts at that mean.
+/// If the responses are the first means, the first step can end at a larger deviance than a constant mean
+/// has, since logarithms of responses near zero say little about it. The iteration restarts there.
 void PirlsLoop::begin_again_if_worse_than_the_mean() {
   if (rows_.family.start() != Start::response && !starts_within_range()) return;
   const auto mean = constant_coefficients();
@@ -386,12 +386,12 @@ void PirlsLoop::begin_again_if_worse_than_the_mean() {
 }
 
 /// Whether the last step is along a direction of separation: the model then has no finite estimate, even if
-/// its deviance is stationary. `change` is the relative change of the deviance; `ends`: this is the last
-/// step.
+/// its deviance is stationary. `change`: the relative change of the deviance; `ends`: whether this is the
+/// last step.
 bool PirlsLoop::is_separated(double change, bool ends) {
   constexpr double worth_a_look = 1e-7;
-  constexpr double still = 1e-7;         // largest move of the other rows, before the last iteration
-  constexpr double almost_still = 1e-3;  // the same in the last iteration
+  constexpr double still = 1e-7;         // largest move of the other rows, except in the last iteration
+  constexpr double almost_still = 1e-3;  // largest move of the other rows in the last iteration
   if (!rows_.family.limits().any() || !(change < worth_a_look) || last_step_.empty()) return false;
   if (course_.phase == Phase::elsewhere) return false;
   PhaseClock clock(fit_.job.comm(), fit_.phases, "rows", "the search for separation");
@@ -404,10 +404,10 @@ bool PirlsLoop::is_separated(double change, bool ends) {
   return true;
 }
 
-/// Whether the fit has converged. At a solution, after an iteration that is `still`, the next one also
-/// searches for other minima of V. From each, lower or slightly higher, the iteration may lead to another
-/// solution, whose own working model may again have the first minimum as a lower one. Solutions are compared
-/// by Laplace's approximation of REML, which does not depend on a working model. `hurry`: search no further.
+/// Whether the fit has converged. At a solution (after an iteration that is `still`) the next iteration also
+/// searches for other minima of V. From each of these, lower or slightly higher, the iteration may lead to
+/// another solution; in its working model the first minimum may again be lower. Solutions are compared by
+/// Laplace's approximation of REML, which does not depend on a working model. `hurry`: search no further.
 bool PirlsLoop::settle(bool still, bool hurry) {
   switch (course_.phase) {
     case Phase::settling:
@@ -438,7 +438,7 @@ bool PirlsLoop::settle(bool still, bool hurry) {
   return false;
 }
 
-/// Starts to search from the current solution, the best so far.
+/// Starts the search for other minima at the current solution, the best so far.
 void PirlsLoop::search_other_minima() {
   const std::span<const double> parameters = rows_.family.parameters();
   course_.phase = Phase::searching;
@@ -454,7 +454,7 @@ bool PirlsLoop::leads_to_known() const {
          });
 }
 
-/// Returns to the best solution, and continues from there to the next untried minimum of V.
+/// Returns to the best solution, and continues with the next untried minimum of V.
 void PirlsLoop::try_next_minimum() {
   course_.past.clear();
   course_.steps = 0;
@@ -472,8 +472,8 @@ void PirlsLoop::try_next_minimum() {
   deviance_ = sums_.deviance;
 }
 
-/// V at a solution by Laplace's approximation: V of the working model, with the deviance in place of its
-/// residual sum of squares, or with the likelihood of estimated family parameters.
+/// V at a solution by Laplace's approximation: V of the working model with its residual sum of squares
+/// replaced by the deviance, or, if family parameters are estimated, by the likelihood.
 double PirlsLoop::criterion() const {
   const WorkingSolution& at = end_.solution;
   const double gamma = fit_.options.gamma;
@@ -489,7 +489,7 @@ double PirlsLoop::criterion() const {
   return at.score - sums_.residual / (2 * scale * gamma) - rows / 2 * std::log(scale) + minus_log_ / gamma;
 }
 
-/// Sets why the iteration ended without convergence, unless it is set.
+/// Sets the reason for the end without convergence, unless there is one already.
 void PirlsLoop::explain_not_converged(double change) {
   if (end_.converged || !end_.why_not_converged.empty()) return;
   if (cut_short_) {
@@ -508,7 +508,7 @@ void PirlsLoop::explain_not_converged(double change) {
           : why_no_minimum();
 }
 
-/// Why V has no minimum at the smoothing parameters.
+/// Why V has no minimum in the range of smoothing parameters.
 std::string PirlsLoop::why_no_minimum() const {
   const CoefBlock& block = design_.blocks[static_cast<std::size_t>(end_.solution.doubtful_block)];
   const std::string what =
@@ -521,7 +521,7 @@ std::string PirlsLoop::why_no_minimum() const {
   return where.empty() ? what + ": give it a smaller k, or leave it out" : what + ", as " + where;
 }
 
-/// Ends with the previous iteration, as this one has no finite state.
+/// Ends with the previous iteration, since this one has no finite state.
 void PirlsLoop::end_before(int iteration, const Error& why) {
   end_.converged = false;
   end_.iterations = iteration - 1;
@@ -530,8 +530,7 @@ void PirlsLoop::end_before(int iteration, const Error& why) {
   static_cast<void>(is_separated(0, true));
 }
 
-/// The state after the last iteration is not written: it is the model, and a resumed run repeats that
-/// iteration.
+/// Writes the state, except after the last iteration, whose result is the model: a resumed run repeats it.
 void PirlsLoop::keep(int iteration) {
   if (fit_.checkpoint == nullptr) return;
   fit_.checkpoint->keep({.iteration = iteration,
@@ -544,7 +543,7 @@ void PirlsLoop::keep(int iteration) {
                          .why_on_cpu = {}});
 }
 
-/// Why the sums are not finite at the last coefficients, or at the family's own start.
+/// The error that says why the sums are not finite at the last coefficients, or at the family's own start.
 Error PirlsLoop::diverged(bool at_own_start) const {
   const std::string fault =
       at_own_start ? "" : first_row_fault(fit_.job, rows_, design_.raw_coefficients(end_.coef));
@@ -558,7 +557,7 @@ Error PirlsLoop::diverged(bool at_own_start) const {
                           : "; look for extreme values in the response, offset or weights")};
 }
 
-/// Advice if predictors leave the range of the link.
+/// Advice for the case that predictors leave the range of the link.
 std::string PirlsLoop::unlimited_link() const {
   for (const std::string_view name : rows_.family.link_names()) {
     if (!rows_.family.linked(name)->predictors().any())

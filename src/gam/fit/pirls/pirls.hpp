@@ -20,7 +20,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* The sums of the first working model, at `first_coefficients` or at the family's own start;
-/// `mean`: of the response. Throws `FellBack`.
+/// `mean`: the mean of the response. Throws `FellBack`.
 [[nodiscard]] RawSums first_sums(const FitContext& fit, RowPass& pass, const Rows& rows, double mean);
 
 /// Whether the sums define a finite step.
@@ -37,8 +37,8 @@ struct PirlsEnd {
   int iterations = 0;
   bool converged = false;
   bool parameters_determined = true;  ///< false: a parameter of the family has no finite estimate
-  std::string no_estimate;            ///< why there is no finite estimate; empty: there is one
-  /// Why the solution counts as not converged; empty if it converged, or if there is none.
+  std::string no_estimate;            ///< why there is no finite estimate; empty if there is one
+  /// Why the solution counts as not converged; empty if it converged, or if there is no solution.
   std::string why_not_converged;
 };
 
@@ -53,12 +53,12 @@ struct PirlsEnd {
 /// approximation. Any other end is reported as not converged, with the reason.
 class PirlsLoop {
  public:
-  /// `rows`: of `pass`, with their final design; `moments`: of these rows. All must outlive the loop, which
-  /// updates the family's parameters in `rows` and `pass`.
+  /// `rows`: the rows of `pass`, with their final design; `moments`: the moments of these rows. All must
+  /// outlive the loop, which updates the family's parameters in `rows` and `pass`.
   PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const RawMoments& moments);
 
-  /// `first`: the result of `first_sums`. Throws `FellBack`; `Error(not_converged)` without even a first
-  /// solution; and the errors of `WorkingSolver`.
+  /// `first`: the result of `first_sums`. Throws `FellBack`; `Error(not_converged)` if there is not even a
+  /// first solution; and the errors of `WorkingSolver`.
   void run(RawSums first);
 
   [[nodiscard]] const PirlsEnd& end() const noexcept { return end_; }
@@ -108,10 +108,10 @@ class PirlsLoop {
   double weight_;  ///< sum of the weights of all rows
   double mean_;
   WorkingSolver solver_;
-  RawSums sums_;                   ///< at `end_.coef`; products only once the family's parameters have moved
+  RawSums sums_;                   ///< sums at `end_.coef`; products only once family parameters have moved
   double deviance_ = 0;            ///< deviance where the last step began
   double minus_log_ = 0;           ///< negative log likelihood there, if family parameters are estimated
-  std::vector<double> last_step_;  ///< in the coefficients, before mixing and halving; empty before the first
+  std::vector<double> last_step_;  ///< step of `coef` before mixing and halving; empty before the first
   bool cut_short_ = false;         ///< the last step was halved because of rows without a working weight
   double last_change_ = 0;         ///< change of the deviance by the last step
   std::int64_t rows_at_edge_ = 0;  ///< rows at the edge of the link's range, at the solution

@@ -33,7 +33,7 @@ double numeric_bound(const Frame& frame, const Component& component) {
   return sum;
 }
 
-/// Bound of a margin's columns times `sizes`: within a cell t is in [0, 1], so its powers are at most 1.
+/// Bound of the sum of a margin's columns times `sizes`: within a cell, t and its powers are in [0, 1].
 double margin_bound(const Margin& margin, const Extent& x, std::span<const double> sizes) {
   if (x.empty()) return no_bound;
   if (!margin.cyclic && !(x.min >= margin.breaks.front() && x.max <= margin.breaks.back())) return no_bound;
@@ -50,10 +50,10 @@ double margin_bound(const Margin& margin, const Extent& x, std::span<const doubl
   return bound;
 }
 
-/// Bound of a component's columns times `sizes`, or times any numbers of those absolute values.
+/// Bound of the sum of a component's columns times numbers with the absolute values `sizes`.
 double component_bound(const Frame& frame, const Component& component, std::span<const double> sizes,
                        bool of_any_sign) {
-  // An unknown size times a zero column would be NaN, which comparisons miss.
+  // An unknown (infinite) size times a zero column would be NaN, which comparisons miss.
   if (!std::ranges::all_of(sizes, [](double size) { return std::isfinite(size); })) return no_bound;
   if (largest(sizes) == 0) return 0;
   switch (component.kind) {
@@ -71,10 +71,10 @@ double component_bound(const Frame& frame, const Component& component, std::span
   return margin_bound(component.margin, frame.extents[at(component.variable)], multiply(combinations, sizes));
 }
 
-/// Bound of a term's columns, the last component's fastest, times `numbers`.
+/// Bound of the sum of a term's columns, the last component's index fastest, times `numbers`.
 double term_bound(const Frame& frame, const RawTerm& term, std::vector<double> numbers) {
   for (auto component = term.components.rbegin(); component != term.components.rend(); ++component) {
-    // From the second component on, `numbers` are bounds: their signs are unknown.
+    // From the second component on, `numbers` are bounds, whose signs are unknown.
     const bool of_any_sign = component != term.components.rbegin();
     const auto columns = at(component->raw_size());
     std::vector<double> bounds;

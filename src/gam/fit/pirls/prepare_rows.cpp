@@ -26,7 +26,7 @@ Variable& variable_of(Frame& frame, int index) {
   return frame.variables[static_cast<std::size_t>(index)];
 }
 
-/// Converts a factor to numbers as glm() does: the first level is failure, 0, the other success, 1.
+/// Converts a factor to numbers as glm() does: the first level is failure (0), the other success (1).
 void make_numeric_response(const Workers& workers, Frame& frame, int index) {
   Variable& response = variable_of(frame, index);
   if (!response.factor) return;
@@ -50,7 +50,7 @@ void make_numeric_response(const Workers& workers, Frame& frame, int index) {
   });
   response.codes = {};
   response.factor = false;
-  // Both levels occur in the job, if not on this rank.
+  // Both levels occur in the job, even if not on this rank.
   if (!frame.extents.empty()) frame.extents[static_cast<std::size_t>(index)] = {0, 1};
 }
 
@@ -78,11 +78,11 @@ void check_numbers(const Workers& workers, const Frame& frame, const Variable& v
       response, row);
 }
 
-/// Refuses invalid responses. `of_counts`: proportions of two counts, outside [0, 1] if one is negative.
+/// Refuses invalid responses. `of_counts`: proportions of counts, outside [0, 1] if a count is negative.
 void check_response(const Workers& workers, const Frame& frame, int index, const Family& family,
                     bool of_counts) {
-  // A family's valid responses form an interval: no scan is needed if both ends of this rank's extent are
-  // valid.
+  // The valid responses of a family form an interval: if both ends of this rank's range are valid, no scan is
+  // needed.
   const Variable& response = frame.variables[static_cast<std::size_t>(index)];
   if (!frame.extents.empty()) {
     const Extent& known = frame.extents[static_cast<std::size_t>(index)];
@@ -103,7 +103,7 @@ void check_offset(const Variable& offset) {
   if (offset.factor) throw base::input_error("offset '{}' is text: it must be numeric", offset.name);
 }
 
-/// Refuses invalid weights. `counts`: the response that has them as numbers of trials; empty: an option's.
+/// Refuses invalid weights. `counts`: the response that they are trials of; empty: an option has them.
 void check_weights(const Workers& workers, const Frame& frame, const Variable& weights,
                    const std::string& counts) {
   if (weights.factor) {
@@ -122,8 +122,8 @@ void check_weights(const Workers& workers, const Frame& frame, const Variable& w
       });
 }
 
-/// Chooses powers of two that scale the response to about 1 if the family leaves its unit free, and the
-/// weights if only their ratios matter.
+/// Chooses powers of two that scale to about 1 the response, if its unit does not matter to the family, and
+/// the weights, if only their ratios matter.
 void choose_units(const Workers& workers, Rows& rows) {
   if (rows.family.scale()) return;
   const Frame& frame = *rows.frame;
@@ -144,8 +144,8 @@ void choose_units(const Workers& workers, Rows& rows) {
     rows.prior_factor = power_of_two_for(extent_of(workers, frame, rows.prior_weight).max);
 }
 
-/// If all responses are on one side of a pole of the link, so are the means: a step across the pole leads to
-/// another optimum, with means far from all responses.
+/// If all responses are on one side of a pole of the link, the means stay on that side too: a step across the
+/// pole would lead to another optimum, with means far from all responses.
 void choose_side(const Workers& workers, Rows& rows) {
   if (!rows.family.has_two_sides()) return;
   const Extent responses = extent_of(workers, *rows.frame, rows.response);

@@ -10,8 +10,9 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Throws the same `Error(input)` on every rank if the response has no variation: no complete
-/// row has a weight above 0, or the response is constant in all rows that have one, or equal to the offset up
-/// to a constant. A constant response is allowed if the model has no constant and the family permits it.
+/// row has a positive weight, or in the rows with positive weight the response is constant, or equal to the
+/// offset up to a constant. A constant response is allowed if the model has no constant and the family
+/// permits it.
 void require_variation(const Workers& workers, const Rows& rows, const FormulaTerms& formula);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -18,18 +18,18 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] std::string first_row_fault(const tessera::Job& job, const Rows& rows,
                                           std::span<const double> raw_coef);
 
-/// Requirement of the link of a family with `Family::predictors`: "poisson(identity) needs a linear predictor
-/// above 0".
+/// The requirement of the link, for a family with `Family::predictors`: "poisson(identity) needs a linear
+/// predictor above 0".
 [[nodiscard]] std::string needed_predictor(const Family& family);
 
-/// Rows with predictors near an end of `Family::predictors`.
+/// Rows whose predictors are near an end of `Family::predictors`.
 struct RowsAtEdge {
   std::int64_t count = 0;
-  std::int64_t leaving = 0;  ///< rows near the end that move away from it
+  std::int64_t leaving = 0;  ///< rows near the end that the step moves away from it
 };
 
-/// *Collective.* Counts rows within `near` of an end after a step from the coefficients `raw_begin` to
-/// `raw_end`. Cost: a scan of all rows by the host threads.
+/// *Collective.* Counts the rows whose predictors are within `near` of an end after a step from the
+/// coefficients `raw_begin` to `raw_end`. Cost: a scan of all rows by the host threads.
 [[nodiscard]] RowsAtEdge rows_at_edge(const FitContext& fit, const Rows& rows,
                                       std::span<const double> raw_begin, std::span<const double> raw_end,
                                       double near);

@@ -23,9 +23,9 @@ namespace {
 
 using base::at;
 
-/// Distance of a mean from its limit below which a row can count as separated.
+/// A row can count as separated if its mean is closer to the limit than this.
 constexpr double near_limit = 1e-3;
-/// Step of a separated row in the linear predictor: it is about 1, and near a finite estimate about 0.
+/// Minimum step of a separated row in the linear predictor: about 1 there, and about 0 near an estimate.
 constexpr double large_step = 0.05;
 /// Maximum number of levels or terms that a message lists.
 constexpr std::size_t listed = 3;
@@ -48,10 +48,10 @@ bool counts(const Rows& rows, std::size_t row) {
 /// Effect of a step on the rows of a rank.
 struct Movement {
   std::int64_t running = 0;  ///< rows that approach their limit by a large step; incomplete if `others`
-  bool others = false;       ///< some other rows move as well
+  bool others = false;       ///< some other rows move too
 };
 
-/// Counts the movements of a thread's rows, a chunk at a time.
+/// Counts the movements of the rows of one thread, a chunk at a time.
 class Mover {
  public:
   Mover(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
@@ -91,8 +91,8 @@ class Mover {
     chunk_.eta = chunk_.offset;
     for (int term = 0; term < terms_; ++term) evaluator_.add_predictor(term, raw_coef_, chunk_);
   }
-  /// Whether a row's response is a limit of the mean, its mean is near that limit, and the step moves it
-  /// closer.
+  /// Whether a row is separated: its response is a limit of the mean, its mean is near that limit, and the
+  /// step moves the mean closer.
   [[nodiscard]] bool runs_off(int r) const {
     const double y = response(rows_, chunk_.index[at(r)]);
     const double step = step_[at(r)];
@@ -112,8 +112,8 @@ class Mover {
   Movement movement_;
 };
 
-/// *Collective.* The movement over all ranks. A rank stops after its first block with `others`, which decides
-/// the answer: until the iteration has settled, nearly every row is such a row.
+/// *Collective.* The movement over all ranks. A rank stops after the first block with `others`, which decides
+/// the answer. This saves most of the scan: until the iteration has settled, nearly every row moves.
 Movement movement_of(const tessera::Job& job, const Rows& rows, std::span<const double> raw_coef,
                      std::span<const double> raw_step, double still) {
   const Frame& frame = *rows.frame;
@@ -155,7 +155,7 @@ bool is_penalised(const Design& design, const RawTerm& term) {
 
 std::string name_of_cell(const Rows& rows, const RawTerm& term, std::size_t cell) {
   std::string name;
-  // The last component varies fastest, and is the first variable of the formula's term.
+  // The last component varies fastest, and belongs to the first variable of the formula's term.
   for (auto component = term.components.rbegin(); component != term.components.rend(); ++component) {
     const Variable& variable = rows.frame->variables[at(component->variable)];
     const std::size_t levels = variable.levels.size();
@@ -165,12 +165,12 @@ std::string name_of_cell(const Rows& rows, const RawTerm& term, std::size_t cell
   return name;
 }
 
-/// Levels, or cells of levels, all of whose rows have responses at the same limit: "f 'c' (40 rows)".
+/// Levels, or cells of levels, whose rows all have responses at the same limit: "f 'c' (40 rows)".
 std::vector<std::string> limiting_cells(const tessera::Job& job, const Rows& rows, const RawTerm& term,
                                         double limit) {
   const Frame& frame = *rows.frame;
   const auto cells = at(term.raw_size);
-  std::vector<std::int64_t> sums(2 * cells);  // rows, and rows at the limit
+  std::vector<std::int64_t> sums(2 * cells);  // per cell: number of rows, and number of rows at the limit
   for (std::size_t row = 0; row < frame.complete.size(); ++row) {
     if (!counts(rows, row)) continue;
     std::size_t cell = 0;
@@ -224,7 +224,7 @@ std::string list(const std::vector<std::string>& names) {
 std::optional<std::string> find_separation(const tessera::Job& job, const Rows& rows,
                                            std::span<const double> raw_coef, std::span<const double> raw_step,
                                            double still) {
-  // Without large steps there is no separation: most fits end without the scan.
+  // Without large steps there is no separation, so most fits end without the scan.
   const double largest =
       job.comm().allreduce(predictor_bound(*rows.frame, *rows.design, raw_step), mpi::Reduction::max);
   if (largest < large_step) return std::nullopt;

@@ -16,14 +16,14 @@ namespace TESSERA_NAMESPACE::gam {
 /// their fitted means are close to it and the step has moved them closer, while the linear predictors of all
 /// other rows move by at most `still`. The likelihood then has no maximum: coefficients grow by about one
 /// unit per step, while the deviance falls ever more slowly. Returns one line that names the level or term,
-/// the same on every rank; nothing without separation.
+/// the same on every rank; empty without separation.
 ///
-/// A finite estimate is never taken for separation, however extreme its means: near one, Newton's steps
-/// vanish.
+/// A finite estimate is never mistaken for separation, however extreme its means: near a finite estimate,
+/// Newton steps vanish.
 ///
-/// Albert and Anderson, "On the existence of maximum likelihood estimates in logistic regression models",
-/// Biometrika 71 (1984), for the directions. Cost: one scan of the rows on the host's threads, unless the
-/// step is so small that no row can move far.
+/// Source of the directions: Albert and Anderson, "On the existence of maximum likelihood estimates in
+/// logistic regression models", Biometrika 71 (1984). Cost: one scan of the rows on the host's threads,
+/// unless the step is so small that no row can move far.
 [[nodiscard]] std::optional<std::string> find_separation(const tessera::Job& job, const Rows& rows,
                                                          std::span<const double> raw_coef,
                                                          std::span<const double> raw_step, double still);

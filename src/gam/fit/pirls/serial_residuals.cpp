@@ -14,10 +14,10 @@ namespace {
 
 using base::at;
 
-/// Adds the sums of one block: squares and their number, then products at each lag and their numbers.
+/// Adds the sums of one block: sum and number of squares, then for each lag sum and number of products.
 void add_block(const Rows& rows, RowResiduals& residuals, std::size_t begin, std::size_t end, int lags,
                int group, std::span<double> sums) {
-  std::unordered_map<double, std::deque<double>> pasts;  // by series: residuals of earlier rows, last first
+  std::unordered_map<double, std::deque<double>> pasts;  // by series: residuals of earlier rows, latest first
   const Variable* const groups = group < 0 ? nullptr : &rows.frame->variables[at(group)];
   for (std::size_t row = begin; row < end; ++row) {
     if (rows.frame->complete[row] == 0) continue;

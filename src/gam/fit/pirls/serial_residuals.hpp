@@ -9,18 +9,17 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Sums of the standardised residuals of series: deviance residuals, each minus rho times that of the
-/// previous row and divided by sqrt(1 - rho^2), as `std.rsd` of mgcv's bam; without correlation the deviance
-/// residuals.
+/// Sums of the standardised residuals of series: deviance residuals, each minus rho times the previous row's
+/// and divided by sqrt(1 - rho^2), like `std.rsd` of mgcv's bam; without correlation the deviance residuals.
 struct SerialResiduals {
   double sum_of_squares = 0;            ///< in the units of the fit
-  std::vector<double> autocorrelation;  ///< at lags from 1 on, within series; 0 for a lag without pairs
+  std::vector<double> autocorrelation;  ///< for lags 1, 2, …, within series; 0 for a lag without pairs
 };
 
-/// *Collective.* Sums of the residuals at the coefficients `raw_coef` = M beta. A series consists of the rows
-/// with one value of the variable `group`, consecutive or not; if it is -1, the series are those in
-/// `rows.series`. Pairs of rows in different blocks of the plan are not counted, so that the bits do not
-/// depend on the distribution of rows. Cost: one scan of the rows, on host threads.
+/// *Collective.* Sums of the residuals at the coefficients `raw_coef` = M beta. A series consists of all rows
+/// with the same value of the variable `group`, consecutive or not; if `group` is -1, `rows.series` has the
+/// series. Pairs of rows in different blocks of the plan are not counted, so that the bits do not depend on
+/// the distribution of rows. Cost: one scan of the rows, on host threads.
 [[nodiscard]] SerialResiduals serial_residuals(const FitContext& fit, const Rows& rows,
                                                std::span<const double> raw_coef, int lags, int group = -1);
 

@@ -13,15 +13,15 @@
 /// Start values of PIRLS.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Whether the family derives the first means from the response, without coefficients. Gaussian fits start at
-/// the mean: residuals about it keep a large common level out of the sums of squares. A custom family also
-/// starts at the mean.
+/// Whether the family derives the first means from the responses, without coefficients. Gaussian and custom
+/// families start at the mean instead; for gaussian fits, residuals about the mean keep a large common level
+/// out of the sums of squares.
 [[nodiscard]] bool has_own_start(const Family& family);
 
 /// The linear predictor of a mean. Throws `Error(input)` if no predictor gives that mean in a custom family.
 [[nodiscard]] double predictor_of(const Family& family, double mean);
 
-/// The coefficients for which every mean is `mean`; nothing in a model without an intercept.
+/// The coefficients for which every mean is `mean`; empty for a model without an intercept.
 [[nodiscard]] std::optional<std::vector<double>> coefficients_of_mean(const Design& design,
                                                                       const Family& family, double mean);
 
@@ -34,7 +34,7 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] double inner_predictor(const Workers& workers, const Rows& rows, double mean);
 
 /// *Collective.* The coefficients with which every row has the predictor `inner_predictor` before its offset;
-/// nothing in a model with neither an intercept nor a factor of all levels.
+/// empty for a model with neither an intercept nor a factor coded by all levels.
 [[nodiscard]] std::optional<std::vector<double>> inner_coefficients(const Workers& workers, const Rows& rows,
                                                                     double mean);
 

@@ -8,10 +8,10 @@
 /// Rules for halving steps of performance iteration that overshoot; the loop is `PirlsLoop::halve_step`
 /// (pirls.cpp).
 ///
-/// At a working model's solution the penalised deviance D(b) + b'Sb of the model itself, with S at that
-/// solution's smoothing parameters, may exceed that at the start of the step. mgcv's bam (bgam.fit) then
-/// halves the step until the penalised deviance has not risen, at most six times, from the second solution
-/// on: the first step has no start coefficients.
+/// At the solution of a working model the penalised deviance D(b) + b'Sb of the model itself, with S at the
+/// new smoothing parameters, may exceed its value at the start of the step. mgcv's bam (bgam.fit) then halves
+/// the step, at most six times, until the penalised deviance does not rise. The first step has no start
+/// coefficients, and is not halved.
 namespace TESSERA_NAMESPACE::gam {
 
 /// b'Sb on the line b = (1 - t) begin + t end.
@@ -24,15 +24,15 @@ struct PenaltyOnLine {
   }
 };
 
-/// `log_sp` as `RemlFit` has them. Cost: O(p^2) for each penalty of p coefficients.
+/// `log_sp` in the form of `RemlFit`. Cost: O(p^2) for each penalty of p coefficients.
 [[nodiscard]] PenaltyOnLine penalty_on_line(const Design& design, std::span<const double> log_sp,
                                             std::span<const double> begin, std::span<const double> end);
 
-/// Maximum number of halvings of one step for a rise of the penalised deviance.
+/// Maximum number of times that one step is halved because the penalised deviance rises.
 constexpr int rise_halvings = 6;
 
-/// Whether the penalised deviance rises. bam halves on a rise of any size, which near the end is rounding and
-/// only causes delay; a rise of less than a part in 10^10 is ignored here.
+/// Whether the penalised deviance rises. bam halves on a rise of any size, but near the end rises are
+/// rounding, and halving only causes delay: here a relative rise below 1e-10 is ignored.
 [[nodiscard]] constexpr bool is_rise(double before, double after) noexcept {
   return after - before > 1e-10 * (0.1 + (before < 0 ? -before : before));
 }

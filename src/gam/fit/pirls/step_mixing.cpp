@@ -10,16 +10,16 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Fraction of the mixed step that is taken: alternating steps meet half-way.
+/// Fraction of the mixed step that is taken: steps that alternate between two points meet half-way.
 constexpr double damping = 0.5;
-/// If a step is more than this many times as long as the last one, past steps are not used to predict it.
+/// Past steps are not used to predict a step that is longer than the last one by this factor.
 constexpr double unforeseen = 4;
-/// The longest mixed step, in lengths of the whole step, as slow linear convergence may need.
+/// The longest mixed step, in lengths of the whole step: slow linear convergence may need long steps.
 constexpr double longest = 50;
 /// Ridge of the normal equations, whose columns may be nearly dependent.
 constexpr double ridge = 1e-12;
 
-/// The move of the coefficients that minimises the length of the next step, predicted linearly.
+/// The move of the coefficients after which the linearly predicted next step is shortest.
 std::vector<double> foreseen_move(const PartedMatrix& gram, const PastStep& now,
                                   std::span<const PastStep> past) {
   // Assuming steps are linear in the coefficients, choose g to minimise |s - sum_i g_i (s - s_i)|.
@@ -58,7 +58,7 @@ std::vector<double> mixed_end(const PartedMatrix& gram, const PastStep& now, std
   const double whole = length(gram, now.step);
   if (!past.empty() && whole > unforeseen * length(gram, past.back().step)) past = {};
   std::vector<double> move = foreseen_move(gram, now, past);
-  // A move against the step leads to a point from which the iteration diverges: move along the step instead.
+  // A move against the step leads to a point from which the iteration diverges: then move along the step.
   const std::vector<double> weighted = multiply(gram, now.step);
   if (!past.empty() && dot(move, weighted) <= 0) {
     const double part = dot(past.back().step, weighted) > 0 ? 1 : damping;

@@ -28,16 +28,16 @@ struct PastStep {
 
 /// Steps before this iteration are taken in full: most fits settle without mixing.
 constexpr int first_mixed_iteration = 10;
-/// `first_mixed_iteration` if estimates may be infinite: diverging full steps show separation before.
+/// The same if estimates may be infinite: diverging full steps reveal separation earlier.
 constexpr int first_mixed_where_separable = 40;
-/// Maximum number of past steps mixed with the present one.
+/// Maximum number of past steps that are mixed with the current one.
 constexpr std::size_t max_past_steps = 4;
 
 /// |s| with |s|^2 = s'X'WX s: the length of a step in the linear predictor.
 [[nodiscard]] double length(const PartedMatrix& gram, std::span<const double> step);
 
 /// End of step `now` when mixed with `past`, oldest first; half-way along it if `past` is empty. Past steps
-/// are ignored if this one is much longer than the last, which they failed to predict.
+/// are ignored if `now` is much longer than the last one, since they failed to predict it.
 [[nodiscard]] std::vector<double> mixed_end(const PartedMatrix& gram, const PastStep& now,
                                             std::span<const PastStep> past);
 

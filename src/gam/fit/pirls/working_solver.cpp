@@ -18,8 +18,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Smallest p for which the GPU beats all host cores, including transfers: measured at 400 for an H200
-/// against 64 cores, and lower against fewer.
+/// Smallest p for which the GPU is faster than all host cores, including transfers: measured as 400 for an
+/// H200 against 64 cores, and smaller against fewer cores.
 constexpr int smallest_on_device = 512;
 
 }  // namespace
@@ -56,7 +56,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     working.scale = scale;
     working.gamma = gamma_;
   }
-  // A model without a solution has none on the CPU either, and must not count as a device failure.
+  // A model without a solution has none on the CPU either: do not count that as a device failure.
   std::exception_ptr refused;
   const auto run = [&](const Algebra& algebra) {
     const base::Abandonable abandonable(check_);
@@ -86,7 +86,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     if (job_.on_host()) return std::nullopt;
     why_not_ = comm.broadcast_text(why_not_, solver_);
   } else if (mine) {
-    // Waiting ranks see this rank as alive, however long the solve takes.
+    // Keeps this rank alive for the waiting ranks, however long the solve takes.
     job_.run_alive([&] { run(host_); });
   }
 

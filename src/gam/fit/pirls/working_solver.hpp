@@ -26,14 +26,14 @@ struct WorkingSolution {
   double scale = 1;
   double edf_total = 0;
   bool converged = false;   ///< whether the smoothing parameters converged
-  int doubtful_block = -1;  ///< if they did not: see `RemlFit`
+  int doubtful_block = -1;  ///< the block whose parameter did not converge: see `RemlFit`
   bool hidden_by_rounding = false;
-  std::vector<double> end;  ///< end of the step: `coef`, or mixed with earlier steps
+  std::vector<double> end;  ///< end of the step: `coef`, or the result of mixing with earlier steps
   double step = 0;          ///< length of the step to `coef` in the linear predictor, in standard errors
-  PenaltyOnLine penalty;    ///< between the start of the step and `end`
-  double score = 0;         ///< V
+  PenaltyOnLine penalty;    ///< penalty between the start of the step and `end`
+  double score = 0;         ///< V at the minimum
   double penalised_deviance = 0;            ///< weighted residual sum of squares plus b'Sb
-  std::vector<std::vector<double>> others;  ///< `log_sp` of minima of V little above: see `RemlFit`
+  std::vector<std::vector<double>> others;  ///< `log_sp` of other minima of V, little above: see `RemlFit`
 
   void members(const auto& to) {
     to(coef, log_sp, scale, edf_total, converged, doubtful_block, hidden_by_rounding, end, step, penalty,
@@ -42,36 +42,36 @@ struct WorkingSolution {
 };
 
 /// Solves the working model of each step: the smoothing parameters by REML, and the coefficients. One rank
-/// does this on its threads. If the job runs on devices and the model is large, it is a pass of one unit
-/// instead: the rank whose device gets the unit solves there, and a device failure makes the job fall back as
-/// in any other pass.
+/// does this on its threads. If the job runs on devices and the model is large, the solution is a pass of one
+/// unit instead: the rank whose device gets the unit solves on it, and a device failure makes the job fall
+/// back as in any other pass.
 ///
 /// All members are *collective*, except those that return a reference.
 class WorkingSolver {
  public:
   /// `design` and `stop` must outlive the solver. `may_use_devices`: false for a fit that keeps its rows on
-  /// the CPU although the job has devices. `stop`: the stop request of the job, or null. `gamma`: of the
-  /// working models.
+  /// the CPU although the job has devices. `stop`: the stop request of the job, or null. `gamma`: the option
+  /// of the fit.
   WorkingSolver(Job& job, const Design& design, bool scale_known, bool may_use_devices = true,
                 StopRequest* stop = nullptr, double gamma = 1);
 
   /// Solves the working model with the sums `sums` at `coef`, over `rows` rows. The search for smoothing
-  /// parameters starts at `log_sp` (empty: a default); `search` is its extent. `past`: the steps to mix with
-  /// this one; null: a full step. `scale`: if it is known. Returns nothing after a fallback. Throws the
+  /// parameters starts at `log_sp` (empty: a default); `search` limits its extent. `past`: the steps to mix
+  /// with this one; null: a full step. `scale`: if it is known. Returns nothing after a fallback. Throws the
   /// errors of `fit_reml`, on every rank; `Error(interrupted)` if a rank is asked to stop before the end.
   [[nodiscard]] std::optional<WorkingSolution> solve(const RawSums& sums, std::span<const double> coef,
                                                      std::span<const double> log_sp, std::int64_t rows,
                                                      const std::vector<PastStep>* past = nullptr,
                                                      Search search = Search::global, double scale = 1);
 
-  /// Moves the last solution to rank 0 if another rank has it, and replaces its coefficients by `coef`, the
-  /// end of the fit, which may be short of the solution.
+  /// Moves the last solution to rank 0 if another rank has it, and replaces its coefficients by `coef`, where
+  /// the fit ended, which may be short of the solution.
   void bring_to_root(std::span<const double> coef);
   [[nodiscard]] const RemlFit& fit() const noexcept { return fit_; }
-  /// X'WX of the last step, in coefficients.
+  /// X'WX of the last step, by coefficient.
   [[nodiscard]] const PartedMatrix& gram() const noexcept { return gram_; }
 
-  /// Why the CPU computes large products although the job runs on devices; empty: the devices do.
+  /// Why the CPU computes large products although the job runs on devices; empty if devices do.
   [[nodiscard]] const std::string& no_device_algebra() const noexcept { return why_not_; }
 
  private:
@@ -82,7 +82,7 @@ class WorkingSolver {
   std::function<void()> check_;  ///< throws if this rank is asked to stop
   HostAlgebra host_;
   bool on_device_ = false;
-  Plan unit_;       ///< plan of one unit: the rank of its device solves
+  Plan unit_;       ///< plan of one unit: the rank whose device has it solves
   int solver_ = 0;  ///< the rank that solves
   std::vector<BlockBasis> bases_;
   std::string why_not_;

@@ -13,8 +13,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Sums of `width` numbers over the rows, on the job's host threads: `add(reader, begin, end,
-/// sums)` adds those of a block of local rows. Each thread has a copy of a `Reader` made of `arguments`.
-/// The bits are the same for any number of ranks and threads.
+/// sums)` adds the numbers of a block of local rows. Each thread has a copy of a `Reader`, constructed from
+/// `arguments`. The bits are the same for any number of ranks and threads.
 template <class Reader, class Add, class... Arguments>
 [[nodiscard]] std::vector<double> sums_over_blocks(const FitContext& fit, const Rows& rows, std::size_t width,
                                                    const Add& add, const Arguments&... arguments) {

@@ -16,7 +16,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A stand-in for a kernel compiler: its "code" in the module cache is a mark that the real compiler, of this
+/// A stand-in for a kernel compiler. Its "code" in the module cache marks that the real compiler, of the same
 /// version, has compiled the fit's kernels.
 class Marker : public KernelCompiler {
  public:
@@ -35,7 +35,7 @@ class Marker : public KernelCompiler {
   bool has_compiled_;
 };
 
-/// Finds the mark of a fit on this rank; with `has_compiled` leaves one.
+/// Finds the mark of a fit on this rank; if `has_compiled`, leaves one.
 bool find_mark(const Job& job, const FormulaTerms& formula, const FitOptions& options, bool has_compiled) {
   const ModuleCacheOptions& modules = job.options().modules;
   const auto compiler = modules.compiler ? modules.compiler : nvrtc_compiler();

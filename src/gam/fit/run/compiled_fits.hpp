@@ -7,17 +7,17 @@
 #include <tessera/job/job.hpp>
 
 /// Marks of fits whose kernels are in the module cache. A fit chooses its hardware before the table is read,
-/// but the source of its kernels is known only afterwards. So a fit that has compiled them leaves a mark in
-/// the cache, keyed by what is known before. Kernels of another table may differ, e.g. by a factor's number
-/// of levels.
+/// but the source of its kernels is known only afterwards. A fit that has compiled kernels therefore leaves a
+/// mark in the cache, keyed by formula and options. Kernels for another table may differ, e.g. by a factor's
+/// number of levels.
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Whether there is a mark for the first device, in the cache of its rank. The job must have
 /// devices.
 [[nodiscard]] bool has_compiled(const Job& job, const FormulaTerms& formula, const FitOptions& options);
 
-/// After a fit on devices: leaves the mark. If the cache cannot be written, later fits count the
-/// compilation again.
+/// Leaves the mark after a fit on devices. If the cache cannot be written, later fits count the compilation
+/// again.
 void mark_as_compiled(const Job& job, const FormulaTerms& formula, const FitOptions& options);
 
 }  // namespace TESSERA_NAMESPACE::gam

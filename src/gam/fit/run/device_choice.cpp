@@ -14,18 +14,18 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// Measured with tessera-bench fit, and by passes over the rows only, on a Xeon of 2025 without AVX and an
-// H200. Other hardware differs by factors, which matter only for fits of a few tenths of a second.
+// Measured with tessera-bench fit, and by passes over the rows alone, on a Xeon of 2025 without AVX and an
+// H200. Other hardware may be several times as fast, which matters only for fits of a few tenths of a second.
 constexpr double host_seconds_of_row = 20e-9;
 constexpr double host_seconds_of_product = 1.3e-9;
 constexpr double device_seconds_of_product = 1.2e-12;
 constexpr double bus_bytes_per_second = 30e9;
-/// Start of a context, the kernels' modules and the first buffers, with cached modules.
+/// Time to start a context, load the kernels' modules from the cache, and allocate the first buffers.
 constexpr double device_start_seconds = 0.35;
-/// Compilation of the kernels of a fit by NVRTC.
+/// Time to compile the kernels of a fit by NVRTC.
 constexpr double compilation_seconds = 5;
 constexpr double device_pass_seconds = 2e-3;
-/// Typical number of passes of a fit whose working model changes from step to step.
+/// Typical number of passes of a fit whose working model changes at each step.
 constexpr double passes_of_iteration = 10;
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-/// Whether a fit is faster on devices: a small one ends on the host before a device has started.
+/// Decides whether a fit is faster on devices: small fits end on the host before a device has started.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The hardware that would compute the passes over the rows.
@@ -21,9 +21,9 @@ struct Hardware {
   bool has_kernels = true;  ///< the fit's kernels are in the cache of modules
 };
 
-/// Estimates the time of the passes over `rows` rows, from the products that a row adds to X'WX. `linear`: a
-/// single working model; else a typical number of iterations. Excludes the search for smoothing parameters,
-/// which takes equally long either way. Pure.
+/// Estimates the time of the passes over `rows` rows, from the number of products that a row adds to X'WX.
+/// `linear`: there is a single working model; otherwise a typical number of iterations is assumed. Excludes
+/// the search for smoothing parameters, whose time is the same on both. Pure.
 [[nodiscard]] CostEstimate estimate_cost(const FormulaTerms& formula, bool linear, std::int64_t rows,
                                          const Hardware& hardware);
 

@@ -16,8 +16,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Thrown on every rank at once if a pass that started on devices ended on the CPU: the fit starts over
-/// there, so that its model has the bits of a CPU run.
+/// Thrown on every rank at once if a pass that started on devices ended on the CPU: the fit then starts over
+/// on the CPU, so that its model has the bits of a CPU run.
 struct FellBack {};
 
 /// Thrown on every rank at once by a fit on devices with columns that are CPU only.
@@ -27,7 +27,7 @@ struct NeedsHosts {
 
 class FitCheckpoint;
 
-/// Shared by all stages of a fit; everything in it outlives them.
+/// What all stages of a fit share; everything in it outlives the stages.
 struct FitContext {
   Job& job;
   const Plan& plan;

@@ -25,10 +25,10 @@ namespace {
 
 constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max() / 4;
 
-/// Overhead of any fit: buffers of BLAS, stacks, and rows under evaluation.
+/// Memory of any fit: buffers of BLAS, stacks, and rows under evaluation.
 constexpr std::int64_t overhead_bytes = std::int64_t{16} << 20;
 
-/// Takes a double, since sizes of large models overflow an integer.
+/// Converts a number of doubles, itself a double, since sizes of large models overflow an integer.
 std::int64_t bytes_of(double doubles) {
   return overhead_bytes + (doubles < static_cast<double>(most_bytes) / 8
                                ? static_cast<std::int64_t>(8 * doubles)
@@ -46,7 +46,7 @@ class Measure {
 
   void add(const SmoothSpec& spec, bool nested) {
     TermShape shape = shape_of(spec, frame_);
-    // A smooth with a numeric by= variable seldom keeps its constraint.
+    // A smooth with a numeric by= variable rarely keeps its constraint.
     const std::int64_t constraints = shape.constrained && !shape.by_number ? 1 : 0;
     const ModelSize::Blocks block{shape.blocks,    shape.raw,    shape.coefficients - constraints,
                                   shape.penalties, shape.random, shape.ridge || shape.diagonal};
@@ -69,7 +69,7 @@ class Measure {
     const std::vector<bool> parted = parted_effects(sizes, largest_whole_effect, frame_.complete_rows);
     const auto rows = static_cast<double>(frame_.complete_rows);
     double pairs = 0;
-    double of_levels = 0;  // columns that a row's levels have in earlier effects
+    double of_levels = 0;  // columns of earlier effects that a row's levels have
     int runs = 0;
     for (std::size_t i = 0; i < effects_.size(); ++i) {
       const RandomEffect& effect = effects_[i];
@@ -81,7 +81,7 @@ class Measure {
       own.parted = true;
       const auto columns = static_cast<double>(own.raw * own.count);
       const bool whole = own.coef <= largest_whole_effect;
-      // A row uses the smooth of one level only.
+      // Of a smooth by a factor, a row uses one level only.
       pairs += columns * static_cast<double>((whole ? own.raw : effect.of_level) - 1) / 2 +
                std::min(rows * of_levels * effect.of_level, columns * static_cast<double>(size_.parted_raw));
       of_levels += effect.of_level;
@@ -113,7 +113,7 @@ class Measure {
     std::size_t blocks;  ///< index among the model's blocks
     int raw_begin;
     std::string label;
-    int of_level;  ///< columns of each level
+    int of_level;  ///< columns per level
   };
   std::vector<RandomEffect> effects_;
 };
@@ -121,13 +121,13 @@ class Measure {
 /// Sums over the blocks, in doubles.
 struct Totals {
   double design = 0;        ///< maps and penalties
-  double written = 0;       ///< the numbers of `design` that are written to a model's file
-  double bases = 0;         ///< rotations, and penalties in them
+  double written = 0;       ///< the part of `design` that is written to a model's file
+  double bases = 0;         ///< rotations, and the penalties in rotated coordinates
   double products = 0;      ///< (X'WX + S)^-1 S_j
   double largest_map = 0;   ///< largest map of a block
   double largest_coef = 0;  ///< coefficients of one block
   double largest_raw = 0;
-  double max_penalties = 0;  ///< penalties of the largest block with several
+  double max_penalties = 0;  ///< number of penalties of the largest block with several penalties
 };
 
 Totals totals_of(const ModelSize& size) {
@@ -139,7 +139,7 @@ Totals totals_of(const ModelSize& size) {
     const auto penalties = static_cast<double>(one.penalties);
     const double map = static_cast<double>(one.raw) * coef;
     const double squares = penalties * coef * coef;
-    // Each coefficient has a name, diagonals, and their entries in the model's file.
+    // Each coefficient has a name and diagonals, and the model's file has these too.
     all.design += count * 16 * coef;
     all.written += count * 16 * coef;
     if (one.parted) continue;
@@ -150,7 +150,7 @@ Totals totals_of(const ModelSize& size) {
     // Several penalties also have common eigenvectors.
     all.design += count * (map + squares + (one.penalties > 1 ? coef * coef : 0));
     if (!one.sparse) all.written += count * (map + squares);
-    // Sparse blocks store only diagonals; others have dense matrices in their own basis.
+    // Sparse blocks store only diagonals; other blocks have dense matrices in their own bases.
     if (!one.sparse) all.bases += count * (coef * coef + (one.penalties > 1 ? 2 * squares : 0));
     all.largest_map = std::max(all.largest_map, map);
     if (one.penalties > 1) all.max_penalties = std::max(all.max_penalties, penalties * coef * coef);
@@ -158,7 +158,7 @@ Totals totals_of(const ModelSize& size) {
   return all;
 }
 
-/// Whether a smooth shares a variable with another one of the same by variable.
+/// Whether a smooth shares a variable with another smooth that has the same by= variable.
 bool is_nested(const SmoothSpec& smooth, const FormulaTerms& formula) {
   const auto texts_of = [](const SmoothSpec& one) {
     std::vector<std::string_view> texts;
@@ -207,7 +207,7 @@ ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame, std::in
 
 FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves, bool on_hosts) {
   const Totals all = totals_of(size);
-  // Numbers of a `PartedMatrix`: core, border, diagonal and pairs.
+  // Numbers in a `PartedMatrix`: core, border, diagonal and pairs.
   const auto square = [&](std::int64_t rows, std::int64_t parted) {
     const auto core = static_cast<double>(rows - parted);
     return core * core + static_cast<double>(parted) * (core + 1) + 1.5 * static_cast<double>(size.pairs);
@@ -218,15 +218,14 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
   const double gram = square(size.raw, size.parted_raw);  // R'WR
 
   FitMemory memory;
-  // The draft, the design, and for one block its constraint and their products.
+  // The draft, the design, and for one block the constraint and the products with it.
   memory.design = bytes_of(2 * all.design + all.largest_map + 4 * block);
-  // A reproducible sum takes 40 bytes per element, plus a partial sum; threads share a wide one. 36
-  // are sent to the other ranks. The crossproduct of the last step exists until the next one replaces it.
+  // A reproducible sum takes 40 bytes per element, and a partial sum 8; threads share a wide sum. 36 bytes
+  // per element are sent to other ranks. The last step's crossproduct exists until it is replaced.
   const int sums = on_hosts && size.width >= std::int64_t{ReproducibleSum::shared_width} ? 1 : sums_at_once;
   memory.sums = bytes_of(all.design + gram + width * (5.0 * sums + sums_at_once + 5.5) + gram);
   if (size.nested_raw > 0) {
-    // The sketch of each thread, their sum and its matrix; in coefficients two copies, and as many for the
-    // QR.
+    // The sketch of each thread, their sum and its matrix; in coefficients two copies, and two for the QR.
     const auto rows = static_cast<double>(sketch_rows(static_cast<int>(size.nested_coef)));
     memory.nesting =
         bytes_of(all.design + gram +
@@ -234,19 +233,19 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
                          (solves ? 4.0 : 0.0) * static_cast<double>(size.nested_coef)));
   }
   if (!solves) return memory;
-  // The part of R'WR of two blocks, and intermediate products.
+  // The part of R'WR for two blocks, and intermediate products.
   memory.mapping =
       bytes_of(all.design + gram + matrix + all.largest_raw * all.largest_raw + 2 * all.largest_map);
-  // Three copies of X'WX; in an evaluation its sum with the penalties, the factor, the inverse, and an
-  // intermediate matrix for each; graded penalties, and a decomposition of the largest block.
+  // Three copies of X'WX; an evaluation adds X'WX + S, its factor and inverse, each with an intermediate
+  // matrix; graded penalties, and a decomposition of the largest block.
   memory.search = bytes_of(all.design + gram + 7 * matrix + all.bases + all.products + 2 * all.max_penalties +
                            (all.max_penalties > 0 ? 6 * block : 3 * block) +
                            doubles_of_evaluations(static_cast<double>(size.coef - size.parted), threads - 1));
-  // Inverse, crossproduct and covariance, with copies in the coordinates of the formula.
+  // Inverse, crossproduct and covariance, with copies in the formula's coordinates.
   const double triangle = size.parted == 0 && size.coef <= largest_triangle ? matrix : 0;
   memory.results = bytes_of(2 * all.design + 8 * matrix + 3 * triangle + 5 * block);
-  // A number takes 16 bytes in the document, whose arrays double as they grow, and some 22 characters in a
-  // text that doubles too: 116 bytes right after the text has grown.
+  // Bytes per number: 16 in the JSON document and some 22 characters of text. Both double their capacity as
+  // they grow: 116 bytes at most, right after the text has grown.
   memory.writing = bytes_of(all.design + 4 * matrix + triangle + 14.5 * (all.written + triangle / 2));
   return memory;
 }
@@ -273,7 +272,7 @@ std::int64_t require_memory(const FitContext& fit, const Rows& rows) {
     size = size_of_model(fit.formula, *rows.frame, fit.options.largest_tested_effect, &series);
   });
   const bool on_devices = fit.plan.on_devices() && !job.on_host();
-  // On the rank that solves, and on rank 0, which receives the solution.
+  // The rank that solves, and rank 0, which receives the solution.
   const Plan unit = job.plan(1);
   const int solver = on_devices ? unit.tiles().front().rank : 0;
   const int rank = job.comm().rank();
@@ -290,9 +289,8 @@ std::int64_t require_memory(const FitContext& fit, const Rows& rows) {
 }
 
 std::int64_t memory_of_elimination(const EliminationOrder& order, int core) {
-  // X'WX, its sum with the penalties, its factor and the inverse over the coefficients that are not
-  // eliminated; over the eliminated ones X'WX, the factor and the inverse, with the positions of their
-  // elements.
+  // Over the coefficients that are not eliminated: X'WX, X'WX + S, the factor and the inverse. Over the
+  // eliminated ones: X'WX, the factor and the inverse, with the positions of their elements.
   const double outer = static_cast<double>(order.left()) + core;
   const auto sparse = static_cast<double>(order.lower.rows.size() + order.beside.rows.size());
   return bytes_of(4 * outer * outer + 6 * sparse + 3.0 * order.eliminated() * core);

@@ -23,7 +23,7 @@ inline constexpr int largest_triangle = 2000;
 /// Sizes of a model. Numbers of coefficients are upper bounds: constraints and the removal of dependent
 /// columns reduce them.
 struct ModelSize {
-  /// Blocks of the same size, as the levels of s(x, by = f).
+  /// Blocks of the same size, such as the levels of s(x, by = f).
   struct Blocks {
     std::int64_t count = 1;
     std::int64_t raw = 1;   ///< raw columns of each block
@@ -38,18 +38,18 @@ struct ModelSize {
   std::int64_t coef = 0;   ///< p
   std::int64_t width = 0;  ///< numbers summed by a pass over the rows
   /// Columns and coefficients of the random effects, or of the factor smooth, with sparse blocks
-  /// (`Design::parted_columns`), and an upper bound of the pairs that occur together.
+  /// (`Design::parted_columns`), and an upper bound of the number of pairs of levels in rows.
   std::int64_t parted_raw = 0;
   std::int64_t parted = 0;
   std::int64_t pairs = 0;
-  /// Columns of R and coefficients of the smooths that share a variable with another: see
+  /// Columns of R, and coefficients, of the smooths that share a variable with another smooth: see
   /// side_conditions.hpp.
   std::int64_t nested_raw = 0;
   std::int64_t nested_coef = 0;
 };
 
-/// Throws `Error(input)` as the design of the model does, for a term of too many coefficients or columns.
-/// `largest_whole_effect`: as for the design. `series`: of the rows, with the fit's correlation. Pure.
+/// Throws `Error(input)` like the model's design, for a term with too many coefficients or columns.
+/// `largest_whole_effect`: as for the design. `series`: those of the rows, with the fit's correlation. Pure.
 [[nodiscard]] ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame,
                                       std::int64_t largest_whole_effect, const Series* series = nullptr);
 
@@ -68,9 +68,9 @@ struct FitMemory {
   [[nodiscard]] std::string_view largest() const;
 };
 
-/// `sums_at_once`: threads or devices of the rank, each with its own sums, except that threads of a fit
-/// `on_hosts` share wide ones. `threads`: host threads of the search. `solves`: the rank has the crossproduct
-/// in coefficients and the model; other ranks have the design and the sums. Pure.
+/// `sums_at_once`: threads or devices of the rank, each with its own sums (threads of a fit `on_hosts` share
+/// wide sums). `threads`: host threads of the search. `solves`: the rank has the crossproduct in coefficients
+/// and the model; other ranks have the design and the sums. Pure.
 [[nodiscard]] FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves,
                                       bool on_hosts = false);
 
@@ -79,15 +79,15 @@ struct FitMemory {
 [[nodiscard]] std::string to_string(const FitMemory& memory, const ModelSize& size);
 
 /// *Collective.* Throws the same `Error(input)` on every rank if a rank lacks the memory for the model of
-/// `rows`, before the system kills a rank that allocates it. Always reports the need, and returns this rank's
-/// in bytes.
+/// `rows`, before the system kills a rank that allocates it. Always reports the memory needed, and returns
+/// this rank's need in bytes.
 std::int64_t require_memory(const FitContext& fit, const Rows& rows);
 
 /// *Collective.* Checks the memory of the search for the variances of several large random effects, which
 /// depends on the pairs of levels that occur.
 void require_memory(const FitContext& fit, const Design& design, const LevelPairs& pairs);
 
-/// Bytes needed by the search with an order of elimination and `core` coefficients in the core. Pure.
+/// Bytes needed by the search with this order of elimination and `core` coefficients in the core. Pure.
 [[nodiscard]] std::int64_t memory_of_elimination(const EliminationOrder& order, int core);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// of the same name are summed; phases do not nest.
 class PhaseClock {
  public:
-  /// `purpose`: of the phase's collectives, named if a rank does not arrive.
+  /// `purpose` names the phase's collectives in the message about a rank that does not arrive.
   PhaseClock(const mpi::Communicator& comm, std::vector<PhaseTime>& phases, std::string name,
              std::string purpose);
   ~PhaseClock();

@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A kind of basis by its name; parts.hpp says what each part is.
+/// A kind of basis, found by its name; parts.hpp describes the parts.
 struct BasisKind {
   std::string_view name;
   bool random_effect;

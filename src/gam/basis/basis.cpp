@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Least ratio of the smallest to the largest singular value of the basis at the points.
+/// Minimum ratio of the smallest to the largest singular value of the basis at the points.
 constexpr double nearly_singular = 1e-3;
 
 double largest_singular_value(const Matrix& a) {
@@ -52,7 +52,7 @@ bool reparameterise_at_points(Basis& basis, double low, double high) {
   const Matrix values = multiply(raw, basis.map);
   const auto inverse = solve(values, identity(size));
   if (!inverse) return false;
-  // Ratio of the extreme singular values; the smallest from the inverse, since B'B would lose it to rounding.
+  // Ratio of the extreme singular values. The smallest comes from the inverse: B'B would lose it to rounding.
   const double ratio = 1 / (largest_singular_value(values) * largest_singular_value(*inverse));
   if (!(ratio >= std::pow(std::numeric_limits<double>::epsilon(), 0.66))) return false;
   Matrix map = multiply(basis.map, *inverse);

@@ -12,22 +12,22 @@
 #include <span>
 #include <vector>
 
-/// The basis of one variable, made from knots: a local piecewise cubic (`Margin`), the small map from its raw
-/// values to the basis' coefficients, and the penalty on the coefficients as mgcv has it before scaling.
+/// The basis of one variable, made from knots: a local piecewise cubic (`Margin`), a small map from raw
+/// columns to the basis' columns, and mgcv's penalty on the coefficients before scaling.
 ///
 ///     const auto basis = ps_basis(ps_knots(10, 0, 1), 2, true);
 ///     // basis.component.margin: 7 cells; basis.map: 10 x 10, the identity; basis.penalty: D'D, rank 8
 ///
-/// Everything here is pure and the same on every rank. Each kind of basis has a file of its own; parts.hpp
-/// says what is in it.
+/// Everything here is pure and the same on every rank. Each kind of basis has its own file; parts.hpp
+/// describes its parts.
 namespace TESSERA_NAMESPACE::gam {
 
-/// te()'s parametrisation by values at K points, where the map to them is ill-conditioned: the coefficients
-/// stay the basis' own, and these matrices give the quantities that mgcv has in values.
+/// te()'s parametrisation by values at K points, for a basis whose map to these values is ill-conditioned:
+/// the basis keeps its own coefficients, and these matrices give mgcv's quantities in terms of values.
 struct PointValues {
   Matrix values;   ///< values at the points as a function of the basis' own coefficients
   Matrix map;      ///< map of the basis parametrised by values
-  Matrix penalty;  ///< in values
+  Matrix penalty;  ///< penalty of the basis parametrised by values
 };
 
 struct MorePenalty {
@@ -37,45 +37,45 @@ struct MorePenalty {
 
 /// A basis of one variable: X = R map, with R the raw columns of `component`.
 struct Basis {
-  Component component;                ///< its `variable` is the caller's to set
+  Component component;                ///< the caller sets its `variable`
   Matrix map;                         ///< raw x K; empty: the identity
   Matrix penalty;                     ///< K x K, symmetric, not scaled; empty: the identity
   int rank = 0;                       ///< rank of the penalty
-  std::vector<MorePenalty> more;      ///< nested: it penalises a part of what `penalty` does, or the reverse
-  std::vector<double> knots;          ///< as mgcv keeps them; none for a random effect
+  std::vector<MorePenalty> more;      ///< nested penalties: each penalises a part of the space of another
+  std::vector<double> knots;          ///< in mgcv's form; none for a random effect
   bool unit_rows = false;             ///< every row of X is nonnegative and sums to one
-  std::optional<double> row_sum;      ///< sum of x|x| over a row, if known in advance
-  bool fixed = false;                 ///< its penalty is left out of a product's penalties
-  bool nodal = false;                 ///< coefficients are values already: te's `np` does nothing
+  std::optional<double> row_sum;      ///< sum of |x| over a row, if known in advance
+  bool fixed = false;                 ///< its penalty is not among the penalties of a product
+  bool nodal = false;                 ///< coefficients are values already: te()'s `np` has no effect
   std::optional<PointValues> points;  ///< te's parametrisation, if it is ill-conditioned: see `PointValues`
   std::vector<double> constant;       ///< the coefficients of the constant 1; empty: all ones
   std::vector<double>
-      constraint{};  ///< c of its own constraint c'b = 0, which the map has absorbed; empty: none
+      constraint{};  ///< c of the basis' own constraint c'b = 0, absorbed in the map; empty: none
 
   [[nodiscard]] int size() const noexcept { return map.empty() ? component.raw_size() : map.cols(); }
 };
 
-/// R's seq(from, to, length = count), to the bit; `count` of at least 2.
+/// R's seq(from, to, length = count), with the same bits; `count` is at least 2.
 [[nodiscard]] std::vector<double> sequence(double from, double to, int count);
 
 /// (A + A') / 2.
 [[nodiscard]] Matrix symmetrised(const Matrix& a);
 
-/// te's reparameterisation of a margin: its coefficients become its values at K equally spaced points of
-/// [low, high], by map P and penalty P'SP with P = B(points)^-1. Returns false, and leaves the basis, if mgcv
-/// finds B(points) too close to singular (a cyclic basis whose ends coincide). If its singular values are
-/// more than 1e3 apart (a cyclic P-spline of even K over its period), the coefficients stay and
-/// `Basis::points` is set.
+/// te()'s reparameterisation of a margin: the coefficients become the values at K equally spaced points of
+/// [low, high], with map P and penalty P'SP, where P = B(points)^-1. Returns false, and leaves the basis
+/// unchanged, if mgcv finds B(points) too close to singular (a cyclic basis whose ends coincide). If its
+/// singular values are more than 1e3 apart (a cyclic P-spline of even K over its period), the coefficients
+/// stay and `Basis::points` is set.
 bool reparameterise_at_points(Basis& basis, double low, double high);
 
-/// The four local values of a margin at x: raw columns `first … first + 3`.
+/// The values of a margin's four nonzero columns at x: raw columns `first … first + 3`.
 struct LocalValues {
   int first;
   std::array<double, 4> values;
 };
 
 /// Evaluates a margin on the host, with its extrapolation (see `Margin`). Cost: one division, and a binary
-/// search where the cells are not uniform.
+/// search if the cells are not uniform.
 [[nodiscard]] inline LocalValues evaluate(const Margin& margin, double x) {
   const double first = margin.breaks.front();
   const double last = margin.breaks.back();
@@ -83,7 +83,7 @@ struct LocalValues {
   const int cells = margin.cell_count();
   const double guess = margin.uniform ? (x - first) / (last - first) * cells
                                       : breaks_up_to(margin.breaks.data(), cells + 1, x) - 1;
-  // NaN would have no cell, and an undefined conversion: it goes to the first cell.
+  // NaN goes to the first cell: converting it to an integer would be undefined.
   const int cell = static_cast<int>(std::fmin(std::fmax(guess, 0.0), static_cast<double>(cells - 1)));
   const auto at = static_cast<std::size_t>(cell);
   const double t = (x - margin.breaks[at]) / (margin.breaks[at + 1] - margin.breaks[at]);

@@ -18,8 +18,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Knots from the outer and inner ends, ascending: the inner knots are equally spaced over the inner
-/// interval, and those from the outer ends on have the step of the outer one.
+/// Ascending knots from the outer and inner ends: the inner knots are equally spaced over the inner interval;
+/// knots from the outer ends on have the spacing of the outer interval.
 [[nodiscard]] inline std::vector<double> bs_knots(int k, int degree, std::span<const double> ends) {
   const int inner = k - degree - 1;
   const double step = (ends[3] - ends[0]) / (k - degree);
@@ -75,7 +75,7 @@ struct Bs {
       return of_knots(data, ps_knots(data.k, low, high, degree), true);
     }
     data.require_knots(static_cast<int>(all), true);
-    // All B-splines must be nonzero where there are data.
+    // Data must lie where all B-splines are defined.
     data.require_covered(data.supplied[static_cast<std::size_t>(degree)],
                          data.supplied[all - 1 - static_cast<std::size_t>(degree)]);
     return of_knots(data, data.supplied, false);

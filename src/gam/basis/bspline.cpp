@@ -14,7 +14,7 @@ namespace {
 
 using Cell = std::array<double, 16>;
 
-/// The four cubic B-splines of a cell with equally spaced knots, in t.
+/// The four cubic B-splines of a cell with equally spaced knots, as polynomials in t.
 constexpr Cell uniform_cell = {1.0 / 6, -0.5, 0.5, -1.0 / 6,  // (1 - t)^3 / 6
                                4.0 / 6, 0,    -1,  0.5,       // (3 t^3 - 6 t^2 + 4) / 6
                                1.0 / 6, 0.5,  0.5, -0.5,      // (-3 t^3 + 3 t^2 + 3 t + 1) / 6
@@ -22,16 +22,16 @@ constexpr Cell uniform_cell = {1.0 / 6, -0.5, 0.5, -1.0 / 6,  // (1 - t)^3 / 6
 
 using Cubic = std::array<double, 4>;
 
-/// (a + b t) p / scale, for p of degree below three.
+/// (a + b t) p / scale, for a polynomial p of degree below three.
 Cubic times_linear(const Cubic& p, double a, double b, double scale) {
   Cubic out{};
   for (std::size_t i = 0; i < 4; ++i) out[i] = (a * p[i] + (i > 0 ? b * p[i - 1] : 0)) / scale;
   return out;
 }
 
-/// The B-splines of degree up to three that are nonzero in the middle interval of the 2 degree knots that
-/// shape them, in t. Source: de Boor, A Practical Guide to Splines, ch. X, with polynomials in place of
-/// numbers.
+/// The B-splines of degree up to three that are nonzero in the middle interval of the 2 * degree knots that
+/// define them, as polynomials in t. Source: de Boor, A Practical Guide to Splines, ch. X, with polynomials
+/// in place of numbers.
 Cell general_cell(std::span<const double> knots) {
   const std::size_t most = knots.size() / 2;
   const double begin = knots[most - 1];
@@ -57,7 +57,7 @@ Cell general_cell(std::span<const double> knots) {
   return cell;
 }
 
-/// Binomial coefficients of the difference of order d with alternating signs, e.g. 1, -2, 1.
+/// The weights of a difference of order d, e.g. 1, -2, 1: binomial coefficients with alternating signs.
 std::vector<double> difference_weights(int order) {
   std::vector<double> weights{1};
   for (int d = 0; d < order; ++d) {
@@ -95,7 +95,7 @@ Matrix derivative_penalty(const Margin& margin, int size, int order) {
   Matrix penalty(size, size);
   for (int c = 0; c < margin.cell_count(); ++c) {
     const double width = margin.breaks[base::at(c) + 1] - margin.breaks[base::at(c)];
-    std::array<Cubic, 4> derivatives{};  // derivatives by t
+    std::array<Cubic, 4> derivatives{};  // derivatives with respect to t
     for (std::size_t a = 0; a < 4; ++a) {
       for (int i = order; i < 4; ++i) {
         double value = margin.cells[base::at(c)][4 * a + base::at(i)];

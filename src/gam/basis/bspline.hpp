@@ -10,12 +10,12 @@
 /// B-splines, and penalties on their derivatives or on the differences of their coefficients.
 namespace TESSERA_NAMESPACE::gam {
 
-/// B-splines of degree one to three over the intervals of `all`, except `degree` intervals at each end. For a
-/// degree below three the last raw columns are zero.
+/// B-splines of degree one to three on the knots `all`; their cells are the intervals except `degree` at each
+/// end. For a degree below three the last raw columns are zero.
 [[nodiscard]] Margin bspline_margin(std::span<const double> all, bool uniform, int degree = 3);
 
-/// The basis on a margin of B-splines, without a penalty: the raw columns, of which the first `columns` are
-/// not zero, stand for `size` coefficients, which repeat.
+/// The basis on a margin of B-splines, without a penalty: the first `columns` raw columns are not zero, and
+/// have `size` coefficients, which repeat.
 [[nodiscard]] Basis bspline_basis(Margin margin, std::span<const double> knots, int size, int columns);
 
 /// The integrals over all cells of products of `order`-th derivatives of the first `size` raw columns.

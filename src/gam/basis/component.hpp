@@ -17,10 +17,10 @@ class FarField;
 
 /// A piecewise cubic basis of one variable: in each cell four consecutive raw values are not zero.
 ///
-/// In cell c, with t = (x - breaks[c]) / (breaks[c + 1] - breaks[c]), the values at raw columns
-/// `c * stride + 0 … 3` are v_a(t) = sum_i cells[c][4 a + i] t^i. Outside the breaks every v_a goes on
-/// linearly (value and slope at the end); a cyclic margin wraps x into the breaks instead.
-/// B-splines have stride 1. cr and cc have stride 2: value and second derivative at knot c, then at c + 1.
+/// In cell c, with t = (x - breaks[c]) / (breaks[c + 1] - breaks[c]), the values at raw columns `c * stride +
+/// 0 … 3` are v_a(t) = sum_i cells[c][4 a + i] t^i. Outside the breaks every v_a continues linearly (with
+/// value and slope at the end); a cyclic margin instead wraps x into the range of the breaks. B-splines have
+/// stride 1. cr and cc have stride 2: value and second derivative at knot c, then at c + 1.
 struct Margin {
   std::vector<double> breaks;  ///< cells + 1, increasing
   bool uniform = false;        ///< equally spaced: the cell is found by one division
@@ -33,14 +33,14 @@ struct Margin {
 
 /// One variable's part in a numeric component: (x - centre) * factor.
 struct NumericPart {
-  int variable = 0;  ///< index into the Frame, and into `Design::variables`
+  int variable = 0;  ///< index into the frame, and into `Design::variables`
   double centre = 0;
   double factor = 1;
 };
 
-/// Columns of radial functions of x: with u = (x - shift) / unit and u_j that of point j, column c is
-/// sum_j map(j, c) |u - u_j|^3 / 12 + map(n, c) + map(n + 1, c) u. The weights of the n points make each
-/// column a cubic between neighbouring points, and a line outside.
+/// Columns of radial functions of x: with u = (x - shift) / unit, and u_j the u of point j, column c is sum_j
+/// map(j, c) |u - u_j|^3 / 12 + map(n, c) + map(n + 1, c) u. The weights of the n points make each column a
+/// cubic between neighbouring points, and a line outside.
 struct RadialColumns {
   std::vector<double> points;  ///< increasing
   double shift = 0;
@@ -49,15 +49,15 @@ struct RadialColumns {
   friend bool operator==(const RadialColumns&, const RadialColumns&) = default;
 };
 
-/// Columns of radial functions of several variables, and polynomials. With u the variables less their shifts,
-/// column c is sum_j w(j, c) function(|u - point j|) + sum_i w(n + i, c) prod(u^powers[i]), w being the
-/// component's `combinations`.
+/// Columns of radial functions of several variables, and polynomials. With u the variables minus their
+/// shifts, column c is sum_j w(j, c) function(|u - point j|) + sum_i w(n + i, c) prod(u^powers[i]), w being
+/// the component's `combinations`.
 struct IsotropicColumns {
   RadialFunction function;
-  Matrix points;  ///< n x variables, less the shifts
+  Matrix points;  ///< n x variables, minus the shifts
   std::vector<double> shift;
   std::vector<std::vector<int>> powers;
-  std::shared_ptr<const FarField> far_field{};  ///< fast evaluation; null: direct evaluation
+  std::shared_ptr<const FarField> far_field{};  ///< fast evaluation; null: columns are evaluated directly
 };
 
 /// One factor of a raw term.
@@ -66,19 +66,19 @@ struct Component {
   /// dense ones.
   using Kind = ComponentKind;
   Kind kind = Kind::numeric;
-  int variable = 0;           ///< index into the Frame, and into `Design::variables`
-  std::vector<int> others{};  ///< the further variables of an isotropic smooth
+  int variable = 0;           ///< index into the frame, and into `Design::variables`
+  std::vector<int> others{};  ///< the other variables of an isotropic smooth
   int levels = 0;
   Margin margin;
-  /// Dense columns as combinations of the margin's columns, or as `isotropic` says; padded with zero columns
-  /// to a multiple of four.
+  /// Dense columns as combinations of the margin's columns, or of the functions of `isotropic`; padded with
+  /// zero columns to a multiple of four.
   Matrix combinations;
   std::optional<RadialColumns> radial;  ///< definition of the dense columns of a margin
   std::optional<IsotropicColumns> isotropic;
-  /// Summands of a numeric component; empty: the variable itself. A fit centres and scales its numeric
-  /// columns in this way before any product is summed (see standardise.hpp).
+  /// Summands of a numeric component; empty: the variable itself. A fit thus centres and scales its numeric
+  /// columns before any product is summed (see standardise.hpp).
   std::vector<NumericPart> parts;
-  /// A spline's variable: its minimum and maximum over the complete rows of the job. Set only in a fit;
+  /// Minimum and maximum of a spline's variable over the complete rows of the job. Set only in a fit;
   /// model.json stores it in the outline.
   std::array<double, 2> extent{};
   [[nodiscard]] int raw_size() const noexcept {
@@ -92,7 +92,7 @@ struct Component {
   [[nodiscard]] int nonzeros() const noexcept {
     return kind == Kind::dense ? combinations.cols() : kind == Kind::spline ? 4 : 1;
   }
-  /// True for a function of one number with a margin.
+  /// True for a function of one numeric variable with a margin.
   [[nodiscard]] bool is_curve() const noexcept {
     return kind == Kind::spline || (kind == Kind::dense && !isotropic);
   }

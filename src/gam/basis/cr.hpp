@@ -20,7 +20,7 @@ namespace TESSERA_NAMESPACE::gam {
   const auto width = [&](int i) {
     return (knots[static_cast<std::size_t>(i) + 1] - knots[static_cast<std::size_t>(i)]) / unit;
   };
-  // B gamma = D beta ties the inner second derivatives to the values; the outer ones are zero.
+  // Continuity gives B gamma = D beta for the inner second derivatives; the outer ones are zero.
   Matrix d(inner, size);
   Matrix b(inner, inner);
   for (int i = 0; i < inner; ++i) {

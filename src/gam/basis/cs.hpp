@@ -12,8 +12,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// bs="cs": a cubic regression spline with shrinkage. In the null space, lines have the shrinkage factor, and
-/// the constant its square. In mgcv rounding chooses which two functions of the null space get these factors.
+/// bs="cs": a cubic regression spline with shrinkage. In the null space, the line has the shrinkage factor,
+/// and the constant its square. In mgcv rounding decides which functions of the null space get these factors.
 struct Cs : Cr {
   static constexpr char name[] = "cs";
 

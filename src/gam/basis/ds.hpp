@@ -12,8 +12,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// bs="ds": a Duchon spline; m[0] is the order of the derivatives, m[1] the power of frequency that weights
-/// their spectrum.
+/// bs="ds": a Duchon spline; m[0] is the order of the derivatives, and m[1] the power of the frequency that
+/// weights their spectrum.
 struct Ds {
   static constexpr char name[] = "ds";
   static constexpr bool random_effect = false;

@@ -14,7 +14,7 @@ namespace {
 
 using base::at;
 
-/// Terms of the columns: first functions with contiguous weights, then others by their index.
+/// The terms of the columns: first functions with contiguous weights, then functions found by index.
 struct FarSums {
   const double* expansion;
   int expanded;
@@ -28,7 +28,7 @@ struct FarSums {
 #include "base/each_width.hpp"
 
 constexpr double most_left_out = 1e-12;
-/// A square with more near points than this is divided.
+/// Maximum number of near points of a square that is not divided.
 constexpr int most_near = 100;
 constexpr int most_divisions = 16;
 constexpr int least_points = 200;
@@ -40,7 +40,7 @@ bool FarField::applies(const IsotropicColumns& columns) {
          columns.function.power == 2 && columns.points.rows() >= least_points;
 }
 
-/// Makes the tree from its root, and then the expansions.
+/// Builds the tree from its root, then the expansions.
 class FarField::Builder {
  public:
   Builder(FarField& field, const Matrix& combinations)
@@ -67,7 +67,7 @@ class FarField::Builder {
       low[v] = of(*least);
       high[v] = of(*most);
     }
-    // The margin is for points outside the sample's range, which lacks the outermost values.
+    // The extra size is for points outside the sample's range: the sample may lack the outermost values.
     const double half = 0.55 * std::max(high[0] - low[0], high[1] - low[1]);
     std::vector<int> all(field_.places_.size());
     std::iota(all.begin(), all.end(), 0);
@@ -104,7 +104,7 @@ class FarField::Builder {
   }
 
  private:
-  /// F and H by powers: real and imaginary parts of F, then of H, each for all columns.
+  /// The coefficients of F and H by power: real and imaginary parts of F, then of H, each for all columns.
   using Expansion = std::vector<double>;
   static constexpr std::size_t f_re = 0;
   static constexpr std::size_t f_im = 1;
@@ -117,7 +117,7 @@ class FarField::Builder {
     return expansion.data() + (4 * at(power) + part) * columns_;
   }
 
-  /// The largest |column| at a subset of the points.
+  /// The largest |value| of each column at a subset of the points.
   [[nodiscard]] std::vector<double> ranges_of_columns(const Matrix& combinations) const {
     constexpr std::size_t looked_at = 64;
     std::vector<double> ranges(columns_);
@@ -141,7 +141,7 @@ class FarField::Builder {
     return ranges;
   }
 
-  /// The least |d| / rho for which the truncation error is negligible.
+  /// The smallest |d| / rho for which the truncation error is negligible.
   [[nodiscard]] double least_distance(double rho) const {
     double r = 1.5;
     const auto left_out = [&] {
@@ -151,7 +151,7 @@ class FarField::Builder {
     return r;
   }
 
-  /// Adds a point far from the square to its expansion.
+  /// Adds a point that is far from the square to its expansion.
   void take_in(const Square& square, double rho, int point, Expansion& expansion) const {
     const auto [x, y] = field_.places_[at(point)];
     const Complex delta = Complex(square.x - x, square.y - y) / rho;
@@ -174,7 +174,7 @@ class FarField::Builder {
     }
   }
 
-  /// Shifts an expansion to the centre of a quarter, of half the size.
+  /// Moves an expansion to the centre of a quarter, which has half the size.
   [[nodiscard]] Expansion moved(const Expansion& from, Complex shift) const {
     constexpr double half = 0.5;
     Expansion to(from.size());
@@ -227,7 +227,7 @@ class FarField::Builder {
     }
   }
 
-  /// The shifted expansion of the parent, plus the points that are far from this square only.
+  /// The parent's expansion, moved, plus the points that are far from this square but not from its parent.
   [[nodiscard]] Expansion expansion_of(int index, const Expansion& around) const {
     const Square& square = field_.squares_[at(index)];
     const Part& part = parts_[at(index)];
@@ -242,9 +242,9 @@ class FarField::Builder {
     return out;
   }
 
-  /// Stores the expansion in the real functions of `evaluate`, in their order.
+  /// Stores the expansion as coefficients of the real functions of `evaluate`, in their order.
   void fill_leaf(const Leaf& leaf, Expansion& expansion) const {
-    // conj(t) F_0 is Re(t conj(F_0)).
+    // Uses Re(conj(t) F_0) = Re(t conj(F_0)).
     for (std::size_t c = 0; c < columns_; ++c) {
       row(expansion, 1, h_re)[c] += row(expansion, 0, f_re)[c];
       row(expansion, 1, h_im)[c] -= row(expansion, 0, f_im)[c];
@@ -270,14 +270,14 @@ class FarField::Builder {
   struct Part {
     int parent;  ///< -1: none
     int level;
-    std::vector<int> far;  ///< points that are near the parent
+    std::vector<int> far;  ///< points that are near the parent but far from this square
   };
 
   FarField& field_;
   std::size_t columns_;
   std::vector<Part> parts_;      ///< squares of the tree
   std::vector<double> weights_;  ///< weights by point, then by column
-  double tolerance_ = 1;         ///< truncation error allowed for a weight of 1
+  double tolerance_ = 1;         ///< allowed truncation error for a weight of 1
 };
 
 FarField::FarField(HostTeam* team, const IsotropicColumns& columns, const Matrix& combinations)
@@ -292,7 +292,7 @@ FarField::FarField(HostTeam* team, const IsotropicColumns& columns, const Matrix
   Builder builder(*this, combinations);
   builder.make_tree();
   if (team != nullptr) builder.expand(*team);
-  // Polynomials are treated as near functions.
+  // Polynomials are evaluated like near functions.
   std::size_t most = 0;
   for (Leaf& leaf : leaves_) {
     for (std::size_t k = 0; k < powers_.size(); ++k) leaf.near.push_back(points_ + static_cast<int>(k));
@@ -308,7 +308,7 @@ std::int64_t FarField::bytes(const IsotropicColumns& columns, const Matrix& comb
 
 int FarField::leaf_of(const std::array<double, 2>& u) const {
   const Square* square = squares_.data();
-  // The negation also catches NaN.
+  // The negated form also catches NaN.
   if (!(std::abs(u[0] - square->x) <= square->half && std::abs(u[1] - square->y) <= square->half)) return 0;
   while (square->leaf < 0)
     square = squares_.data() + square->quarters.at((u[0] > square->x ? 1 : 0) + (u[1] > square->y ? 2 : 0));

@@ -13,55 +13,55 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Fast evaluation of thin plate columns of two variables, sums of r^2 log r over many points, at many
-/// places: the far points are summed by one expansion, so that a place costs some 200 functions instead of
-/// the 2,000 of as many points.
+/// Fast evaluation of thin plate columns of two variables, which are sums of r^2 log r over many points, at
+/// many places. One expansion sums the far points, so that a place costs some 200 functions instead of 2,000
+/// for 2,000 points.
 ///
-/// With z a place as a complex number, z_j a point, c the centre of a square and t = z - c,
+/// Let z be a place as a complex number, z_j a point, c the centre of a square, and t = z - c. Then
 ///
 ///     |z - z_j|^2 log|z - z_j| = Re(conj(z - z_j) (z - z_j) log(z - z_j)),
 ///
-/// the sum over points outside the square is Re(conj(t) F(t) + H(t)), F and H being analytic there: the
-/// Taylor series of (d + t) log(d + t), d = c - z_j, of degree `degree` is summed over the points. The
-/// truncation error is at most
+/// and the sum over points outside the square is Re(conj(t) F(t) + H(t)), where F and H are analytic in the
+/// square: the Taylor series of (d + t) log(d + t), d = c - z_j, up to degree `degree`, is summed over the
+/// points. The truncation error is at most
 ///
 ///     |w_j| rho^2 (1 + r) r^(1 - p) / ((r - 1) p (p + 1)),    r = |d| / rho,
 ///
-/// for a weight w_j, rho being the half diagonal and p the degree. A square of the tree takes in the points
-/// for which that, times the sum of |w| over all points, is below 1e-12 of the range of each column (the
+/// for a weight w_j, half diagonal rho and degree p. The expansion of a square includes the points for which
+/// this bound, with the sum of |w| over all points as weight, is below 1e-12 of the range of each column (the
 /// largest value at a subset of the points); shifting an expansion to a quarter is exact. Rounding adds up to
-/// 5e-15 of sum_j |w_j r_j^2 log r_j|, where direct summation has 2e-15. Such sums exceed a column's range
-/// 1e3 times for 30 columns, and 1e5 times for 200 with evenly spread points, or 1e7 times with clustered
-/// ones. Measured errors relative to the range, for 2,000 points and 30, 100 and 200 columns: 5e-13, 3e-12
-/// and 1e-11 (direct: 3e-13, 4e-12 and 1e-11); in 12 clusters 3e-12, 1e-10 and 1e-9 (4e-12, 4e-10 and 2e-9).
-/// A leaf of the tree has its expansion and a few near points. Source: Greengard and Rokhlin, J. Comput.
-/// Phys. 73 (1987), 325, and for the biharmonic functions Greengard, Kropinski and Mayo, J. Comput. Phys. 125
-/// (1996), 403.
+/// 5e-15 of sum_j |w_j r_j^2 log r_j|; direct summation adds 2e-15. Such sums exceed a column's range 1e3
+/// times for 30 columns, and 1e5 times for 200 with evenly spread points, or 1e7 times with clustered ones.
+/// Measured errors relative to the range, for 2,000 points and 30, 100 and 200 columns: 5e-13, 3e-12 and
+/// 1e-11 (direct summation: 3e-13, 4e-12 and 1e-11); with points in 12 clusters 3e-12, 1e-10 and 1e-9
+/// (direct: 4e-12, 4e-10 and 2e-9). A leaf of the tree has its expansion and a few near points. Source:
+/// Greengard and Rokhlin, J. Comput. Phys. 73 (1987), 325, and for the biharmonic functions Greengard,
+/// Kropinski and Mayo, J. Comput. Phys. 125 (1996), 403.
 ///
-/// Values at a place do not depend on other places. Immutable, so thread-safe. Memory: `bytes`, 8 x 120 x
-/// columns a leaf; for 2,000 points and 100 columns some 28 MB with evenly spread points, and 150 MB with
-/// clusters. Construction takes 0.5 s on one thread, and a third more memory meanwhile.
+/// Values at a place do not depend on other places. Immutable, so thread-safe. Memory: see `bytes`; 8 x 120 x
+/// columns bytes per leaf, for 2,000 points and 100 columns some 28 MB with evenly spread points, and 150 MB
+/// with clusters. The construction takes 0.5 s on one thread, and a third more memory.
 class FarField {
  public:
-  /// Whether a far field pays for these columns: it takes 1e2 points.
+  /// Whether a far field pays for these columns: from some 100 points on.
   [[nodiscard]] static bool applies(const IsotropicColumns& columns);
-  /// `combinations` are the component's. Built on the threads of the team; bits do not depend on their
+  /// `combinations`: those of the component. Built on the threads of the team; bits do not depend on their
   /// number.
   FarField(HostTeam& team, const IsotropicColumns& columns, const Matrix& combinations)
       : FarField(&team, columns, combinations) {}
-  /// Memory of the expansions of such a field, from the tree only, in a few milliseconds.
+  /// Memory of the expansions of such a field in bytes, computed from the tree alone, in a few milliseconds.
   [[nodiscard]] static std::int64_t bytes(const IsotropicColumns& columns, const Matrix& combinations);
 
-  /// Scratch numbers that `evaluate` needs.
+  /// Number of doubles that `evaluate` needs as scratch.
   [[nodiscard]] std::size_t scratch() const noexcept { return scratch_; }
   [[nodiscard]] int leaves() const noexcept { return static_cast<int>(leaves_.size()); }
-  /// The leaf of a place, given as variables less their shifts. Leaf 0 is everything outside the tree.
+  /// The leaf that contains a place, given as variables minus their shifts. Leaf 0: outside the tree.
   [[nodiscard]] int leaf_of(const std::array<double, 2>& u) const;
 
   /// Maximum number of places evaluated at once.
   static constexpr int together = 8;
-  /// A number for each function of each leaf, and for each function with contiguous weights: their
-  /// coefficients in one combination of the columns, or sums of the functions over places.
+  /// One number per function of each leaf, and per function with contiguous weights: either its coefficient
+  /// in one combination of the columns, or its sum over places.
   struct Functions {
     std::vector<double> expanded;
     std::vector<double> near;
@@ -69,15 +69,15 @@ class FarField {
   [[nodiscard]] Functions none() const;
   /// The sum of the columns times `coef`.
   [[nodiscard]] Functions combined(const double* coef) const;
-  /// Adds the columns' sums over places to `out`, from the sums of functions.
+  /// Computes the columns' sums over places from the sums of the functions, and adds them to `out`.
   void add_columns(const Functions& sums, double* out) const;
 
   /// Outputs requested of `evaluate`; null: not requested.
   struct Wanted {
-    double* const* columns = nullptr;  ///< array of columns, for each place
+    double* const* columns = nullptr;  ///< one array of columns per place
     const Functions* combined = nullptr;
-    double* combination = nullptr;  ///< one number for each place
-    Functions* sums = nullptr;      ///< added to
+    double* combination = nullptr;  ///< one number per place
+    Functions* sums = nullptr;      ///< the sums are added to it
   };
   /// Evaluates `count` places of one leaf.
   void evaluate(int leaf, int count, const std::array<double, 2>* u, double* scratch,
@@ -85,7 +85,7 @@ class FarField {
 
  private:
   static constexpr int degree = 30;
-  /// Functions of an expansion: Re t^k and Im t^k to the degree, and those times |t|^2 below it.
+  /// Number of functions of an expansion: Re t^k and Im t^k up to the degree, and below it those times |t|^2.
   static constexpr int expanded = 4 * degree;
   using Complex = std::complex<double>;
 
@@ -111,7 +111,7 @@ class FarField {
   int points_;
   std::vector<std::array<double, 2>> places_;  ///< places of the points
   std::vector<std::array<int, 2>> powers_;     ///< powers of the polynomials
-  std::vector<double> weights_;                ///< in panels of four columns: of points, then polynomials
+  std::vector<double> weights_;                ///< in panels of four columns: of points, then of polynomials
   std::vector<double> expansions_;             ///< by leaf, in panels of four columns
   std::vector<Square> squares_;
   std::vector<Leaf> leaves_;

@@ -7,13 +7,13 @@ namespace TESSERA_NAMESPACE::gam {
 
 namespace {
 
-/// Converts a penalty on second derivatives in x / unit to one in x.
+/// Converts a penalty on second derivatives with respect to x / unit to one with respect to x.
 Matrix penalty_by_x(Matrix penalty, double unit) {
   for (double& value : penalty.values()) value = value / unit / unit / unit;
   return penalty;
 }
 
-/// The map from values at the knots to the margin's raw columns, values and second derivatives.
+/// The map from values at the knots to the margin's raw columns, which are values and second derivatives.
 Matrix hermite_map(const Matrix& second, int knots) {
   Matrix map(2 * knots, second.cols());
   for (int i = 0; i < knots; ++i) {

@@ -22,7 +22,7 @@ namespace {
 
 using base::at;
 
-/// A column has the sign of its first value that exceeds this part of its largest value.
+/// A column gets the sign of its first value that exceeds this fraction of its largest value.
 constexpr double sign_threshold = 0.1;
 
 std::vector<double> row_of(const Matrix& values, int i) {
@@ -47,7 +47,7 @@ Matrix shifted(Matrix values, std::span<const double> means) {
   return values;
 }
 
-/// The thin plate spline's radial function, scaled so that the penalty is Duchon's.
+/// The thin plate spline's radial function, scaled so that its penalty equals Duchon's.
 RadialFunction thin_plate_function(int order, int dimensions) {
   const double half = dimensions / 2.0;
   RadialFunction function;
@@ -95,7 +95,7 @@ double polynomial(std::span<const int> powers, std::span<const double> u) {
   return value;
 }
 
-/// The basis functions whose linear combinations are the columns, at a point.
+/// The basis functions at a point; the columns are combinations of them.
 std::vector<double> functions_at(const IsotropicColumns& columns, std::span<const double> x) {
   std::vector<double> u(x.begin(), x.end());
   for (std::size_t v = 0; v < u.size(); ++v) u[v] -= columns.shift[v];
@@ -109,7 +109,7 @@ std::vector<double> functions_at(const IsotropicColumns& columns, std::span<cons
   return out;
 }
 
-/// The columns with these weights, a row for each value.
+/// The columns with the weights `map`, a row for each value.
 Matrix columns_at(HostTeam& team, const IsotropicColumns& columns, const Matrix& map, const Matrix& values) {
   constexpr std::int64_t rows_at_once = 256;
   Matrix out(values.rows(), map.cols());
@@ -144,7 +144,7 @@ Truncated truncate(HostTeam& team, int points, int size, const SymmetricProduct&
 
 std::string text_in_r(double value) {
   constexpr int most_digits = 15;
-  // From e.g. 1.25000000000000e+02 takes the digits without trailing zeros, and the power of ten.
+  // Takes the digits without trailing zeros, and the power of ten, from a text such as 1.25000000000000e+02.
   const std::string all = fmt::format("{:.{}e}", std::abs(value), most_digits - 1);
   const std::size_t mark = all.find('e');
   int digits = most_digits;
@@ -271,8 +271,8 @@ Matrix polynomials_at_points(const IsotropicColumns& columns) {
   return out;
 }
 
-/// The basis with these columns: radial ones with the given weights and penalty, then unpenalised
-/// polynomials. With `of_unit_size` all but the constant are scaled to a mean square of one over the values.
+/// The basis with these columns: radial columns with the given weights and penalty, then unpenalised
+/// polynomials. With `of_unit_size`, all columns but the constant get a mean square of one over the values.
 Basis isotropic_basis(HostTeam& team, IsotropicColumns columns, const Matrix& weights, const Matrix& penalty,
                       const Matrix& values, bool of_unit_size) {
   const int count = weights.rows();
@@ -315,7 +315,7 @@ IsotropicColumns columns_of(RadialFunction function, const Matrix& points, std::
           polynomials_below(degree, points.cols())};
 }
 
-/// The basis whose radial columns are combinations Z of the truncated functions, with signs fixed.
+/// The basis whose radial columns are the combinations Z of the truncated functions, with fixed signs.
 Basis basis_of_columns(HostTeam& team, IsotropicColumns columns, const Truncated& truncated, Matrix z,
                        const Matrix& values, bool of_unit_size) {
   fix_signs(z, multiply(truncated.values, z));
@@ -331,7 +331,7 @@ Basis isotropic_thin_plate(HostTeam& team, const Matrix& values, const Matrix& p
   IsotropicColumns columns = columns_of(thin_plate_function(order, values.cols()), points, means, order);
   const Truncated truncated =
       truncate_matrix(team, radial_matrix(team, columns.function, columns.points), size, values.cols());
-  // The weights of the points are orthogonal to the polynomials that have no penalty.
+  // Makes the weights of the points orthogonal to the unpenalised polynomials.
   Matrix z = null_columns(multiply_tn(truncated.weights, polynomials_at_points(columns)));
   return basis_of_columns(team, std::move(columns), truncated, std::move(z), values, true);
 }
@@ -352,7 +352,7 @@ Basis duchon_spline(HostTeam& team, const Matrix& values, const Matrix& points, 
 Basis gaussian_process(HostTeam& team, const Matrix& values, const Matrix& points,
                        std::span<const double> means, RadialFunction function, bool stationary, int size) {
   IsotropicColumns columns = columns_of(function, points, means, stationary ? 1 : 2);
-  // The default range is the largest distance between two points.
+  // The default range is the largest distance between points.
   if (!(function.scale > 0)) {
     double square = 0;
     for (int i = 0; i < points.rows(); ++i) {

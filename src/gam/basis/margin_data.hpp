@@ -15,8 +15,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Input of a basis: the margin of the formula, and the data of its variable. Members that check throw the
-/// same `Error` on every rank, with the smooth's label and what to do.
+/// Input of a basis: the margin in the formula, and the data of its variable. Members that check data throw
+/// the same `Error` on every rank, with the smooth's label and advice.
 struct MarginData : BasisOptions {
   std::string label;     ///< label of the smooth, for messages
   std::string variable;  ///< name of the variable, or of the first of several
@@ -26,13 +26,12 @@ struct MarginData : BasisOptions {
   bool factor = false;  ///< true only for a random effect
   int levels = 0;       ///< number of levels of a factor
 
-  std::int64_t distinct =
-      0;  ///< number of distinct values in the complete rows of the job, or a number above k
+  std::int64_t distinct = 0;  ///< number of distinct values in the complete rows of the job; may stop above k
   double min = 0;
   double max = 0;
-  std::vector<double> supplied;  ///< knots, ascending; two: limits; empty: none
+  std::vector<double> supplied;  ///< knots, ascending; if there are two, limits; empty: none
   Matrix supplied_points;        ///< knots of an isotropic basis, a column for each variable; no rows: none
-  /// *Collective.* k quantiles of the distinct values, and of the limits if two are given.
+  /// *Collective.* k quantiles of the distinct values, together with the limits if two are given.
   std::function<std::vector<double>(std::span<const double> limits)> quantiles;
 
   /// *Collective.* The values in the rows of mgcv's bam setup sample, in order: a column for each variable.
@@ -45,8 +44,8 @@ struct MarginData : BasisOptions {
   /// Throws `Error(input)` if there are fewer than `needed` distinct values.
   void require_distinct(std::int64_t needed) const { require_distinct(needed, distinct); }
   void require_distinct(std::int64_t needed, std::int64_t available) const;
-  /// Throws `Error(usage)` unless `all` knots are supplied, no two of them equal. `or_limits`: the message
-  /// offers limits as well.
+  /// Throws `Error(usage)` unless `all` distinct knots are supplied. `or_limits`: the message also offers
+  /// limits.
   void require_knots(int all, bool or_limits) const;
   /// Throws `Error(input)` if data lie outside [low, high].
   void require_covered(double low, double high) const;

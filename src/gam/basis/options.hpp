@@ -16,7 +16,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A formula's options of a basis.
+/// The options that a formula gives for a basis.
 struct BasisOptions {
   int k = 0;              ///< basis dimension before constraints; 0: the default
   std::vector<double> m;  ///< orders, with the meaning that the basis gives them; NaN: the default
@@ -24,7 +24,7 @@ struct BasisOptions {
   /// Maximum number of points of an isotropic basis, and R's seed for drawing them.
   int most_points = 2000;
   std::uint32_t seed = 1;
-  std::vector<std::string> ignored{};  ///< options without effect, as in mgcv: for the log
+  std::vector<std::string> ignored{};  ///< options that have no effect, as in mgcv: reported in the log
   friend bool operator==(const BasisOptions&, const BasisOptions&) = default;
 };
 
@@ -39,7 +39,7 @@ struct OptionFault {
   return i < options.m.size() && !std::isnan(options.m[i]) ? options.m[i] : otherwise;
 }
 
-/// Sets k to its default, `usual`, raised to what the orders need; refuses a k below `least`.
+/// Sets k to its default, `usual`, or higher if the orders need more; refuses a k below `least`.
 [[nodiscard]] inline std::optional<OptionFault> set_default_k(BasisOptions& options, int usual, int least,
                                                               std::string_view basis) {
   if (options.k == 0) options.k = std::max(usual, least);
@@ -48,8 +48,8 @@ struct OptionFault {
                      fmt::format("k={} is too small: bs=\"{}\" needs at least {}", options.k, basis, least)};
 }
 
-/// Removes the orders after the first `behind`, which mgcv ignores. For a basis without orders, the default m
-/// = c(2, 0) is not reported.
+/// Removes the orders after the first `behind` ones, which mgcv ignores. For a basis without orders, the
+/// default m = c(2, 0) is not reported.
 inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string_view basis) {
   if (options.m.size() <= behind) return;
   const bool plain = behind == 0 && std::ranges::all_of(options.m, [](double order) {

@@ -8,12 +8,12 @@
 #include <optional>
 #include <utility>
 
-/// The parts of a kind of basis. Each basis is one type in a file of its own, such as cr.hpp; one that lacks
-/// a part does not compile (`BasisType`).
+/// The parts of a kind of basis. Each basis is one type in its own file, such as cr.hpp; a type that lacks a
+/// part does not compile (`BasisType`).
 namespace TESSERA_NAMESPACE::gam {
 
-/// Sizes of a basis of dimension k before it is constructed; `Basis` agrees with them. `cells` is 0 where the
-/// raw columns are a factor's levels, or a number.
+/// The sizes that a basis of dimension k will have, before it is constructed. `cells` is 0 if the raw columns
+/// are the levels of a factor, or a single number.
 struct BasisSize {
   int cells = 0;
   int stride = 1;        ///< stride of the `Margin`
@@ -21,19 +21,19 @@ struct BasisSize {
   int free = 0;          ///< dimension of the null space of the (first) penalty
   int dense = 0;         ///< columns of a dense component; 0: none
   bool radial = false;   ///< the dense columns are radial functions, without a margin
-  int penalties = 1;     ///< with several the basis cannot be a margin of te()
-  bool centred = false;  ///< the columns sum to zero over the rows, without a constraint
+  int penalties = 1;     ///< number of penalties; a basis with several cannot be a margin of te()
+  bool centred = false;  ///< columns sum to zero over the rows without a constraint
 };
 
 template <class B>
 concept BasisType = requires(const MarginData& data, BasisOptions& options) {
   {B::name[0]};         // name in bs=
-  {+B::random_effect};  // bool: a coefficient for each level, or one for a number, without constraint
+  {+B::random_effect};  // bool: one coefficient per level, or one for a number, without constraint
   {+B::several};        // bool: several variables are allowed
-  // Fills in mgcv's defaults, reports options without effect, or returns why an option is invalid.
+  // Fills in mgcv's defaults and reports options without effect; or returns why an option is invalid.
   {std::optional<OptionFault>(B::settle(options))};
   {BasisSize(B::size(std::as_const(options)))};
-  {Basis(B::make(data))};  // *Collective.* Throws on every rank alike, see knots.hpp
+  {Basis(B::make(data))};  // *Collective.* Throws the same error on every rank: see knots.hpp
 };
 
 /// The available bases: `Bases`, in list.hpp.

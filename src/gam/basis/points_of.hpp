@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-/// Parts that tp, ts, ds and gp have in common: the default k, and the points.
+/// What tp, ts, ds and gp have in common: the default k, and the points.
 namespace TESSERA_NAMESPACE::gam {
 
 /// mgcv's default k: 10, 30 or 100 more than the number of polynomials, by the number of variables.
@@ -25,7 +25,7 @@ namespace TESSERA_NAMESPACE::gam {
   return {.coefficients = options.k, .free = free, .dense = dense_columns(options.k), .radial = true};
 }
 
-/// *Collective.* The supplied points, or distinct values: see `distinct_points`.
+/// *Collective.* The supplied points, or else distinct values: see `distinct_points`.
 [[nodiscard]] inline Matrix points_for(const MarginData& data, const Matrix& values,
                                        std::span<const double> means) {
   if (data.supplied_points.rows() > 0) return data.supplied_points;

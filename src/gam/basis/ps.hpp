@@ -11,8 +11,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The knots of K B-splines of a degree: equally spaced over [low, high] widened by a thousandth of it each
-/// side.
+/// The knots of K B-splines of a degree: equally spaced over [low, high], widened by a thousandth of its
+/// length on each side.
 [[nodiscard]] inline std::vector<double> ps_knots(int k, double low, double high, int degree = 3) {
   const double margin = (high - low) * 0.001;
   const double first = low - margin;
@@ -21,9 +21,9 @@ namespace TESSERA_NAMESPACE::gam {
   return sequence(first - step * degree, last + step * degree, k + degree + 1);
 }
 
-/// B-splines of a degree on increasing knots with the squared differences of order 0 to 3 of neighbouring
-/// coefficients as penalty. `uniform` asserts that the knots are equally spaced.
-/// Source: Eilers and Marx, Statistical Science 11 (1996).
+/// B-splines of a degree on increasing knots, penalised by squared differences, of order 0 to 3, of
+/// neighbouring coefficients. `uniform` asserts that the knots are equally spaced. Source: Eilers and Marx,
+/// Statistical Science 11 (1996).
 [[nodiscard]] inline Basis ps_basis(std::span<const double> knots, int order, bool uniform, int degree = 3) {
   const int size = static_cast<int>(knots.size()) - degree - 1;
   Basis basis = bspline_basis(bspline_margin(knots, uniform, degree), knots, size, size);
@@ -57,7 +57,7 @@ struct Ps {
       return ps_basis(ps_knots(data.k, low, high, degree), order, true, degree);
     }
     data.require_knots(data.k + degree + 1, true);
-    // The knots beyond each end shape the first and last B-splines; no data may lie there.
+    // The knots beyond each end only define the first and last B-splines; no data may lie there.
     const auto end = static_cast<std::size_t>(degree);
     data.require_covered(data.supplied[end], data.supplied[data.supplied.size() - 1 - end]);
     return ps_basis(data.supplied, order, false, degree);

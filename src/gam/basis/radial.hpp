@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-/// Functions of the distance of two points, by the same source on the host and in a kernel.
+/// Functions of the distance between two points, from the same source on the host and in a kernel.
 namespace TESSERA_NAMESPACE::gam {
 
 enum class RadialKind {
@@ -26,7 +26,7 @@ struct RadialFunction {
   friend bool operator==(const RadialFunction&, const RadialFunction&) = default;
 };
 
-/// The value of the function at a distance, given by its square.
+/// The function's value at a distance, whose square is given.
 inline double radial_value(const RadialFunction& function, double square) {
   if (function.kind == RadialKind::power || function.kind == RadialKind::power_log) {
     double value = function.scale;

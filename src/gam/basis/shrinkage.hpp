@@ -9,11 +9,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// mgcv's shrinkage: the penalty of the null space relative to the least nonzero eigenvalue.
+/// mgcv's shrinkage: the penalty on the null space relative to the smallest nonzero eigenvalue.
 inline constexpr double shrinkage = 0.1;
 
-/// Adds a penalty on the null space: along column j of `null_space`, an orthonormal basis of it, by
-/// `shares[j]` of the least nonzero eigenvalue.
+/// Adds a penalty on the null space: for column j of its orthonormal basis `null_space`, `shares[j]` times
+/// the smallest nonzero eigenvalue.
 inline void shrink(Basis& basis, const Matrix& null_space, std::span<const double> shares) {
   const int size = basis.size();
   const double least = symmetric_eigen(basis.penalty).values[static_cast<std::size_t>(size - basis.rank)];

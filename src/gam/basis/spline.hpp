@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-/// Evaluation of margins (see `Margin`), by the same source on the host and in a kernel. `evaluate` takes a
-/// margin itself; terms/evaluation.hpp takes one in the tables of a pass, which have reciprocal widths, and
-/// cells for the extrapolation.
+/// Evaluation of margins (see `Margin`), from the same source on the host and in a kernel. `evaluate` takes a
+/// `Margin`; terms/evaluation.hpp takes the tables of a pass, which have reciprocal widths, and extra cells
+/// for the extrapolation.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Wraps x into the period from `first` to `last`, for a cyclic basis.
@@ -19,7 +19,7 @@ inline double wrap_into_period(double x, double first, double last) {
 
 /// Number of the `count` increasing breaks that are <= x; 0 for NaN.
 inline int breaks_up_to(const double* breaks, int count, double x) {
-  // Branch-free, as the outcome of a comparison is unpredictable.
+  // Branch-free, since the outcome of a comparison is unpredictable.
   int low = 0;
   for (; count > 1; count -= count / 2) low += breaks[low + count / 2 - 1] <= x ? count / 2 : 0;
   return low + (count > 0 && breaks[low] <= x ? 1 : 0);

@@ -17,7 +17,7 @@ namespace {
 
 using base::at;
 
-/// Unpenalised columns: the constant and x.
+/// Number of unpenalised columns: the constant and x.
 constexpr int free_columns = 2;
 
 std::vector<double> in_units(std::span<const double> values, double shift, double unit) {
@@ -28,8 +28,8 @@ std::vector<double> in_units(std::span<const double> values, double shift, doubl
 }
 
 /// Calls `use(i, cubes, distances)` with sum_j w_j |u_i - u_j|^3 / 12 and sum_j w_j |u_i - u_j| / 2 for each
-/// point; u increases. On either side of u_i these are cubics and lines whose coefficients are sums of w_j
-/// u_j^p, in the widest type, as they are small differences of large numbers.
+/// point; u increases. On either side of u_i these sums are cubics and lines whose coefficients are sums of
+/// w_j u_j^p, in the widest type, since they are small differences of large numbers.
 template <class Use>
 void for_each_radial_sum(std::span<const double> u, std::span<const double> weights, const Use& use) {
   using Wide = long double;
@@ -45,13 +45,13 @@ void for_each_radial_sum(std::span<const double> u, std::span<const double> weig
   for (std::size_t i = 0; i < u.size(); ++i) {
     const Wide x = u[i];
     add(left, weights[i], x);
-    std::array<Wide, 4> sums{};  // points on the left less those on the right
+    std::array<Wide, 4> sums{};  // sums over the points on the left minus those on the right
     for (std::size_t p = 0; p < 4; ++p) sums[p] = 2 * left[p] - all[p];
     use(i, (((x * sums[0] - 3 * sums[1]) * x + 3 * sums[2]) * x - sums[3]) / 12, (x * sums[0] - sums[1]) / 2);
   }
 }
 
-/// y = E x, E the matrix of |u_i - u_j|^3 / 12. Cost: O(n).
+/// y = E x, where E is the matrix of |u_i - u_j|^3 / 12. Cost: O(n).
 void multiply_radial(std::span<const double> u, std::span<const double> x, std::span<double> y) {
   for_each_radial_sum(u, x, [&](std::size_t i, long double cubes, long double /*distances*/) {
     y[i] = static_cast<double>(cubes);
@@ -74,7 +74,7 @@ Matrix at_points(const RadialColumns& radial) {
   return out;
 }
 
-/// Transpose of X over the values.
+/// The columns X at the values, transposed.
 Matrix rows_at(const Component& component, std::span<const double> values, int size) {
   Matrix rows(size, static_cast<int>(values.size()));
   for (int i = 0; i < rows.cols(); ++i) evaluate_dense(component, values.subspan(at(i), 1), rows.column(i));
@@ -107,7 +107,7 @@ Basis thin_plate_basis(HostTeam& team, std::span<const double> values, std::span
   const Truncated truncated = truncate(
       team, count, size, [&](std::span<const double> x, std::span<double> y) { multiply_radial(u, x, y); },
       1);
-  // The weights of the points are orthogonal to the polynomials that have no penalty.
+  // Makes the weights of the points orthogonal to the unpenalised polynomials.
   Matrix polynomials(count, free_columns);
   std::ranges::fill(polynomials.column(0), 1.0);
   std::ranges::copy(u, polynomials.column(1).begin());

@@ -58,7 +58,7 @@ struct Tp {
   static bool is_cubic(const BasisOptions& options) {
     return options.variables == 1 && order_of(options) == 2;
   }
-  /// The default order is the least with continuous derivatives.
+  /// The default order is the smallest with continuous derivatives.
   static std::optional<OptionFault> settle_as(BasisOptions& options, std::string_view basis) {
     constexpr int most = 10;
     const int dimensions = options.variables;

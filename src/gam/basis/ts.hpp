@@ -12,7 +12,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// bs="ts": a thin plate regression spline with shrinkage. The last columns are the null space.
+/// bs="ts": a thin plate regression spline with shrinkage. The last columns span the null space.
 struct Ts : Tp {
   static constexpr char name[] = "ts";
 

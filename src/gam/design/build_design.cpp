@@ -31,7 +31,7 @@ double scale_of(const Component& component) {
   return component.parts.empty() ? 1.0 : component.parts.front().factor;
 }
 
-/// The Kronecker product of two rows; the second one's index varies fastest.
+/// The Kronecker product of two rows; the index of the second one varies fastest.
 std::vector<double> products_of(std::span<const double> first, std::span<const double> second) {
   std::vector<double> products;
   for (const double one : first) {
@@ -114,7 +114,7 @@ Matrix mean_products(const Workers& workers, const Frame& frame, const Component
   return out;
 }
 
-/// One row of a margin, in mgcv's coefficients.
+/// One row of a margin, for mgcv's coefficients.
 std::vector<double> margin_row(const Basis& basis, const Frame& frame, std::size_t row) {
   std::vector<double> raw(at(basis.component.raw_size()));
   raw_row(basis.component, frame, row, raw);
@@ -124,7 +124,7 @@ std::vector<double> margin_row(const Basis& basis, const Frame& frame, std::size
 /// The sum of |X| over one row of a margin.
 double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
   if (basis.unit_rows) return 1;
-  // A random effect's map may be a multiple of the identity.
+  // The map of a random effect may be a multiple of the identity.
   const double factor = basis.map.empty() ? 1 : basis.map(0, 0);
   if (basis.component.kind == Component::Kind::factor) return factor;
   const double x = frame.variables[at(basis.component.variable)].numbers[row];
@@ -159,7 +159,7 @@ std::vector<double> columns_at(std::span<const Basis> margins, std::span<const d
   return values;
 }
 
-/// *Collective.* The first of the columns with the least variance over the complete rows of the job.
+/// *Collective.* The column with the least variance over the complete rows of the job; ties: the first.
 int least_varying_column(const Workers& workers, const Frame& frame, std::span<const Basis> margins) {
   std::size_t size = 1;
   for (const Basis& margin : margins) size *= at(margin.size());
@@ -194,7 +194,7 @@ std::vector<std::string> variables_of(const SmoothSpec& smooth) {
   return names;
 }
 
-/// Frame of the margins' variables of several smooths, stacked, under the first smooth's names.
+/// The variables of several smooths' margins, stacked in one frame under the names of the first smooth.
 Frame one_after_another(const Frame& frame, std::span<const SmoothSpec* const> smooths) {
   Frame out;
   out.memory = frame.memory;
@@ -221,7 +221,7 @@ Frame one_after_another(const Frame& frame, std::span<const SmoothSpec* const> s
   return out;
 }
 
-/// The sum of |X| over one row of the products of natural margins, restricted to some orders.
+/// The sum of |X| over one row of those products of natural margins that have the given orders.
 double row_sum(std::span<const Basis> margins, std::span<const int> orders, const Frame& frame,
                std::size_t row) {
   std::vector<double> of_order{1};
@@ -243,8 +243,8 @@ double row_sum(std::span<const Basis> margins, std::span<const int> orders, cons
   return sum;
 }
 
-/// *Collective.* The largest sum of |X| over a complete row of the job, X the product of the margins, or for
-/// t2() its products of the given orders.
+/// *Collective.* The maximum over the complete rows of the job of the sum of |X| over a row, where X is the
+/// product of the margins, or for t2() the products of the given orders.
 double largest_row_sum(const Workers& workers, const Frame& frame, std::span<const Basis> margins,
                        std::span<const int> orders) {
   if (std::all_of(margins.begin(), margins.end(), [](const Basis& basis) { return basis.unit_rows; })) {
@@ -373,7 +373,7 @@ class Drafter {
       add_by_factor(std::move(draft), std::move(components));
   }
 
-  /// The smooth bs="sz" as in mgcv; without a constraint if a numeric by variable varies.
+  /// The smooth bs="sz" as in mgcv; without a constraint if it has a varying numeric by variable.
   [[nodiscard]] SmoothBasis deviations(const SmoothSpec& spec, const TermShape& shape,
                                        const std::vector<Basis>& margins, double row_sum) const {
     std::vector<int> levels;
@@ -386,7 +386,7 @@ class Drafter {
     return level_deviations(margins.back(), levels, !varies, !spec.id.empty(), row_sum);
   }
 
-  /// The block of a smooth, without its raw columns.
+  /// The draft of a smooth's block, without its raw columns.
   static DraftBlock draft_of(const SmoothSpec& spec, SmoothBasis smooth) {
     DraftBlock draft;
     CoefBlock& block = draft.block;
@@ -441,14 +441,14 @@ class Drafter {
     scale(components.front());
     draft.block.by_scale = scale_of(components.front());
     draft.block.raw_begin = draft_.design.add_term(std::move(components));
-    // With a by variable that varies the smooth is identifiable: no constraint.
+    // No constraint if the by variable varies: the smooth is then identifiable.
     const Extent range = extent_of(workers_, frame_, index);
     draft.constrained = draft.constrained && (range.min == range.max || !draft.point.empty());
     draft.by_value = range.min * draft.block.by_scale;
     push(std::move(draft));
   }
 
-  /// One smooth for each level; for an ordered factor without the first, as in mgcv.
+  /// One smooth per level; for an ordered factor none for the first level, as in mgcv.
   void add_by_factor(DraftBlock draft, std::vector<Component> components) {
     const Variable& by = frame_.variables[at(components.front().variable)];
     const int levels = components.front().levels;
@@ -466,7 +466,7 @@ class Drafter {
 
   struct Margins {
     std::vector<Basis> bases;
-    double row_sum = 0;      ///< the largest of |X| over a row
+    double row_sum = 0;      ///< maximum over rows of the sum of |X|
     int least_varying = -1;  ///< `DraftBlock::least_varying`
   };
 
@@ -475,7 +475,7 @@ class Drafter {
     for (const SmoothSpec& other : formula_.smooths) {
       if (!spec.id.empty() && other.id == spec.id) linked.push_back(&other);
     }
-    // Random effects with the same id share only the smoothing parameter.
+    // Random effects with the same id share only their smoothing parameter.
     const bool random = std::ranges::any_of(
         spec.margins, [](const MarginSpec& margin) { return is_random_effect(margin.basis); });
     if (linked.size() < 2 || random)
@@ -530,10 +530,10 @@ class Drafter {
       }
     }
     if (!spec.tensor) std::reverse(margins.begin(), margins.end());  // the order of `TermShape::components`
-    // A row has one level of a factor smooth: only the curve, the last margin, counts.
+    // A row has one level of a factor smooth, so only the curve counts, which is the last margin.
     const auto of_row = std::span<const Basis>(margins).last(spec.factor_smooth ? 1 : margins.size());
     const double row_sum = largest_row_sum(workers_, frame, of_row, spec.orders);
-    // For select=TRUE. bam drops no column of t2() for the constraint.
+    // For select=TRUE. (For t2(), bam drops no column for the constraint.)
     const bool chosen = spec.select && !spec.fixed && !spec.by_spaces && shape_of(spec, frame_).constrained;
     const int least_varying = chosen ? least_varying_column(workers_, frame, margins) : -1;
     return {std::move(margins), row_sum, least_varying};
@@ -541,8 +541,8 @@ class Drafter {
 
   using MeanProducts = std::function<Matrix(const Matrix& map)>;
 
-  /// X'X / n for the columns X of a margin under a map, over the rows of the basis: mgcv's setup sample for
-  /// dense columns, else all.
+  /// X'X / n for the columns X of a margin under a map, over the rows from which the basis is made: for dense
+  /// columns mgcv's setup sample, else all rows.
   [[nodiscard]] MeanProducts products_of_columns(
       const Component& curve, const Frame& frame,
       const std::function<std::vector<double>(int)>& setup_values) const {
@@ -562,7 +562,7 @@ class Drafter {
     };
   }
 
-  /// Dense columns in the rows of mgcv's setup sample.
+  /// The dense columns in the rows of mgcv's setup sample.
   [[nodiscard]] static Matrix setup_columns(const Component& curve,
                                             const std::function<std::vector<double>(int)>& setup_values) {
     std::vector<std::vector<double>> values;
@@ -595,7 +595,7 @@ class Drafter {
     return natural;
   }
 
-  /// Smooths with the same id share one constraint: the column means over all of them.
+  /// Smooths with the same id share one constraint, on the column means over all of them.
   void constrain_together() {
     for (const auto& one : linked_) {
       const std::string& id = one.first;
@@ -608,7 +608,7 @@ class Drafter {
         if (!is_linked(draft)) continue;
         any = any || draft.constrained;
         all = all && draft.constrained && draft.by_value == 1;
-        // Blocks of different levels share the sums: counted once, in the first.
+        // Blocks of different levels share the sums: count them once, in the first block.
         if (draft.block.raw_begin != draft.sum_begins.front()) continue;
         ++copies;
         begins.insert(begins.end(), draft.sum_begins.begin(), draft.sum_begins.end());
@@ -625,7 +625,7 @@ class Drafter {
     }
   }
 
-  /// Stores the combinations of the parametric columns, which are the only columns so far, by raw column.
+  /// Stores the combinations of the parametric columns, the only columns so far, by raw column.
   void keep(const std::vector<ColumnCombination>& combinations) {
     if (combinations.empty()) return;
     std::vector<int> raw_of;
@@ -643,7 +643,7 @@ class Drafter {
     }
   }
 
-  /// Number of coefficients of a block whose penalties are diagonal.
+  /// Number of coefficients if the penalties of the block are diagonal.
   static int effects_of(const DraftBlock& draft) {
     const std::optional<Penalty>& penalty = draft.block.penalty;
     return penalty && penalty->is_diagonal() ? penalty->eigenvalues.rows() : 0;
@@ -663,8 +663,8 @@ class Drafter {
     }
   }
 
-  /// Scales a numeric component of a smooth without centring it: the smooth is penalised, so a shift would
-  /// change the model.
+  /// Scales a numeric component of a smooth without centring it, since a shift would change a penalised
+  /// model.
   void scale(Component& component) const {
     if (standards_.empty()) return;
     const double factor = standards_[at(component.variable)].factor;
@@ -687,7 +687,7 @@ class Drafter {
   DesignDraft draft_;
 };
 
-/// Adds the penalty of select=TRUE; `z` maps constrained coefficients to the basis' coefficients.
+/// Adds the penalty of select=TRUE; `z` maps constrained coefficients to unconstrained ones.
 void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& block) {
   constexpr double least = 1e-6;
   const auto in_values = [&](const Matrix& a) {
@@ -698,7 +698,7 @@ void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& bl
     Matrix constant(static_cast<int>(draft.constant.size()), 1);
     std::ranges::copy(draft.constant, constant.data());
     constant = in_values(constant);
-    // As bam, without the column, if the constant needs that column; else as gam().
+    // As in bam, without that column, if the constant needs the column; else as in gam().
     if (std::abs(constant(draft.least_varying, 0)) > least * largest(constant.values()))
       coefficients = sweep_and_drop(coefficients, constant.values(), draft.least_varying);
   }
@@ -753,7 +753,7 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
     if (block.penalty) block.penalty->null_space = one.null_space;
     // The curves of an sz smooth sum to zero over the levels.
     block.centred = one.constrained || block.kind == "sz";
-    Matrix z;  // from constrained coefficients to the basis' coefficients
+    Matrix z;  // maps constrained coefficients to unconstrained ones
     if (one.select) z = identity(one.null_space.rows());
     if (one.constrained) {
       const std::vector<double> means = one.point.empty() ? column_means(one, column_sums, rows) : one.point;
@@ -789,7 +789,7 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
     design.blocks.push_back(std::move(block));
   }
   design.count_coefficients();
-  // More coefficients than rows are determined by the penalties, if the rows determine the unpenalised ones.
+  // Penalties determine more coefficients than rows, if the rows determine the unpenalised ones.
   if (design.coef_size > rows && design.null_space() >= rows) {
     throw base::input_error(
         "the model has {} coefficients, {} of them without a penalty, but only {} complete rows: reduce k or "

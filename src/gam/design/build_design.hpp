@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-/// Builds the model matrix of a formula and a frame in two steps with a pass over the rows between them,
-/// since a smooth's constraint needs the column means over all complete rows of the job:
+/// Builds the model matrix of a formula and a frame in two steps. Between them is a pass over the rows, since
+/// the constraint of a smooth needs the column means over all complete rows of the job:
 ///
 ///     DesignDraft draft = draft_design({comm, team}, formula, frame, knots);  // collective
 ///     RawMoments moments = pass_over(draft.design).moments();            // R'1
@@ -33,17 +33,17 @@ struct DraftBlock {
   Matrix values;      ///< see `SmoothBasis`
   double log_det_values = 0;
   std::vector<double> constant;
-  std::vector<int> sum_begins;  ///< first raw columns of the level blocks whose sum is the whole column
+  std::vector<int> sum_begins;  ///< first raw columns of the level blocks that add up to the whole smooth
   std::string id;               ///< the smooth's id=; empty: none
-  int copies = 1;             ///< number of smooths with this id, over whose variables the column sums extend
-  std::vector<double> point;  ///< the columns at the point where the smooth is zero; empty: it sums to zero
-  std::vector<double> sp;     ///< see `SmoothSpec`
-  bool select = false;        ///< select=TRUE: the remaining null space gets a penalty
-  int least_varying = -1;     ///< the column of least variance, in mgcv's coefficients; -1: none
-  double by_value = 1;        ///< value of a constant by variable, contained in the raw sums
+  int copies = 1;               ///< number of smooths with this id, over whose variables column sums extend
+  std::vector<double> point;    ///< columns at the point where the smooth is zero; empty: it sums to zero
+  std::vector<double> sp;       ///< see `SmoothSpec`
+  bool select = false;          ///< select=TRUE: the remaining null space gets a penalty
+  int least_varying = -1;       ///< the column of least variance, in mgcv's coefficients; -1: none
+  double by_value = 1;          ///< value of a constant by variable, which is a factor of the raw sums
 };
 
-/// A design without its blocks: enough for a pass over the raw columns.
+/// A design without its blocks, which suffices for a pass over the raw columns.
 struct DesignDraft {
   Design design;  ///< variables, terms and raw size; no blocks
   std::vector<DraftBlock> blocks;
@@ -52,13 +52,13 @@ struct DesignDraft {
 
 /// *Collective.* Finds knots, levels and scales, and lays out the raw columns.
 ///
-/// Throws on every rank alike: the errors of `make_basis`; `Error(input)` for a factor with fewer than two
-/// levels or a constant number in the parametric part; `Error(usage)` for supplied knots of a variable that
-/// no spline has. Cost: one pass over each variable of a spline whose values must be sorted, and one over the
-/// rows for each smooth that is not of B-splines only. With `standards` the numbers of parametric terms, by
-/// variables and random slopes are standardised. Random effects of more than `largest_whole_effect`
-/// coefficients become the design's `parted_columns`. `prior_weight` is the frame's index of the weights,
-/// which R counts among the columns of a model: see `SetupRows`.
+/// Throws the same error on every rank: the errors of `make_basis`; `Error(input)` if the parametric part has
+/// a factor with fewer than two levels or a constant number; `Error(usage)` for supplied knots of a variable
+/// that no spline uses. Cost: a pass over each spline variable whose values must be sorted, and a pass over
+/// the rows for each smooth not made of B-splines only. `standards` standardises the numbers of parametric
+/// terms, by variables and random slopes. Random effects of more than `largest_whole_effect` coefficients
+/// become the design's `parted_columns`. `prior_weight`: index of the weights in the frame, which R counts as
+/// a column of the model: see `SetupRows`.
 [[nodiscard]] DesignDraft draft_design(const Workers& workers, const FormulaTerms& formula,
                                        const Frame& frame, const SuppliedKnots& supplied,
                                        const Standards& standards = {},
@@ -66,7 +66,7 @@ struct DesignDraft {
                                        int prior_weight = -1, SetupSample sample = SetupSample::as_bam);
 
 /// Adds constraints and names. `column_sums` are R'1 over the `rows` complete rows of the job. Pure. Throws
-/// `Error(input)` if there are more coefficients than rows, and at least as many unpenalised ones as rows.
+/// `Error(input)` if there are more coefficients than rows, and no fewer unpenalised ones than rows.
 [[nodiscard]] Design finish_design(const DesignDraft& draft, std::span<const double> column_sums,
                                    std::int64_t rows);
 

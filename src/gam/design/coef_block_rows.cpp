@@ -7,7 +7,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Copies of the components in which variable i is the i-th of a row's values.
+/// Copies of the components, in which variable i is the i-th value of a row.
 std::vector<Component> at_places(std::span<const Component> components) {
   std::vector<Component> own(components.begin(), components.end());
   int place = 0;
@@ -54,7 +54,7 @@ Combination CoefBlockRows::at(std::span<const double> values) {
                               [&](int /*point*/, int column, double value) {
                                 raw.push_back({column, value});
                               });
-  // M'r. A row has one level of a random effect or factor smooth, and so uses one copy of the map.
+  // Computes M'r. A row has one level of a random effect or factor smooth, and so uses one copy of the map.
   Combination row;
   if (raw.empty()) return row;
   const auto [first, last] = block_.coefficients_at(raw.front().coefficient);

@@ -9,22 +9,22 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A linear combination of coefficients by its nonzeros, in increasing order of the coefficients: a row of
-/// the model matrix, or a difference of two.
+/// A linear combination of coefficients, stored by its nonzeros in increasing order of the coefficients: a
+/// row of the model matrix, or a difference of two rows.
 struct Weight {
   int coefficient;
   double value;
 };
 using Combination = std::vector<Weight>;
 
-/// The sum of one combination and `factor` times another.
+/// a + `factor` * b.
 [[nodiscard]] Combination sum_of(const Combination& a, double factor, const Combination& b);
 
 /// Rows of the model matrix within a block, at any values of its components. Not thread-safe.
 class CoefBlockRows {
  public:
-  /// `components`: the components of the block's term. The first, a by variable, may be left out: it then has
-  /// the value 1 or the block's level. The block must outlive this.
+  /// `components`: the components of the block's term. The first component, if it is a by variable, may be
+  /// left out: it then has the value 1 or the block's level. The block must outlive this object.
   CoefBlockRows(const CoefBlock& block, std::span<const Component> components);
 
   /// `values`: one for each variable of the components; for a factor the index of the level.

@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 namespace {
 
-/// A block's map, applied from the left.
+/// Multiplication from the left by a block's map.
 struct BlockMap {
   explicit BlockMap(const CoefBlock& block) : copies(block.copies) {
     if (block.has_identity_map()) return;
@@ -52,7 +52,7 @@ void for_each_of_part(const Design& design, const Use& use) {
   }
 }
 
-/// Calls `use(level, met)` for each level of the part, with the later levels that share rows with it.
+/// Calls `use(level, met)` for each level of the part; `met`: the later levels that share rows with it.
 template <class Use>
 void for_each_pair(const SparsePattern& raw, const std::vector<PartLevel>& levels, const Use& use) {
   std::vector<const PartLevel*> met;
@@ -69,8 +69,8 @@ void for_each_pair(const SparsePattern& raw, const std::vector<PartLevel>& level
   }
 }
 
-/// The pattern of the part over coefficients: each level, and the levels that share rows with it. `raw`: over
-/// raw columns.
+/// The sparsity pattern of the part over coefficients: each level, and the levels that share rows with it.
+/// `raw`: the pattern over raw columns.
 std::shared_ptr<const SparsePattern> pattern_of_levels(const SparsePattern& raw,
                                                        const std::vector<PartLevel>& levels) {
   SparsePattern pattern;
@@ -118,7 +118,7 @@ void take_curves(const PartedMatrix& raw_gram, const std::vector<PartLevel>& lev
       });
 }
 
-/// M' of the part times rows of its raw columns.
+/// M' of the part times rows of the part's raw columns.
 Matrix in_curves(const Matrix& raw_rows, const Part& raw_part, const Design& design, const Algebra& algebra) {
   Matrix out(design.parted_coefficients().size(), raw_rows.cols());
   int place = 0;
@@ -148,7 +148,7 @@ PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& de
     gram.diagonal = raw_gram.diagonal;
     gram.beside = raw_gram.beside;
   }
-  std::vector<const CoefBlock*> blocks;  // blocks of the core; in the part, coefficients are raw columns
+  std::vector<const CoefBlock*> blocks;  // of the core; in the part, coefficients are raw columns
   std::vector<BlockMap> maps;
   for (const CoefBlock& block : design.blocks) {
     if (raw_gram.part().has(block.raw_begin)) continue;
@@ -174,7 +174,7 @@ PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& de
     if (curves) beside = in_curves(beside, raw_gram.part(), design, algebra);
     assign(gram.border, 0, column, beside);
   }
-  // Only rounding makes a block's own product asymmetric.
+  // A block's own product is asymmetric only because of rounding: symmetrise it.
   for (int j = 0; j < gram.core.cols(); ++j) {
     for (int i = 0; i < j; ++i) gram.core(j, i) = gram.core(i, j);
   }

@@ -10,10 +10,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-// Sums over raw columns, transformed to sums over coefficients. `M` maps coefficients to raw columns; it is
-// block diagonal, so each block is transformed by itself.
+// Transforms sums over raw columns to sums over coefficients. `M` maps coefficients to raw columns; it is
+// block diagonal, so each block is transformed separately.
 
-/// M' (R'WR) M for the raw columns R and weights W.
+/// M' (R'WR) M, for raw columns R and weights W.
 [[nodiscard]] PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& design,
                                                 const Algebra& algebra);
 

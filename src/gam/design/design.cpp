@@ -18,7 +18,7 @@ namespace {
 
 using base::at;
 
-/// The variables that some component of the design uses.
+/// The variables that components of the design use.
 std::vector<DesignVariable> used_variables(const Design& design) {
   std::vector<bool> used(design.variables.size());
   for (const RawTerm& term : design.terms) {
@@ -86,7 +86,7 @@ int Penalty::rank_of(const std::vector<bool>& marked) const {
     for (std::size_t j = 0; j < marked.size(); ++j) set |= std::size_t{marked[j]} << j;
     return set_ranks[set];
   }
-  // Counts the common eigenvectors that are outside the null space of at least one marked penalty.
+  // Counts the common eigenvectors that are outside the null space of at least one of the marked penalties.
   int rank = 0;
   for (int i = 0; i < eigenvalues.rows(); ++i) {
     bool touched = false;
@@ -105,7 +105,7 @@ int Penalty::rank_of(std::size_t j) const {
 
 std::vector<int> Penalty::ranks_of_sets() const {
   if (!commutes()) return set_ranks;
-  std::map<std::size_t, int> alike;  // by set of penalties: eigenvectors in exactly their ranges
+  std::map<std::size_t, int> alike;  // by set of penalties: number of eigenvectors in exactly their ranges
   for (int i = 0; i < eigenvalues.rows(); ++i) {
     std::size_t seen_by = 0;
     for (std::size_t j = 0; j < count(); ++j)
@@ -236,7 +236,7 @@ std::vector<std::string> Design::coef_names() const {
 
 std::vector<ColumnCombination> Design::combinations() const {
   if (raw_combinations.empty()) return {};
-  std::map<int, int> coefficient_of;  // by raw column: a parametric column selects one
+  std::map<int, int> coefficient_of;  // by raw column: the parametric column that selects it
   for (const CoefBlock& block : blocks) {
     if (block.penalty) continue;
     for (int j = 0; j < block.coef_size; ++j) {
@@ -291,7 +291,7 @@ double PenaltyParameter::log_lambda(double log_sp) const {
 }
 
 double PenaltyParameter::log_sp(double log_lambda) const {
-  // Nearer to its bound, lambda hardly depends on the parameter.
+  // Limited: closer to its bound, lambda hardly depends on the parameter.
   return (least > 0 ? std::log(std::max(std::exp(log_lambda) - least, 1e-3 * least)) : log_lambda) - offset;
 }
 
@@ -306,7 +306,7 @@ std::vector<PenaltyParameter> Design::parameters() const {
     double log_sp;
   };
   std::vector<PenaltyParameter> parameters;
-  std::map<std::string, First> first;  // by id
+  std::map<std::string, First> first;  // first penalty with each id
   int count = 0;
   for (const CoefBlock& block : blocks) {
     for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j) {
@@ -334,7 +334,7 @@ int Design::add_term(std::vector<Component> components) {
   std::int64_t size = 1;
   for (const Component& component : components) {
     size *= component.raw_size();
-    // A spline has at least three coefficients, so a term with more nonzeros has too many coefficients.
+    // Too many coefficients as well: a spline has at least three of them.
     if (term.nonzeros > max_nonzeros / component.nonzeros())
       throw base::input_error(
           "a term of the formula is a product of more than 9 splines, which has too many coefficients to be "

@@ -16,61 +16,60 @@
 #include <utility>
 #include <vector>
 
-/// The model matrix in the form that makes a row cheap: X = R M.
+/// The model matrix as a product that makes rows cheap: X = R M.
 ///
-/// R (rows x raw) is local: a row of R has a few nonzeros for every basis, each being a piecewise cubic with
-/// four local values in each cell of its variable. M (raw x coefficients) is a small dense map that does not
-/// depend on the rows: it makes a cr or cc basis of values and second derivatives, wraps a cyclic basis, and
-/// contains te's reparameterisation and the constraint. So X'WX = M' (R'WR) M, and a pass over the rows never
-/// forms a dense row.
+/// R (rows x raw) is local: a row of R has a few nonzeros per basis, since each basis is a piecewise cubic
+/// with four nonzero columns in each cell of its variable. M (raw x coefficients) is a small dense map that
+/// does not depend on the rows: it makes a cr or cc basis from values and second derivatives, wraps a cyclic
+/// basis, and contains te()'s reparameterisation and the constraint. Thus X'WX = M' (R'WR) M, and a pass over
+/// the rows never forms a dense row.
 namespace TESSERA_NAMESPACE::gam {
 
 struct Frame;
 
-/// Penalties of one coefficient block, and the pieces of log|S|+ that do not need the rows.
+/// The penalties of one coefficient block, and the parts of log|S|+ that do not depend on the rows.
 ///
-/// S_j are coefficients x coefficients, scaled (log_sp refers to them) and constrained. Before the
-/// constraint they commute: their eigenvalues are the columns of `eigenvalues` (one row for each common
-/// eigenvector that some S_j does not annihilate), so log|sum_j lambda_j S_j|+ =
-/// sum_i log(sum_j lambda_j eigenvalues(i, j)) + log_det_constant, whatever the lambdas. The constant is
-/// log|P c|^2, c the unit constraint vector and P the projector on the null space: det(I - u u') = 1 - |u|^2.
+/// S_j are coefficients x coefficients, scaled (log_sp refers to them) and constrained. Before the constraint
+/// they commute: their eigenvalues are the columns of `eigenvalues` (one row for each common eigenvector that
+/// some S_j does not annihilate), so log|sum_j lambda_j S_j|+ = sum_i log(sum_j lambda_j eigenvalues(i, j)) +
+/// log_det_constant, whatever the lambdas. The constant is log|P c|^2, with the unit constraint vector c and
+/// the projector P on the null space, by det(I - u u') = 1 - |u|^2.
 ///
 /// With fx=TRUE a smooth has no penalty, and its null space is the whole space.
 ///
 /// A smooth that has lost columns to a side condition (side_conditions.hpp), or has a constraint and several
 /// penalties that together have no null space, has penalties without common eigenvectors: `set_ranks` then
-/// replaces `eigenvalues`, and the constant is zero. The same holds for bs="sz", with one penalty for each
-/// level and too many subsets to number: `levels` determines their ranks.
+/// replaces `eigenvalues`, and the constant is zero. For bs="sz", with one penalty per level and too many
+/// subsets to list, `levels` determines the ranks instead.
 ///
-/// The penalty of a random effect, of possibly very many levels, is a multiple of the identity: it is stored
-/// as the number `ridge`, without `matrices`. A factor smooth has no matrices either: it is `diagonal`.
+/// The penalty of a random effect, which may have very many levels, is a multiple of the identity: it is
+/// stored as a number, without `matrices`. A factor smooth has no matrices either: it is `diagonal`.
 struct Penalty {
   std::vector<Matrix> matrices;
   Matrix eigenvalues;  ///< rank x count()
   double log_det_constant = 0;
-  std::vector<std::string> labels;  ///< as R names its smoothing parameters: "s(x)", "te(x,z)1", …
+  std::vector<std::string> labels;  ///< R's names of the smoothing parameters: "s(x)", "te(x,z)1", …
   /// Rank of the sum of each subset of the penalties, by a bit mask of their indices. Empty if they have
   /// common eigenvectors.
   std::vector<int> set_ranks;
-  /// Penalties that are the Kronecker products of a a' and one matrix of rank `rank_of_level`: each column is
-  /// an a. A further penalty penalises the common null space of these.
+  /// The columns are the vectors a of penalties that are Kronecker products of a a' and one matrix of rank
+  /// `rank_of_level`. An additional penalty may penalise the common null space of these.
   Matrix levels{};
-  Matrix of_level{};  ///< matrix of one level; empty unless the coordinates are level by level
+  Matrix of_level{};  ///< the matrix of one level; empty unless the coordinates are ordered by level
   int rank_of_level = 0;
   Matrix null_space;  ///< coefficients x (coefficients - rank), orthonormal: the unpenalised space
-  /// For several penalties that commute, coefficients x rank: T with T' S_j T the diagonal matrix of column j
-  /// of `eigenvalues`; its columns are not orthogonal. Empty if unknown.
+  /// For several penalties that commute, a matrix T, coefficients x rank, for which T' S_j T is diagonal with
+  /// column j of `eigenvalues`. The columns of T are not orthogonal. Empty if unknown.
   Matrix eigenvectors{};
   double ridge = 0;
-  /// True: S_j is the diagonal matrix of column j of `eigenvalues`.
+  /// True if S_j is the diagonal matrix with column j of `eigenvalues`.
   bool diagonal = false;
-  /// True: the columns of X are orthogonal, or nearly, in these coordinates, and the penalised ones come
-  /// first; a single penalty is diagonal, with `eigenvalues`. Each element of X'WX is then accurate to all
-  /// digits.
+  /// True if the columns of X are (nearly) orthogonal in these coordinates, with penalised columns first and
+  /// a single penalty diagonal, with `eigenvalues`. Each element of X'WX is then accurate to all digits.
   bool orthogonal_columns = false;
   [[nodiscard]] bool is_ridge() const noexcept { return ridge > 0; }
   [[nodiscard]] bool is_diagonal() const noexcept { return is_ridge() || diagonal; }
-  /// Number of penalties, each of which has a smoothing parameter.
+  /// Number of penalties; each has a smoothing parameter.
   [[nodiscard]] std::size_t count() const noexcept {
     return is_diagonal() ? static_cast<std::size_t>(eigenvalues.cols()) : matrices.size();
   }
@@ -82,18 +81,18 @@ struct Penalty {
   }
   [[nodiscard]] bool commutes() const noexcept { return set_ranks.empty() && levels.empty(); }
   [[nodiscard]] int rank() const;
-  /// Rank of the sum of the penalties that are marked.
+  /// Rank of the sum of the marked penalties.
   [[nodiscard]] int rank_of(const std::vector<bool>& marked) const;
   /// Rank of S_j.
   [[nodiscard]] int rank_of(std::size_t j) const;
-  /// The ranks that `set_ranks` would have, also for commuting penalties; empty if `levels` determines them.
+  /// The ranks that `set_ranks` would have, for commuting penalties too; empty if `levels` determines them.
   [[nodiscard]] std::vector<int> ranks_of_sets() const;
 };
 
 /// The Kronecker products of a a' and `of_level`, for each column a of `levels`.
 [[nodiscard]] std::vector<Matrix> penalties_of_levels(const Matrix& levels, const Matrix& of_level);
 
-/// A run of coefficients made from a run of raw columns.
+/// A run of coefficients, and the run of raw columns that it belongs to.
 struct CoefBlock {
   std::string label;               ///< "(Intercept)", "cut", "s(x)", "s(x):facL1", "te(x,z)"
   std::string kind;                ///< "parametric", "te", "ti", "t2", "fs", "sz", or the name of a basis
@@ -104,31 +103,31 @@ struct CoefBlock {
   int coef_size = 0;
   Matrix map;      ///< raw_size x coef_size; no rows: the identity
   int copies = 1;  ///< repetitions of `map` along the diagonal of M: levels of a factor smooth
-  std::optional<Penalty> penalty;          ///< smooths only
+  std::optional<Penalty> penalty;          ///< only for smooths
   std::vector<std::vector<double>> knots;  ///< knots of each variable of the margins, for model.json
   std::vector<double> s_scale;             ///< S.scale of each penalty
-  /// Suffix that each penalty's label has after the smooth's label; empty: numbers from one.
+  /// What follows the smooth's label in each penalty's label; empty: numbers from one.
   std::vector<std::string> penalty_names;
   std::vector<std::string> ids;  ///< id of each penalty, shared with penalties of other blocks; or none
   std::vector<double>
       log_sp;  ///< by penalty: the given value, or -inf for 0; NaN: estimated; empty: all estimated
-  std::vector<double> least_sp;        ///< by penalty: added to its lambda; empty: nothing
-  std::vector<std::string> variables;  ///< the margins' variables, then the by variable if any
+  std::vector<double> least_sp;        ///< by penalty: added to lambda; empty: nothing
+  std::vector<std::string> variables;  ///< variables of the margins, then the by variable if there is one
   std::string by_level;
-  /// Powers of two that scale a smooth's columns in a standardised design. `by_scale`: of its numeric by
-  /// variable. `margin_scale`: of the numbers among its margins; it scales the penalties too.
+  /// Powers of two that scale a smooth's columns in a standardised design. `by_scale`: for its numeric by
+  /// variable. `margin_scale`: for numeric margins; it scales the penalties too.
   double by_scale = 1;
   double margin_scale = 1;
-  /// c of the constraint c'b = 0 on the coefficients of the basis, up to a factor, absorbed in `map`; empty:
-  /// none, or the margins have their own.
+  /// The vector c, up to a factor, of the constraint c'b = 0 on the coefficients of the basis, which `map`
+  /// has absorbed; empty: no constraint, or the margins have their own.
   std::vector<double> constraint;
   /// For ti(): `constraint` of each margin; empty: no margin has its own constraint.
   std::vector<std::vector<double>> margin_constraints;
-  std::vector<int> dropped;  ///< constrained coefficients removed by a side condition
-  bool centred = false;      ///< constrained: the smooth sums to zero over the rows, or is zero at a point
-  int determined = 0;        ///< functions dropped from a smooth's null space, determined by other terms
+  std::vector<int> dropped;  ///< constrained coefficients that a side condition removed
+  bool centred = false;      ///< constrained: sums to zero over the rows, or is zero at a point
+  int determined = 0;        ///< number of functions of its null space that other terms determine, dropped
 
-  /// True for a curve for each level of a factor.
+  /// True for smooths with a curve per level of a factor.
   [[nodiscard]] bool is_factor_smooth() const noexcept { return kind == "fs" || kind == "sz"; }
   /// True for a random effect, whose coefficients are its raw columns.
   [[nodiscard]] bool has_identity_map() const noexcept { return map.rows() == 0; }
@@ -136,7 +135,7 @@ struct CoefBlock {
   [[nodiscard]] double map_at(int raw, int coef) const;
   /// The coefficients [first, last) that depend on a raw column.
   [[nodiscard]] std::pair<int, int> coefficients_at(int raw) const;
-  /// M b of the block's coefficients, and M' r of its raw columns.
+  /// M b for the block's coefficients b, and M' r for its raw columns r.
   [[nodiscard]] std::vector<double> to_raw(std::span<const double> coef) const;
   [[nodiscard]] std::vector<double> to_coefficients(std::span<const double> raw) const;
   /// M a and a M', for a matrix a.
@@ -144,12 +143,12 @@ struct CoefBlock {
   [[nodiscard]] Matrix times_transposed_map(Matrix a) const;
 };
 
-/// The type and the levels that a variable must have in any table to which the design is applied.
+/// The type and levels that a variable must have in every table to which the design is applied.
 struct DesignVariable {
   std::string name;
   bool factor = false;
   std::vector<std::string> levels;
-  bool ordered = false;  ///< R's ordered factor, in the table of the fit: no prediction depends on it
+  bool ordered = false;  ///< R's ordered factor in the table of the fit; predictions do not depend on it
   bool operator==(const DesignVariable&) const = default;
 };
 
@@ -159,20 +158,20 @@ using ColumnCombination = std::vector<std::pair<int, double>>;
 /// How a penalty's lambda depends on a smoothing parameter: lambda = least + exp(log smoothing parameter +
 /// offset). If lambda is given, only the offset is used.
 struct PenaltyParameter {
-  int index = 0;  ///< -1: none
+  int index = 0;  ///< index of the smoothing parameter; -1: none
   double offset = 0;
   double least = 0;
 
   /// log lambda as a function of the log smoothing parameter.
   [[nodiscard]] double log_lambda(double log_sp) const;
-  /// The inverse of `log_lambda`; a lambda below 1.001 `least` counts as that.
+  /// The inverse of `log_lambda`; a lambda below 1.001 `least` counts as 1.001 `least`.
   [[nodiscard]] double log_sp(double log_lambda) const;
   /// d log lambda / d log smoothing parameter.
   [[nodiscard]] double slope(double log_lambda) const;
 };
 
-/// One level of a random effect or factor smooth in the part: where its raw columns and its coefficients
-/// begin within the part.
+/// One level of a random effect or factor smooth in the part, with the positions in the part of its first raw
+/// column and first coefficient.
 struct PartLevel {
   int raw_begin;
   int raw_size;
@@ -188,40 +187,40 @@ struct Design {
   std::vector<CoefBlock> blocks;
   int raw_size = 0;
   int coef_size = 0;
-  /// For each parametric raw column of a standardised design, its combination of raw columns of the formula;
-  /// else empty.
+  /// For each parametric raw column of a standardised design, the combination of the formula's raw columns
+  /// that it is; empty for other designs.
   std::vector<std::pair<int, ColumnCombination>> raw_combinations;
-  /// Dropped columns, linearly dependent on other terms: a parametric column's name, a smooth's label.
+  /// Labels of dropped columns, linearly dependent on others: a parametric column's name, a smooth's label.
   std::vector<std::string> left_out;
-  /// The raw columns of the random effects and factor smooths whose blocks of crossproducts and of the
-  /// covariance are sparse (`PartedMatrix`); empty: all are dense.
+  /// The part: raw columns of the random effects and factor smooths whose blocks in crossproducts and the
+  /// covariance are sparse (`PartedMatrix`); empty: all blocks are dense.
   Part parted_columns;
 
   [[nodiscard]] const RawTerm& term_of(const CoefBlock& block) const;
-  /// Index in `terms` of the term that a block is made from.
+  /// Index in `terms` of the block's term.
   [[nodiscard]] std::ptrdiff_t term_index(const CoefBlock& block) const {
     return &term_of(block) - terms.data();
   }
   /// The coefficients that belong to `parted_columns`.
   [[nodiscard]] Part parted_coefficients() const;
-  /// Whether the part contains a factor smooth, whose levels have several columns each.
+  /// Whether the part contains a factor smooth, whose levels have several columns.
   [[nodiscard]] bool parts_curves() const;
   /// The levels of the part's blocks, in order. A level of a random effect has one column.
   [[nodiscard]] std::vector<PartLevel> levels_of_part() const;
-  /// Dimension of the unpenalised space: coef_size minus the ranks of all penalties.
+  /// Dimension of the unpenalised space: coef_size minus the sum of the ranks of the blocks' penalties.
   [[nodiscard]] int null_space() const;
   [[nodiscard]] std::vector<std::string> coef_names() const;
-  /// `raw_combinations` expressed in the parametric coefficients that remain, which come first.
+  /// `raw_combinations` in terms of the remaining parametric coefficients, which come first.
   [[nodiscard]] std::vector<ColumnCombination> combinations() const;
   [[nodiscard]] std::size_t penalty_count() const;
-  /// The smoothing parameter of each penalty. Penalties with the same id share one; if columns are scaled
-  /// they have offsets, so that their lambdas are equal in the formula's columns.
+  /// The smoothing parameter of each penalty. Penalties with the same id share a parameter; if columns are
+  /// scaled, offsets make their lambdas equal in terms of the formula's columns.
   [[nodiscard]] std::vector<PenaltyParameter> parameters() const;
   /// M as one raw x coefficients matrix.
   [[nodiscard]] Matrix map() const;
   /// M b, without forming M.
   [[nodiscard]] std::vector<double> raw_coefficients(std::span<const double> coef) const;
-  /// The factors among the terms' variables with their levels, as `FrameRequest` takes them.
+  /// The factors among the terms' variables, with their levels, in the form of `FrameRequest`.
   [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::string>>> known_levels() const;
   /// The names of the terms' numeric variables.
   [[nodiscard]] std::vector<std::string> known_numbers() const;
@@ -236,8 +235,8 @@ struct Design {
   void count_coefficients();
 };
 
-/// Maximum number of penalties of a smooth: `Penalty::set_ranks` has an element for each subset. Without
-/// common eigenvectors, each is the rank of a matrix.
+/// Maximum number of penalties of a smooth: `Penalty::set_ranks` has an element for each subset, and without
+/// common eigenvectors each element takes the rank of a matrix.
 inline constexpr int most_penalties = 20;
 inline constexpr int most_general_penalties = 10;
 
@@ -252,7 +251,7 @@ inline constexpr int max_components = 32;
 /// Names a smooth's coefficients and penalties from its label, as R does.
 void name_smooth(CoefBlock& block);
 
-/// The design with its components indexing the variables of `frame`, found by name: required before a design
+/// The design with components that refer to the variables of `frame`, found by name. Call it before a design
 /// from a model file is applied to a table. Throws `Error(input)` if the frame lacks a variable, or has it
 /// with another type or other levels.
 [[nodiscard]] Design reindexed(Design design, const Frame& frame);

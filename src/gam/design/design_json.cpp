@@ -23,13 +23,13 @@ using Json = nlohmann::json;
 
 using files::JsonField;
 
-/// The budget of numbers for a design's remaining matrices.
+/// How many numbers a design's remaining matrices may have.
 ///
-/// Zeros are not in the file, so a matrix is larger than its text. But the covariance of the coefficients is
-/// stored in full, and a fitted design has not many more numbers than that.
+/// Zeros are not in the file, so a matrix may be larger than its text. But the file has the full covariance
+/// of the coefficients, and a fitted design does not have many more numbers than that.
 class NumbersLeft {
  public:
-  /// `splines`: most splines of one term, each with up to twice as many raw columns as coefficients.
+  /// `splines`: most splines in a term; a spline has up to twice as many raw columns as coefficients.
   NumbersLeft(std::int64_t coefficients, int splines)
       : left_(least + (per_covariance + (std::int64_t{2} << splines)) * coefficients * coefficients) {}
 
@@ -48,7 +48,7 @@ class NumbersLeft {
   std::int64_t left_;
 };
 
-/// Writes a matrix. Mostly zero ones (selections, wrapping maps, bands) are written as (row, column, value).
+/// Writes a matrix. A mostly zero one (selections, wrapping maps, bands) is written as (row, column, value).
 Json matrix_json(const Matrix& matrix) {
   Json json{{"rows", matrix.rows()}, {"cols", matrix.cols()}};
   const auto values = matrix.values();
@@ -84,14 +84,14 @@ Matrix matrix_from(const JsonField& field, int rows, int cols, NumbersLeft& left
   return matrix;
 }
 
-/// A multiple of the identity, written as any other matrix is.
+/// Writes a multiple of the identity in the format of other matrices.
 Json diagonal_json(int size, double value) {
   Json entries = Json::array();
   for (int i = 0; i < size; ++i) entries.push_back({i, i, value});
   return {{"rows", size}, {"cols", size}, {"entries", std::move(entries)}};
 }
 
-/// Reads a matrix; if it is a multiple of the identity of this size, returns the factor, otherwise nothing.
+/// Reads a matrix. Returns the factor if it is a multiple of the identity of this size, otherwise nothing.
 std::optional<double> diagonal_from(const JsonField& field, int size) {
   const auto list = field.find("entries");
   if (!list) return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<double> diagonal_from(const JsonField& field, int size) {
   return factor;
 }
 
-/// Writes a margin. Cells that are all equal, as for equally spaced B-splines, are written once.
+/// Writes a margin. If all cells are equal, as for equally spaced B-splines, they are written once.
 Json margin_json(const Margin& margin) {
   Json json{{"breaks", margin.breaks},
             {"uniform", margin.uniform},
@@ -242,9 +242,9 @@ Component isotropic_from(const JsonField& field, int coefficients) {
 
 Json penalty_json(const Penalty& penalty) {
   Json matrices = Json::array();
-  // The matrices of a factor smooth follow from `eigenvalues`.
+  // `eigenvalues` determines the matrices of a factor smooth.
   if (penalty.is_ridge()) matrices.push_back(diagonal_json(penalty.eigenvalues.rows(), penalty.ridge));
-  // The matrices of levels follow from `of_level`.
+  // `of_level` determines the matrices of levels.
   if (penalty.of_level.empty()) {
     for (const Matrix& matrix : penalty.matrices) matrices.push_back(matrix_json(matrix));
   }
@@ -286,7 +286,7 @@ Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, b
   const std::vector<JsonField> matrices = field.at("matrices").elements();
   constexpr std::size_t most_of_one = 4;  // orders of derivatives of a cubic
   constexpr std::size_t of_null_space = 1;
-  const auto levels = field.find("levels");  // if present, each level has a penalty
+  const auto levels = field.find("levels");  // if present, there is a penalty per level
   const std::size_t margins = block.knots.size();
   const std::size_t most = block.kind == "t2" ? most_penalties : std::max(margins, most_of_one);
   if (!levels && matrices.size() > most + of_null_space)
@@ -323,7 +323,7 @@ Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, b
       penalty.set_ranks.push_back(rank.whole(0, size));
   } else {
     const JsonField eigenvalues = field.at("eigenvalues");
-    // Eigenvalues from before the constraint, which removes at most one coefficient.
+    // Eigenvalues are from before the constraint, which removes at most one coefficient.
     const int rank = eigenvalues.at("rows").whole(0, size + 1);
     penalty.eigenvalues = matrix_from(eigenvalues, rank, static_cast<int>(matrices.size()), left);
     penalty.log_det_constant = field.at("log_det_constant").number();
@@ -333,7 +333,7 @@ Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, b
   return penalty;
 }
 
-/// True if all levels share one map.
+/// True if all levels share the same map.
 bool has_copies(const CoefBlock& block) {
   return block.kind == "fs";
 }
@@ -369,7 +369,7 @@ const RawTerm& term_of(const Design& design, const JsonField& raw_begin) {
                                      [](int at, const RawTerm& term) { return at < term.raw_begin; }));
 }
 
-/// Raw columns of the last `count` components.
+/// Number of raw columns of the last `count` components.
 int raw_size_of(const RawTerm& term, std::size_t count) {
   int size = 1;
   for (std::size_t i = term.components.size() - count; i < term.components.size(); ++i)
@@ -399,7 +399,7 @@ void set_range(CoefBlock& block, const JsonField& field, const Design& design) {
     field.at("variables").refuse("lacks the by variable of the smooth's level");
 }
 
-/// Reads everything about the smoothing parameters except their values, which the model has.
+/// Reads what a block has about smoothing parameters, except the values, which the model has.
 void read_parameters(const JsonField& field, CoefBlock& block) {
   const std::size_t count = block.penalty->count();
   if (const auto ids = field.find("ids")) {
@@ -468,8 +468,8 @@ int variable_from(const JsonField& name, const Design& design, bool number) {
   return static_cast<int>(found - design.variables.begin());
 }
 
-/// A component is a spline if it has a margin, dense if it has radial or isotropic columns, else numeric or a
-/// factor like its variable.
+/// Reads a component: a spline if it has a margin, dense if it has radial or isotropic columns, otherwise
+/// numeric or a factor like its variable.
 Component component_from(const JsonField& field, const Design& design, int coefficients) {
   const auto margin = field.find("margin");
   const auto radial = field.find("radial");

@@ -17,8 +17,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Thresholds of a column's squared residual, relative to its square: below the first it is rounding of X'WX,
-/// below the second it may be.
+/// Thresholds for a column's squared residual relative to its square: below the first, the residual is
+/// rounding of X'WX; below the second, it may be.
 constexpr double dependence_tolerance = 1e-13;
 constexpr double doubt_tolerance = 1e-11;
 constexpr double equality_tolerance = 1e-9;
@@ -39,14 +39,14 @@ Design unpenalised_part(const Design& design) {
       block.coef_size = block.map.cols();
       block.penalty.reset();
     }
-    // Blocks without unpenalised columns stay, so that block indices are those of the design.
+    // Keep blocks without unpenalised columns, so that block indices are those of the design.
     block.coef_begin = part.coef_size;
     part.coef_size += block.coef_size;
   }
   return part;
 }
 
-/// U'X'WX U for the unpenalised coordinates U, scaled to a unit diagonal (except zero columns), and scales.
+/// U'X'WX U for unpenalised coordinates U, with unit diagonal (except for zero columns), and the scales.
 struct Correlations {
   Matrix matrix;
   std::vector<double> norms;
@@ -64,8 +64,8 @@ Correlations correlations(const Matrix& gram) {
   return out;
 }
 
-/// Whether each column, given all others, exceeds rounding. A Cholesky pivot is not sufficient: after a
-/// column that earlier ones nearly determine, rounding grows by the inverse of its pivot.
+/// Whether the residual of each column, given all others, exceeds rounding. Cholesky pivots do not suffice:
+/// after a column that is nearly determined by earlier ones, rounding grows by the inverse of its pivot.
 bool independent(const Matrix& correlation) {
   const auto lower = cholesky(correlation);
   if (!lower) return false;
@@ -85,14 +85,14 @@ void project_out(Matrix& rest, int pivot) {
   }
 }
 
-/// A design in which a smooth has its penalised coefficients first, followed by the unpenalised ones.
+/// A design in which each smooth has its penalised coefficients first, then the unpenalised ones.
 struct Separated {
   struct Penalised {
     int begin;
     Matrix penalty;
   };
   Design design;
-  std::vector<int> penalised;    ///< penalised coefficients, without those of the part
+  std::vector<int> penalised;    ///< penalised coefficients, except those of the part
   std::vector<int> unpenalised;  ///< unpenalised coefficients, in the order of the blocks
   std::vector<Penalised> penalties;
 };
@@ -108,14 +108,14 @@ Matrix sum_of_unit_norms(const std::vector<Matrix>& penalties, const Matrix& bas
   return sum;
 }
 
-/// The diagonal of a multiple of the identity of unit norm.
+/// The diagonal element of a multiple of the identity with unit norm.
 double unit_norm_ridge(int size) {
   return 1 / std::sqrt(static_cast<double>(size));
 }
 
-/// Transforms the block's coefficients to the penalised ones, followed by the unpenalised ones. Returns the
-/// penalty on the former: of unit eigenvalues if it is a single matrix. Diagonal penalties without a null
-/// space are not transformed.
+/// Transforms the block's coefficients so that penalised ones come first, then unpenalised ones. Returns the
+/// penalty on the penalised ones, with unit eigenvalues if it is a single matrix. Does not transform diagonal
+/// penalties without a null space.
 Matrix separate(CoefBlock& block, const Penalty& penalty) {
   if (penalty.is_diagonal()) {
     Matrix sum(block.coef_size, block.coef_size);
@@ -172,8 +172,8 @@ void add_penalties(PartedMatrix& gram, const Separated& columns) {
   }
 }
 
-/// What remains of X'WX + S once the coefficients of the part whose elimination pays are eliminated (a Schur
-/// complement). Its rows: the part's remaining coefficients, then the core's. Empty if the elimination fails.
+/// The Schur complement of X'WX + S after the elimination of those coefficients of the part for which it
+/// pays. Rows: the part's remaining coefficients, then the core's. Empty if the elimination fails.
 Matrix without_part(PartedMatrix gram, const Algebra& algebra) {
   if (!gram.is_parted()) return std::move(gram.core);
   OrderedMatrix a = in_order(gram, std::make_shared<const EliminationOrder>(gram, std::vector<bool>()), {});
@@ -187,7 +187,7 @@ Matrix without_part(PartedMatrix gram, const Algebra& algebra) {
 }
 
 /// X'WX plus the penalties, reduced to the unpenalised columns by elimination of all others. X'WX is divided
-/// by its trace, and penalties have unit norm, or unit eigenvalues if a smooth has only one.
+/// by its trace; penalties are scaled to unit norm, or, if a smooth has only one, to unit eigenvalues.
 Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, const Algebra& algebra) {
   Separated columns = separated(design);
   PartedMatrix gram = gram_in_coefficients(raw_gram, columns.design, algebra);
@@ -221,14 +221,14 @@ Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, cons
   return rest;
 }
 
-/// 0 = sum_k weights[k] (unpenalised column k), with weight 1 for the column itself.
+/// A linear dependence, 0 = sum_k weights[k] (unpenalised column k), with weight 1 for the column itself.
 struct Dependence {
   int index = 0;
   bool doubtful = false;
   std::vector<double> weights;
 };
 
-/// Computes the weights of the kept columns in each determined column.
+/// Computes the weights of the kept columns for each determined column.
 void solve_weights(std::vector<Dependence>& found, const Correlations& columns,
                    const std::vector<int>& taken) {
   const int count = columns.matrix.rows();
@@ -250,8 +250,8 @@ void solve_weights(std::vector<Dependence>& found, const Correlations& columns,
   }
 }
 
-/// The unpenalised columns determined by others. Within the lowest rank left, the next kept column is the one
-/// with the largest residual in `order`.
+/// The unpenalised columns that are determined by others. Among the waiting columns of lowest rank, the next
+/// one to keep is the one with the largest residual in `order`.
 std::vector<Dependence> combinations(const Correlations& columns, Matrix order,
                                      const std::vector<int>& ranks) {
   const int count = columns.matrix.rows();
@@ -285,7 +285,7 @@ std::vector<Dependence> combinations(const Correlations& columns, Matrix order,
   return found;
 }
 
-/// The block of the unpenalised design that contains the column.
+/// The block of the unpenalised design that contains this column.
 std::size_t block_at(const Design& unpenalised, int index) {
   const auto found = std::ranges::find_if(unpenalised.blocks, [&](const CoefBlock& block) {
     return index >= block.coef_begin && index < block.coef_begin + block.coef_size;
@@ -311,7 +311,7 @@ std::vector<double> in_coefficients(std::span<const double> weights, const Desig
   return coef;
 }
 
-/// Constrains a smooth's coefficients to be orthogonal to some directions of its null space.
+/// Constrains a smooth's coefficients to be orthogonal to given directions of its null space.
 void hold_orthogonal(CoefBlock& block, const Matrix& directions) {
   const int gone = directions.cols();
   const int kept = block.coef_size - gone;
@@ -343,7 +343,7 @@ void drop_columns(CoefBlock& block, const std::vector<int>& dropped) {
   block.coef_size = block.map.cols();
 }
 
-using Relation = std::map<int, double>;  // coefficients of raw columns of the formula in a sum that is zero
+using Relation = std::map<int, double>;  // a zero sum: coefficients of raw columns of the formula
 
 void add_to(Relation& sum, const Relation& other, double factor, int without) {
   for (const auto& [column, weight] : other) {
@@ -387,7 +387,7 @@ void substitute(Relation& sum, int column, const Relation& relation) {
   add_to(sum, relation, factor, column);
 }
 
-/// Solves each relation for its own column, and eliminates that column from all other relations.
+/// Solves each relation for its own column, and eliminates that column from the other relations.
 void solve_each(Relations& relations) {
   const auto own = [](const auto& relation) {
     const auto found = relation.second.find(relation.first);

@@ -20,7 +20,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A penalty on squared second derivatives scales with the variable to the power of -3.
+/// Checks the size of a penalty: one on squared second derivatives scales like the variable to the power -3.
 void check_penalty(const MarginData& data, const Basis& basis) {
   constexpr double large = 1e270;
   const double size = largest(basis.penalty.values());
@@ -30,7 +30,7 @@ void check_penalty(const MarginData& data, const Basis& basis) {
       data.label, data.variable, data.min, data.max);
 }
 
-/// The supplied points of an isotropic basis: the same number of values for each variable.
+/// The supplied points of an isotropic basis; each variable must have the same number of values.
 Matrix supplied_points(const MarginSpec& spec, const SuppliedKnots& supplied, const std::string& label) {
   std::vector<double> all;
   int variables = 0;
@@ -115,7 +115,7 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
                               number.name, spec.basis);
   }
   check_coefficients(spec.k, label);
-  // Two values distinguish a variable from a constant, and a basis needs k of them.
+  // Two values distinguish a variable from a constant; a basis needs k values.
   const Distinct distinct = distinct_values(workers, frame, index, std::max(spec.k, 2));
   data.distinct = distinct.count;
   data.min = distinct.min;

@@ -15,7 +15,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Limits (two values) or all the knots that a user supplies, by variable.
+/// By variable: limits (two values) or all knots, supplied by the user.
 using SuppliedKnots = std::map<std::string, std::vector<double>>;
 
 /// Parses "month=0.5,12.5". Throws `Error(usage)`.
@@ -25,10 +25,10 @@ using SuppliedKnots = std::map<std::string, std::vector<double>>;
 /// quantiles for its knots, or takes the supplied knots. `spec` is from `parse_terms`, so its k and order are
 /// valid for the basis. Sets `component.variable` and `component.extent`.
 ///
-/// Throws on every rank alike: `Error(usage)` for a wrong number of knots or equal ones; `Error(input)` for a
-/// factor where numbers are needed, a constant covariate, k above what the distinct values support, or data
-/// outside the knots. `label` is the smooth's, for messages. `setup_values` returns a variable's values in
-/// the rows of mgcv's setup sample.
+/// Throws the same error on every rank: `Error(usage)` for a wrong number of knots, or equal knots;
+/// `Error(input)` for a factor where numbers are needed, a constant covariate, k above what the distinct
+/// values support, or data outside the knots. `label`: the smooth's label, for messages. `setup_values`
+/// returns a variable's values in the rows of mgcv's setup sample.
 [[nodiscard]] Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& spec,
                                const SuppliedKnots& supplied,
                                const std::function<std::vector<double>(int variable)>& setup_values,

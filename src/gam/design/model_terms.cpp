@@ -42,7 +42,7 @@ class TermMaker {
   }
 
  private:
-  /// Splits the variables of a factor smooth into a margin of its numbers and one for each factor.
+  /// Splits the variables of a factor smooth into a margin of its numeric variables and one for each factor.
   void tell_factors(SmoothSpec& smooth) const {
     MarginSpec curve = std::move(smooth.margins.front());
     std::vector<Expression> numbers;
@@ -69,7 +69,7 @@ class TermMaker {
     curve.others.assign(numbers.begin() + 1, numbers.end());
     if (smooth.sum_to_zero) settle(curve, static_cast<int>(numbers.size()), smooth.label);
     smooth.margins = {std::move(curve)};
-    // Raw columns are in reverse order; the levels of the first factor vary slowest, as in mgcv.
+    // Components are in reverse order; the levels of the first factor vary slowest, as in mgcv.
     for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
       MarginSpec& levels = smooth.margins.emplace_back();
       levels.basis = "re";
@@ -87,7 +87,7 @@ class TermMaker {
     if (const auto fault = basis.settle(curve)) throw base::input_error("{}: {}", label, fault->text);
   }
 
-  /// All products of the columns of a term's variables; the first variable's index varies fastest.
+  /// All products of the columns of a term's variables; the index of the first variable varies fastest.
   [[nodiscard]] std::vector<ParametricTerm> expanded(const ParametricTerm& term,
                                                      const std::vector<bool>& contrasts) {
     std::vector<ParametricTerm> products(1);
@@ -135,7 +135,7 @@ class TermMaker {
     return expression;
   }
 
-  /// Adds a variable with a number for each level of a factor.
+  /// Adds a variable that has a number for each level of a factor.
   void add_numbers(const Expression& expression, const std::string& factor,
                    const std::vector<double>& values) {
     if (std::ranges::any_of(frame_.variables,

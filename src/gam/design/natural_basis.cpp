@@ -24,8 +24,8 @@ Matrix without_root(const Matrix& x, const Matrix& lower, std::span<const double
   return transpose(triangular_solve(lower, rows, false));
 }
 
-/// An orthonormal basis of the span of the orthonormal columns of `w`: projections of unit vectors, the first
-/// one and then those with the largest residual.
+/// An orthonormal basis of the span of the orthonormal columns of `w`: projections of unit vectors: of the
+/// first, then of those with the largest residual.
 Matrix rotated_to_axes(const Matrix& w) {
   constexpr double too_short = 1e-3;
   Matrix rest = transpose(w);  // column j is the projection of unit vector j
@@ -43,10 +43,10 @@ Matrix rotated_to_axes(const Matrix& w) {
   return multiply(w, rotation);
 }
 
-/// The penalty's eigenvectors by ascending eigenvalue, and its eigenvalues divided by its largest element.
+/// The penalty's eigenvectors by ascending eigenvalue, and its eigenvalues over its largest element.
 SymmetricEigen eigen_of_penalty(const Basis& basis) {
   Matrix unit = basis.penalty;
-  // Squares of the elements may overflow in the variable's units.
+  // Scaled first: squares of the elements may overflow in the variable's units.
   const double size = largest(unit.values());
   for (double& value : unit.values()) value /= size;
   return symmetric_eigen(unit);
@@ -61,8 +61,8 @@ void scale_column(Matrix& a, int column, double factor) {
   for (double& value : a.column(column)) value *= factor;
 }
 
-/// A rotation of unpenalised columns to the constant, with coefficients `constant`, and uncorrelated others
-/// by ascending variance. `products`: their mean products.
+/// A rotation of the unpenalised columns: first the constant, with coefficients `constant`, then uncorrelated
+/// columns by ascending variance. `products`: the mean products of the columns.
 Matrix rotation_to_constant(const Matrix& products, std::span<const double> constant) {
   const int size = products.rows();
   Matrix first(size, 1);

@@ -13,25 +13,25 @@ namespace TESSERA_NAMESPACE::gam {
 /// the penalty is a multiple of the identity on the first `rank` coefficients, and the following, unpenalised
 /// columns are orthogonal over the rows. The columns of each of the two sets have a mean square of one.
 ///
-/// The rotation of the unpenalised functions is arbitrary in mgcv (it results from a decomposition), and a
-/// model with a smoothing parameter for each depends on it. Without rounding, the first of the usual two is
-/// the projection of the basis' first column on them; that is the rule here. mgcv agrees for bases of knots;
-/// for thin plate splines rounding often decides, and another order of the rows gives another fit.
+/// The rotation of the unpenalised functions is arbitrary in mgcv (it results from a decomposition), but a
+/// model with a smoothing parameter for each of them depends on it. In exact arithmetic, the first of the
+/// usual two is the projection of the basis' first column on their span; that is the rule here. mgcv agrees
+/// for bases with knots; for thin plate splines it depends on rounding, and so on the order of the rows.
 ///
-/// `mean_products` returns X'X / n over the rows of the columns X = R map, R the raw columns of the basis. It
-/// is called twice: the second factor corrects the rounding of the first. Throws `Error(input)` if the
-/// columns are linearly dependent over the rows; `label` is the smooth's. Source: Wood, Generalized Additive
-/// Models (2017), sec. 5.4.2.
+/// `mean_products` returns X'X / n over the rows, for the columns X = R map with the raw columns R of the
+/// basis. It is called twice: the second factor corrects the rounding of the first. Throws `Error(input)` if
+/// the columns are linearly dependent over the rows; `label`: the smooth's label. Source: Wood, Generalized
+/// Additive Models (2017), sec. 5.4.2.
 [[nodiscard]] Basis natural_basis(Basis basis, const std::function<Matrix(const Matrix& map)>& mean_products,
                                   const std::string& label);
 
 /// A basis in mgcv's natural parametrisation for margins of t2() (nat.param of type 3): the penalty is one on
-/// the first `rank` coefficients, by descending original eigenvalue, and zero on the others. Of these the
-/// first is the constant; the rest are uncorrelated over the rows, by ascending variance. Each of the two
-/// sets of columns has a mean square of one on average. A random effect is only scaled.
+/// the first `rank` coefficients, by descending original eigenvalue, and zero on the others, of which the
+/// first is the constant, and the rest are uncorrelated over the rows and have ascending variance. The
+/// columns of each set have a mean square of one on average. A random effect is only scaled.
 ///
-/// Before its rotation mgcv scales the unpenalised columns in the directions of a decomposition. In mgcv,
-/// too, the first is the projection of the basis' first column on them, unless that is zero.
+/// Before the rotation, mgcv scales the unpenalised columns in the directions of a decomposition. There too,
+/// the first is the projection of the basis' first column on their span, unless that is zero.
 ///
 /// `mean_products` (called once), `label` and errors: as for `natural_basis`.
 [[nodiscard]] Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>& mean_products,

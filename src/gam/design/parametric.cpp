@@ -28,7 +28,7 @@ bool is_marginal(const FormulaTerms& formula, std::size_t term, std::size_t skip
                      });
 }
 
-/// One variable of a term: its selected raw columns and their names.
+/// One variable of a term: the raw columns that it selects, and their names.
 struct Coding {
   int raw_size = 1;
   std::vector<int> indices;
@@ -50,7 +50,7 @@ Coding code(const Variable& variable, bool contrasts) {
   return coding;
 }
 
-/// The product of two codings, the left one fastest.
+/// The product of two codings; the index of the left one varies fastest.
 Coding product(const Coding& left, const Coding& right) {
   Coding out;
   out.raw_size = left.raw_size * right.raw_size;

@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The columns of one parametric term: X = R map, with R the full indicators of `components`.
+/// The columns of one parametric term: X = R map, where R has the full indicators of `components`.
 struct ParametricColumns {
   std::string label;
   std::vector<Component> components;  ///< last variable of the term first, so that its first varies fastest
@@ -19,8 +19,8 @@ struct ParametricColumns {
   std::vector<std::string> variables;
 };
 
-/// For each variable of each parametric term: whether it would be coded by contrasts as a factor, by the rule
-/// of `parametric_columns`.
+/// For each variable of each parametric term, whether it would be coded by contrasts if it were a factor, by
+/// the rule of `parametric_columns`.
 [[nodiscard]] std::vector<std::vector<bool>> coded_by_contrasts(const FormulaTerms& formula,
                                                                 const Frame& frame);
 

@@ -16,14 +16,14 @@ namespace {
 
 using base::at;
 
-/// bam's `chunk.size`, and the seed of mini.mf.
+/// bam's `chunk.size` and mini.mf's seed.
 constexpr std::int64_t setup_rows = 10'000;
 constexpr std::uint32_t seed_of_rows = 66;
-/// Beyond this, R's sample() draws by hashing.
+/// Above this size, R's sample() uses hashing.
 constexpr std::int64_t most_drawn = 10'000'000;
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 
-/// Number of levels of a column that is a factor in R: a response keeps them when it becomes a number.
+/// Number of levels of a column that is a factor in R: a response converted to numbers still has its levels.
 std::size_t levels_of(const Variable& variable) {
   return variable.levels.size();
 }
@@ -68,7 +68,7 @@ std::vector<int> SetupRows::columns_of_model() const {
   without_offsets.offsets.clear();
   for (const Expression& variable : without_offsets.variables())
     columns.push_back(frame_.index_of(variable.text));
-  // Each offset and the weights are columns of their own.
+  // Each offset is a column of R's model frame, and so are the weights.
   for (const Expression& offset : formula_.offsets) columns.push_back(frame_.index_of(offset.text));
   if (prior_weight_ >= 0) columns.push_back(prior_weight_);
   return columns;
@@ -85,7 +85,7 @@ std::vector<double> SetupRows::values(int variable) {
     });
     return workers_.comm.allgatherv(std::span<const double>(mine));
   }
-  // A sum over the ranks gathers the values: each is on one rank, and the others contribute 0.
+  // A sum over the ranks gathers the values: one rank has each value, and the others add 0.
   std::vector<double> all(local_.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (local_[i]) all[i] = numbers[*local_[i]];
@@ -117,7 +117,7 @@ std::vector<std::int64_t> SetupRows::draw(const CompleteRows& complete, std::int
   std::vector<std::int32_t> order;
   is_own_sample_ = n > most_drawn;
   if (is_own_sample_) {
-    // One row from each of `count` equal parts.
+    // Takes one row from each of `count` equal parts.
     for (std::int64_t part = 0; part < count; ++part) {
       const std::int64_t begin = n / count * part + n % count * part / count;
       const std::int64_t end = n / count * (part + 1) + n % count * (part + 1) / count;
@@ -138,8 +138,8 @@ std::vector<std::int64_t> SetupRows::draw(const CompleteRows& complete, std::int
   return rows;
 }
 
-/// The first rows with the least and the largest value of each number, and, unless `order` is empty, the
-/// first in `order` of each level that occurs.
+/// The first rows with the least and the greatest value of each numeric column, and, unless `order` is empty,
+/// the first row in `order` with each level that occurs.
 std::vector<std::int64_t> SetupRows::rows_to_keep(const CompleteRows& complete,
                                                   std::span<const std::int32_t> order) const {
   std::vector<std::int64_t> kept;

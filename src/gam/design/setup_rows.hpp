@@ -14,7 +14,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The rows that set up the bases of a model.
+/// Which rows set up the bases of a model.
 enum class SetupSample {
   as_bam,   ///< mgcv's bam: all complete rows up to 10,000, else a sample
   all_rows  ///< mgcv's gam
@@ -25,13 +25,13 @@ enum class SetupSample {
 /// `mini.mf`). Above 1e7 rows R draws differently; the sample is then Tessera's own.
 class SetupRows {
  public:
-  /// `prior_weight`: its index in the frame; -1: none. The arguments must outlive this object.
+  /// `prior_weight`: index of the weights in the frame; -1: none. The arguments must outlive this object.
   SetupRows(const Workers& workers, const Frame& frame, const FormulaTerms& formula, int prior_weight,
             SetupSample sample);
 
-  /// *Collective.* The values of a number in these rows, the same on every rank and for any number of ranks.
-  /// Cost: for more than 10,000 rows the first call scans each column of the model, and with factors
-  /// allocates 4 bytes per row of the job on every rank.
+  /// *Collective.* The values of a numeric variable in these rows, the same on every rank and for any number
+  /// of ranks. Cost: for more than 10,000 rows the first call scans each column of the model, and with
+  /// factors allocates 4 bytes per row of the job on every rank.
   [[nodiscard]] std::vector<double> values(int variable);
   [[nodiscard]] std::size_t count() const noexcept { return rows_.size(); }
   /// Whether values were taken from Tessera's own sample.
@@ -53,7 +53,7 @@ class SetupRows {
   bool found_ = false;
   bool is_own_sample_ = false;
   std::vector<std::int64_t> rows_;  ///< indices among the complete rows of the job; empty: all of them
-  std::vector<std::optional<std::size_t>> local_;  ///< local row of each; nothing: on another rank
+  std::vector<std::optional<std::size_t>> local_;  ///< each row's index on this rank; empty: on another rank
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -19,14 +19,14 @@ namespace {
 
 using base::at;
 
-/// Squared residuals below this part of a column's square are rounding of X'X.
+/// Squared residuals below this fraction of a column's square are rounding of X'X.
 constexpr double gram_tolerance = 1e-12;
 /// Norms from X'X and from the sketch that agree within this factor are both accurate: the sketch is always
 /// accurate to about ten per cent.
 constexpr double agreement = 1.5;
-/// Columns whose remainder is below this are explained: the square root of the machine epsilon, as in mgcv.
+/// Columns with a remainder below this are explained: the square root of the machine epsilon, as in mgcv.
 const double explained_tolerance = std::sqrt(std::numeric_limits<double>::epsilon());
-/// Eigenvalues of a penalty below this, of the largest, are zero: mgcv's.
+/// Eigenvalues of a penalty below this fraction of the largest count as zero, as in mgcv.
 const double rank_tolerance = std::pow(std::numeric_limits<double>::epsilon(), 0.75);
 
 using Identity = std::tuple<std::string, std::string, std::string>;  // variable, by variable, its level
@@ -62,7 +62,7 @@ class Remainder {
     for (int j = 0; j < rest_.cols(); ++j) squares_.push_back(rest_(j, j));
   }
 
-  /// Eliminates the first `count` columns by descending residual, while that exceeds rounding.
+  /// Eliminates the first `count` columns by descending residual, as long as the residual exceeds rounding.
   void take_out_first(int count) {
     std::vector<int> waiting(at(count));
     std::iota(waiting.begin(), waiting.end(), 0);
@@ -75,7 +75,7 @@ class Remainder {
       std::erase(waiting, next);
     }
   }
-  /// The first column, among some, with the largest residual.
+  /// The column with the largest residual among `columns`; ties: the first.
   [[nodiscard]] int largest_of(std::span<const int> columns) const {
     return *std::ranges::max_element(columns, {}, [&](int one) { return rest_(one, one); });
   }
@@ -95,7 +95,7 @@ class Remainder {
   std::vector<double> squares_;
 };
 
-/// X'X centred at the means, which projects out the constant.
+/// X'X of the centred columns, that is, after projecting out the constant.
 Matrix centred(const ColumnSums& columns) {
   Matrix out = columns.gram;
   for (int j = 0; j < out.cols(); ++j) {
@@ -112,9 +112,9 @@ Matrix columns_of(const Matrix& a, std::span<const int> indices) {
   return out;
 }
 
-/// QR with column pivoting of `left`, the residuals in a sketch of the columns from `before` on. The pivot is
-/// the column of largest norm by X'X, which is exact over all rows, while that agrees with the sketch;
-/// otherwise X'X is rounding, and the sketch decides.
+/// QR with column pivoting of `left`, the sketched residuals of the columns from `before` on. The pivot is
+/// the column of largest norm by X'X, which covers all rows exactly, as long as X'X agrees with the sketch;
+/// otherwise X'X is only rounding, and the sketch decides.
 PivotedQr pivoted_by(Remainder& remainder, int before, Matrix left) {
   const int count = left.cols();
   PivotedQr out{Matrix(count, count), {}};
@@ -154,11 +154,11 @@ PivotedQr pivoted_by(Remainder& remainder, int before, Matrix left) {
   return out;
 }
 
-/// Number of columns at the end of a pivoted QR whose remainder is below `least`: mgcv's `fixDependence`.
+/// Number of columns at the end of a pivoted QR with remainders below `least`: mgcv's `fixDependence`.
 int explained_by_mean(const Matrix& r, double least) {
   int independent = r.rows();
   double sum = 0;
-  // The mean over the whole trailing square, with the zeros below its diagonal.
+  // The mean is over the whole trailing square, including the zeros below its diagonal.
   for (; independent > 0; --independent) {
     const int row = independent - 1;
     for (int j = row; j < r.cols(); ++j) sum += std::abs(r(row, j));
@@ -178,7 +178,7 @@ class SideConditions {
         dropped_(design.blocks.size()) {}
 
   void apply(const NestedSmooth& nested) {
-    // The largest of the earlier columns, in the user's units.
+    // The square of the largest earlier column, in the user's units.
     double square = constant_ ? static_cast<double>(columns_.rows) : 0.0;
     std::vector<int> indices;
     for (const int before : nested.before) {
@@ -216,7 +216,7 @@ class SideConditions {
     return text;
   }
 
-  /// QR of the residuals of the columns `own` given the constant and the columns `before`.
+  /// QR of the residuals of the columns `own`, given the constant and the columns `before`.
   [[nodiscard]] PivotedQr unexplained_part(std::span<const int> before, std::span<const int> own) const {
     std::vector<int> all(before.begin(), before.end());
     all.insert(all.end(), own.begin(), own.end());
@@ -227,13 +227,13 @@ class SideConditions {
     Matrix first(columns_.sketch.rows(), count + (constant_ ? 1 : 0));
     assign(first, 0, 0, columns_of(columns_.sketch, before));
     if (constant_) std::ranges::copy(columns_.sketched_ones, first.column(count).begin());
-    // A triangular factor replaces the residuals: its columns have the same norms and angles.
+    // Replaces the residuals by a triangular factor, whose columns have the same norms and angles.
     const PivotedQr left = pivoted_qr(unexplained(first, columns_of(columns_.sketch, own)));
     Matrix triangle(left.r.rows(), left.r.cols());
     for (int j = 0; j < triangle.cols(); ++j)
       std::ranges::copy(left.r.column(j), triangle.column(left.pivots[at(j)]).begin());
     PivotedQr qr = pivoted_by(remainder, count, std::move(triangle));
-    // The residual after i columns in a sketch of m rows keeps (m - i) / m of its square on average.
+    // Corrects the sketch: after i columns, m rows keep (m - i) / m of a residual's square on average.
     for (int i = 0; i < qr.r.rows(); ++i) {
       const double left_rows = columns_.sketch.rows() - first.cols() - i;
       const double longer = std::sqrt(columns_.sketch.rows() / left_rows);
@@ -254,7 +254,7 @@ struct SetSum {
   int rank = 0;
 };
 
-/// Eigendecomposition of the sum of a subset of penalties, each divided by its norm.
+/// Eigendecomposition of the sum of a subset of penalties, each scaled to unit norm.
 SetSum sum_of(const std::vector<Matrix>& penalties, std::size_t set) {
   const int size = penalties.front().rows();
   Matrix sum(size, size);
@@ -310,7 +310,7 @@ Matrix sum_of_sizes(const CoefBlock& block, const ColumnSums& columns) {
       elements += of_column;
       squares += columns.gram(block.coef_begin + c, block.coef_begin + c);
     }
-    // The size of the columns (mean square), divided by that of the penalty (mean element).
+    // Scale: size of the columns (mean square) divided by the size of the penalty (mean element).
     if (seen > 0)
       add_multiple(sum.values(), squares * seen / static_cast<double>(columns.rows) / elements,
                    penalty.values());
@@ -377,7 +377,7 @@ std::vector<NestedSmooth> nested_smooths(const Design& design) {
   std::vector<int> order;
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {
     const CoefBlock& block = design.blocks[i];
-    // As in mgcv, random effects and factor smooths are exempt.
+    // Random effects and factor smooths are exempt, as in mgcv.
     if (block.penalty && !is_random_effect(block.kind) && !block.is_factor_smooth())
       order.push_back(static_cast<int>(i));
   }

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-/// Side conditions of nested smooths: te(x, z) next to s(x) contains every function of x twice. The smooth of
-/// more variables loses the columns that are dependent on the smooths before it, as in mgcv's gam, so that
-/// s(x) is the main effect and te(x, z) the remainder:
+/// Side conditions of nested smooths: a model with te(x, z) and s(x) contains every function of x twice. The
+/// smooth of more variables loses the columns that depend on earlier smooths, as in mgcv's gam, so that s(x)
+/// is the main effect and te(x, z) the remainder:
 ///
 ///     const auto nested = nested_smooths(design);          // most models: none, and nothing more is done
 ///     const auto dropped = dependent_columns(design, nested, sums_of_the_columns, has_constant(design));
@@ -23,19 +23,19 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// A smooth, and the earlier smooths that it may contain.
 struct NestedSmooth {
-  int block = 0;            ///< place in `Design::blocks`
-  std::vector<int> before;  ///< smooths sharing a variable: of fewer variables, or of as many and earlier
+  int block = 0;            ///< index in `Design::blocks`
+  std::vector<int> before;  ///< smooths that share a variable: of fewer variables, or of as many and earlier
 };
 
-/// The smooths to compare, in order: by their number of variables, then by position. Variables are the same
-/// only with equal by variable and level. Random effects are exempt, as their penalty identifies them. Pure.
+/// The smooths to compare, ordered by their number of variables, then by position. Variables are the same
+/// only with equal by variable and level. Random effects are exempt: their penalty identifies them. Pure.
 [[nodiscard]] std::vector<NestedSmooth> nested_smooths(const Design& design);
 
-/// True if the constant is in the span of the parametric part: a column of ones, or one for each level or
-/// cell.
+/// True if the constant is in the span of the parametric part: a column of ones, or a column for each level
+/// or cell.
 [[nodiscard]] bool has_constant(const Design& design);
 
-/// Sums of the columns of X, in coefficients, over the complete rows.
+/// Sums over the complete rows of the columns of X, by coefficient.
 struct ColumnSums {
   Matrix gram;               ///< X'X
   std::vector<double> sums;  ///< X'1
@@ -44,26 +44,26 @@ struct ColumnSums {
   std::vector<double> sketched_ones;  ///< the constant in the same sketch
 };
 
-/// For a model with more coefficients than rows, which the rows alone cannot identify: appends to the columns
-/// of each smooth a root of its penalties, each scaled to the size of the columns, as in mgcv's `augment.smX`
-/// (there by the mean size of their elements, here by the mean square). Pure.
+/// For a model with more coefficients than rows, which the rows alone do not identify: appends a root of the
+/// penalties to the columns of each smooth, each scaled to the size of the columns, as in mgcv's
+/// `augment.smX` (there by the mean size of their elements, here by the mean square). Pure.
 [[nodiscard]] ColumnSums with_penalties(ColumnSums columns, const Design& design);
 
-/// The columns of each block that depend on the smooths before it, ascending. Among mutually dependent
-/// columns, those with the largest residuals, taken one by one, stay.
+/// For each block, the columns that depend on earlier smooths, ascending. Of mutually dependent columns,
+/// those with the largest residuals stay, selected one by one.
 ///
 /// The rule is that of `fixDependence` in mgcv: in a QR with column pivoting of a smooth's columns, after
-/// projecting out the earlier smooths, the last columns are dependent while the mean size of the elements of
-/// their trailing square is below 1.5e-8 of the largest earlier column. The QR is that of the sketch, which
-/// contains every row with all digits of X. Only the order of columns comes from X'X, where that is accurate
-/// enough. With `constant` a column of ones precedes every smooth that is compared with another. Pure. Throws
+/// projecting out the earlier smooths, the last columns are dependent as long as the mean size of the
+/// elements of their trailing square is below 1.5e-8 of the largest earlier column. The QR uses the sketch,
+/// which contains every row with all digits of X. Only the order of columns comes from X'X, if that is
+/// accurate enough. With `constant`, a column of ones precedes every smooth that is compared. Pure. Throws
 /// `Error(input)` if a smooth loses all columns.
 [[nodiscard]] std::vector<std::vector<int>> dependent_columns(const Design& design,
                                                               std::span<const NestedSmooth> nested,
                                                               const ColumnSums& columns, bool constant);
 
-/// The design without some columns of each block (an empty list: with all); renumbers and renames the
-/// coefficients. Removes a penalty that becomes zero. Pure.
+/// The design without the columns `dropped` of each block (an empty list: none is dropped); renumbers and
+/// renames the coefficients. Removes a penalty that becomes zero. Pure.
 [[nodiscard]] Design without_columns(Design design, const std::vector<std::vector<int>>& dropped);
 
 }  // namespace TESSERA_NAMESPACE::gam

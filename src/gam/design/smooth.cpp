@@ -17,15 +17,15 @@ namespace {
 
 using base::at;
 
-/// A margin's penalty as eigenvectors and eigenvalues, the null space's (exactly 0) first.
+/// Eigenvectors and eigenvalues of a margin's penalty; those of the null space (exactly 0) come first.
 struct MarginPenalty {
   Matrix matrix;
-  Matrix metric;  ///< inner product of the coefficients that is the identity in mgcv's
+  Matrix metric;  ///< inner product of the coefficients that is the identity for mgcv's coefficients
   SymmetricEigen eigen;
-  Matrix common;  ///< T with T' matrix T the diagonal matrix of the eigenvalues, and T' metric T the identity
+  Matrix common;  ///< T: T' matrix T has the eigenvalues on its diagonal, and T' metric T is the identity
   int null_dimension;
-  double column_sum;   ///< the penalty's largest column sum, in mgcv's coefficients
-  bool fixed = false;  ///< the penalty is left out: all of its eigenvalues are zero
+  double column_sum;   ///< the penalty's largest column sum, for mgcv's coefficients
+  bool fixed = false;  ///< the penalty is left out: all its eigenvalues are zero
 };
 
 double largest_column_sum(const Matrix& a) {
@@ -43,14 +43,14 @@ Matrix scaled(Matrix a, double divisor) {
   return a;
 }
 
-/// A power of two of the size of a penalty: a decomposition squares its elements, which may overflow in the
-/// variable's units.
+/// A power of two of about the size of a penalty. A decomposition squares the elements, which may overflow in
+/// the variable's units.
 double unit_of(const Matrix& penalty) {
   return std::ldexp(1.0, std::ilogb(largest(penalty.values())));
 }
 
-/// The eigenvalues of the penalty on values at points (te's parametrisation), and the vectors in
-/// coefficients. The smallest eigenvalue may be 1e-10 of the largest: they are computed as squares of
+/// The eigenvalues of the penalty on values at points (te()'s parametrisation), and the eigenvectors in terms
+/// of coefficients. The smallest eigenvalue may be 1e-10 of the largest, so they are computed as squares of
 /// singular values.
 SymmetricEigen eigen_in_values(const PointValues& points, const SymmetricEigen& own, double unit, int rank) {
   const int size = points.values.rows();
@@ -121,7 +121,7 @@ Matrix first_columns(const Matrix& a, int count) {
 /// The Kronecker products of the margins' eigenvectors outside the null space of at least one penalty.
 struct JointEigen {
   Matrix values;  ///< a row for each product of eigenvectors, a column for each penalty that is not left out
-  std::vector<int> places;  ///< index of each row's product among all products
+  std::vector<int> places;  ///< indices of the rows' products among all products
 };
 
 JointEigen joint_eigen(std::span<const MarginPenalty> margins, std::span<const double> s_scale) {
@@ -153,7 +153,7 @@ JointEigen joint_eigen(std::span<const MarginPenalty> margins, std::span<const d
   return out;
 }
 
-/// The vectors that diagonalise all penalties of a product: the Kronecker products that `places` lists.
+/// The vectors that diagonalise all penalties of a product: the Kronecker products listed in `places`.
 Matrix joint_eigenvectors(std::span<const MarginPenalty> margins, std::span<const int> places) {
   Matrix all = identity(1);
   for (const MarginPenalty& margin : margins) all = kronecker(all, margin.common);
@@ -174,7 +174,7 @@ Matrix penalty_of_margin(std::span<const MarginPenalty> margins, std::size_t m) 
   return penalty;
 }
 
-/// Sets `values`, the matrix E of the product of margins, if some margin has `Basis::points`.
+/// Sets `values`, the matrix E of the product of margins, if a margin has `Basis::points`.
 void add_values(std::span<const Basis> margins, int size, SmoothBasis& smooth) {
   if (std::ranges::none_of(margins, [](const Basis& margin) { return margin.points.has_value(); })) return;
   smooth.values = identity(1);
@@ -192,9 +192,9 @@ double length_of(const Matrix& column) {
   return std::sqrt(dot(column.values(), column.values()));
 }
 
-/// `Penalty::log_det_constant` of a constrained basis: that in mgcv's coefficients, plus twice log|det T|, T
-/// mapping the constrained coefficients to mgcv's. With c and d the constraints in the basis' own and in
-/// mgcv's coefficients, |det E| = |det T| |c| / |d|.
+/// `Penalty::log_det_constant` of a constrained basis: its value for mgcv's coefficients plus twice log|det
+/// T|, where T maps the constrained coefficients to mgcv's. If c and d are the constraints on the basis' own
+/// and on mgcv's coefficients, then |det E| = |det T| |c| / |d|.
 double log_det_in_values(const Matrix& means, const Matrix& null_space, const Matrix& values,
                          double log_det_values) {
   const Matrix in_values = solve(transpose(values), means).value();
@@ -204,12 +204,12 @@ double log_det_in_values(const Matrix& means, const Matrix& null_space, const Ma
   return 2 * (std::log(share) + log_det_values - std::log(length_of(means) / length_of(in_values)));
 }
 
-/// mgcv's S.scale, by which a penalty is divided.
+/// mgcv's S.scale, the divisor of a penalty.
 double penalty_scale(double column_sum, double largest_row_sum) {
   return column_sum / (largest_row_sum * largest_row_sum);
 }
 
-/// Adds the further penalties of a single margin.
+/// Adds the other penalties of a single margin with several.
 void add_more(const Basis& margin, double largest_row_sum, SmoothBasis& smooth) {
   std::vector<int> ranks{margin.rank};
   Matrix sum = scaled(margin.penalty, largest(margin.penalty.values()));
@@ -220,7 +220,7 @@ void add_more(const Basis& margin, double largest_row_sum, SmoothBasis& smooth) 
     ranks.push_back(one.rank);
     add_multiple(sum.values(), 1 / largest(one.matrix.values()), one.matrix.values());
   }
-  // Null spaces are nested: a sum has the largest of the ranks.
+  // Null spaces are nested, so a sum has the largest rank of its penalties.
   for (std::size_t set = 0; set < std::size_t{1} << ranks.size(); ++set) {
     int rank = 0;
     for (std::size_t j = 0; j < ranks.size(); ++j) rank = std::max(rank, (set >> j & 1) != 0 ? ranks[j] : 0);
@@ -235,10 +235,10 @@ struct ProductSpace {
   std::vector<int> places;
   bool free = true;                  ///< unpenalised
   int order = 0;                     ///< number of penalised margins
-  std::string name;                  ///< as mgcv has it
+  std::string name;                  ///< mgcv's name
   std::vector<std::string> columns;  ///< names of the columns of an unpenalised space
 
-  /// The products of its columns with columns [begin, end) of a margin of `size`.
+  /// The products of the columns of this space with columns [begin, end) of a margin of size `size`.
   [[nodiscard]] std::vector<int> times(int begin, int end, int size) const {
     std::vector<int> out;
     for (const int place : places) {
@@ -350,7 +350,7 @@ SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_
   smooth.map = identity(1);
   smooth.null_space = identity(1);
   Matrix constant = identity(1);
-  std::vector<double> scales;  // of all margins
+  std::vector<double> scales;  // S.scale of all margins
   int size = 1;
   for (const Basis& margin : margins) size *= margin.size();
   for (std::size_t m = 0; m < margins.size(); ++m) {
@@ -403,14 +403,14 @@ SmoothBasis factor_smooth(const Basis& curve, int levels, double largest_row_sum
   smooth.s_scale.assign(at(smooth.eigenvalues.cols()), 1 / square);
   smooth.s_scale.front() *= curve.penalty(0, 0);
   smooth.knots.push_back(curve.knots);
-  // The other variables, including the factor, have no knots.
+  // Only the curve's first variable has knots.
   smooth.knots.resize(2 + curve.component.others.size());
   return smooth;
 }
 
 SmoothBasis level_deviations(const Basis& curve, std::span<const int> levels, bool sum_to_zero,
                              bool one_penalty, double largest_row_sum) {
-  Matrix contrasts = identity(1);  // a row for each combination of levels
+  Matrix contrasts = identity(1);  // one row per combination of levels
   for (const int count : levels) {
     Matrix own = identity(count);
     if (sum_to_zero) {
@@ -443,7 +443,7 @@ SmoothBasis level_deviations(const Basis& curve, std::span<const int> levels, bo
   }
   smooth.s_scale.assign(smooth.penalties.size(), scale);
   smooth.knots.push_back(curve.knots);
-  // The other variables, including the factors, have no knots.
+  // Only the curve's first variable has knots.
   smooth.knots.resize(1 + curve.component.others.size() + levels.size());
   return smooth;
 }
@@ -525,7 +525,7 @@ void restrict_to_constraint(Penalty& penalty) {
 Matrix sweep_and_drop(const Matrix& coefficients, std::span<const double> constant, int left_out) {
   Matrix out(coefficients.rows() - 1, coefficients.cols());
   for (int j = 0; j < out.cols(); ++j) {
-    // The share of the constant that cancels the dropped coefficient.
+    // The multiple of the constant that cancels the dropped coefficient.
     const double share = coefficients(left_out, j) / constant[at(left_out)];
     for (int i = 0; i < out.rows(); ++i) {
       const int from = i < left_out ? i : i + 1;
@@ -560,8 +560,8 @@ void penalise_null_space(Penalty& penalty, const Matrix& coefficients) {
     penalty.set_ranks = std::move(ranks);
     penalty.eigenvalues = Matrix();
   } else {
-    // Adds null-space functions to the other eigenvectors until the new penalty vanishes on them, and changes
-    // the basis of the null space so that the new penalty is diagonal there.
+    // Adds null-space functions to the other eigenvectors so that the new penalty vanishes on these, and
+    // changes the basis of the null space so that the new penalty is diagonal in it.
     const Matrix own = multiply(free, solve(multiply(part, free), identity(count)).value());
     add_multiple(common.values(), -1, multiply(own, multiply(part, common)).values());
     penalty.eigenvectors = Matrix(size, size);
@@ -578,7 +578,7 @@ void penalise_null_space(Penalty& penalty, const Matrix& coefficients) {
 
 Matrix constrained_eigenvectors(const Matrix& eigenvectors, std::span<const double> means,
                                 const Matrix& null_space, const Matrix& z) {
-  // A vector that is hardly in the null space cannot satisfy the constraint.
+  // If the constraint is nearly orthogonal to the null space, a null-space function cannot satisfy it.
   constexpr double least = 1e-6;
   const std::vector<double> along = multiply_t(null_space, means);
   const double square = dot(along, along);

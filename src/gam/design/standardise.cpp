@@ -17,16 +17,16 @@ namespace {
 
 using tessera::mpi::Communicator;
 
-/// A variable is made orthogonal to earlier ones if its residual is less than this part of its square.
+/// A variable is made orthogonal to earlier ones if its squared residual is below this share of its square.
 constexpr double collinear_share = 1e-4;
-/// A smaller residual counts as linear dependence, which cannot be repaired: R's lm has 1e-7, unsquared.
+/// A smaller squared residual is a linear dependence, which cannot be repaired. (R's lm: 1e-7, not squared.)
 constexpr double dependent_share = 1e-14;
-/// An earlier variable whose share is below this, relative to the final residual, is not subtracted.
+/// An earlier variable is not subtracted if its share is below this fraction of the final residual.
 constexpr double negligible = 1e-3;
 
 using base::at;
 
-/// The variables to standardise: first variables that are parametric terms by themselves, in order.
+/// The variables to standardise: first, in order, those that are parametric terms by themselves.
 struct Chosen {
   std::vector<int> variables;
   std::size_t alone = 0;
@@ -95,7 +95,7 @@ class Measurer {
     for (const int variable : variables_) {
       const Extent one = extents_.emplace_back(extent_of({comm_, team_}, frame_, variable));
       const double middle = one.min / 2 + one.max / 2;
-      // Numbers that are not finite are reported later, by the fit.
+      // Zero for a number that is not finite, which the fit reports later.
       centres_.push_back(std::isfinite(middle) ? middle : 0);
       factors_.push_back(power_of_two_for(one.max / 2 - one.min / 2));
     }
@@ -111,7 +111,7 @@ class Measurer {
     }
   }
 
-  /// *Collective.* Sums over the complete rows of the job; `add` adds the numbers of one row.
+  /// *Collective.* Sums over the complete rows of the job; `add` adds the contribution of one row.
   template <class Add>
   [[nodiscard]] std::vector<double> summed(std::size_t width, const Add& add) const {
     std::vector<ReproducibleSum> sums(at(team_.size()), ReproducibleSum(width));
@@ -128,7 +128,7 @@ class Measurer {
     return sums.front().values();
   }
 
-  /// *Collective.* Crossproducts of the first `count` variables, as combined so far.
+  /// *Collective.* Crossproducts of the first `count` variables, with the combinations so far.
   [[nodiscard]] Matrix crossproducts(std::size_t count) const {
     const std::vector<double> sums =
         summed(count * (count + 1) / 2, [&](std::size_t row, std::span<double> out) {
@@ -175,7 +175,7 @@ class Measurer {
     return found;
   }
 
-  /// Subtracts the projection on the earlier variables from variable j; twice, for accuracy of the residual.
+  /// Subtracts from variable j its projection on the earlier ones; twice, for an accurate residual.
   void orthogonalise(std::size_t j, Standards& standards) {
     const std::vector<double> before = combinations_[j];
     for (int round = 0; round < 2; ++round) subtract_explained(j, crossproducts(j + 1));
@@ -224,7 +224,7 @@ class Measurer {
   std::vector<double> centres_;
   std::vector<double> factors_;  ///< by variable: the power of two that scales half its range
   std::vector<double> sizes_;    ///< standard deviations, times `factors_`
-  /// Row j: variable j minus its projection on earlier ones, in centred and scaled variables.
+  /// Row j: variable j minus its projection on earlier variables, all centred and scaled.
   std::vector<std::vector<double>> combinations_;
 };
 

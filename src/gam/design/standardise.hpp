@@ -11,31 +11,31 @@
 #include <cstdint>
 #include <vector>
 
-/// Standardisation of numeric columns in a fit. A crossproduct of columns like northings of 5.5e6 +- 1000, or
-/// like years and their squares, loses the digits that distinguish them from the intercept and from each
-/// other; so each column is centred, made nearly orthogonal to earlier ones and scaled, row by row, before
+/// Standardisation of numeric columns in a fit. A crossproduct of columns such as northings of 5.5e6 +- 1000,
+/// or years and their squares, loses the digits that distinguish them from the intercept and from each other.
+/// Therefore each column is centred, made nearly orthogonal to earlier ones and scaled, row by row, before
 /// any product.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The power of two that brings a number to [1, 2); 1 if there is none.
+/// The power of two whose product with `size` is in [1, 2); 1 if there is none.
 [[nodiscard]] double power_of_two_for(double size);
 
 /// Standardisation of one variable, from its values in the complete rows. Scales are powers of two: exact.
 struct Standard {
   double factor = 1;    ///< x * factor is at most about 1
   NumericPart centred;  ///< (x - mean) * factor has a standard deviation of about 1
-  /// The residual of the centred variable given earlier variables, scaled like it, as a sum that begins with
-  /// the variable. Empty if the residual's square is over 1e-4 of the variable's, or only rounding.
+  /// The residual of the centred variable given earlier variables, with the same scale, as a sum that begins
+  /// with the variable. Empty if its square exceeds 1e-4 of the variable's, or is only rounding.
   std::vector<NumericPart> orthogonal;
 };
 
 /// Indexed by the frame's variables; empty: no variable is standardised.
 using Standards = std::vector<Standard>;
 
-/// *Collective.* Standards of the numbers in the formula's parametric terms, random slopes and by variables;
-/// the same bits for any number of ranks and threads. `block`: rows that are summed in a fixed order; a
-/// rank's part of the table begins at a block's first row. Cost: three passes over those variables, and two
-/// for each that earlier ones nearly determine.
+/// *Collective.* Standards of the numeric variables in the formula's parametric terms, random slopes and by
+/// variables; the same bits for any number of ranks and threads. `block`: number of rows that are summed in a
+/// fixed order; a rank's part of the table begins with a block. Cost: three passes over these variables, and
+/// two more for each variable that earlier ones nearly determine.
 [[nodiscard]] Standards standards_of(const tessera::mpi::Communicator& comm, const FormulaTerms& formula,
                                      const Frame& frame, std::int64_t block, HostTeam& team);
 

@@ -11,21 +11,21 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A product of numbers, as their variables in increasing order.
+/// A product of numeric variables: their indices in increasing order.
 using Variables = std::vector<int>;
-/// The level of each factor of a product.
+/// The level of each factor in a product.
 using Cell = std::map<int, int>;
 using Sparse = std::map<int, double>;
 
-/// Maximum length of a chain of rewritings of one product; each removes or adds one factor.
+/// Maximum number of successive rewritings of a product; each removes or adds one factor.
 constexpr int rewriting_limit = 8;
 
 using base::at;
 
-/// The user's columns of one term.
+/// The columns that the user wrote for one term.
 struct StandardisedTerm {
   Variables numbers;
-  std::vector<const Component*> factors;  ///< in the order of raw columns, the last one fastest
+  std::vector<const Component*> factors;  ///< in the order of raw columns; the last one varies fastest
   std::map<int, bool> has_first_level;    ///< by factor
   std::vector<int> column_of_raw;         ///< -1: none
 
@@ -73,7 +73,7 @@ StandardisedTerm columns_of(const ParametricColumns& term, int first) {
   return out;
 }
 
-/// The span of the user's columns, as far as their terms determine it.
+/// The span of the user's columns, as far as the terms determine it.
 class Span {
  public:
   explicit Span(const std::vector<ParametricColumns>& terms) {
@@ -86,8 +86,8 @@ class Span {
 
   [[nodiscard]] const StandardisedTerm& term(std::size_t index) const { return terms_[index]; }
 
-  /// Adds `factor` times a product of numbers and a cell's indicator to `out`, as a combination of the user's
-  /// columns. False if there is no such combination.
+  /// Adds `factor` times (product of numeric variables) times (indicator of a cell) to `out`, as a
+  /// combination of the user's columns. False if there is no such combination.
   [[nodiscard]] bool add(const Variables& numbers, const Cell& cell, double factor, Sparse& out,
                          int depth = 0) const {
     if (depth > rewriting_limit) return false;
@@ -99,7 +99,7 @@ class Span {
       }
       return add_first_level(*term, numbers, cell, factor, out, depth);
     }
-    // One more factor: sum over all its levels.
+    // With one more factor: the sum over all its levels.
     const Variables had = keys(cell);
     for (const StandardisedTerm& term : terms_) {
       const Variables all = term.factor_variables();
@@ -135,7 +135,7 @@ class Span {
     }
     return true;
   }
-  /// A first level that contrasts omit equals the sum over all levels minus the other levels.
+  /// Rewrites a first level, which contrasts omit: all levels together minus the other levels.
   [[nodiscard]] bool add_first_level(const StandardisedTerm& term, const Variables& numbers, const Cell& cell,
                                      double factor, Sparse& out, int depth) const {
     for (const Component* left_out : term.factors) {
@@ -151,7 +151,7 @@ class Span {
   std::vector<StandardisedTerm> terms_;
 };
 
-/// Multiplies out a product of components, each a sum of parts (x - centre) * factor: the coefficient of each
+/// The expanded product of components, each a sum of parts (x - centre) * factor: the coefficient of each
 /// product of variables.
 std::map<Variables, double> multiplied_out(const std::vector<std::vector<NumericPart>>& components) {
   std::map<Variables, double> products{{{}, 1.0}};
@@ -170,7 +170,7 @@ std::map<Variables, double> multiplied_out(const std::vector<std::vector<Numeric
   return products;
 }
 
-/// The combinations of the columns of term `index` if its numeric components had the given parts.
+/// The combinations for the columns of term `index`, if its numeric components had the given parts.
 std::optional<std::vector<ColumnCombination>> combine(
     const Span& span, std::size_t index, const std::vector<std::vector<NumericPart>>& components) {
   const StandardisedTerm& term = span.term(index);

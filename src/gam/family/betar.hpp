@@ -6,8 +6,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Continuous proportions, not counts of trials: beta with shapes mu phi and (1 - mu) phi, so that the
-/// variance is mu (1 - mu)/(1 + phi). Working parameter: log(phi). Responses are at least eps from 0 and 1.
+/// Continuous proportions, not counts of trials: beta distributed, shapes mu phi and (1 - mu) phi, variance
+/// mu (1 - mu)/(1 + phi). Working parameter: log(phi). Responses are moved to at least eps from 0 and 1.
 struct Betar : UsualParts {
   static constexpr char name[] = "betar";
   static constexpr Link links[] = {Link::logit, Link::probit, Link::cloglog, Link::cauchit};
@@ -49,8 +49,8 @@ struct Betar : UsualParts {
     return (log(inside) - log1p(-inside) - of_one.digamma + of_other.digamma) /
            (phi * (of_one.trigamma + of_other.trigamma));
   }
-  /// -2 log likelihood without the saturated model's part, which needs an iteration and does not depend on
-  /// the mean.
+  /// -2 log likelihood, without the part of the saturated model, which needs an iteration and does not depend
+  /// on the mean.
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
     const double inside = within(eps, y, 1 - eps);
     return 2 * prior * (minus_log(inside, mu) + log(inside) + log1p(-inside));
@@ -59,7 +59,7 @@ struct Betar : UsualParts {
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     return deviance(y, mu, weight);
   }
-  /// The mean at which the likelihood of one response is the largest.
+  /// The mean that maximises the likelihood of one response.
   [[nodiscard]] double saturated_mean(double y) const {
     constexpr int max_steps = 200;
     double low = -40;
@@ -101,7 +101,7 @@ struct Betar : UsualParts {
   [[nodiscard]] double divergence(double y, double mu) const {
     return phi * (mu * log(mu / y) + (1 - mu) * (log1p(-mu) - log1p(-y)));
   }
-  /// Minus the log density at y, without the factor 1/(y (1 - y)) of the density.
+  /// Minus the log density at y, except for the density's factor 1/(y (1 - y)).
   [[nodiscard]] double minus_log(double y, double mu) const {
     constexpr double half_log_two_pi = 0.91893853320467274;
     return divergence(y, mu) - 0.5 * log(mu * (1 - mu) * phi) + half_log_two_pi +

@@ -5,7 +5,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Proportions of successes, the prior weight being the number of trials: V(mu) = mu (1 - mu), with the logit
+/// Proportions of successes, with the number of trials as prior weight: V(mu) = mu (1 - mu), with the logit
 /// link.
 struct Binomial : UsualParts {
   static constexpr char name[] = "binomial";

@@ -18,8 +18,8 @@ namespace TESSERA_NAMESPACE::gam {
 class FamilyFunction {
  public:
   FamilyFunction() = default;
-  /// Throws `Error(usage)` for a text that is not an expression, and for a variable other than `arguments`
-  /// (one or two names).
+  /// Throws `Error(usage)` if the text is not an expression, or has variables other than `arguments` (one or
+  /// two names).
   FamilyFunction(std::string_view text, const std::vector<std::string>& arguments);
 
   [[nodiscard]] double operator()(double first, double second = 0) const {
@@ -35,7 +35,7 @@ class FamilyFunction {
 
  private:
   Expression expression_;
-  std::array<std::size_t, 2> indices_{};  ///< the argument index of each column of the expression
+  std::array<std::size_t, 2> indices_{};  ///< argument index of each variable of the expression
 };
 
 /// A user-defined family: the functions of one row that performance iteration needs.
@@ -50,7 +50,7 @@ class FamilyFunction {
 ///     deviance = "(y - mu)^2 / (y * mu^2)"   # of one row with prior weight 1
 ///
 /// Expressions are those of formulas, with functions such as pnorm and pmax. The fit starts at the constant
-/// predictor whose mean is that of the response; a row whose weight or deviance is not finite stops it.
+/// predictor that gives the mean of the response. A row whose weight or deviance is not finite stops the fit.
 struct CustomFamily {
   static constexpr bool linear = false;
   static constexpr Start start = Start::mean;
@@ -85,18 +85,18 @@ struct CustomFamily {
 };
 static_assert(RowFamily<CustomFamily>);
 
-/// Reads a family from the text of a TOML file. Throws `Error(usage)` with `origin`, the line, and what to
-/// do: not TOML; a key that is missing, unknown or not a text; an invalid expression.
+/// Reads a family from the text of a TOML file. Throws `Error(usage)`, with `origin`, the line and advice, if
+/// the text is not TOML, if a key is missing, unknown or not a text, and for an invalid expression.
 [[nodiscard]] CustomFamily parse_custom_family(std::string_view toml, const std::string& origin);
 /// The family as TOML that `parse_custom_family` reads back; stored in models.
 [[nodiscard]] std::string to_toml(const CustomFamily& family);
 
-/// The eta whose mean is `mean`, to the last bits; nothing if no finite |eta| below 1e6 has it. The inverse
-/// link must be monotone where it is finite.
+/// The eta with the mean `mean`, to the last bits; empty if no |eta| below 1e6 has it. The inverse link must
+/// be monotone where it is finite.
 [[nodiscard]] std::optional<double> predictor_of(const CustomFamily& family, double mean);
 
-/// The family as CUDA C++, compiled for the device: a `RowFamily` named `OwnFamily`, and the functions that
-/// it calls.
+/// The family as CUDA C++ source, for the device: a `RowFamily` named `OwnFamily`, and the functions that it
+/// calls.
 [[nodiscard]] std::string family_device_source(const CustomFamily& family);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -51,7 +51,7 @@ std::optional<double> number_of(const Syntax& tree) {
   return positive ? std::optional(-*positive) : std::nullopt;
 }
 
-/// The numbers of a number or of c(a, b); empty for anything else.
+/// The value of a number, or the values of c(a, b); empty for anything else.
 std::vector<double> numbers_of(const Syntax& tree) {
   if (const auto one = number_of(tree)) return {*one};
   std::vector<double> all;
@@ -82,7 +82,7 @@ std::optional<WrittenFamily> parse_written(const std::string& text) {
     }
     return written;
   } catch (const Error&) {
-    return std::nullopt;  // a text that is not an expression is not a family
+    return std::nullopt;  // neither an expression nor a family
   }
 }
 
@@ -91,7 +91,7 @@ std::vector<std::string_view> names_of(FamilyList<F...> /*list*/) {
   return {F::name...};
 }
 
-/// Initial estimates of the parameters, given these constants.
+/// Initial estimates of the parameters, for these constants.
 template <class F>
 std::vector<double> first_values(std::vector<double> constants) {
   std::vector<double> values;
@@ -127,7 +127,7 @@ std::vector<Family> all_of(FamilyList<F...> /*list*/) {
   return {to_be_estimated<F>()...};
 }
 
-/// Calls `use` for each value of a family, with the family's type and the value's index.
+/// Calls `use(type, index)` for each value (parameter or constant) of a family.
 template <class T, class Use>
 std::vector<T> of_each_value(const Family& family, const Use& use) {
   return visit(family, [&](const auto& one) {
@@ -140,7 +140,7 @@ std::vector<T> of_each_value(const Family& family, const Use& use) {
   });
 }
 
-/// The index of a word among the choices of a constant; nothing if it is not among them.
+/// The index of a word among the choices of a constant; empty if it is not among them.
 template <class F>
 std::optional<double> choice_of(const std::string& word) {
   if constexpr (requires { F::choices; }) {
@@ -161,7 +161,7 @@ std::string_view power_link(const std::string& text) {
   return found == std::end(known) ? std::string_view(text) : std::string_view(found->second);
 }
 
-/// Collects the arguments of a call that a family recognises; those left over are unknown.
+/// The arguments of a call, from which a family takes those that it knows; the rest are unknown.
 struct GivenArguments {
   std::optional<std::string> link{};
   std::vector<double> theta{};
@@ -202,8 +202,8 @@ GivenArguments given_to(const std::vector<WrittenFamily::Argument>& arguments) {
   return given;
 }
 
-/// The values of a call, with R's defaults. As in mgcv, a negative theta is an initial estimate, and 0 means
-/// none.
+/// The values in a call, with R's defaults. As in mgcv, a negative theta is minus an initial estimate, and 0
+/// means no estimate.
 template <class F>
 Family with_values(const GivenArguments& given) {
   std::vector<double> constants = first_constants<F>();
@@ -221,7 +221,7 @@ Family with_values(const GivenArguments& given) {
                           std::ranges::any_of(given.theta, [](double value) { return value < 0; }));
 }
 
-/// A substitute for an mgcv family that is not available.
+/// The available family that comes closest to one of mgcv's that is not available.
 std::optional<std::string_view> nearest_to(std::string_view name) {
   constexpr std::pair<const char*, const char*> known[] = {
       {"ocat", "write binomial for one cut of the ordered categories, such as y > 2"},
@@ -325,8 +325,8 @@ Family Family::at_working(std::span<const double> working) const {
     if (!estimates(static_cast<std::size_t>(i))) return family.parameter(i);
     double inside = working[static_cast<std::size_t>(i)];
     double value = family.parameter_at(i, inside);
-    // If rounding puts the mean at an end of its interval, no predictor gives it: take approximately the last
-    // one inside.
+    // If rounding has put the mean at an end of its interval, no predictor gives it: use approximately the
+    // last one inside.
     while (std::isfinite(inside) && !std::isfinite(family.working(i, value)))
       value = family.parameter_at(i, inside *= 0.95);
     return value;
@@ -375,7 +375,7 @@ std::string Family::title() const {
       for (int i = 0; i < F::shown_count; ++i) {
         double value = family.parameter(i);
         if constexpr (requires { family.shown(0); }) value = family.shown(i);
-        // A title has three decimals, as R's paste() of round(theta, 3).
+        // A title shows three decimals, like R's paste() of round(theta, 3).
         if (i < parameter_count_of<F>() && std::abs(value) < 1e12) value = std::round(value * 1000) / 1000;
         values.push_back(std::isinf(value) ? "Inf" : fmt::format("{:.15g}", value));
       }
@@ -421,7 +421,7 @@ Family Family::on_side(int side) const {
 }
 
 PredictorRange Family::predictors() const {
-  // An end is -1, 0 or 1: links map the ends of ranges of means, 0 and 1, to these.
+  // Checks the ends -1, 0 and 1: links map the ends 0 and 1 of ranges of means to these.
   const auto valid = [&](double eta) {
     const double y = side_ < 0 ? -0.5 : 0.5;
     return std::isfinite(deviance(y, mean(eta), 1));
@@ -623,7 +623,7 @@ Family chosen_family(const std::string& text) {
     try {
       return Family(parse_custom_family(toml, path));
     } catch (const Error& fault) {
-      throw Error(ErrorCode::input, fault.what());  // the fault is in a file, not in an option
+      throw Error(ErrorCode::input, fault.what());  // the error is in a file, not in an option
     }
   }
   const auto refuse = [&](const std::string& why) {

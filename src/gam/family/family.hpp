@@ -27,11 +27,11 @@ struct PredictorRange {
 };
 
 /// The family of a fit: a built-in one with one of its links (the first is mgcv's default, log for the
-/// Gamma), or a custom one; and the values of its parameters. parts.hpp lists the parts; visit.hpp calls a
-/// function with the family's own type.
+/// Gamma), or a custom one; and the values of its parameters. parts.hpp lists the parts of a family;
+/// visit.hpp calls functions with the family's own type.
 class Family {
  public:
-  Family() = default;  ///< the first built-in family
+  Family() = default;  ///< the first family of the list
   /// Takes the values of `family`, with its theta fixed.
   template <BuiltInFamily F>
   // NOLINTNEXTLINE(google-explicit-constructor): it is one
@@ -53,19 +53,19 @@ class Family {
   [[nodiscard]] std::vector<std::string_view> link_names() const;
   /// The family with the named link; nothing if it lacks that link.
   [[nodiscard]] std::optional<Family> linked(std::string_view name) const;
-  /// Whether means on both sides of a pole of the link are possible.
+  /// Whether the means of different fits may be on either side of a pole of the link.
   [[nodiscard]] bool has_two_sides() const;
   /// The sign of all means of a fit, 1 or -1; 0: any.
   [[nodiscard]] int side() const { return side_; }
   [[nodiscard]] Family on_side(int side) const;
-  /// The open interval of predictors with valid means.
+  /// The open interval of predictors whose means are valid.
   [[nodiscard]] PredictorRange predictors() const;
 
-  /// The parameters of its likelihood, then constants. Empty if it has none.
+  /// The parameters of the likelihood, then the family's constants. Empty if there are none.
   [[nodiscard]] std::span<const double> parameters() const { return parameters_; }
   /// Number of values that are parameters of the likelihood.
   [[nodiscard]] std::size_t parameter_count() const;
-  /// Whether the parameter with this index is estimated (its value is an estimate) or fixed.
+  /// Whether the parameter with this index is estimated (and its value an estimate), or else fixed.
   [[nodiscard]] bool estimates(std::size_t index) const;
   [[nodiscard]] bool estimates_parameters() const;
   /// This family with other values.
@@ -73,23 +73,23 @@ class Family {
   /// This family with theta estimated or fixed; it must have parameters.
   [[nodiscard]] Family estimated(bool estimated) const;
   [[nodiscard]] std::vector<std::string_view> parameter_names() const;  ///< names of all values
-  /// Whether the values are valid, such as a theta above 0; `at` does not check.
+  /// Whether the values are valid (a theta above 0, say); `at` does not check them.
   [[nodiscard]] bool has_such_parameters() const;
   /// The values, with the parameters on their working scales.
   [[nodiscard]] std::vector<double> working_parameters() const;
   [[nodiscard]] Family at_working(std::span<const double> working) const;
-  /// For messages: the meaning of a likelihood that rises towards a limit of the first parameter.
+  /// What it means that the likelihood rises towards a limit of the first parameter; for messages.
   [[nodiscard]] std::string_view at_limit() const;
 
   [[nodiscard]] std::string_view name() const;
-  /// The form that `chosen_family` reads: "poisson", "binomial(probit)", "nb(theta=3)", "tw(theta=-1.5)".
+  /// The text that `chosen_family` reads: "poisson", "binomial(probit)", "nb(theta=3)", "tw(theta=-1.5)".
   [[nodiscard]] std::string text() const;
   /// As mgcv prints it: the name, or "Negative Binomial(2.345)".
   [[nodiscard]] std::string title() const;
   [[nodiscard]] std::string_view link_name() const;
   [[nodiscard]] std::string_view residuals() const;
   [[nodiscard]] bool scale_is_known() const;
-  /// The scale phi of the working model: 1, or a parameter of the likelihood; nothing: REML determines it.
+  /// The scale phi of the working model: 1, or a parameter of the likelihood; empty: REML determines it.
   [[nodiscard]] std::optional<double> scale() const;
   [[nodiscard]] bool linear() const;
   [[nodiscard]] Start start() const;
@@ -106,35 +106,35 @@ class Family {
   [[nodiscard]] double deviance(double y, double mu, double prior) const;
   /// Whether the deviance of passes omits the saturated model's likelihood: subtract `SaturatedSum`.
   [[nodiscard]] bool deviance_lacks_saturated() const;
-  /// Whether the null model is the constant mean of maximum likelihood even without an offset; else it is the
-  /// mean of the responses.
+  /// Whether the null model has the constant mean of maximum likelihood even without an offset; otherwise it
+  /// has the mean of the responses.
   [[nodiscard]] bool null_is_likeliest() const;
-  /// The predictor of a mean; nothing if there is none.
+  /// The predictor of a mean; empty if there is none.
   [[nodiscard]] std::optional<double> predictor(double mean) const;
-  /// Why `y` cannot be a response of the family; nothing if it can.
+  /// Why `y` cannot be a response of the family; empty if it can.
   [[nodiscard]] std::optional<std::string_view> response_fault(double y) const;
 
-  /// One row's term of -2 log likelihood at the given scale, as summed in R's family()$aic. mgcv's bam()$aic
-  /// is the sum over the rows at `aic_scale`, plus 2 if the scale is estimated, plus twice the total edf. 0
-  /// for a row without weight; NaN for a custom family, whose density is unknown.
+  /// One row's term of -2 log likelihood at the given scale, like the terms of R's family()$aic. mgcv's
+  /// bam()$aic is the sum over the rows at `aic_scale`, plus 2 if the scale is estimated, plus twice the
+  /// total edf. 0 for a row without weight; NaN for a custom family, whose density is unknown.
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double scale) const;
-  /// Whether R rounds the response or weight in the likelihood only: a binomial row without whole numbers of
-  /// successes and trials. Its likelihood then is not the saturated model's minus its deviance.
+  /// Whether R rounds the response or weight, but only in the likelihood: a binomial row whose successes or
+  /// trials are not whole numbers. The deviance then does not give its likelihood.
   [[nodiscard]] bool likelihood_rounds(double y, double weight) const;
   [[nodiscard]] double aic_scale(double deviance, double rows, double scale) const;
-  /// What AIC adds to the saturated model's part: the deviance divided by the scale, except for the inverse
-  /// Gaussian. `weights` is the sum of the prior weights.
+  /// What AIC adds to the part of the saturated model: the deviance divided by the scale, except for the
+  /// inverse Gaussian. `weights` is the sum of the prior weights.
   [[nodiscard]] double aic_misfit(double deviance, double weights, double scale) const;
 
   // Functions of many rows, in loops compiled for the family.
 
   /// The index of the first invalid response; their number if all are valid.
   [[nodiscard]] std::size_t first_fault(std::span<const double> responses) const;
-  /// The contribution to `SaturatedSum` of any response with weight 1; nothing if it depends on the response.
+  /// The contribution to `SaturatedSum` of any response with weight 1; empty if responses differ in it.
   [[nodiscard]] std::optional<double> constant_saturated(double scale) const;
 
-  /// CUDA C++ that defines `family_of(parameters)`, an object with the parts of a `RowFamily`; it does not
-  /// depend on the values of the parameters. It includes list.hpp.
+  /// CUDA C++ source that defines `family_of(parameters)`, an object with the parts of a `RowFamily`. The
+  /// source includes list.hpp, and does not depend on the values of the parameters.
   [[nodiscard]] std::string device_source() const;
 
  private:
@@ -148,15 +148,15 @@ class Family {
   bool estimated_ = false;
 };
 
-/// All built-in families, with parameters that are to be estimated.
+/// All built-in families, with their parameters marked as estimated.
 [[nodiscard]] std::vector<Family> built_in_families();
-/// The built-in family of a name: R's, or the same in lower case; its parameters are estimated.
+/// The built-in family of a name, R's or the same in lower case, with its parameters marked as estimated.
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);
 
 /// A built-in family as R's users write it, in any case: "poisson", "binomial(probit)", "Gamma(link = log)",
-/// "nb(theta = 3)", "quasi(log, mu^2)"; or "@FILE": a custom family. As in mgcv a theta above 0 is fixed, and
-/// minus a theta below 0 is the initial estimate. Throws `Error(usage)` for another name, link or parameter,
-/// `Error(input)` if `parse_custom_family` rejects the file or it cannot be read.
+/// "nb(theta = 3)", "quasi(log, mu^2)"; or "@FILE": a custom family. As in mgcv, a positive theta is fixed,
+/// and a negative theta is minus the initial estimate. Throws `Error(usage)` for another name, link or
+/// parameter, `Error(input)` if the file cannot be read, or `parse_custom_family` rejects it.
 [[nodiscard]] Family chosen_family(const std::string& text);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -14,14 +14,14 @@ struct Gamma : UsualParts {
   static constexpr char residuals[] =
       " They are close to normal only where the spread is small relative to the mean.";
 
-  /// Refuses 0 too, so that no response is at the limit of the means.
+  /// Refuses 0 too: no response may be at the limit of the means.
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
   static double link(double mu) { return log(mu); }
-  /// The lower bound is the smallest normal number, as a mean may have any unit.
+  /// The lower bound is the smallest normal number, since means may have any unit.
   static double mean(double eta) { return exp_at_least(eta, 2.2250738585072014e-308); }
   static double derivative(double eta) { return mean(eta); }
   static double variance(double mu) { return mu * mu; }
-  /// dmu/deta is mu, so the weight is the prior one; mu^2 could overflow.
+  /// dmu/deta is mu, so the weight equals the prior weight; computing mu^2 could overflow.
   static double weight(double prior, double, double) { return prior; }
   static double deviance(double y, double mu, double prior) {
     return -2 * prior * (log(y > 0 ? y / mu : 1.0) - (y - mu) / mu);

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-/// The links of families, with R's functions and bounds: the same source on the host and in kernels, where
-/// the link is a constant.
+/// The links of families, with R's functions and bounds. Host and kernels use the same source; in kernels the
+/// link is a constant.
 namespace TESSERA_NAMESPACE::gam {
 
 enum class Link { identity, log, inverse, sqrt, logit, probit, cloglog, cauchit, inverse_square };
@@ -21,8 +21,8 @@ inline double normal_probability(double x) {
 inline double normal_density(double x) {
   return 0.39894228040143268 * exp(-0.5 * x * x);
 }
-/// The normal quantile, by Newton's method for the lower tail from 0 down, where the distribution function is
-/// convex: iterates do not overshoot.
+/// The normal quantile, by Newton's method for the lower tail, starting at 0: the distribution function is
+/// convex below 0, so that iterates do not overshoot.
 inline double probit_of(double p) {
   const double tail = p < 0.5 ? p : 1 - p;
   double x = 0;
@@ -79,7 +79,7 @@ inline double mean_of(Link link, double eta) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-/// dmu/deta, at the predictor.
+/// dmu/deta at a predictor.
 inline double derivative_of(Link link, double eta) {
   constexpr double pi = 3.141592653589793;
   constexpr double epsilon = std::numeric_limits<double>::epsilon();

@@ -40,7 +40,7 @@ struct Nb : UsualParts {
     return 2 * prior * (y_log_y(y, mu) - (y + theta) * log_of_one_plus((y - mu) / (mu + theta)));
   }
   static double first_mean(double y, double) { return y == 0 ? 1.0 / 6 : y; }
-  /// As in mgcv, also defined for a response that is not a whole number.
+  /// As in mgcv, defined also for a response that is not a whole number.
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     return 2 * weight *
            ((y + theta) * log_of_one_plus(mu / theta) - x_log_p(y, mu) + log_gamma(y + 1) -

@@ -6,22 +6,22 @@
 #include <cmath>
 #include <limits>
 
-/// The parts of a family. A family is one type in a file of its own, such as gaussian.hpp, whose functions
-/// are the same source on the host and in kernels: they may use the parts of the standard library that
-/// `standard_headers()` provides, and the functions here. A family that lacks a part does not compile
-/// (`BuiltInFamily`). A family with parameters, such as nb.hpp, holds them as members, and is constructed
-/// from an array where it is used: in a kernel, from an argument.
+/// The parts of a family. A family is one type in its own file, such as gaussian.hpp. Host and kernels use
+/// the same source for its functions, which may use the functions here, and the parts of the standard library
+/// that `standard_headers()` provides. A family that lacks a part does not compile (`BuiltInFamily`). A
+/// family with parameters, such as nb.hpp, has them as members, and is constructed where it is used from an
+/// array, which in a kernel is an argument.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Which means a fit's first step starts from.
+/// From which means the first step of a fit starts.
 enum class Start {
   response,  ///< the rows' responses
   adjusted,  ///< the responses, moved off the limits of the means
   mean,      ///< the mean of all responses, by a constant predictor
 };
 
-/// Responses equal to the limit of the mean for an infinite predictor, at which the likelihood may increase
-/// without bound. Infinite: none.
+/// Limits of the mean for an infinite predictor, at which responses may lie: the likelihood may then increase
+/// without bound. Infinite: no such limit.
 struct Limits {
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
@@ -39,15 +39,15 @@ template <class F>
 concept RowFamily = requires(const F family, double x) {
   {+family.linear};             // bool: identity link and constant variance, so that one step is exact
   {Start(family.start)};        // Start
-  {+family.mean(x)};            // of a linear predictor
-  {+family.derivative(x)};      // of the mean, by the predictor
-  {+family.weight(x, x, x)};    // prior (dmu/deta)^2 / V(mu), of prior weight, mean and derivative
-  {+family.deviance(x, x, x)};  // of one row's response, mean and prior weight
+  {+family.mean(x)};            // mean at a linear predictor
+  {+family.derivative(x)};      // derivative of the mean with respect to the predictor
+  {+family.weight(x, x, x)};    // prior (dmu/deta)^2 / V(mu); arguments: prior weight, mean and derivative
+  {+family.deviance(x, x, x)};  // deviance of a row; arguments: response, mean and prior weight
   // `mean_step(y, mu)`, if present: the step of the mean by Fisher scoring, in place of y - mu. V is then the
   // inverse of the expected information on the mean.
 };
 
-/// Number of parameters of the likelihood of a family, besides the mean.
+/// Number of parameters of a family's likelihood, in addition to the mean.
 template <class F>
 constexpr int parameter_count_of() {
   if constexpr (requires { F::parameter_count; }) {
@@ -77,7 +77,7 @@ constexpr int constant_count_of() {
   }
 }
 
-/// Number of values that a family is constructed from: its parameters, and then its constants.
+/// Number of values from which a family is constructed: its parameters, then its constants.
 template <class F>
 constexpr int value_count_of() {
   return parameter_count_of<F>() + constant_count_of<F>();
@@ -88,7 +88,7 @@ constexpr int likelihood_term_count(int parameters) {
   return 1 + parameters + parameters * (parameters + 1) / 2;
 }
 
-/// Additional parts of a family with values, besides a constructor from an array of them.
+/// The parts that a family with values has in addition to a constructor from an array of them.
 template <class F>
 concept ValuedFamily = RowFamily<F> &&(value_count_of<F>() > 0) && requires(const F family, double x) {
   {+family.parameter(0)};     // the first value
@@ -102,7 +102,7 @@ concept ValuedFamily = RowFamily<F> &&(value_count_of<F>() > 0) && requires(cons
   // e.g. Negative Binomial(2.1).
 };
 
-/// Additional parts of a family with likelihood parameters.
+/// The parts that a family with likelihood parameters has in addition.
 template <class F>
 concept ParametricFamily = ValuedFamily<F> && requires(const F family, double x, double* out) {
   {+F::parameter_count};
@@ -119,7 +119,7 @@ concept ParametricFamily = ValuedFamily<F> && requires(const F family, double x,
   // saturated model's likelihood; else it is the response.
 };
 
-/// A family that has no values, or has all parts that its values and parameters need.
+/// A family that has no values, or that has all parts needed for its values and parameters.
 template <class F>
 concept ParametricOrNot = (value_count_of<F>() == 0) ||
                           (ValuedFamily<F> && (parameter_count_of<F>() == 0 || ParametricFamily<F>));
@@ -127,23 +127,23 @@ concept ParametricOrNot = (value_count_of<F>() == 0) ||
 /// The remaining parts of a built-in family.
 template <class F>
 concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F family, double x) {
-  {family.name[0]};              // R's name; `--family` takes it in small letters, too
+  {family.name[0]};              // R's name; also accepted in lower case
   {Link(family.links[0])};       // the default link; then the other links, which need `variance(mu)`
   {+family.scale_is_known};      // bool: phi is 1 by definition
   {Limits(family.limits)};       // Limits
-  {+family.two_levels};          // bool: a text of two levels is a response of 0 and 1
-  {family.residuals[0]};         // for reports: how residuals look if the model is right; may be ""
-  {family.response_fault(x)};    // why a finite number is not a response ("must not be negative"), or nullptr
-  {+family.link(x)};             // the predictor of a mean
-  {+family.first_mean(x, x)};    // of response and prior weight: see `Start`
-  {+family.aic_scale(x, x, x)};  // the scale at which AIC takes the likelihood, of deviance, rows and scale
-  {+family.minus_two_log_likelihood(x, x, x, x)};  // of y, mu, prior weight > 0 and scale, as family()$aic
+  {+family.two_levels};          // bool: a factor of two levels is a response of 0 and 1
+  {family.residuals[0]};         // for reports: the pattern of residuals if the model is right; may be ""
+  {family.response_fault(x)};    // why a finite number is no response ("must not be negative"), or nullptr
+  {+family.link(x)};             // predictor of a mean
+  {+family.first_mean(x, x)};    // first mean of a row; arguments: response and prior weight (see `Start`)
+  {+family.aic_scale(x, x, x)};  // scale of AIC's likelihood; arguments: deviance, rows and scale
+  {+family.minus_two_log_likelihood(x, x, x, x)};  // of y, mu, prior weight > 0 and scale, like family()$aic
   {+family.likelihood_rounds(x, x)};               // bool: that likelihood rounds response or weight
   // The valid responses form an interval. `saturated_is_constant`, if present: the saturated model's
   // likelihood does not depend on the response.
 };
 
-/// The parts that most families have alike.
+/// The parts that most families share.
 struct UsualParts {
   static constexpr bool linear = false;
   static constexpr Limits limits{};
@@ -156,7 +156,7 @@ struct UsualParts {
 template <BuiltInFamily... F>
 struct FamilyList {};
 
-/// A family from its values, which are not read if it has none.
+/// A family made from its values, which are ignored if it has none.
 template <class F>
 constexpr F family_of([[maybe_unused]] const double* parameters) {
   if constexpr (value_count_of<F>() > 0) {
@@ -166,10 +166,10 @@ constexpr F family_of([[maybe_unused]] const double* parameters) {
   }
 }
 
-/// Distance from the limit of the means of counts and proportions below which a row counts as at the limit.
+/// A row counts as at the limit if its mean is closer to the limit than this, for counts and proportions.
 inline constexpr double near_end = 1e-8;
 
-/// Limits of proportions that correspond to an infinite predictor.
+/// The limits of proportions for an infinite predictor.
 constexpr Limits limits_of_proportions(Link link) {
   switch (link) {
     case Link::logit:
@@ -181,7 +181,7 @@ constexpr Limits limits_of_proportions(Link link) {
   }
 }
 
-/// The first mean of a row, moved away from the pole of an inverse link as mgcv does for scat.
+/// The first mean of a row, moved away from the pole of an inverse link, as mgcv does for scat.
 constexpr double off_pole(Link link, double mean, double side) {
   return link == Link::inverse && mean == 0 ? (side < 0 ? -0.1 : 0.1) : mean;
 }
@@ -197,13 +197,13 @@ struct Linked : F {
   [[nodiscard]] double weight(double prior, double mu, double slope) const {
     return prior * slope * slope / F::variance(mu);
   }
-  /// NaN for an invalid mean, so that a fit halves its step to that predictor.
+  /// NaN for an invalid mean, so that a fit halves a step to that predictor.
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
     const bool inside = (!F::limits.has_lower() || mu > F::limits.lower) &&
                         (!F::limits.has_upper() || mu < F::limits.upper) && !(side * mu < 0);
     return inside ? F::deviance(y, mu, prior) : std::numeric_limits<double>::quiet_NaN();
   }
-  /// Whether a mean is nearly at a limit, for counts and proportions, whose means have an absolute scale.
+  /// Whether a mean is nearly at a limit: only for counts and proportions, with their absolute scale.
   [[nodiscard]] bool is_at_end(double mu) const {
     if (which == Link::log) return F::limits.has_upper() && mu > F::limits.upper - near_end;
     return which == Link::identity && F::scale_is_known && F::limits.has_lower() &&
@@ -214,7 +214,7 @@ struct Linked : F {
   }
 
   Link which;
-  /// The sign of all means if the link has a pole: 1 or -1. 0: no pole, or any sign.
+  /// The sign of all means, 1 or -1, if the link has a pole. 0: no pole, or either sign.
   double side = 0;
   Start start = F::start == Start::response && F::links[0] == Link::identity && which != Link::inverse
                     ? Start::mean
@@ -222,7 +222,7 @@ struct Linked : F {
   Limits limits = F::limits.has_upper() ? limits_of_proportions(which) : Limits{};
 };
 
-/// The family at an index of the list, with one of its links, on one side of its pole.
+/// The family at an index of the list, with one of its links, and on one side of the link's pole.
 template <int index, int link, int side, class First, class... Rest>
 constexpr auto family_at(FamilyList<First, Rest...> /*list*/, const double* parameters) {
   if constexpr (index > 0) {
@@ -234,12 +234,12 @@ constexpr auto family_at(FamilyList<First, Rest...> /*list*/, const double* para
   }
 }
 
-/// y log(y / mu), 0 at y = 0.
+/// y log(y / mu), which is 0 at y = 0.
 inline double y_log_y(double y, double mu) {
   return y > 0 ? y * log(y / mu) : 0;
 }
 
-/// x log(p), 0 at x = 0 whatever p is.
+/// x log(p), which is 0 at x = 0 for any p.
 inline double x_log_p(double x, double p) {
   return x == 0 ? 0.0 : x * log(p);
 }
@@ -250,13 +250,13 @@ inline double log_of_one_plus(double x) {
   return sum == 1 ? x : log(sum) * (x / (sum - 1));
 }
 
-/// A count within R's tolerance of an integer.
+/// Whether a count is an integer within R's tolerance.
 inline bool is_integer(double x) {
   const double size = fabs(x);
   return fabs(x - nearbyint(x)) <= 1e-7 * (size > 1.0 ? size : 1.0);
 }
 
-/// log |gamma(x)|, thread-safe: the host's lgamma writes the sign to a global variable.
+/// log |gamma(x)|. Thread-safe, unlike the host's lgamma, which writes the sign to a global variable.
 inline double log_gamma(double x) {
 #ifdef __CUDACC__
   return lgamma(x);
@@ -266,7 +266,7 @@ inline double log_gamma(double x) {
 #endif
 }
 
-/// exp(eta), but at least `least`.
+/// max(exp(eta), `least`).
 inline double exp_at_least(double eta, double least) {
   const double mu = exp(eta);
   return mu > least ? mu : least;

@@ -24,7 +24,7 @@ struct Poisson : UsualParts {
     return 2 * prior * (y_log_y(y, mu) - (y - mu));
   }
   static double first_mean(double y, double) { return y + 0.1; }
-  /// As in R, infinite for a response that is not a whole number.
+  /// Infinite for a response that is not a whole number, as in R.
   static double minus_two_log_likelihood(double y, double mu, double weight, double) {
     if (!is_integer(y)) return std::numeric_limits<double>::infinity();
     const double count = nearbyint(y);

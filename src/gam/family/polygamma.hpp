@@ -31,7 +31,7 @@ inline Polygamma polygamma(double x) {
           trigamma_tail(to) + inverse * (1 + 0.5 * inverse) + sum_of_squares};
 }
 
-/// Remainder of Stirling's formula.
+/// The remainder of Stirling's formula, and its derivatives.
 struct StirlingRest {
   double value;   ///< log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi)/2
   double first;   ///< log(x) - 1/(2 x) - digamma(x), minus the derivative of `value`

@@ -5,8 +5,8 @@
 #include "gam/family/inverse_gaussian.hpp"
 #include "gam/family/poisson.hpp"
 
-/// Families with only a mean and a variance function, up to an estimated scale: fitted by the
-/// quasi-likelihood of the family with that variance. There is no likelihood, so there is no AIC.
+/// Families defined only by a link and a variance function, up to an estimated scale. They are fitted by
+/// quasi-likelihood, and have no likelihood and no AIC.
 namespace TESSERA_NAMESPACE::gam {
 
 template <class F>
@@ -81,14 +81,14 @@ struct Quasi : UsualParts {
   [[nodiscard]] double weight(double prior, double mean, double slope) const {
     return prior * slope * slope / variance(mean);
   }
-  /// NaN for an invalid mean, so that a fit halves its step to that predictor.
+  /// NaN for an invalid mean, so that a fit halves a step to that predictor.
   [[nodiscard]] double deviance(double y, double mean, double prior) const {
     if (which != constant && (!(mean > 0) || (which == mu_1_mu && !(mean < 1))))
       return std::numeric_limits<double>::quiet_NaN();
     switch (which) {
       case constant: return prior * (y - mean) * (y - mean);
       case mu: return Poisson::deviance(y, mean, prior);
-      // As in R, a response of 0 leaves -log(mean).
+      // For a response of 0, -log(mean) remains, as in R.
       case mu_2: return -2 * prior * (log((y > 0 ? y : 1.0) / mean) - (y - mean) / mean);
       case mu_3: return InverseGaussian::deviance(y, mean, prior);
       case mu_1_mu: break;
@@ -109,7 +109,7 @@ struct Quasi : UsualParts {
   Start start = Start::response;
 };
 
-/// Which responses are valid depends on the link too. A mean has a limit at an infinite predictor if the
+/// The link, too, decides which responses are valid. A mean has a limit at an infinite predictor if the
 /// variance is mu (1 - mu), or mu with the log link.
 template <>
 struct Linked<Quasi> : Quasi {

@@ -37,8 +37,8 @@ double gamma_below(double shape, double x) {
   return x > 0 ? bm::gamma_p(shape, x, MathPolicy()) : 0;
 }
 
-/// P(Y <= y) for an inverse Gaussian with shape 1 / scale. Its second term is exp(2 lambda / mean) times a
-/// tail of the normal distribution, which vanishes where the first factor is infinite.
+/// P(Y <= y) for an inverse Gaussian with shape 1 / scale. The second term is exp(2 lambda / mean) times a
+/// tail of the normal distribution, which vanishes if the exponential is infinite.
 double inverse_gaussian_below(double y, double mean, double scale) {
   const double root = 1 / std::sqrt(scale * y);
   const double near = root * (y / mean - 1);
@@ -61,7 +61,7 @@ double tweedie_below(double y, double mean, double power, double scale) {
   const double rate = std::pow(mean, 2 - power) / (scale * (2 - power));
   const double shape = (2 - power) / (power - 1);
   const double unit = scale * (power - 1) * std::pow(mean, power - 1);
-  // Sums the terms within this many standard deviations of the Poisson distribution.
+  // Sums the terms up to this many standard deviations of the Poisson distribution from its mean.
   constexpr double reach = 8;
   const double spread = reach * std::sqrt(rate) + reach * reach / 2;
   const double first = std::floor(std::max(0.0, rate - spread));
@@ -76,13 +76,13 @@ double tweedie_below(double y, double mean, double power, double scale) {
 
 }  // namespace
 
-/// The mean of `cumulative` over a normal predictor, by the trapezoidal rule, which converges exponentially
-/// for a smooth function times the normal density.
+/// The mean of `cumulative` over a normal distribution of the predictor, by the trapezoidal rule, which
+/// converges exponentially for a smooth function times the normal density.
 struct ResponseDistribution::Mixture {
   const ResponseDistribution& of;
   double predictor;
   double error;
-  int level = 1;  ///< refinement that was sufficient in the last call
+  int level = 1;  ///< refinement that sufficed in the last call
 
   double operator()(double y) {
     if (error == 0) return of.cumulative(y, of.family_.mean(predictor));
@@ -100,7 +100,7 @@ struct ResponseDistribution::Mixture {
     double step = std::ldexp(coarse, 1 - level);
     double whole = sum_at(-reach, step);
     for (;; ++level) {
-      // Halving the step adds the points between those of the coarser rule.
+      // Halving the step adds the midpoints of the coarser rule.
       const double between = sum_at(-reach + step / 2, step);
       const double difference = std::abs(whole - between);
       whole = (whole + between) / 2;
@@ -150,7 +150,7 @@ double ResponseDistribution::cumulative_at(double y, double mean, double scale) 
       return bm::cdf(bm::students_t_distribution<double, MathPolicy>(parameter_), (y - mean) / scale);
     case Kind::beta:
       if (y <= 0 || y >= 1) return y >= 1 ? 1 : 0;
-      // If the mean has rounded to a limit, all responses are at the limit.
+      // If the mean is rounded to a limit, all responses are at that limit.
       if (mean <= 0 || mean >= 1) return mean <= 0 ? 1 : 0;
       return bm::ibeta(mean * parameter_, (1 - mean) * parameter_, y, MathPolicy());
     case Kind::positive:
@@ -186,7 +186,7 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
       if (mean <= 0 || mean >= 1) return mean <= 0 ? 0 : 1;
       const double successes = gamma(mean * parameter_, 1);
       const double failures = gamma((1 - mean) * parameter_, 1);
-      // Both gamma variates underflow if all responses are at the limits.
+      // Both gamma variates underflow only if all responses are at the limits.
       if (successes + failures == 0) return random.uniform() < mean ? 1 : 0;
       return successes / (successes + failures);
     }
@@ -265,7 +265,7 @@ double ResponseDistribution::probability_of_zero(double mean) const {
 double ResponseDistribution::quantile(double p, double predictor, double error) const {
   if (std::isnan(predictor) || !std::isfinite(error)) return nan;
   if (std::isinf(predictor)) {
-    // The mean is a limit, whatever the standard error.
+    // The mean is at a limit, whatever the standard error.
     error = 0;
     if (const double mean = family_.mean(predictor); !std::isfinite(mean)) return mean;
   }
@@ -280,7 +280,7 @@ double ResponseDistribution::quantile(double p, double predictor, double error) 
 double ResponseDistribution::continuous(double p, Mixture& mixture) const {
   const bool positive = kind_ == Kind::positive || kind_ == Kind::tweedie;
   if (kind_ == Kind::tweedie && mixture(0) >= p) return 0;
-  // Positive responses are searched on the log scale.
+  // Searches positive responses on the log scale.
   const auto response = [&](double x) { return positive ? std::exp(x) : x; };
   const auto excess = [&](double x) { return mixture(response(x)) - p; };
   const double mean = family_.mean(mixture.predictor);
@@ -310,7 +310,7 @@ double ResponseDistribution::continuous(double p, Mixture& mixture) const {
   if (at_low == 0) return response(low);
   if (at_high == 0) return response(high);
   if (!(at_low < 0 && at_high > 0)) return nan;
-  constexpr int bits = 33;  // 1e-10
+  constexpr int bits = 33;  // bits of a relative accuracy of 1e-10
   std::uintmax_t iterations = 100;
   const auto found = bm::tools::toms748_solve(
       excess, low, high, at_low, at_high, bm::tools::eps_tolerance<double>(bits), iterations, MathPolicy());

@@ -16,25 +16,25 @@ class ResponseDistribution {
   /// P(Y <= y) at a mean.
   [[nodiscard]] double cumulative(double y, double mean) const;
   /// Probabilities of a response at a mean with a prior weight, which is the number of trials for a binomial
-  /// family. NaN for a weight without a distribution: 0, or other than 1 in a family without a scale.
+  /// family. NaN if the weight defines no distribution: 0, or other than 1 in a family without a scale.
   struct Probabilities {
     double below = 0;  ///< P(Y < y)
     double up_to = 0;  ///< P(Y <= y)
   };
   [[nodiscard]] Probabilities probabilities(double y, double mean, double weight) const;
   /// The randomised quantile residual: the normal quantile of a probability between P(Y < y) and P(Y <= y),
-  /// chosen by the random bits `drawn`. NaN if the probabilities are. Source: Dunn and Smyth, JCGS 5 (1996).
+  /// chosen by the random bits `drawn`. NaN if these are NaN. Source: Dunn and Smyth, JCGS 5 (1996).
   [[nodiscard]] double quantile_residual(double y, double mean, double weight, std::uint64_t drawn) const;
-  /// P(Y = 0) at a mean, for counts and Tweedie responses; NaN for other families, where zeros do not occur
-  /// or are one of two values.
+  /// P(Y = 0) at a mean, for counts and Tweedie responses; NaN for other families, in which zeros do not
+  /// occur, or are one of only two values.
   [[nodiscard]] double probability_of_zero(double mean) const;
   /// The p-quantile of a response whose linear predictor is normal with standard deviation `error`: a mixture
-  /// of the family's distributions. To 1e-6 of its spread; 0 < p < 1; NaN if an argument is NaN. Cost: some
-  /// hundred values of `cumulative`, more if the error far exceeds the spread of responses.
+  /// of the family's distributions. Accurate to 1e-6 of the spread; 0 < p < 1; NaN if an argument is NaN.
+  /// Cost: some hundred values of `cumulative`, more if `error` far exceeds the spread of responses.
   [[nodiscard]] double quantile(double p, double predictor, double error) const;
-  /// Draws a response at a mean. `weight`: prior weight, by which the scale is divided; for a binomial
-  /// response the whole number of trials, and the result is the proportion of successes; poisson, nb, scat
-  /// and betar ignore it, as mgcv does. NaN if the mean is. Cost: some hundred nanoseconds.
+  /// Draws a response at a mean. `weight`: prior weight, which divides the scale. For a binomial response it
+  /// is the number of trials, a whole number, and the result is the proportion of successes; poisson, nb,
+  /// scat and betar ignore it, as mgcv does. NaN if the mean is NaN. Cost: some hundred nanoseconds.
   [[nodiscard]] double draw(double mean, double weight, base::RandomPlace& random) const;
 
  private:

@@ -12,11 +12,11 @@
 #include <optional>
 #include <vector>
 
-/// Caches of terms of the likelihood that depend only on a row's response and the family's parameters, within
-/// a pass with constant parameters. CPU only. A result does not depend on earlier rows. Not thread-safe.
+/// Caches, for one pass, of the terms of the likelihood that depend only on a row's response and the family's
+/// parameters. CPU only. Results do not depend on earlier rows. Not thread-safe.
 namespace TESSERA_NAMESPACE::gam {
 
-/// For nb: values by count, which recur. Results are the same as without the cache.
+/// For nb: values by count, since counts recur. Results are the same as without the cache.
 class NbMemo {
  public:
   [[nodiscard]] Nb::ResponsePart response_part(const Nb& family, double y) {
@@ -33,8 +33,8 @@ class NbMemo {
 };
 
 /// For tw: with p fixed, the series of the density and its derivatives are functions of one number s,
-/// interpolated in cells of s at Chebyshev points. Errors above rounding are detected at intermediate points,
-/// e.g. for p near 1, where the density has many modes: such a cell uses the series.
+/// interpolated in cells of s at Chebyshev points. Errors above rounding, as for p near 1, where the density
+/// has many modes, are detected at intermediate points; such a cell uses the series.
 class TwMemo {
  public:
   [[nodiscard]] TweedieSeries response_part(const Tw& family, double y) {
@@ -88,7 +88,7 @@ class TwMemo {
       angles[j] = std::numbers::pi * (static_cast<double>(j) + 0.5) / points;
       at[j] = series_at(index, cos(angles[j]));
     }
-    // Chebyshev polynomials by powers: T_k = 2 u T_(k-1) - T_(k-2).
+    // Converts Chebyshev polynomials to powers: T_k = 2 u T_(k-1) - T_(k-2).
     std::array<double, points> before{};
     std::array<double, points> polynomial{1};
     for (int k = 0; k < points; ++k) {

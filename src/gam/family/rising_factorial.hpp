@@ -6,9 +6,9 @@
 #include <cmath>
 
 /// Gamma(theta + y) / Gamma(theta) for y >= 0: the rising factorial theta (theta + 1) … (theta + y - 1) of a
-/// count. Its logarithm and derivatives are as accurate for a theta of 10^10, where they nearly cancel in a
-/// likelihood, as for 1: no values of lgamma or digamma are subtracted. Uses Stirling's series from
-/// `stirling_from` on, and the recurrence below that.
+/// count. The logarithm and its derivatives are as accurate for theta = 10^10, where they nearly cancel in a
+/// likelihood, as for theta = 1: no values of lgamma or digamma are subtracted. Uses Stirling's series from
+/// `stirling_from` on, and the recurrence below.
 ///
 /// Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 6.1.15, 6.1.41, 6.3.18 and 6.4.11.
 namespace TESSERA_NAMESPACE::gam {
@@ -54,7 +54,7 @@ inline double log_rising_factorial(double theta, double y) {
   return from == theta ? rest : rest + y * log(from / theta) - log(product);
 }
 
-/// The first two derivatives by theta of log(gamma(theta + y) / gamma(theta)).
+/// The first two derivatives of log(gamma(theta + y) / gamma(theta)) with respect to theta.
 struct RisingFactorialSlope {
   double first;   ///< digamma(theta + y) - digamma(theta)
   double second;  ///< trigamma(theta + y) - trigamma(theta)

@@ -14,7 +14,7 @@ struct RowStep {
   double deviance;  ///< deviance of this row, with its prior weight
 };
 
-/// The step of a row's mean by Fisher scoring.
+/// The Fisher scoring step of a row's mean.
 template <RowFamily F>
 inline double mean_step([[maybe_unused]] const F& family, double y, double mu) {
   if constexpr (requires { family.mean_step(y, mu); }) {
@@ -24,10 +24,10 @@ inline double mean_step([[maybe_unused]] const F& family, double y, double mu) {
   }
 }
 
-/// Weight factor of a row near a limit of the means. A step is halved while any row leaves the range of
-/// means, so a row at a limit, with its unbounded weight, would stop all other rows. Its score is unchanged.
-/// With 1e4 the row stays within the range as long as other rows push it out by less than 1e4 times its
-/// score, and its weight, at most 1e12 of an inner row's, does not dominate.
+/// Factor that raises the weight of a row near a limit of the means; the row's score is unchanged. A step is
+/// halved while any row leaves the range of means, so a row at a limit could stop all others. With 1e4 the
+/// row stays within the range as long as other rows push it out by less than 1e4 times its score, and its
+/// weight, at most 1e12 of an inner row's, does not dominate.
 template <RowFamily F>
 inline double caution_at([[maybe_unused]] const F& family, [[maybe_unused]] double mu) {
   if constexpr (requires { family.is_at_end(mu); }) {

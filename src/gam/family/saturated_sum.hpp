@@ -15,12 +15,12 @@ namespace TESSERA_NAMESPACE::gam {
 /// thread-safe.
 class SaturatedSum {
  public:
-  /// The family must outlive this.
+  /// The family must outlive this object.
   SaturatedSum(const Family& family, double scale) : family_(&family), scale_(scale) {}
 
-  /// Adds to `sum` minus twice the log likelihood of these rows, without deviance / scale. It depends on the
-  /// mean only in rows with a rounded likelihood: `predictor(i)` is called only for these. Without `weights`
-  /// all are 1.
+  /// Adds to `sum` minus twice the log likelihood of these rows, without deviance / scale. Only rows with a
+  /// rounded likelihood depend on the mean: `predictor(i)` is called only for these. Empty `weights`: all are
+  /// 1.
   [[nodiscard]] double add(double sum, std::span<const double> responses, std::span<const double> weights,
                            const std::function<double(std::size_t)>& predictor);
 

@@ -9,7 +9,7 @@
 /// Poisson number of gamma variates.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Common parts of Tweedie and Tw, which have a member `p`.
+/// What Tweedie and Tw have in common; both have a member `p`.
 template <class Self>
 struct TweedieParts : UsualParts {
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt, Link::inverse};
@@ -20,11 +20,11 @@ struct TweedieParts : UsualParts {
   static constexpr int shown_count = 1;
 
   static double link(double mu) { return link_of(Link::log, mu); }
-  /// The lower bound is the smallest normal number, as a mean may have any unit.
+  /// The lower bound is the smallest normal number, since means may have any unit.
   static double mean(double eta) { return exp_at_least(eta, 2.2250738585072014e-308); }
   static double derivative(double eta) { return mean(eta); }
   [[nodiscard]] double variance(double mu) const { return pow(mu, p()); }
-  /// dmu/deta is mu, whose square could overflow.
+  /// dmu/deta is mu; computing its square could overflow.
   [[nodiscard]] double weight(double prior, double mu, double) const { return prior * pow(mu, 2 - p()); }
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
     return 2 * prior * half_tweedie_deviance(y, mu, p());
@@ -32,12 +32,12 @@ struct TweedieParts : UsualParts {
   static double first_mean(double y, double) { return y == 0 ? 0.1 : y; }
   static double aic_scale(double, double, double scale) { return scale; }
 
-  // The density of y > 0 is a series with two numbers: c, which depends only on p, and s.
+  // The density of y > 0 is a series in two numbers: c, which depends only on p, and s.
   [[nodiscard]] double series_c() const { return (2 - p()) / (p() - 1); }
   [[nodiscard]] double series_s(double y, double phi) const {
     return (2 - p()) * log(y) - log(phi * (2 - p()));
   }
-  /// The log likelihood of the mean y, with the series by `series(c, s)`.
+  /// The log likelihood of a response y with mean y; `series(c, s)` has the series.
   template <class Series>
   [[nodiscard]] double saturated(double y, double phi, const Series& series) const {
     return y > 0 ? series(series_c(), series_s(y, phi)).value - log(y) : 0;
@@ -80,7 +80,7 @@ struct Tweedie : TweedieParts<Tweedie> {
   double power;
 };
 
-/// mgcv's tw: p, within bounds, and phi are estimated by maximum likelihood, p as log((p - a)/(b - p)).
+/// mgcv's tw: maximum likelihood estimates of phi and of p, between bounds a and b, as log((p - a)/(b - p)).
 struct Tw : TweedieParts<Tw> {
   static constexpr char name[] = "tw";
   static constexpr int parameter_count = 2;

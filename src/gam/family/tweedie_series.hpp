@@ -5,26 +5,26 @@
 
 /// The normalising constant of the Tweedie density for 1 < p < 2, and its derivatives.
 ///
-/// A response y > 0 is a sum of j gamma variates, j being Poisson: its density is a series over j, in which
+/// A response y > 0 is a sum of j gamma variates, where j is Poisson. Its density is a series over j. With
 ///
 ///     c = (2 - p)/(p - 1),    s = log(y^(2 - p) / (phi (2 - p))),    J = exp(s)
 ///
-/// and the log density at the mean mu = y, times y, is F(c, s) = log(sum over j of exp(g(j))) with
+/// the log of the density at the mean mu = y, times y, is F(c, s) = log(sum over j of exp(g(j))) with
 ///
 ///     g(j) = -(1 + c) (j log(j/J) - j + J) + log(c)/2 - log(2 pi) - S(j) - S(c j),
 ///
-/// S(x) being the remainder of Stirling's formula for log(gamma(x)). This form lacks the terms that nearly
-/// cancel for a small phi or a large y. It is summed outwards from its largest term, near J. Of many terms
-/// only every h-th is taken, times h: by Poisson's summation formula the error is exp(-2 (pi sd/h)^2), sd =
-/// sqrt(J/(1 + c)) being the width of the terms, which is below rounding for the h used here: so the number
-/// of terms is bounded for any y, p and phi. From `laplace_from` on, Laplace's approximation of the sum, to
-/// second order, is as accurate, and its derivatives lose fewer digits.
+/// where S(x) is the remainder of Stirling's formula for log(gamma(x)). This form lacks the terms that nearly
+/// cancel for a small phi or a large y. The sum runs outwards from its largest term, near J. If there are
+/// many terms, only every h-th is taken, times h. By Poisson's summation formula the error is exp(-2 (pi
+/// sd/h)^2), where sd = sqrt(J/(1 + c)) is the width of the terms; it is below rounding for the h used here,
+/// so that the number of terms is bounded for any y, p and phi. From `laplace_from` on, Laplace's
+/// approximation of the sum, to second order, is as accurate, and its derivatives lose fewer digits.
 ///
 /// Source: Dunn and Smyth, Statistics and Computing 15 (2005); Wood, Pya and Saefken, JASA 111 (2016),
 /// appendix J, as mgcv's ldTweedie.
 namespace TESSERA_NAMESPACE::gam {
 
-/// F and its derivatives by c and s.
+/// F and its derivatives with respect to c and s.
 struct TweedieSeries {
   double value;
   double by_c, by_s;
@@ -38,7 +38,7 @@ inline TweedieSeries tweedie_by_laplace(double c, double s) {
   const double x = exp(-s);
   const double d = 1 / (1 + c);
   const double i = 1 / c;
-  // The terms a x + a d/2 x^2, and their derivatives by c.
+  // The terms a x + a d/2 x^2, and their derivatives with respect to c.
   const double a = d / 24 + (1 + i) / 12;
   const double a_c = -d * d / 24 - i * i / 12;
   const double a_cc = d * d * d / 12 + i * i * i / 6;
@@ -56,7 +56,7 @@ inline TweedieSeries tweedie_by_laplace(double c, double s) {
 inline TweedieSeries tweedie_series(double c, double s) {
   constexpr double log_two_pi = 1.8378770664093453;
   constexpr double steps_per_width = 1.7;
-  constexpr double from_few = 40;       // below this (1 + c) J, the terms at j near 0 count
+  constexpr double from_few = 40;       // if (1 + c) J is below this, the terms at j near 0 count
   constexpr double negligible = 1e-17;  // size of a term that ends the sum, relative to the largest
   constexpr int most_terms = 1000;
   const double peak = exp(s);
@@ -76,14 +76,14 @@ inline TweedieSeries tweedie_series(double c, double s) {
   double c2 = 0;
   double cd = 0;
   double cc = 0;                                                // weighted sum of d2g/dc2
-  double log_factorial = few ? polygamma(begin).log_gamma : 0;  // of j - 1
+  double log_factorial = few ? polygamma(begin).log_gamma : 0;  // log factorial of j - 1
   const auto add = [&](double j, double from) {
     const double away = j - peak;
     double g = 0;
     double slope = 0;
     double curvature = 0;
     if (few) {
-      // No cancellation: use the terms as they are defined, with log_factorial updated along j.
+      // Nothing cancels here: use the terms as they are defined, with log_factorial updated along j.
       const Polygamma at = polygamma(c * j);
       if (j > from) log_factorial += log(from);
       if (j < from) log_factorial -= log(j);
@@ -133,14 +133,14 @@ inline TweedieSeries tweedie_series(double c, double s) {
           (1 + c) * ((1 + c) * (d2 - d1 * d1) - peak)};
 }
 
-/// Half the deviance of a response, and its derivatives by p.
+/// Half the deviance of a response, and its derivatives with respect to p.
 struct TweedieDeviance {
   double value;
   double by_p;
   double by_pp;
 };
 
-/// The integrals of exp(a x), x exp(a x) and x^2 exp(a x) from 0 to `end`, e being exp(a end).
+/// The integrals of exp(a x), x exp(a x) and x^2 exp(a x) from 0 to `end`; e is exp(a end).
 struct ExponentialMoments {
   double zeroth;
   double first;
@@ -149,7 +149,7 @@ struct ExponentialMoments {
 inline ExponentialMoments exponential_moments(double a, double end, double e) {
   const double z = a * end;
   if (fabs(z) < 1) {
-    // The sum of z^k / (k! (k + 3)), and the others by parts.
+    // The sum of z^k / (k! (k + 3)) gives one integral, and integration by parts the others.
     constexpr double terms[] = {1.0 / 3,
                                 1.0 / 4,
                                 1.0 / 10,
@@ -177,7 +177,7 @@ inline ExponentialMoments exponential_moments(double a, double end, double e) {
   return {zeroth, first, (end * end * e - 2 * first) / a};
 }
 
-/// log(y / mu), bounded so that its exponential is a number.
+/// log(y / mu), bounded so that its exponential is finite.
 inline double log_ratio_of(double y, double mu) {
   return within(-700, log(y / mu), 700);
 }

@@ -21,7 +21,7 @@ decltype(auto) visit_index(int index, int link, int side, FamilyList<First, Rest
   return use(family_of<First>(parameters));
 }
 
-/// Calls `use` with the family as an object of its own type, so that each family has a loop compiled for it.
+/// Calls `use` with the family as an object of its own type, so that loops are compiled for each family.
 /// Sources that include this are recompiled when the list changes; others are not.
 template <class Use>
 decltype(auto) visit(const Family& family, Use&& use) {

@@ -9,20 +9,20 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Computes the products of large matrices in the search for smoothing parameters. Bits depend on the
-/// operands and on the kind of the algebra, not on the number of threads.
+/// Products of large matrices for the search for smoothing parameters. Bits depend on the operands and the
+/// kind of algebra, not on the number of threads.
 class Algebra {
  public:
   virtual ~Algebra() = default;
   /// a b. Shapes must agree.
   [[nodiscard]] virtual Matrix multiply(const Matrix& a, const Matrix& b) const = 0;
-  /// Cancellation point before other work as large as a product: throws to abandon the fit, as `multiply`
-  /// does.
+  /// A cancellation point before other work of the size of a product: throws to abandon the fit, as
+  /// `multiply` may.
   virtual void go_on() const {}
   /// Maximum number of computations that `for_each` runs concurrently.
   [[nodiscard]] virtual int at_once() const { return 1; }
-  /// Calls `work(i, algebra)` for each i below `count`, several concurrently, each on one thread and with its
-  /// own algebra. If several throw, rethrows the exception of the smallest i.
+  /// Calls `work(i, algebra)` for each i below `count`, several of them concurrently, each on one thread with
+  /// its own algebra. If several throw, rethrows the exception of the smallest i.
   virtual void for_each(int count, const std::function<void(int i, const Algebra& algebra)>& work) const {
     for (int i = 0; i < count; ++i) work(i, *this);
   }
@@ -46,13 +46,13 @@ class HostAlgebra final : public Algebra {
   std::function<void()> check_;
 };
 
-/// The functions of the same names in linalg.hpp, for a large matrix on all threads of the algebra. Bits
-/// depend only on the matrix.
+/// Like the functions of the same names in linalg.hpp, for large matrices, on all threads of the algebra.
+/// Bits depend only on the matrix.
 [[nodiscard]] std::optional<Matrix> cholesky(Matrix a, const Algebra& algebra);
 [[nodiscard]] Matrix cholesky_inverse(const Matrix& lower, const Algebra& algebra);
 /// Copies the lower triangle of a symmetric matrix to the upper one.
 void fill_upper(Matrix& a, const Algebra& algebra);
-/// sum_{il} a(a_row + i, l) b(b_row + l, i), over all columns l of a and i of b.
+/// sum_{il} a(a_row + i, l) b(b_row + l, i), over all columns l of a and all columns i of b.
 [[nodiscard]] double trace_of_product(const Matrix& a, int a_row, const Matrix& b, int b_row,
                                       const Algebra& algebra);
 

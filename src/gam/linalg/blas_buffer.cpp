@@ -26,8 +26,8 @@ __attribute__((visibility("hidden"))) bool tessera_private_blas_is_here = false;
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// One buffer has up to 128 MiB, most of it never touched; the rest is for other threads, which may allocate
-/// between the test and the mapping.
+/// A buffer has up to 128 MiB, most of it never touched; the remaining bytes are for other threads, which may
+/// allocate between the test and the mapping.
 constexpr std::size_t needed_bytes = std::size_t{192} << 20;
 
 bool is_room_left() noexcept {
@@ -35,12 +35,12 @@ bool is_room_left() noexcept {
   return bytes != MAP_FAILED && munmap(bytes, needed_bytes) == 0;
 }
 
-/// Whether OpenBLAS is serial: it may then give the same buffer to concurrent callers, without an error.
+/// Whether OpenBLAS is a serial build, which may give the same buffer to concurrent callers without an error.
 bool is_for_one_thread() noexcept {
   return !tessera_private_blas_is_here && openblas_get_parallel != nullptr && openblas_get_parallel() == 0;
 }
 
-/// Pool of the buffers that OpenBLAS has mapped; each call takes one.
+/// The buffers that OpenBLAS has mapped; each call uses one.
 class Buffers {
  public:
   void take() {
@@ -74,12 +74,12 @@ class Buffers {
     return false;
   }
 
-  /// Maps a buffer for each waiting thread, while there is room, and returns their number. OpenBLAS maps a
-  /// new buffer only if none is free, so all mapped ones are held until the end.
+  /// Maps a buffer for each waiting thread, as long as there is room; returns how many. OpenBLAS maps a new
+  /// buffer only if none is free, so all mapped ones are held until the end.
   int grow(std::unique_lock<std::mutex>& lock) noexcept {
     is_growing_ = true;
     for (int taken = 0; (taken += free_.exchange(0)) < count_;) changed_.wait(lock);
-    // Held buffers are chained through their first bytes, so that a lack of memory shows here.
+    // Held buffers are linked through their first bytes; writing these shows a lack of memory here.
     void* held = nullptr;
     const int wanted = is_for_one_thread() ? 1 : count_ + waiting_;
     for (int i = 0; i < wanted && (i < count_ || is_room_left()); ++i) {
@@ -103,8 +103,8 @@ class Buffers {
   int count_ = 0;
 };
 
-/// Never destroyed: other threads may compute until the process ends. A forked child has its own: calls of
-/// the parent's other threads never end there.
+/// Never destroyed, since other threads may compute until the process ends. A forked child has its own, since
+/// calls of the parent's other threads never end in the child.
 Buffers& buffers() {
   static Buffers* const all = [] {
     static Buffers* const made = new Buffers;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/linalg/blas_kernels.hpp"
 
-// OpenBLAS only: no other cblas.h declares it.
+// Only OpenBLAS has this function, and not every cblas.h declares it.
 // NOLINTNEXTLINE(readability-redundant-declaration)
 extern "C" char* openblas_get_corename() __attribute__((weak));
 

@@ -15,15 +15,15 @@ using base::at;
 
 namespace {
 
-/// Rows of C, or columns of a product, that a thread takes at a time: the same for any number of threads.
+/// Rows of C, or columns of a product, in a thread's piece of work: the same for any number of threads.
 constexpr int rows_of_part = 64;
 constexpr int columns_of_part = 64;
-/// Rows of a strip: two strips of a thousand columns fit the L2 cache, and a column's part a few registers.
+/// Rows of a strip: two strips of a thousand columns fit the L2 cache, and a column's piece a few registers.
 constexpr int strip = 32;
-/// Cost of a multiplication by a nonzero, in multiplications of a dense product.
+/// Cost of a multiplication with a nonzero, relative to one in a dense product.
 constexpr std::size_t dense_rate = 3;
 
-/// Up to this many dense columns, C' diag(weights) C is summed over runs of rows, in this many parts.
+/// Up to this many dense columns, C' diag(weights) C is summed over runs of rows in `parts_of_square` parts.
 constexpr int few_columns = 128;
 constexpr int rows_of_square = 512;
 constexpr int parts_of_square = 16;
@@ -43,7 +43,7 @@ void add_strip(double* to, double factor, const double* from) {
   for (int i = 0; i < strip; ++i) to[i] += factor * from[i];
 }
 
-/// `to` += `from` (dense, sparse)' weight (dense, sparse), of one row of C.
+/// `to` += `from` (dense, sparse)' weight (dense, sparse), for one row of C.
 TESSERA_TARGET_CLONES void add_row(const double* from, const SparseRow& dense, const SparseRow& sparse,
                                    double weight, double* to) {
   double product[strip] = {};
@@ -166,7 +166,7 @@ void Border::add_squares(std::span<const double> weights, const Matrix& weighted
   for (int i = 0; i < rows(); ++i) {
     const auto first = places_.begin() + begins_[at(i)];
     const auto last = places_.begin() + begins_[at(i) + 1];
-    // Column indices ascend: the lower triangle begins at the column itself.
+    // Column indices ascend, so the lower triangle begins at the column itself.
     for (auto place = std::lower_bound(first, last, begin); place != last && *place < end; ++place) {
       const auto k = at(place - places_.begin());
       add_multiple(beside.column(*place), values_[k], weighted.column(i));
@@ -177,7 +177,7 @@ void Border::add_squares(std::span<const double> weights, const Matrix& weighted
   }
 }
 
-/// Square of a few dense columns, without copies of rows that exceed a cache.
+/// C' diag(weights) C for a few dense columns, without copies of rows, which would exceed the cache.
 Matrix Border::square_of_few(std::span<const double> weights, const Algebra& algebra) const {
   const int count = dense_.rows();
   const int at_once = std::max(rows_of_square, (rows() + parts_of_square - 1) / parts_of_square);
@@ -223,7 +223,7 @@ Matrix Border::weighted_square(std::span<const double> weights, const Algebra& a
   const Matrix within = algebra.multiply(weighted, transpose(dense_));
 
   Matrix sum(columns_, columns_);
-  Matrix beside(dense_.rows(), columns_);  // dense x other columns
+  Matrix beside(dense_.rows(), columns_);  // dense columns x other columns
   algebra.for_each(parts_of(columns_, columns_of_part), [&](int part, const Algebra&) {
     const int begin = part * columns_of_part;
     add_squares(weights, weighted, begin, std::min(columns_, begin + columns_of_part), sum, beside);
@@ -284,7 +284,7 @@ Matrix Border::sandwich(const Matrix& v, std::span<const double> weights, const 
 }
 
 std::vector<double> Border::forms(const Matrix& v, const Algebra& algebra) const {
-  Matrix own(v.rows(), dense_.rows());  // the dense columns of v
+  Matrix own(v.rows(), dense_.rows());  // the dense columns of v, as rows of C
   for (int k = 0; k < own.cols(); ++k)
     std::ranges::copy(v.column(dense_columns_[at(k)]), own.column(k).begin());
   std::vector<double> forms(at(rows()));

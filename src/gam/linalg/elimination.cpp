@@ -23,10 +23,10 @@ using base::at;
 
 /// Cost of a multiplication in the sparse elimination, relative to one in a dense product.
 constexpr double rate_of_dense = 16;
-/// A column is dense if at least one in this many of its elements is not zero.
+/// A column is dense if at least one in this many of its elements is nonzero.
 constexpr int dense_part = 32;
-/// Minimum number of eliminated columns in a block of work, and maximum number of blocks of a level: each
-/// block has an array over all eliminated columns.
+/// Minimum number of eliminated columns in a block of work. The next constant limits the number of blocks of
+/// a level, since each block needs an array over all eliminated columns.
 constexpr std::size_t eliminated_at_once = 32;
 constexpr std::size_t most_blocks = 64;
 
@@ -50,9 +50,9 @@ void for_each_part(const std::vector<int>& level, const Algebra& algebra,
   algebra.for_each(parts, part);
 }
 
-/// Whether adjacent coefficients always belong to one run: no two runs (random effects) share a row.
+/// Whether adjacent coefficients always belong to the same run: no two runs (random effects) share a row.
 bool runs_are_apart(const PartedMatrix& a) {
-  std::vector<std::size_t> run_at;  // index of the run of each coefficient of the part
+  std::vector<std::size_t> run_at;  // for each coefficient of the part, the index of its run
   for (std::size_t run = 0; run < a.part().runs().size(); ++run)
     run_at.insert(run_at.end(), at(a.part().runs()[run].size), run);
   bool apart = true;
@@ -68,8 +68,8 @@ void append(SparsePattern& pattern, std::vector<int> rows) {
 
 }  // namespace
 
-/// The quotient graph: a node's neighbours are its `nodes` and the members of its `elements`, the eliminated
-/// nodes that it is adjacent to.
+/// The quotient graph: the neighbours of a node are its `nodes`, and the members of its `elements`, which are
+/// the eliminated nodes adjacent to it.
 struct EliminationOrder::Graph {
   Graph(const PartedMatrix& a, const std::vector<int>& core_columns, int dense)
       : part(a.part().size()),
@@ -111,13 +111,13 @@ struct EliminationOrder::Graph {
       for (const int j : members[at(e)]) take(j);
     return found;
   }
-  /// Whether it is cheaper not to eliminate a coefficient with this many neighbours.
+  /// Whether it is cheaper not to eliminate a coefficient with `met` neighbours.
   [[nodiscard]] bool better_kept(std::size_t met) const {
     const double own = static_cast<double>(met) + dense_columns;
     const double all = static_cast<double>(left) + fixed;
     return rate_of_dense * own * own > all * all;
   }
-  /// Turns `i` into an element; `met`: the result of `neighbours`, which was last called for `i`.
+  /// Turns node `i` into an element. `met`: the result of `neighbours`, whose last call was for `i`.
   void eliminate(int i, const std::vector<int>& met) {
     eliminate_early(i, met);
     for (const int j : met) {
@@ -125,7 +125,7 @@ struct EliminationOrder::Graph {
       std::erase_if(elements[at(j)], [&](int e) { return gone[at(e)] == 2; });
     }
   }
-  /// Eliminates `i` before the ordering: its neighbours' lists keep stale entries, which `clean` removes.
+  /// Eliminates `i` before the ordering begins: neighbours' lists keep stale entries, which `clean` removes.
   void eliminate_early(int i, const std::vector<int>& met) {
     for (const int e : elements[at(i)]) {
       gone[at(e)] = 2;
@@ -142,13 +142,13 @@ struct EliminationOrder::Graph {
     for (int j = 0; j < live; ++j) {
       if (gone[at(j)]) continue;
       std::erase_if(elements[at(j)], [&](int e) { return gone[at(e)] == 2; });
-      const int own = -2 - j;  // unlike any mark of `neighbours`
+      const int own = -2 - j;  // differs from all marks of `neighbours`
       for (const int e : elements[at(j)])
         for (const int k : members[at(e)]) mark[at(k)] = own;
       std::erase_if(nodes[at(j)], [&](int k) { return gone[at(k)] || mark[at(k)] == own; });
     }
   }
-  /// Updates the bounds of the degrees of the members of the last element, `i`.
+  /// Updates the bounds on the degrees of the members of the last element, `i`.
   template <class Use>
   void update_degrees(int i, const Use& changed) {
     const std::vector<int>& met = members[at(i)];
@@ -164,7 +164,7 @@ struct EliminationOrder::Graph {
     }
     const int others = static_cast<int>(met.size()) - 1;
     for (const int j : met) {
-      // An element absorbed by the last one is redundant.
+      // Drops elements that the last element has absorbed.
       std::erase_if(elements[at(j)], [&](int e) { return e != i && outside[at(e)] == 0; });
       std::int64_t bound = std::ssize(nodes[at(j)]) + others;
       for (const int e : elements[at(j)]) bound += e == i ? 0 : outside[at(e)];
@@ -178,7 +178,7 @@ struct EliminationOrder::Graph {
   int part;           ///< the first nodes; the others are columns of the core
   int live;           ///< all nodes
   int fixed;          ///< coefficients of the core
-  int dense_columns;  ///< coefficients of the core that are adjacent to all nodes
+  int dense_columns;  ///< number of coefficients of the core that are adjacent to all nodes
   int left = 0;       ///< nodes of the part that are not eliminated
   std::vector<std::vector<int>> nodes, elements, members;
   std::vector<int> degree, mark, counted, outside;
@@ -218,7 +218,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
     const int first = a.part().begin_of(run);
     for (int i = first; i < first + runs[run].size; ++i) {
       std::vector<int> met = graph.neighbours(i);
-      // Eliminating a coefficient adjacent to nearly all others would fill in everything.
+      // Keep a coefficient that is adjacent to nearly all others: its elimination would cause full fill-in.
       if (met.size() > std::max(10 * mean, others / 4)) continue;
       graph.eliminate_early(i, met);
       put(i, std::move(met));
@@ -226,7 +226,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
   }
   graph.clean();
 
-  std::vector<std::vector<int>> waiting(at(graph.live));  // by degree; outdated entries are skipped
+  std::vector<std::vector<int>> waiting(at(graph.live));  // by degree; stale entries are skipped
   std::size_t least = 0;
   const auto wait = [&](int i) {
     if (i >= part || graph.gone[at(i)] != 0) return;
@@ -263,7 +263,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
 }
 
 void EliminationOrder::find_blocks() {
-  // Blocks with more coefficients are no levels of a factor smooth, and their dense products are expensive.
+  // A block with more coefficients is not a level of a factor smooth, and its dense products are expensive.
   constexpr std::size_t most = 100;
   if (left() > 0) return;
   std::vector<bool> taken(at(eliminated_));
@@ -283,7 +283,7 @@ void EliminationOrder::find_blocks() {
   }
 }
 
-/// Builds the patterns from the neighbours of each coefficient at its elimination.
+/// Builds the patterns from the neighbours that each coefficient has when it is eliminated.
 void EliminationOrder::take(const std::vector<std::vector<int>>& structs,
                             const std::vector<int>& core_columns) {
   const int part = static_cast<int>(order.size());
@@ -407,7 +407,7 @@ void EliminatedBlock::backward(std::span<double> x) const {
 
 namespace {
 
-/// Factors columns, one at a time, on one thread.
+/// Factors one column at a time, on one thread.
 class ColumnFactor {
  public:
   explicit ColumnFactor(EliminatedBlock& block)
@@ -455,8 +455,8 @@ class ColumnFactor {
 
   EliminatedBlock& block_;
   const EliminationOrder& order_;
-  std::vector<int> in_lower_;   ///< index of a row within the column
-  std::vector<int> in_border_;  ///< index of an outer column within the row of W
+  std::vector<int> in_lower_;   ///< index within the column of each row
+  std::vector<int> in_border_;  ///< index within the row of W of each outer column
 };
 
 }  // namespace
@@ -487,7 +487,7 @@ std::optional<EliminatedBlock> eliminate(const OrderedMatrix& a, std::vector<dou
 
 namespace {
 
-/// A dot product by four partial sums.
+/// A dot product with four partial sums.
 TESSERA_TARGET_CLONES double wide_dot(std::span<const double> x, std::span<const double> y) {
   using Four = double __attribute__((vector_size(32)));
   Four sum{};
@@ -504,7 +504,7 @@ TESSERA_TARGET_CLONES double wide_dot(std::span<const double> x, std::span<const
   return (sum[0] + sum[1]) + (sum[2] + sum[3]) + rest;
 }
 
-/// Computes a column of the inverse from the columns that it depends on.
+/// Computes a column of the inverse from columns that are already computed.
 class ColumnInverse {
  public:
   ColumnInverse(const EliminatedBlock& block, const Border& border, const Matrix& outer_inverse,
@@ -518,7 +518,7 @@ class ColumnInverse {
         in_lower_(at(order_.eliminated())),
         in_border_(at(outer_.rows())) {}
 
-  /// The diagonal element of a column without eliminated neighbours, on which no other column depends.
+  /// The diagonal element of a column without eliminated neighbours; no other column depends on it.
   void invert_diagonal(int j, std::span<const double> through) {
     load(j);
     const std::span<const int> outer = order_.beside.rows_of(j);
@@ -604,8 +604,8 @@ class ColumnInverse {
   const Matrix& outer_;
   const Matrix& dense_rows_;
   SelectedInverse& out_;
-  std::vector<int> in_lower_;   ///< by row: one plus its index in the column; 0 if the column lacks it
-  std::vector<int> in_border_;  ///< by outer column: one plus its index in the row of W; 0 if absent
+  std::vector<int> in_lower_;   ///< by row: index in the column plus one; 0 if the column lacks the row
+  std::vector<int> in_border_;  ///< by outer column: index in the row of W plus one; 0 if absent
   std::vector<double> l_inner_, l_outer_, l_dense_;
 };
 
@@ -650,10 +650,10 @@ SelectedInverse selected_inverse(const OrderedMatrix& a, const EliminatedBlock& 
 
 namespace {
 
-/// Inverts dense diagonal blocks, one at a time.
+/// Inverts one dense diagonal block at a time.
 class DenseBlocks {
  public:
-  /// `inverse` has its size; V = S^-1.
+  /// `inverse` has its final size; V = S^-1.
   DenseBlocks(const EliminatedBlock& block, const Border& border, const Matrix& outer_inverse,
               BlockInverse& inverse)
       : block_(block), order_(*block.order), border_(border), outer_(outer_inverse), out_(inverse) {
@@ -696,10 +696,10 @@ class DenseBlocks {
     return at(order_.lower.begins[at(members[at(j)])] + i - j - 1);
   }
 
-  /// A11^-1 and A11^-1 A12 of a block.
+  /// Computes A11^-1 and A11^-1 A12 of a block.
   void solve(const std::vector<int>& members) const {
     const int size = static_cast<int>(members.size());
-    // The inverse of L, column by column.
+    // Computes the inverse of L, column by column.
     Matrix root = identity(size);
     for (int c = 0; c < size; ++c) {
       for (int k = c; k < size; ++k) {
@@ -732,8 +732,8 @@ class DenseBlocks {
     }
   }
 
-  /// Writes a block of A^-1: the result of `solve` plus U V U', U the rows of A11^-1 A12 of `members`, which
-  /// share their columns. `through`: V of the dense columns times U', from column `next` on.
+  /// Writes a block of A^-1: the result of `solve` plus U V U', where U has the rows of A11^-1 A12 of
+  /// `members`, which share their columns. `through`: V of the dense columns times U', from column `next` on.
   void add_outer(const std::vector<int>& members, const Matrix& through, int next) const {
     const Border& solved = out_.solved;
     const std::span<const int> places = solved.places_of(members.front());
@@ -776,7 +776,7 @@ BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
                            const Algebra& algebra) {
   const EliminationOrder& order = *block.order;
   const Border& reduced = block.border(a);
-  // Fill-in gives the last row of a block all columns of the block's other rows: all take that pattern.
+  // Because of fill-in, the last row of a block has all columns of the block's rows: all get that pattern.
   SparsePattern pattern;
   std::vector<int> last(at(order.eliminated()));
   for (const int first : order.blocks) {

@@ -20,7 +20,7 @@ namespace {
 
 using base::at;
 
-/// Minimum number of steps between two tests of convergence.
+/// Minimum number of steps between tests of convergence.
 constexpr int steps_a_look = 10;
 
 /// Calls `work(begin, end)` for parts of [0, count), on the team's threads if the number of multiplications
@@ -37,8 +37,8 @@ void for_each_part(HostTeam& team, std::size_t count, std::int64_t part, std::si
 constexpr std::int64_t vectors_at_once = 16;
 constexpr std::int64_t numbers_at_once = 256;
 
-/// to = A' x, A stored by columns. Parts have a fixed size, so that bits do not depend on the number of
-/// threads.
+/// to = A' x, with A stored by columns. Pieces of work have a fixed size, so that bits do not depend on the
+/// number of threads.
 void multiply_by(HostTeam& team, const double* a, std::span<const double> x, std::span<double> to) {
   for_each_part(
       team, to.size(), vectors_at_once, x.size() * to.size(), [&](std::size_t begin, std::size_t end) {
@@ -69,7 +69,7 @@ class Lanczos {
   }
 
  private:
-  /// A pseudo-random vector, outside all invariant subspaces due to symmetry.
+  /// A pseudo-random vector: it lies in none of the invariant subspaces that symmetry causes.
   std::vector<double> drawn() {
     std::vector<double> out(at(size_));
     for (double& value : out) value = static_cast<double>(base::split_mix(draws_++) >> 11) * 0x1p-53 - 0.5;
@@ -95,7 +95,7 @@ class Lanczos {
     }
     return std::sqrt(dot(out, out));
   }
-  /// False if the basis spans an invariant subspace: further copies of an eigenvalue may lie outside of it.
+  /// False if the basis spans an invariant subspace: more copies of an eigenvalue may then lie outside.
   [[nodiscard]] bool is_coupled(double left) const {
     constexpr double rounding = 8 * std::numeric_limits<double>::epsilon();
     return left > rounding * scale_;
@@ -126,7 +126,7 @@ class Lanczos {
     }
     return symmetric_eigen(small);
   }
-  /// The indices of the eigenvalues sought, in descending order of the values.
+  /// The indices of the requested eigenvalues, in descending order of the values.
   [[nodiscard]] std::vector<int> sought(const SymmetricEigen& found) const {
     std::vector<int> places(found.values.size());
     std::iota(places.begin(), places.end(), 0);
@@ -136,7 +136,7 @@ class Lanczos {
     std::ranges::sort(places, std::ranges::greater());
     return places;
   }
-  /// Ritz residuals: the queued residuals of the last vectors times the last components of each eigenvector.
+  /// Tests Ritz residuals: queued residuals of the last vectors times an eigenvector's last components.
   [[nodiscard]] bool has_converged(const SymmetricEigen& found) const {
     std::vector<double> left;
     for (std::vector<double> one : waiting_) {
@@ -174,7 +174,7 @@ class Lanczos {
   int count_;
   const SymmetricProduct& multiply_;
   std::deque<std::vector<double>> waiting_;
-  std::vector<double> basis_;                   ///< vectors one after the other
+  std::vector<double> basis_;                   ///< basis vectors, one after the other
   std::vector<std::vector<double>> projected_;  ///< rows of the lower triangle
   double scale_ = 0;
   std::uint64_t draws_ = 1;

@@ -10,8 +10,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The `count` eigenvalues of a symmetric matrix of largest absolute value, in descending order, with their
-/// vectors, to rounding of the largest. `multiply(x, y)` sets y = A x; `size` >= `count`.
+/// The `count` eigenvalues of largest absolute value of a symmetric matrix A, in descending order, with their
+/// eigenvectors, accurate to rounding of the largest. `multiply(x, y)` sets y = A x; `size` >= `count`.
 ///
 /// Block Lanczos with full reorthogonalisation from `starts` fixed vectors (Golub and Van Loan, Matrix
 /// Computations, sec. 10.3): finds eigenvalues of multiplicity up to `starts`. Bits do not depend on the
@@ -20,7 +20,7 @@ using SymmetricProduct = std::function<void(std::span<const double> x, std::span
 [[nodiscard]] SymmetricEigen extreme_eigen(HostTeam& team, int size, int count,
                                            const SymmetricProduct& multiply, int starts = 1);
 
-/// The product with a dense symmetric matrix, stored in full, on the threads of the team; refers to both.
+/// Multiplication by a dense symmetric matrix, stored in full, on the team's threads. Refers to both.
 [[nodiscard]] SymmetricProduct product_with(HostTeam& team, const Matrix& a);
 
 }  // namespace TESSERA_NAMESPACE::gam

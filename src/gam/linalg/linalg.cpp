@@ -17,7 +17,7 @@
 #include <new>
 #include <stdexcept>
 
-// OpenBLAS only: no other cblas.h declares them.
+// Only OpenBLAS has these functions, and other versions of cblas.h do not declare them.
 extern "C" {
 // NOLINTNEXTLINE(readability-redundant-declaration)
 void openblas_set_num_threads(int) __attribute__((weak));
@@ -28,7 +28,7 @@ int openblas_get_num_threads() __attribute__((weak));
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Returns a LAPACK result; a cancellation point after each call, which may have taken seconds.
+/// Returns a LAPACK result. A cancellation point: the call may have taken seconds.
 lapack_int ended(lapack_int info) {
   base::go_on();
   return info;
@@ -36,8 +36,8 @@ lapack_int ended(lapack_int info) {
 
 /// Limits BLAS and LAPACK to one thread while any thread of this process calls them here: the bits of a
 /// blocked algorithm depend on the number of threads. Turns off LAPACKE's NaN check, which reports a NaN as
-/// an argument out of range; users of a result find it. Both settings belong to the whole process, possibly
-/// another program's, so they are restored when the last call ends. Cost: below a microsecond.
+/// an invalid argument; callers detect a NaN in results. Both settings are process-wide, and the process may
+/// be another program's, so the end of the last call restores them. Cost: below a microsecond.
 class BlasCall {
  public:
   BlasCall() {
@@ -46,7 +46,7 @@ class BlasCall {
     if (is_joined()) return;
     const std::lock_guard lock(changing());
     if (calls() == 0) make_settings();
-    ++calls();  // after the settings are made: others join from here on
+    ++calls();  // after the settings are made: other calls may join from here on
   }
   ~BlasCall() {
     if (is_left_to_others()) return;
@@ -57,9 +57,9 @@ class BlasCall {
   BlasCall& operator=(const BlasCall&) = delete;
 
  private:
-  BlasBuffer buffer_;  // first: if it throws, no setting has to be undone
+  BlasBuffer buffer_;  // first member: if its constructor throws, there is no setting to restore
 
-  /// OpenBLAS's kernels keep buffers of up to 33 KiB each on the stack, and call one another.
+  /// OpenBLAS's kernels have buffers of up to 33 KiB each on the stack, and call one another.
   static void require_stack() {
     constexpr std::size_t kib = 128;
     base::require_stack(kib, "BLAS");
@@ -77,7 +77,7 @@ class BlasCall {
     if (openblas_set_num_threads != nullptr && threads() != 1) openblas_set_num_threads(threads());
   }
 
-  /// Joins other calls in progress, which have made the settings. False if there are none.
+  /// Joins other calls in progress, for which the settings are made. False if there are none.
   static bool is_joined() noexcept {
     int others = calls();
     while (others > 0) {
@@ -102,7 +102,7 @@ class BlasCall {
     static std::mutex mutex;
     return mutex;
   }
-  // The original setting. `changing` guards it, and changes of `calls` from 0 and to 0.
+  // The original setting. The mutex `changing` guards it, and changes of `calls` from 0 and to 0.
   static int& threads() noexcept {
     static int count = 1;
     return count;
@@ -412,7 +412,7 @@ void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& i
     std::fill(column.begin() + begin, column.end(), 0.0);
     inverse(j, j) = 1;
   }
-  // Rows above `begin` are not needed: L^-1 is zero there, and L'^-1 is solved from below.
+  // Rows above `begin` are not needed: L^-1 is zero there, and solving with L' goes from the last row up.
   const double* const own = lower.data() + (static_cast<std::ptrdiff_t>(n) + 1) * begin;
   for (const CBLAS_TRANSPOSE side : {CblasNoTrans, CblasTrans})
     cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, side, CblasNonUnit, n - begin, end - begin, 1, own, n,

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-/// The host's dense algebra: thin, checked calls of BLAS and LAPACK. Every function runs on one thread,
-/// so that its bits do not depend on the number of threads given to the job.
+/// Dense linear algebra on the host: thin, checked calls of BLAS and LAPACK. Every function runs on one
+/// thread, so that its bits do not depend on the job's number of threads.
 namespace TESSERA_NAMESPACE::gam {
 
 [[nodiscard]] Matrix identity(int n);
@@ -21,8 +21,7 @@ namespace TESSERA_NAMESPACE::gam {
 void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matrix& product);
 [[nodiscard]] std::vector<double> multiply(const Matrix& a, std::span<const double> x);
 [[nodiscard]] std::vector<double> multiply_t(const Matrix& a, std::span<const double> x);
-/// to = a' x, and to += factor a x; `a` has x.size() (to.size()) columns whose starts are `stride` numbers
-/// apart.
+/// to = a' x, and to += factor a x, for a column-major `a` with columns `stride` numbers apart.
 void multiply_t(const double* a, int stride, std::span<const double> x, std::span<double> to);
 void add_product(double factor, const double* a, int stride, std::span<const double> x, std::span<double> to);
 [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
@@ -32,13 +31,13 @@ void add_product(double factor, const double* a, int stride, std::span<const dou
 void add_multiple(std::span<double> to, double factor, std::span<const double> from);
 /// The largest absolute value; 0 if empty.
 [[nodiscard]] double largest(std::span<const double> x);
-/// The square roots of the diagonal; 1 where it is not positive.
+/// The square roots of the diagonal elements; 1 for an element that is not positive.
 [[nodiscard]] std::vector<double> diagonal_roots(const Matrix& a);
-/// True if the block of `size` rows and columns from `begin` on is zero off its diagonal.
+/// True if the diagonal block of `size` rows and columns from `begin` on is diagonal.
 [[nodiscard]] bool is_diagonal(const Matrix& a, int begin, int size);
-/// D^-1 a D^-1 in place of a, D the diagonal matrix of `scale`.
+/// Replaces a by D^-1 a D^-1, with the diagonal matrix D of `scale`.
 void unscale(Matrix& a, std::span<const double> scale);
-/// Zeros above the diagonal of a square matrix.
+/// Sets the elements above the diagonal of a square matrix to zero.
 void clear_upper(Matrix& a);
 /// The Kronecker product: rows (i, k) with k fastest, as in R's `%x%`.
 [[nodiscard]] Matrix kronecker(const Matrix& a, const Matrix& b);
@@ -61,8 +60,8 @@ struct RightSingular {
 /// log|det a| of a square matrix; minus infinity if it is singular (dgetrf).
 [[nodiscard]] double log_abs_determinant(Matrix a);
 
-/// The lower Cholesky factor of a symmetric positive definite matrix, strict upper part zero; nothing if
-/// it is not positive definite (dpotrf; the lower triangle is read).
+/// The lower Cholesky factor of a symmetric positive definite matrix, with a zero strict upper part; empty if
+/// the matrix is not positive definite (dpotrf; the lower triangle is read).
 [[nodiscard]] std::optional<Matrix> cholesky(const Matrix& a);
 /// Blocked Cholesky factorisation in place, for the block of columns [begin, end):
 /// 1. Factor of the diagonal block (dpotrf); false if it is not positive definite.
@@ -74,15 +73,15 @@ void update_columns_after(Matrix& a, int begin, int end, int first, int last);
 /// Solves (L L') x = b for each column of b.
 [[nodiscard]] Matrix cholesky_solve(const Matrix& lower, const Matrix& b);
 [[nodiscard]] std::vector<double> cholesky_solve(const Matrix& lower, std::span<const double> b);
-/// (L L')^-1, full symmetric storage (dpotri).
+/// (L L')^-1, with full storage of the symmetric result (dpotri).
 [[nodiscard]] Matrix cholesky_inverse(const Matrix& lower);
-/// Writes columns [begin, end) of the inverse, from the diagonal down, to the same columns of `inverse`
+/// Writes columns [begin, end) of (L L')^-1, from the diagonal down, to the same columns of `inverse`
 /// (dtrsm).
 void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& inverse);
 /// L^-1 b, or L'^-1 b with `transposed` (dtrsm).
 [[nodiscard]] Matrix triangular_solve(const Matrix& lower, const Matrix& b, bool transposed);
 
-/// Solves a x = b for a general square matrix (dgesv); nothing if `a` is singular.
+/// Solves a x = b for a general square matrix (dgesv); empty if `a` is singular.
 [[nodiscard]] std::optional<Matrix> solve(const Matrix& a, const Matrix& b);
 
 /// a b^-1. Throws std::logic_error if the square matrix b is singular.
@@ -91,8 +90,9 @@ void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& i
 /// The full orthogonal factor Q (rows x rows) of a = Q R (dgeqrf, dorgqr).
 [[nodiscard]] Matrix full_q(const Matrix& a);
 
-/// The columns of `b` after projecting out the columns of `a`, rotated: rows n… of Q'b, Q the full orthogonal
-/// factor of `a` (m x n; dgeqrf, dormqr). They have the norms and angles of the residuals. No rows if m <= n.
+/// The columns of `b` after projecting out those of `a`, rotated: rows n… of Q'b, where Q is the full
+/// orthogonal factor of `a` (m x n; dgeqrf, dormqr). They have the norms and angles of the residuals. No rows
+/// if m <= n.
 [[nodiscard]] Matrix unexplained(const Matrix& a, const Matrix& b);
 
 /// R of a = Q R, min(m, n) x n, with zeros below the diagonal (dgeqrf). Row signs are LAPACK's.

@@ -14,7 +14,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Divides the rows of a symmetric matrix into the part (runs of rows, increasing: in a fit the large random
+/// Divides the rows of a symmetric matrix into the part (ascending runs of rows: in a fit the large random
 /// effects, which are eliminated) and the core (all other rows).
 class Part {
  public:
@@ -38,11 +38,11 @@ class Part {
   [[nodiscard]] bool has(int i) const noexcept { return run_of(i) >= 0; }
   /// The index of the run that contains a row; -1 for a row of the core.
   [[nodiscard]] int run_of(int i) const noexcept;
-  /// The index of a row of the core within the core, and of a row of the part within the part.
+  /// The index of a core row within the core, and of a part row within the part.
   [[nodiscard]] int in_core(int i) const noexcept;
   [[nodiscard]] int in_part(int i) const noexcept;
   [[nodiscard]] int row_at(int place) const noexcept;
-  /// The place in the part of a run's first row.
+  /// The place within the part of a run's first row.
   [[nodiscard]] int begin_of(std::size_t run) const noexcept;
   friend bool operator==(const Part&, const Part&) = default;
 
@@ -50,33 +50,33 @@ class Part {
   std::vector<Run> runs_;
 };
 
-/// The pattern of a symmetric matrix below its diagonal: the rows of each column, increasing.
+/// The pattern of a symmetric matrix below its diagonal: the rows of each column, ascending.
 struct SparsePattern {
   std::vector<std::int64_t> begins{0};  ///< where each column's rows begin, and the end
   std::vector<int> rows;
 
   [[nodiscard]] int columns() const noexcept { return static_cast<int>(begins.size()) - 1; }
   [[nodiscard]] std::span<const int> rows_of(int column) const noexcept;
-  /// The index of an element (row > column) among all; -1 if it is not in the pattern.
+  /// The index of an element (row > column) among the elements of the pattern; -1: not in the pattern.
   [[nodiscard]] std::int64_t find(int row, int column) const noexcept;
   friend bool operator==(const SparsePattern&, const SparsePattern&) = default;
 };
 
 /// A symmetric matrix of coefficients with a sparse block, the part: in X'WX the coefficients of random
-/// effects, whose levels may be too many for a dense square. The block of one effect is diagonal, that of two
-/// effects has the pairs of levels that occur in rows. An inverse is stored in the same pattern.
+/// effects, which may have too many levels for a dense square. The block of one effect is diagonal; that of
+/// two effects has the pairs of levels that occur in rows. An inverse is stored in the same pattern.
 ///
 ///     PartedMatrix gram(100'006, Part(6, 100'000));
 ///     gram.set(6, 6, 12.0);      // of level 0
 ///     gram.set(6, 2, 3.5);       // and with a coefficient of the core
 ///
-/// Without a part it is a dense matrix, and converts from one.
+/// Without a part it is a dense matrix, and can be constructed from one.
 class PartedMatrix {
  public:
   PartedMatrix() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a dense matrix is one without a part.
   PartedMatrix(Matrix whole) : core(std::move(whole)) {}
-  /// Drops off-diagonal elements of the part.
+  /// Copies `whole`, except off-diagonal elements of the part.
   PartedMatrix(const Matrix& whole, const Part& part);
   /// A matrix of zeros. `pattern`: elements of the part, by index in the part; null for a diagonal part.
   PartedMatrix(int size, Part part, std::shared_ptr<const SparsePattern> pattern = {});
@@ -85,13 +85,13 @@ class PartedMatrix {
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] bool is_parted() const noexcept { return !diagonal.empty(); }
   [[nodiscard]] const Part& part() const noexcept { return part_; }
-  /// The pattern of the part; null if it is diagonal.
+  /// The pattern of the part; null if the part is diagonal.
   [[nodiscard]] const std::shared_ptr<const SparsePattern>& pattern() const noexcept { return pattern_; }
   [[nodiscard]] int in_core(int i) const noexcept { return part_.in_core(i); }
   /// Whether element (i, j) is stored.
   [[nodiscard]] bool has(int i, int j) const noexcept;
 
-  /// Zero if the element is not stored.
+  /// The element; zero if it is not stored.
   [[nodiscard]] double operator()(int i, int j) const noexcept;
   /// Sets elements (i, j) and (j, i), which must be stored.
   void set(int i, int j, double value) noexcept;
@@ -100,10 +100,10 @@ class PartedMatrix {
   /// A contiguous diagonal block of the core.
   [[nodiscard]] Matrix block(int begin, int size) const;
 
-  /// D A D, D the diagonal matrix of `factors`.
+  /// Replaces the matrix A by D A D, with the diagonal matrix D of `factors`.
   void scale(std::span<const double> factors);
-  /// T' A T, where T is `u` on the coefficients of the core from `begin` on, and the identity elsewhere; an
-  /// empty `u` is the identity.
+  /// Replaces the matrix A by T' A T, where T is `u` on the core coefficients from `begin` on, and the
+  /// identity elsewhere; an empty `u` is the identity.
   void change_basis(int begin, const Matrix& u, const Algebra& algebra);
 
   /// Calls `use(span)` for each of the arrays that hold the values.
@@ -122,7 +122,7 @@ class PartedMatrix {
     use(std::span<const double>(beside));
   }
 
-  /// Calls `use(place, row, column)` for each element of `beside`, by places in the part.
+  /// Calls `use(place, row, column)` for each element of `beside`, with row and column as places in the part.
   template <class Use>
   void for_each_beside(const Use& use) const {
     for (int j = 0; pattern_ && j < pattern_->columns(); ++j) {
@@ -142,7 +142,7 @@ class PartedMatrix {
   std::shared_ptr<const SparsePattern> pattern_;
 };
 
-/// T' A T for a dense matrix: see `PartedMatrix::change_basis`.
+/// T' A T for a dense matrix A: see `PartedMatrix::change_basis`.
 void change_basis(Matrix& a, int begin, const Matrix& u, const Algebra& algebra);
 
 /// The product a x.

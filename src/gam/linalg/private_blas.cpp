@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linked behind the library's own copy of OpenBLAS, so that this is constructed after it. A threaded copy has
-// started a thread for each core by then, though it computes only on its caller's. A serial one built without
-// USE_LOCKING, as those of Debian 12 and Ubuntu 24.04 (0.3.21, 0.3.26), looks for a free buffer without a
-// lock: two threads may get the same one, and compute wrong numbers. So its calls for buffers are wrapped
-// here (the linker's --wrap). So is getenv(): only a variable can make OpenBLAS use other kernels, and the
-// environment belongs to the host program.
+// Adapts the library's own copy of OpenBLAS; linked after it, so that it is constructed later. A threaded
+// copy has then started a thread per core, although it is to compute on its caller's only. A serial copy
+// built without USE_LOCKING, as in Debian 12 and Ubuntu 24.04 (0.3.21, 0.3.26), takes free buffers without a
+// lock: two threads may get the same buffer, and compute wrong numbers. Its calls for buffers are therefore
+// wrapped here (by the linker's --wrap). So is getenv(), since only a variable makes OpenBLAS use other
+// kernels, and the environment belongs to the host program.
 #include "base/blas_kernels.hpp"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include <mutex>
 
 extern "C" {
-// Hidden, so as not to bind to the host program's OpenBLAS. A copy without threads lacks the second one.
+// Hidden, so as not to bind to the host program's OpenBLAS. A copy without threads lacks the second function.
 void openblas_set_num_threads(int) __attribute__((visibility("hidden")));
 int blas_thread_shutdown_() __attribute__((weak, visibility("hidden")));
 char* gotoblas_corename() __attribute__((visibility("hidden")));
@@ -32,10 +32,10 @@ char* __wrap_getenv(const char*) __attribute__((visibility("hidden")));
 }
 
 namespace {
-// Constant-initialised: OpenBLAS may ask for buffers before constructors run.
+// Constant-initialised, since OpenBLAS may ask for buffers before constructors run.
 constinit std::mutex buffers;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
-/// What OpenBLAS reads as `kernels_variable` if the user has not set it; null: nothing.
+/// The value of `kernels_variable` that OpenBLAS sees if the user has not set it; null: none.
 constinit char* wanted_kernels = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 }  // namespace
 
@@ -56,9 +56,9 @@ char* __wrap_getenv(const char* name) {
 }
 // NOLINTEND(bugprone-reserved-identifier)
 
-// The link requests it by this name.
+// The linker command requests this function by name.
 __attribute__((constructor, visibility("hidden"))) void tessera_private_blas_begins() {
-  // A child forked while another thread holds the lock would never get it.
+  // Otherwise a child forked while another thread holds the lock could never take it.
   pthread_atfork([] { buffers.lock(); }, [] { buffers.unlock(); }, [] { buffers.unlock(); });
   tessera_private_blas_is_here = true;
   const tessera::base::KernelChoice kernels{gotoblas_corename, gotoblas_dynamic_quit, gotoblas_dynamic_init};

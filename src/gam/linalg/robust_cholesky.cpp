@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A copy with zeros for columns that are rounding relative to the largest; nothing if no column is.
+/// A copy with zeros for columns that are only rounding relative to the largest; nothing if none is.
 std::optional<Matrix> without_lost(Matrix a) {
   constexpr double rounding = std::numeric_limits<double>::epsilon();
   const int n = a.rows();
@@ -39,8 +39,8 @@ Matrix robust_cholesky(const Matrix& given) {
   const int n = a.rows();
   const std::vector<double> scale = diagonal_roots(a);
   unscale(a, scale);
-  // Columns that the data do not determine need a ridge of the size of rounding, larger for nearly dependent
-  // columns.
+  // Columns that the data do not determine need a ridge of the size of rounding; nearly dependent columns
+  // need a larger one.
   for (double ridge = 0;; ridge = ridge == 0 ? 16 * rounding : 16 * ridge) {
     Matrix shifted = a;
     for (int i = 0; i < n; ++i) shifted(i, i) += ridge;

@@ -10,20 +10,20 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// All elements of the inverse V of a symmetric matrix A whose part is diagonal, D. Elements of V between
-/// different rows of the part are not stored, but follow from the others:
+/// All elements of the inverse V of a symmetric matrix A with a diagonal part D. Elements of V between
+/// different rows of the part are not stored, but follow from the stored ones:
 ///
 ///     V_pp = D^-1 + V_pc V_cc^-1 V_cp
 ///
-/// where V_cc^-1 is a pseudo-inverse if A has zero rows. Without a part it is V itself. Cost: O(q^2 r) for r
-/// rows of the part and q others.
+/// where V_cc^-1 is a pseudo-inverse if A has zero rows. Without a part, all of V is stored. Cost: O(q^2 r)
+/// for r rows of the part and q other rows.
 class WholeInverse {
  public:
-  /// Whether the missing elements follow from the stored ones: V has no pattern.
+  /// Whether the stored elements determine the missing ones: V has no pattern.
   [[nodiscard]] static bool follows_from(const PartedMatrix& inverse) noexcept {
     return inverse.pattern() == nullptr;
   }
-  /// `inverse` must outlive this, and satisfy `follows_from`.
+  /// `inverse` must outlive this object, and satisfy `follows_from`.
   explicit WholeInverse(const PartedMatrix& inverse);
 
   /// V x.

@@ -20,13 +20,13 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Smaller diagonal blocks are not worth eliminating.
+/// Minimum size of a diagonal block whose elimination pays.
 constexpr int smallest_eliminated = 100;
-/// Largest rank of a penalty for which a profile is computed, which decomposes a matrix of this size.
+/// Largest rank of a penalty that gets a profile: a profile decomposes a matrix of this size.
 constexpr int largest_profile = 1000;
-/// Noise of V that is negligible to a search, which ends at a gradient of 1e-9 or, if stalled, of 1e-5.
+/// Noise of V below this does not matter to a search, which ends at a gradient of 1e-9 or, stalled, of 1e-5.
 constexpr double quiet = 1e-7;
-/// Relative to X'WX: replaces a penalty that is given as 0, as in mgcv, so that log|S|+ exists.
+/// Lambda, relative to X'WX, that replaces a given 0, as in mgcv, so that log|S|+ exists.
 constexpr double no_penalty = 0.1 * std::numeric_limits<double>::epsilon();
 
 void transform_vector(std::vector<double>& x, int begin, const Matrix& u, bool transposed) {
@@ -42,7 +42,7 @@ const BlockBasis& basis_with(const std::vector<BlockBasis>& bases, int index) {
       bases, [&](const BlockBasis& basis) { return index < basis.first_sp + basis.penalties(); });
 }
 
-/// A dot product that adds the elements in order, as BLAS may not.
+/// A dot product that adds the elements in order, which BLAS need not do.
 double dot_in_order(std::span<const double> x, std::span<const double> y) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
@@ -54,7 +54,7 @@ double weighted_dot(std::span<const double> x, std::span<const double> y, std::s
   return sum;
 }
 
-/// R' A^-1 R for positive definite A, whose diagonal may be graded; zero if A is not positive definite.
+/// R' A^-1 R for a positive definite A, whose diagonal may be graded; zero if A is not positive definite.
 Matrix within(Matrix a, Matrix r) {
   for (int j = 0; j < a.cols(); ++j) {
     const double scale = 1 / std::sqrt(a(j, j));
@@ -80,7 +80,7 @@ double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, st
   for (int i = 0; i < basis.size; ++i) {
     const double own = basis.penalty->diagonal_of(j, i);
     const double square = gram(basis.begin + i, basis.begin + i);
-    // With columns of unit size the penalty's elements differ by orders of magnitude instead.
+    // If columns have unit size, the elements of the penalty differ by orders of magnitude instead.
     const bool scaled = basis.penalty->orthogonal_columns;
     if (scaled ? own <= 0 : own <= 1e-12 * largest) continue;
     sum_gram += scaled ? square / own : square;
@@ -89,11 +89,11 @@ double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, st
   return sum_gram / sum_penalty;
 }
 
-/// A residual sum of squares below this is only rounding. As its lower limit it keeps V smooth for a perfect
-/// fit.
+/// A residual sum of squares below this is only rounding. Used as a lower limit, it keeps V smooth for a
+/// perfect fit.
 double smallest_sum_of_squares(const WorkingModel& model) {
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
-  constexpr double of_nothing = 1e-290;  // a custom family may have any unit
+  constexpr double of_nothing = 1e-290;  // the unit is arbitrary in a custom family
   const double level = dot(model.base, multiply(model.gram, model.base));
   return std::max(of_nothing, 16 * epsilon * model.residual + epsilon * epsilon * level);
 }
@@ -121,13 +121,13 @@ void RemlCriterion::Coordinates::change_basis(int begin, const Matrix& u, const 
   if (matrix.eliminated() > 0) matrix.border.change_basis(first, u, algebra);
 }
 
-/// X'WX + S factored at one point, in the coordinates graded for it: the eliminated block, and its Schur
+/// X'WX + S factored at one point, in coordinates graded for that point: the eliminated block, and its Schur
 /// complement E L L' E.
 struct RemlCriterion::Factored {
   std::vector<double> log_lambda;
   std::vector<ScaledPenalty> penalties;
-  std::vector<std::pair<int, Matrix>> changes;  ///< graded blocks: where each begins, and its transformation
-  std::optional<Coordinates> graded;            ///< the working model after these transformations, if any
+  std::vector<std::pair<int, Matrix>> changes;  ///< first coordinate and transformation of graded blocks
+  std::optional<Coordinates> graded;            ///< the working model in graded coordinates, if there are any
   EliminatedBlock block;
   std::vector<double> scale;  ///< E, the root of the complement's diagonal
   Matrix lower;               ///< L
@@ -142,7 +142,7 @@ struct RemlCriterion::Factored {
     unscale(a, scale);
     return a;
   }
-  /// L^-1 b of the eliminated coefficients, and E^-1 (b - W' D^-1 L^-1 b) of the others.
+  /// L^-1 b for the eliminated coefficients, and E^-1 (b - W' D^-1 L^-1 b) for the others.
   struct Reduced {
     std::vector<double> eliminated;
     std::vector<double> outer;
@@ -151,7 +151,7 @@ struct RemlCriterion::Factored {
   /// (X'WX + S)^-1 b.
   [[nodiscard]] std::vector<double> solve(const Coordinates& model, std::span<const double> b) const;
 
-  /// Computes the graded coordinates, and the penalties in them.
+  /// Computes the graded coordinates, and the penalties in these coordinates.
   void grade(const RemlCriterion& of);
   /// False if X'WX + S is not positive definite.
   [[nodiscard]] bool factor(const Coordinates& model, const Algebra& algebra);
@@ -241,9 +241,9 @@ void RemlCriterion::add_up(std::span<const double> log_lambda, Evaluation& at) c
   }
 }
 
-/// Puts the working model in the order of elimination.
+/// Permutes the working model to the elimination order.
 void RemlCriterion::order(PartedMatrix gram, Coordinates& model) const {
-  // Marks columns whose basis differs between evaluations: they count as dense.
+  // Columns whose basis differs between evaluations count as dense.
   std::vector<bool> dense(base::at(gram.size() - part_.size()));
   for (const BlockBasis& basis : bases_) {
     if (!basis.dense.empty()) std::fill_n(dense.begin() + part_.in_core(basis.begin), basis.size, true);
@@ -368,7 +368,7 @@ std::vector<double> RemlCriterion::Factored::solve(const Coordinates& model,
 
 bool RemlCriterion::Factored::solve_for_coef(const Coordinates& model, double residual,
                                              double least_deviance) {
-  // b = base + d with (X'WX + S) d = X'W r - S base; RSS follows from d without cancellation.
+  // b = base + d with (X'WX + S) d = X'W r - S base: d gives the RSS without cancellation.
   std::vector<double> step = model.gradient;
   for (const ScaledPenalty& s : penalties) s.add_to(step, -1, s.times(model.base));
   step = solve(model, step);
@@ -409,8 +409,8 @@ double RemlCriterion::value_of(const Factored& at) const {
 }
 
 std::vector<double> RemlCriterion::noise_of(const Coordinates& model, const Matrix& inverse) const {
-  // The error of an element of X'WX is relative to its columns' norms. Within a block it is relative to the
-  // largest norm, as its coordinates mix columns. d log|A| = tr(A^-1 dA), at most that error times tr(A^-1).
+  // The error of an element of X'WX is relative to the norms of its two columns; within a block, to the
+  // largest norm, since coordinates mix columns. d log|A| = tr(A^-1 dA) is at most that error times tr(A^-1).
   std::vector<double> noise;
   const Matrix& outer = model.matrix.outer;
   const int left = model.matrix.order->left();
@@ -458,16 +458,16 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
 
   Evaluation out;
   out.value = value_of(*at);
-  // The residual sum of squares is a difference of numbers as large as `residual`, and so is its rounding.
+  // The residual sum of squares is a difference of numbers as large as `residual`: so is its rounding.
   out.rounding = 1e-14 * (std::abs(out.value) + static_cast<double>(working_.rows) + working_.residual / phi);
   out.gradient.resize(count);
   out.beside_scale.resize(count);
   out.hessian = Matrix(penalties, penalties);
   if (count == 0) return out;
 
-  // The deviance D, with rho_j = log lambda_j, S_j times its lambda and A = (X'WX + S)^-1: dD/drho_j = b'S_j
-  // b; d2D has this on its diagonal, minus 2 b'S_j A S_k b everywhere, summed over the core and then over the
-  // eliminated coefficients.
+  // Derivatives of the deviance D with respect to rho_j = log lambda_j, where S_j includes its lambda and A =
+  // (X'WX + S)^-1: dD/drho_j = b'S_j b; d2D is -2 b'S_j A S_k b, plus dD/drho_j on the diagonal. Sums run
+  // over the core, then over the eliminated coefficients.
   const Coordinates& model = coordinates_of(*at);
   Matrix penalised(core_size(), penalties);
   std::vector<double> deviance_slope(count);
@@ -503,7 +503,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
       const bool both = !eliminated[j].empty() && !eliminated[k].empty();
       const double own = both ? weighted_dot(eliminated[j], eliminated[k], at->block.diagonal) : 0;
       double curvature = -2 * cross(row, col) / phi;
-      // Average information: E b'S_j A S_k b / phi = tr(A S_j) (j = k, else 0) - tr(A S_j A S_k).
+      // Average information: E b'S_j A S_k b / phi = tr(A S_j) (0 if j != k) - tr(A S_j A S_k).
       const std::optional<double> pair = traces.of(j, k);
       curvature -= pair ? *pair : (j == k ? trace : 0) - (cross(row, col) + own) / phi;
       curvature -= penalty_det.hessian(row, col);
@@ -523,7 +523,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
 Matrix RemlCriterion::whole_hessian(const Evaluation& at) const {
   const int count = at.hessian.rows();
   if (scale_known_ || count == 0) return at.hessian;
-  const double curvature = degrees_of_freedom() / 2;  // second derivative of V by log phi
+  const double curvature = degrees_of_freedom() / 2;  // second derivative of V with respect to log phi
   Matrix whole(count + 1, count + 1);
   whole(count, count) = curvature;
   for (int j = 0; j < count; ++j) {
@@ -556,7 +556,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, in
   for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));
   for (const double v : multiply_t(common.vectors, multiply_t(root, coef))) out.square.push_back(v * v);
 
-  // As above for log|S|+: the sum of the block's penalties takes the place of X'WX + S.
+  // As above, for log|S|+: the sum of the block's penalties replaces X'WX + S.
   if (own.dense.empty()) {
     std::vector<double> sums(base::at(own.rank));
     for (const ScaledPenalty& s : at.penalties) {
@@ -638,13 +638,13 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
     for (const ScaledPenalty& s : at->penalties) residual -= dot(s.own(at->coef), s.times(at->coef));
     const double edf = std::accumulate(fit.edf.begin(), fit.edf.end(), 0.0);
     fit.covariance_scale = residual / (static_cast<double>(working_.rows) - edf);
-    // With all smoothing parameters given, bam calls gam, which has this scale; REML's scale ignores bounds.
+    // If all smoothing parameters are given, bam calls gam, with this scale; REML's scale ignores bounds.
     if (all_given || is_bounded()) fit.scale = fit.covariance_scale;
   }
   return fit;
 }
 
-/// The whole (X'WX + S)^-1, in the order of the coefficients, from its block over the core.
+/// All of (X'WX + S)^-1, in the order of the coefficients, from its block for the core.
 Matrix RemlCriterion::whole_inverse(const Factored& at, const Matrix& core) const {
   if (part_.size() == 0) return core;
   const Border& border = coordinates_of(at).matrix.border;
@@ -671,7 +671,7 @@ Matrix RemlCriterion::whole_inverse(const Factored& at, const Matrix& core) cons
   return whole;
 }
 
-/// (X'WX + S)^-1 of a model with a part: of the part only the elements in its pattern are formed.
+/// (X'WX + S)^-1 of a model with a part, of which only the elements in the part's pattern are formed.
 PartedMatrix RemlCriterion::inverse_of_part(const Factored& at, const Matrix& core) const {
   const OrderedMatrix& matrix = coordinates_of(at).matrix;
   if (matrix.order->has_pattern()) return parted_inverse(working_.gram, matrix, at.block, core, *algebra_);
@@ -683,7 +683,7 @@ PartedMatrix RemlCriterion::inverse_of_part(const Factored& at, const Matrix& co
     const double d = at.block.diagonal[base::at(i)];
     for (int j = 0; j < beside.rows(); ++j) inverse.border(i, j) = -beside(j, i) / d;
   }
-  const std::vector<double> forms = border.times_rows(beside);  // c' V c of each row c
+  const std::vector<double> forms = border.times_rows(beside);  // c' V c for each row c of C
   for (std::size_t i = 0; i < forms.size(); ++i)
     inverse.diagonal[i] = (1 + forms[i] / at.block.diagonal[i]) / at.block.diagonal[i];
   return inverse;

@@ -16,41 +16,41 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// The REML criterion V of a working model as a function of the log smoothing parameters, with exact first
-/// and second derivatives, phi profiled out where it is not known.
+/// and second derivatives. Phi is profiled out if it is not known.
 ///
 ///     const auto bases = penalty_bases(design);
 ///     const HostAlgebra algebra;
 ///     RemlCriterion v(model, design, bases, false, algebra);
 ///     auto at = v.evaluate(v.default_start());   // at->value, at->gradient, at->hessian
 ///
-/// Source: Wood, JRSSB 73 (2011), sec. 2 and 3, from the crossproduct as in Wood, Li, Shaddick and Augustin,
-/// JASA 112 (2017), sec. 2. Thread-safe if the algebra is: evaluation changes nothing.
+/// Source: Wood, JRSSB 73 (2011), sec. 2 and 3; computed from the crossproduct as in Wood, Li, Shaddick and
+/// Augustin, JASA 112 (2017), sec. 2. Thread-safe if the algebra is: evaluations change nothing.
 ///
 /// A large random effect has a diagonal block in X'WX + S. The largest such block is eliminated; its Schur
 /// complement, over the other coefficients (the core), is factored and inverted. If X'WX has a part, the part
-/// is eliminated; if it has several effects, `EliminationOrder` eliminates as much of it as pays, and the
-/// Hessian is the average information: exact second derivatives would need the whole inverse of the part,
-/// except where it consists of small blocks.
+/// is eliminated. If the part has several effects, `EliminationOrder` eliminates as much of it as pays, and
+/// the Hessian is the average information: exact second derivatives would need all of the part's inverse,
+/// unless the part consists of small blocks.
 ///
 /// Source: Gilmour, Thompson and Cullis, Biometrics 51 (1995).
 class RemlCriterion {
  public:
   struct Evaluation {
     double value = 0;              ///< V
-    double rounding = 0;           ///< smaller changes of V are rounding
+    double rounding = 0;           ///< changes of V below this are rounding
     double noise = 0;              ///< error of V and its gradient from the rounding of X'WX; 0 if negligible
     std::vector<double> gradient;  ///< dV / d log lambda_j
     Matrix hessian;
-    std::vector<double> beside_scale;  ///< d2V / d log lambda_j d log phi, where phi is not profiled out
+    std::vector<double> beside_scale;  ///< d2V / d log lambda_j d log phi, before phi is profiled out
     bool exact = true;                 ///< the Hessian is exact, not an approximation
   };
 
-  /// The arguments must outlive the criterion; `bases` are the design's. Throws `tessera::Error(input)` if
-  /// the unpenalised columns are linearly dependent, or if there are no more rows than unpenalised
+  /// The arguments must outlive the criterion; `bases`: those of the design. Throws `tessera::Error(input)`
+  /// if the unpenalised columns are linearly dependent, or if there are no more rows than unpenalised
   /// coefficients.
   RemlCriterion(const WorkingModel& model, const Design& design, const std::vector<BlockBasis>& bases,
                 bool scale_known, const Algebra& algebra);
-  /// This criterion, computed with other threads or another device.
+  /// The same criterion, computed with other threads or another device.
   [[nodiscard]] RemlCriterion computed_by(const Algebra& algebra) const {
     RemlCriterion same = *this;
     same.algebra_ = &algebra;
@@ -75,26 +75,27 @@ class RemlCriterion {
   /// S_j, over the coefficients that S_j penalises.
   [[nodiscard]] const std::vector<double>& default_start() const noexcept { return default_start_; }
 
-  /// Nothing if X'WX + S is not numerically positive definite there. Cost: O(q^3 + M q^2) with q coefficients
-  /// not eliminated, and for each eliminated one the square of the number that it shares rows with.
+  /// Empty if X'WX + S is not numerically positive definite at `log_sp`. Cost: O(q^3 + M q^2) for M
+  /// parameters and q coefficients not eliminated; for eliminated ones, the squared number of coefficients
+  /// with common rows.
   [[nodiscard]] std::optional<Evaluation> evaluate(std::span<const double> log_sp) const;
-  /// The Hessian by the log smoothing parameters, and by log phi unless it is known: not profiled out.
+  /// The Hessian by the log smoothing parameters and, unless known, log phi, which is not profiled out.
   [[nodiscard]] Matrix whole_hessian(const Evaluation& at) const;
-  /// Only V, at about a sixth of the cost.
+  /// V alone, at about a sixth of the cost.
   [[nodiscard]] std::optional<double> value(std::span<const double> log_sp) const;
   /// Whether `profiles` supports this coordinate: it belongs to one block, whose penalty has no least lambda
   /// and is small enough for a profile to cost less than many evaluations.
   [[nodiscard]] bool has_profile(int coordinate) const;
-  /// V along each of `coordinates` through `log_sp`; empty where `evaluate` gives nothing. It is inaccurate
-  /// beyond a factor of 1e10 or so: profile a parameter at infinity from a finite value. Cost: as `evaluate`,
-  /// and O(r^3) for each coordinate with a penalty of rank r.
+  /// V along each of `coordinates` through `log_sp`; empty if `evaluate` gives nothing there. Beyond a factor
+  /// of 1e10 or so it is inaccurate: profile a parameter at infinity from a finite value. Cost: that of
+  /// `evaluate`, and O(r^3) for each coordinate with a penalty of rank r.
   [[nodiscard]] std::vector<RemlProfile> profiles(std::span<const double> log_sp,
                                                   std::span<const int> coordinates) const;
   /// The fit at given smoothing parameters; the caller sets `iterations` and `converged`.
   [[nodiscard]] RemlFit solution(std::span<const double> log_sp) const;
 
  private:
-  /// The working model in coordinates of the bases, in the order of elimination.
+  /// The working model in the coordinates of the bases, in elimination order.
   struct Coordinates {
     OrderedMatrix matrix;  ///< X'WX
     std::vector<double> gradient;
@@ -106,12 +107,12 @@ class RemlCriterion {
   struct Factored;
 
   void order(PartedMatrix gram, Coordinates& model) const;
-  /// Turns derivatives by log lambdas into those by the parameters, which several may share.
+  /// Converts derivatives by log lambdas to derivatives by the parameters, which lambdas may share.
   void add_up(std::span<const double> log_lambda, Evaluation& at) const;
   [[nodiscard]] bool is_bounded() const {
     return std::ranges::any_of(parameters_, [](const PenaltyParameter& one) { return one.least > 0; });
   }
-  /// The coordinates of an evaluation: its own where penalties had to be graded, else the criterion's.
+  /// The coordinates of an evaluation: its own if penalties had to be graded, else the criterion's.
   [[nodiscard]] const Coordinates& coordinates_of(const Factored& at) const;
   [[nodiscard]] bool is_of_part(const BlockBasis& basis) const { return part_.has(basis.begin); }
   /// Where a block of the core begins in `Coordinates`.
@@ -126,9 +127,9 @@ class RemlCriterion {
   /// n / gamma - M_p.
   [[nodiscard]] double degrees_of_freedom() const;
   [[nodiscard]] double scale_of(const Factored& at) const;
-  /// How much the rounding of X'WX can change log|X'WX + S|, or a trace of its inverse with a penalty: one
-  /// number for the coefficients of each penalised block and, last, for all others. `inverse`: the inverse
-  /// over the core.
+  /// How much the rounding of X'WX can change log|X'WX + S|, or a trace of its inverse times a penalty: one
+  /// number for each penalised block's coefficients and, last, one for all other coefficients. `inverse`: the
+  /// inverse over the core.
   [[nodiscard]] std::vector<double> noise_of(const Coordinates& model, const Matrix& inverse) const;
   [[nodiscard]] double value_of(const Factored& at) const;
 
@@ -136,7 +137,7 @@ class RemlCriterion {
   const Algebra* algebra_;
   bool scale_known_;
   const std::vector<BlockBasis>& bases_;
-  Part part_;  ///< the part of X'WX; without one, the eliminated block
+  Part part_;  ///< the part of X'WX; if there is none, the eliminated block
   std::vector<PenaltyParameter> parameters_;
   int sp_count_ = 0;
   int unpenalised_ = 0;                       ///< M_p

@@ -40,7 +40,7 @@ std::vector<Column> unpenalised_columns(const Design& design, const std::vector<
   return columns;
 }
 
-/// The columns' crossproduct with unit diagonal; a column of zeros stays zero.
+/// The crossproduct of the columns, scaled to a unit diagonal; a column of zeros stays zero.
 Matrix correlations(const PartedMatrix& gram, const std::vector<Column>& columns) {
   std::vector<double> inverse_norms;
   for (const Column& column : columns) {
@@ -59,7 +59,7 @@ Matrix correlations(const PartedMatrix& gram, const std::vector<Column>& columns
   return out;
 }
 
-/// True if the columns in their given order are clearly independent; the cheapest test.
+/// The cheapest test: true if the columns, in their given order, are clearly independent.
 bool clearly_independent(const Matrix& correlation) {
   const auto lower = cholesky(correlation);
   if (!lower) return false;
@@ -70,7 +70,7 @@ bool clearly_independent(const Matrix& correlation) {
   return true;
 }
 
-/// Column `i` of a QR of this rank and the columns it depends on, ascending.
+/// Column `i` of a QR of this rank, and the columns that it depends on, ascending.
 std::vector<int> dependency(const PivotedQr& qr, int rank, int i) {
   std::vector<double> weights(qr.r.column(i).begin(), qr.r.column(i).begin() + rank);
   std::vector<int> all{qr.pivots[at(i)]};
@@ -118,14 +118,14 @@ void refuse_dependent_columns(const PartedMatrix& gram, const Design& design,
   const Matrix correlation = correlations(gram, columns);
   if (clearly_independent(correlation)) return;
 
-  // Repeat with pivoting by the largest residual, which limits rounding to one column's: otherwise the order
-  // of columns of a null space, an arbitrary basis, would decide.
+  // Repeats the test with pivoting by the largest residual, which limits the rounding to that of one column:
+  // otherwise the result would depend on the order of a null space's basis, which is arbitrary.
   const PivotedQr qr = pivoted_qr(transpose(robust_cholesky(correlation)));
   const int count = correlation.rows();
   int rank = 0;
   while (rank < count && qr.r(rank, rank) * qr.r(rank, rank) > tolerance) ++rank;
   if (rank == count) return;
-  // The message names the first complete term: those before it are independent.
+  // Names the first complete term: terms before it are independent.
   std::vector<int> first = dependency(qr, rank, rank);
   for (int i = rank + 1; i < count; ++i) {
     std::vector<int> next = dependency(qr, rank, i);

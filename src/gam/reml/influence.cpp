@@ -16,7 +16,7 @@ namespace {
 
 using base::at;
 
-/// The product a b for a symmetric b, which is mostly zero if most coefficients belong to random effects.
+/// a b for a symmetric b, which is mostly zero if most coefficients belong to random effects.
 Matrix product(const Matrix& a, const Matrix& b, const Algebra& algebra) {
   const auto values = b.values();
   const auto zeros = std::ranges::count(values, 0.0);
@@ -33,9 +33,9 @@ Matrix sum_of(Matrix a, double factor, const Matrix& b) {
 
 namespace {
 
-// Derived from A^-1 A = I. X is the off-diagonal block (part x core) of the inverse, V its core, z its
-// diagonal in the part. F has the core V G + X' C, the diagonal 1 - s z in the part, and off-diagonal blocks
-// X' (-s) and -X (S of the core). The core of FF gets X' s X V^-1 (I - F of the core) in addition.
+// Follows from A^-1 A = I. The inverse has the core V, the off-diagonal block X (part x core), and the
+// diagonal z in the part. F has the core V G + X' C, the diagonal 1 - s z in the part, and the off-diagonal
+// blocks X' (-s) and -X (S of the core). The core of FF is (core of F)^2 + X' s X V^-1 (I - core of F).
 Influence influence_of_pattern(const PartedMatrix& inverse, const PartedMatrix& gram,
                                std::span<const double> ridges, const Algebra& algebra) {
   const Matrix& v = inverse.core;
@@ -64,13 +64,11 @@ Influence influence_of_pattern(const PartedMatrix& inverse, const PartedMatrix& 
 
 }  // namespace
 
-// X'WX has the part G, the off-diagonal block C and the core B; D = G + s is the part of A. The inverse has
-// the core V and the off-diagonal block -V C' D^-1. Then F = A^-1 X'WX has
-//   core               V (B - C' D^-1 C)
-//   off-diagonal       s V C' D^-1  and  D^-1 C (I - F of the core)
-//   F of the part      D^-1 G - s D^-1 C V C' D^-1,
-// so that with U = s C' D^-2 C the core of FF gets V U (I - F of the core), and the diagonal of FF in the
-// part is (g^2 - 2 g s k / d) / d^2 + s / d^2 c' ((I - F of the core) V + V U V) c, with k = c' V c.
+// X'WX has the part G, the off-diagonal block C and the core B; A has the part D = G + s. The inverse has the
+// core V and the off-diagonal block -V C' D^-1. Then F = A^-1 X'WX has core               V (B - C' D^-1 C)
+// off-diagonal       s V C' D^-1  and  D^-1 C (I - F of the core) F of the part      D^-1 G - s D^-1 C V C'
+// D^-1, so that with U = s C' D^-2 C the core of FF gets V U (I - F of the core), and the diagonal of FF in
+// the part is (g^2 - 2 g s k / d) / d^2 + s / d^2 c' ((I - F of the core) V + V U V) c, with k = c' V c.
 Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram, std::span<const double> ridges,
                     const Algebra& algebra) {
   const Matrix& v = inverse.core;

@@ -9,8 +9,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// F = A^-1 X'WX, A = X'WX + S: the diagonals of F and FF give the degrees of freedom. Only the core of F and
-/// its diagonal in the part (the eliminated effects, see `PartedMatrix`) are formed. If the part has a
+/// F = A^-1 X'WX with A = X'WX + S. The diagonals of F and FF give the degrees of freedom. Only the core of F
+/// and its diagonal in the part (the eliminated effects, see `PartedMatrix`) are formed. If the part has a
 /// pattern, the diagonal of FF in it is unknown: NaN.
 struct Influence {
   Matrix core;                      ///< the core of F
@@ -18,14 +18,13 @@ struct Influence {
   std::vector<double> part;         ///< the diagonal of F in the part
   std::vector<double> part_square;  ///< the diagonal of FF in the part
 
-  /// The diagonals of F and of 2F - FF, of all coefficients.
+  /// The diagonals of F and of 2F - FF, for all coefficients.
   [[nodiscard]] std::vector<double> edf(const Part& place) const;
   [[nodiscard]] std::vector<double> edf1(const Part& place) const;
 };
 
-/// `inverse` is A^-1, and `ridges` the diagonal of S in the part. Cost: O(q^3) for a core of q
-/// coefficients, less where X'WX is sparse, and O(q^2) for each coefficient of the part that shares rows with
-/// all of them.
+/// `inverse` is A^-1, and `ridges` the diagonal of S in the part. Cost: O(q^3) for a core of q coefficients,
+/// less if X'WX is sparse, and O(q^2) for each coefficient of the part that shares rows with the whole core.
 [[nodiscard]] Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram,
                                   std::span<const double> ridges, const Algebra& algebra);
 

@@ -17,47 +17,47 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A profile is evaluated this far on either side of the default, in steps of `spacing`.
+/// A profile is evaluated up to this far on either side of the default, in steps of `spacing`.
 constexpr double range = 20;
 constexpr double spacing = 0.5;
-/// Without a profile, V itself is evaluated in these steps, each at the cost of some evaluations.
+/// Step size if there is no profile and V itself is evaluated, each time at the cost of some evaluations.
 constexpr double wide_spacing = 4;
 constexpr int evaluations_of_wide = 2;
 /// At a log smoothing parameter this far above the default a term has practically no effect.
 constexpr double infinity = 30;
-/// Starts well above and below the default.
+/// Starts this far above, and below, the default.
 constexpr double all_above = 8;
-/// V is flat along a parameter whose derivatives are smaller.
+/// V counts as flat along a parameter if its derivatives are smaller than this.
 constexpr double flat_below = 1e-6;
-/// A descent about to converge is abandoned if V is above the best by more than `far_above`, and by more than
-/// `margin` times the predicted decrease. V is a log likelihood; in 5,000 random designs it fell by 3 at most
-/// after that.
+/// A descent that is about to converge is abandoned if V exceeds the best by more than `far_above`, and by
+/// more than `margin` times the predicted decrease. V is a minus log likelihood; in 5,000 random designs it
+/// fell by at most 3 from such points.
 constexpr double far_above = 10;
 constexpr double margin = 100;
-/// A relative decrease of V from which an optimum is another one, and not rounding.
+/// Minimum relative decrease of V for another optimum; smaller differences are rounding.
 constexpr double improvement = 1e-9;
 /// Log smoothing parameters of two optima that differ by less than this count as equal.
 constexpr double same_within = 0.1;
-/// At most `most_others` minima this far above the lowest (a likelihood ratio of 20) are kept: with the
-/// working model of its own solution, such a minimum may be the lower one.
+/// At most `most_others` minima up to this far above the lowest (a likelihood ratio of 20) are kept: in the
+/// working model of its own solution, such a minimum may be the lowest.
 constexpr double undecided = 3;
 constexpr std::size_t most_others = 4;
-/// All starts are tried if that takes at most this many operations, about a second of one core; a larger
-/// model gets a fixed number of evaluations per parameter.
+/// All starts are tried if that takes at most this many operations, about a second on one core; larger models
+/// get a fixed number of evaluations per parameter.
 constexpr double operations = 1e10;
 constexpr int evaluations_a_parameter = 3;
-/// With more coefficients, descents run one at a time: the products of one occupy all threads.
+/// With more coefficients, descents run one at a time: the products of a single descent occupy all threads.
 constexpr int largest_side_by_side = 512;
-/// Maximum number of doubles of concurrent evaluations.
+/// Maximum memory of concurrent evaluations, in doubles.
 constexpr double doubles_at_once = 0x1p27;
 
-/// An evaluation keeps X'WX + S, its factor, its inverse, products with that, and a copy or two.
+/// An evaluation stores X'WX + S, its factor, its inverse, products with the inverse, and a copy or two.
 constexpr double doubles_of_evaluation(double core_size) {
   return 6 * core_size * core_size;
 }
 
 struct RemlStart {
-  int rank = 0;  ///< priority of this kind of start: lower is more promising
+  int rank = 0;  ///< priority of this kind of start: the lowest is the most promising
   double value = 0;
   std::vector<double> log_sp;
 };
@@ -81,7 +81,7 @@ std::vector<double> shifted(std::vector<double> log_sp, double by) {
   return log_sp;
 }
 
-/// Adds starts along parameter j; `values_at` evaluates V along it through `best`, in steps of `step`.
+/// Adds starts along parameter j. `values_at` evaluates V along j through `best`, in steps of `step`.
 void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::size_t j,
                const std::function<std::vector<double>(const std::vector<double>& points)>& values_at,
                double step, double centre) {
@@ -136,7 +136,7 @@ std::vector<double> values_along(const RemlCriterion& criterion, const RemlOptim
   return values;
 }
 
-/// Adds starts along every parameter. One that is infinite at the optimum is profiled from its default.
+/// Adds starts along every parameter. Parameters infinite at the optimum are profiled from their defaults.
 void add_along_each(std::vector<RemlStart>& starts, const RemlCriterion& criterion, const RemlOptimum& best,
                     int& evaluations) {
   const std::vector<double>& centre = criterion.default_start();
@@ -179,7 +179,7 @@ std::vector<RemlStart> starts_from(const RemlCriterion& criterion, const RemlOpt
   return starts;
 }
 
-/// Whether a descent returns to `best`: every parameter is as in `best`, or tends to the same infinity.
+/// Whether a descent is returning to `best`: all parameters are near, or tend to the same infinity.
 bool returns_to(const RemlOptimum& now, const RemlOptimum& best, const std::vector<double>& centre) {
   if (is_lower(now.at.value, best.at)) return false;
   for (std::size_t j = 0; j < centre.size(); ++j) {
@@ -190,7 +190,7 @@ bool returns_to(const RemlOptimum& now, const RemlOptimum& best, const std::vect
   return true;
 }
 
-/// Whether each parameter is the same at both optima, or tends to the same infinity.
+/// Whether each parameter is equal at both optima, or tends to the same infinity.
 bool is_same(std::span<const double> a, std::span<const double> b, const std::vector<double>& centre) {
   for (std::size_t j = 0; j < centre.size(); ++j) {
     const bool far = std::min(a[j], b[j]) > centre[j] + all_above;
@@ -199,7 +199,7 @@ bool is_same(std::span<const double> a, std::span<const double> b, const std::ve
   return true;
 }
 
-/// The search. It takes the steps of sequential descents and ends as they do, however many run concurrently.
+/// The search. It takes the steps, and has the end, of sequential descents, however many run concurrently.
 class Multistart {
  public:
   Multistart(const RemlCriterion& criterion, RemlOptimum best, double limit, std::span<const double> tried)
@@ -222,7 +222,7 @@ class Multistart {
     return starts;
   }
 
-  /// Tries starts until one gives a lower optimum, which becomes the best. False: none did.
+  /// Tries starts until one leads to a lower optimum, which becomes the best. False if none does.
   bool try_all(const std::vector<RemlStart>& starts) {
     const bool small = criterion_.core_size() <= largest_side_by_side;
     const auto step = small ? base::at(criterion_.algebra().at_once()) : std::size_t{1};
@@ -261,11 +261,11 @@ class Multistart {
     return fall && now.at.value - std::max(margin * *fall, far_above) > best_.at.value;
   }
 
-  /// Counts a descent's evaluations. True if it ended below the best.
+  /// Counts a descent's evaluations. True if the descent ended below the best optimum.
   bool take(Descent descent) {
     if (!descent) return false;
     evaluations_ += descent->evaluations;
-    // A lower V at which Newton's method does not converge is rounding.
+    // A lower V at which Newton's method does not converge is only rounding.
     if (!is_lower(descent->at.value, best_.at) || (best_.converged && !descent->converged)) {
       if (descent->converged) minima_.emplace_back(descent->at.value, std::move(descent->log_sp));
       return false;
@@ -291,7 +291,7 @@ class Multistart {
   double limit_;  ///< maximum number of evaluations
   std::span<const double> tried_;
   int evaluations_ = 0;                                         ///< evaluations of counted descents
-  std::vector<std::pair<double, std::vector<double>>> minima_;  ///< above the best: V, parameters
+  std::vector<std::pair<double, std::vector<double>>> minima_;  ///< minima above the best: V, parameters
 };
 
 }  // namespace
@@ -308,7 +308,7 @@ double doubles_of_evaluations(double core_size, int count) {
 double affordable_evaluations(const RemlCriterion& criterion) {
   const double many = operations / criterion.work();
   const double some = evaluations_a_parameter * criterion.size();
-  // Inexact only for effects whose levels share many rows; their V has one minimum, as far as is known.
+  // Second derivatives are inexact only for effects whose levels share many rows; V then has one minimum.
   if (!criterion.is_exact() && many < some) return 0;
   return std::max(many, some);
 }

@@ -48,7 +48,7 @@ double spread_of(const Matrix& penalty, int rank) {
   return values[values.size() - base::at(rank)] / values.back();
 }
 
-/// The basis in which all penalties of a block are diagonal.
+/// Computes the basis in which all penalties of a block are diagonal.
 void take_common(BlockBasis& basis) {
   const Penalty& penalty = *basis.penalty;
   basis.rotation = Matrix(basis.size, basis.size);
@@ -80,7 +80,7 @@ SymmetricEigen eigen_of_rank(const Matrix& sum, int rank, const CoefBlock& block
   return eigen;
 }
 
-/// The basis of each level's penalised functions, level by level, followed by the unpenalised functions.
+/// Computes the basis of the levels' penalised functions, level by level, then the unpenalised functions.
 void take_levels(BlockBasis& basis, const CoefBlock& block) {
   const Penalty& penalty = *basis.penalty;
   const int rank = penalty.rank_of_level;
@@ -139,7 +139,7 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
     }
   };
   if (penalty.orthogonal_columns) {
-    // Penalised columns are already first, and columns of different sizes must not be mixed.
+    // Penalised columns come first already, and columns of different sizes must not be mixed.
     if (single)
       basis.diagonals.emplace_back(penalty.eigenvalues.values().begin(), penalty.eigenvalues.values().end());
     else
@@ -179,8 +179,8 @@ std::vector<BlockBasis> penalty_bases(const Design& design) {
 
 GradedPenalties grade_penalties(const BlockBasis& basis, std::span<const double> lambda,
                                 const Algebra& algebra) {
-  // Penalties within this factor of the largest are added up as one: their sum keeps the digits of each,
-  // unless the smallest eigenvalue of one is less than this part of its largest.
+  // Penalties within this factor of the largest are added up as one penalty: the sum keeps the digits of
+  // each, unless the smallest eigenvalue of one is below this fraction of its largest.
   const double comparable = std::cbrt(epsilon);
   constexpr double narrow = 1e-4;
   const int size = basis.dense.front().rows();
@@ -237,7 +237,7 @@ GradedPenalties grade_penalties(const BlockBasis& basis, std::span<const double>
 
 namespace {
 
-/// Adds a block whose penalties have common eigenvectors, in the coordinates of its basis.
+/// Adds the terms of a block whose penalties have common eigenvectors, in the coordinates of its basis.
 void add_commuting(const BlockBasis& basis, std::span<const double> lambda, PenaltyDeterminant& total) {
   const Penalty& penalty = *basis.penalty;
   const int count = basis.penalties();
@@ -271,8 +271,8 @@ double trace_of_product(const Matrix& a, const Matrix& b) {
   return sum;
 }
 
-/// Adds a block by factoring its graded sum: d = tr(S^-1 S_j), d2 = -tr(S^-1 S_j S^-1 S_k), S_j with
-/// its lambda. False if it cannot be.
+/// Adds the terms of a block by factoring its graded sum: d = tr(S^-1 S_j), d2 = -tr(S^-1 S_j S^-1 S_k),
+/// where S_j includes its lambda. False if the sum cannot be factored.
 bool add_graded(const BlockBasis& basis, std::span<const double> lambda, const Algebra& algebra,
                 PenaltyDeterminant& total) {
   GradedPenalties graded = grade_penalties(basis, lambda, algebra);

@@ -10,30 +10,30 @@
 #include <span>
 #include <vector>
 
-/// Bases in which penalties are added up without losing the small ones; log|S|+ and its gradient.
+/// Bases in which penalties can be added up without losing the small ones; log|S|+ and its derivatives.
 ///
 /// With lambda up to e^40, a sum of penalties in the coordinates of the basis functions has rounding errors
-/// that dominate the unpenalised directions. In these bases a penalty is exactly zero on its null space.
+/// that dominate the unpenalised directions. In these bases each penalty is exactly zero on its null space.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The penalties of one coefficient block in coordinates U^-1 b: the first `rank` are penalised, the others
-/// are the null space, where every penalty is exactly zero. U is orthogonal, unless several penalties are
-/// diagonalised together (`Penalty::eigenvectors`).
+/// The penalties of one coefficient block in coordinates U^-1 b: the first `rank` coordinates are penalised,
+/// the others span the null space, where every penalty is exactly zero. U is orthogonal, unless several
+/// penalties are diagonalised together (`Penalty::eigenvectors`).
 struct BlockBasis {
   int begin = 0;       ///< first coefficient of the block
-  int size = 0;        ///< coefficients of the block
-  int rank = 0;        ///< penalised coordinates
+  int size = 0;        ///< number of coefficients of the block
+  int rank = 0;        ///< number of penalised coordinates
   int first_sp = 0;    ///< index of the first penalty among those of all blocks
   Matrix rotation;     ///< U, size x size; empty: the identity
   Matrix inverse;      ///< U^-1; empty: the transpose of U
   double log_det = 0;  ///< log |det U|^2
-  /// The penalised part of each penalty, if all are diagonal; else empty.
+  /// The penalised part of each penalty, as a diagonal, if all are diagonal; otherwise empty.
   std::vector<std::vector<double>> diagonals;
-  /// Else the penalised parts, rank x rank, and in `spread` the ratio of their extreme eigenvalues.
+  /// Otherwise the penalised parts, rank x rank; `spread` has the ratio of their extreme eigenvalues.
   std::vector<Matrix> dense;
   std::vector<double> spread;
-  /// For penalties of levels (`Penalty::levels`): a penalised part is the Kronecker product of an element of
-  /// `dense`, with a row for each level, and this diagonal. Else empty.
+  /// For penalties of levels (`Penalty::levels`): each penalised part is the Kronecker product of an element
+  /// of `dense`, with a row for each level, and this diagonal. Otherwise empty.
   std::vector<double> of_level;
   const Penalty* penalty = nullptr;
   /// Number of penalised coordinates that share a row of `dense`.
@@ -45,37 +45,37 @@ struct BlockBasis {
   [[nodiscard]] std::vector<double> smoothing_parameters(std::span<const double> log_sp) const;
 };
 
-/// The basis of every penalised block, from its penalties' common eigenvectors, or from the eigenvectors of
-/// sum_j S_j / |S_j|. The design must outlive it. Throws `Error(input)` if matrices lose their rank in double
-/// precision, as with knots of a cubic spline that are orders of magnitude apart.
+/// The basis of every penalised block, made from the common eigenvectors of its penalties, or from the
+/// eigenvectors of sum_j S_j / |S_j|. The design must outlive the bases. Throws `Error(input)` if a matrix
+/// loses its rank in double precision, as with knots of a cubic spline that are orders of magnitude apart.
 [[nodiscard]] std::vector<BlockBasis> penalty_bases(const Design& design);
 
-/// The `dense` of a basis in coordinates T' b in which sum_j lambda_j S_j is graded: directions are ordered
-/// by the size of their largest penalty, and a penalty is exactly zero on the directions after its own.
+/// The penalties `dense` of a basis in coordinates T' b in which sum_j lambda_j S_j is graded: directions are
+/// ordered by the size of their largest penalty, and each penalty is exactly zero after its own directions.
 struct GradedPenalties {
   Matrix rotation;  ///< T; empty: the identity
   std::vector<Matrix> penalties;
 };
 
-/// Grades the penalties of a block. The rank of each set of penalties comes from the design, so that it is
-/// not estimated from rounded numbers here.
+/// Grades the penalties of a block. The rank of each set of penalties comes from the design, and is not
+/// estimated from rounded numbers.
 ///
-/// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of penalties of one size but the
-/// last.
+/// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of penalties of similar size,
+/// except the last.
 [[nodiscard]] GradedPenalties grade_penalties(const BlockBasis& basis, std::span<const double> lambda,
                                               const Algebra& algebra);
 
-/// log|S|+, S the sum of all penalties times their lambdas in the coordinates of the bases, with its gradient
-/// and Hessian in the log lambdas.
+/// log|S|+, for the sum S of all penalties times their lambdas in the coordinates of the bases, with gradient
+/// and Hessian with respect to the log lambdas.
 struct PenaltyDeterminant {
   double value = 0;
   std::vector<double> gradient;
   Matrix hessian;
 };
 
-/// Computes log|S|+ and its derivatives; nothing if the sum of some block's penalties is not numerically
-/// positive definite on its range. Cost: O(rank M^2) for a block whose M penalties have common eigenvectors,
-/// and O(M rank^3) for another, whose sum is graded by `grade_penalties` and factored.
+/// Computes log|S|+ and its derivatives; empty if the sum of a block's penalties is not numerically positive
+/// definite on its range. Cost: O(rank M^2) for a block whose M penalties have common eigenvectors, and O(M
+/// rank^3) for other blocks, whose sum is graded by `grade_penalties` and factored.
 [[nodiscard]] std::optional<PenaltyDeterminant> penalty_determinant(const std::vector<BlockBasis>& bases,
                                                                     std::span<const double> log_sp,
                                                                     const Algebra& algebra);

@@ -17,8 +17,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Start values further above the default may lie where V is flat, from which Newton's method does not
-/// return.
+/// Start values further above the default may lie where V is flat, and Newton's method does not return from
+/// there.
 constexpr double start_above = 10;
 constexpr double start_below = 20;
 
@@ -31,11 +31,11 @@ std::vector<double> bounded_start(const RemlCriterion& criterion, std::span<cons
   return log_sp;
 }
 
-/// Largest rounding error of V, and so roughly of the degrees of freedom, that is negligible in tests and
+/// Largest rounding error of V, and so roughly of the degrees of freedom, that does not matter in tests and
 /// confidence bands.
 constexpr double most_noise = 0.02;
 
-/// The index in the design of the block that is number `penalised` of the penalised blocks.
+/// The index in the design of the `penalised`-th penalised block.
 int block_of(const Design& design, std::ptrdiff_t penalised) {
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {
     if (design.blocks[i].penalty && penalised-- == 0) return static_cast<int>(i);
@@ -43,7 +43,7 @@ int block_of(const Design& design, std::ptrdiff_t penalised) {
   return -1;
 }
 
-/// Sets whether the search ended at a minimum of V, or else the block that prevents it.
+/// Sets whether the search ended at a minimum of V, and if not, the block that prevents it.
 void judge(RemlFit& fit, const RemlOptimum& end, const Design& design, const std::vector<BlockBasis>& bases) {
   const auto blocks = std::span(fit.noise).first(bases.size());
   fit.hidden_by_rounding = std::accumulate(blocks.begin(), blocks.end(), 0.0) > most_noise;
@@ -69,7 +69,7 @@ RemlFit fit_reml(const WorkingModel& model, const Design& design, const std::vec
   const RemlCriterion criterion(model, design, bases, scale_known, algebra);
   std::vector<double> log_sp = bounded_start(criterion, start);
   std::optional<RemlOptimum> best = descend(criterion, log_sp);
-  // X'WX + S is not positive definite with too little data or penalty: raise the penalty.
+  // With too little data or penalty, X'WX + S is not positive definite: raise the penalty.
   for (int raise = 0; !best && raise < 4; ++raise) {
     log_sp = criterion.default_start();
     for (double& v : log_sp) v += 5 * raise;

@@ -94,7 +94,7 @@ void PenaltyTraces::eliminate(const ScaledPenalty& penalty, const Matrix& outer_
     second.push_back(share * share / diagonal[i]);
   }
   algebra_.go_on();
-  const std::vector<double> forms = border.forms(outer_inverse, algebra_);  // c' V c of each row c
+  const std::vector<double> forms = border.forms(outer_inverse, algebra_);  // c' V c for each row c of C
   own_ += dot(first, forms);
   own_square_ += 2 * dot(second, forms);
   algebra_.go_on();
@@ -108,7 +108,7 @@ void PenaltyTraces::select(const Matrix& outer_inverse, const OrderedMatrix& mat
   take_traces(selected_inverse(matrix, block, outer_inverse, algebra_, true).diagonal, outer_inverse);
 }
 
-/// `diagonal`: the diagonal of A over the eliminated coefficients.
+/// `diagonal`: the diagonal of A for the eliminated coefficients.
 void PenaltyTraces::take_traces(std::span<const double> diagonal, const Matrix& outer_inverse) {
   const int first = static_cast<int>(diagonal.size());
   for (const ScaledPenalty& s : penalties_) {
@@ -122,8 +122,8 @@ void PenaltyTraces::take_traces(std::span<const double> diagonal, const Matrix& 
   }
 }
 
-// On the part A = B^-1 + U V U', U = B^-1 C. tr(A S_j A S_k) is tr(V U'S_j U V U'S_k U) plus the sum of s_a
-// s_b B^-1_ab (2 A_ab - B^-1_ab) over the elements of blocks, s the penalties' diagonals.
+// On the part, A = B^-1 + U V U' with U = B^-1 C. Then tr(A S_j A S_k) is tr(V U'S_j U V U'S_k U) plus the
+// sum of s_a s_b B^-1_ab (2 A_ab - B^-1_ab) over the elements of blocks, with the penalties' diagonals s.
 void PenaltyTraces::take_blocks(const OrderedMatrix& matrix, const EliminatedBlock& block,
                                 const Matrix& outer_inverse) {
   const EliminationOrder& order = *matrix.order;
@@ -131,7 +131,7 @@ void PenaltyTraces::take_blocks(const OrderedMatrix& matrix, const EliminatedBlo
   take_traces(own.whole_diagonal, outer_inverse);
   const int count = static_cast<int>(penalties_.size());
   own_squares_ = Matrix(count, count);
-  std::vector<int> penalty(base::at(order.eliminated()), -1);  // of each eliminated coefficient: its index
+  std::vector<int> penalty(base::at(order.eliminated()), -1);  // by eliminated coefficient: its penalty
   std::vector<double> size(penalty.size());
   for (int j = 0; j < count; ++j) {
     const ScaledPenalty& s = penalties_[base::at(j)];

@@ -13,15 +13,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// lambda_j S_j in the coordinates of one evaluation of the criterion: on the `rank` coordinates from `begin`
-/// on, or on the coordinates of one random effect of the part.
+/// lambda_j S_j in the coordinates of one evaluation of the criterion: it covers the `rank` coordinates from
+/// `begin` on, or the coordinates of one random effect of the part.
 struct ScaledPenalty {
-  int begin = 0;     ///< -1: it is on the part
+  int begin = 0;     ///< first coordinate; -1: the penalty is on the part
   int in_outer = 0;  ///< `begin` among the coordinates that are not eliminated
   int rank = 0;
-  std::vector<double> diagonal;  ///< the elements of a diagonal penalty; another penalty has `dense`
+  std::vector<double> diagonal;  ///< elements of a diagonal penalty; other penalties have `dense`
   Matrix dense;
-  std::vector<int> places;  ///< coordinates of the part's effect, whose penalty is diagonal
+  std::vector<int> places;  ///< coordinates of an effect of the part, whose penalty is diagonal
 
   [[nodiscard]] bool is_of_part() const noexcept { return !places.empty(); }
   /// For an effect whose first coefficient has index `first` in the part: drops the zeros of `diagonal`, and
@@ -29,29 +29,30 @@ struct ScaledPenalty {
   void take_places(std::span<const int> order, int first);
   /// The elements of `b` in the penalty's own coordinates.
   [[nodiscard]] std::vector<double> own(std::span<const double> b) const;
-  /// b += factor x, x on the penalty's own coordinates.
+  /// b += factor x, for x on the penalty's own coordinates.
   void add_to(std::span<double> b, double factor, std::span<const double> x) const;
   /// lambda_j S_j b, on the penalty's own coordinates.
   [[nodiscard]] std::vector<double> times(std::span<const double> b) const;
-  /// The columns A(., own coordinates) lambda_j S_j, A over the coefficients that are not eliminated.
+  /// The columns A(., own coordinates) lambda_j S_j, for A over the coefficients that are not eliminated.
   [[nodiscard]] Matrix after(const Matrix& a, const Algebra& algebra) const;
-  /// R of `columns` columns with R R' = lambda_j S_j, on the penalty's own coordinates.
+  /// A matrix R with `columns` columns and R R' = lambda_j S_j, on the penalty's own coordinates.
   [[nodiscard]] Matrix root(int columns) const;
 };
 
-/// tr(A S_j) and tr(A S_j A S_k), A = (X'WX + S)^-1, from blocks of A: V over the coefficients that are not
-/// eliminated is given; the blocks D^-1 + D^-1 C V C' D^-1 and -D^-1 C V are not formed. D may have small
-/// dense blocks. For another part with fill-in, only the diagonal of A is known, and traces of pairs of
+/// tr(A S_j) and tr(A S_j A S_k) for A = (X'WX + S)^-1. The block V of A, for the coefficients that are not
+/// eliminated, is given; the blocks D^-1 + D^-1 C V C' D^-1 and -D^-1 C V are not formed. D may have small
+/// dense blocks. For other parts with fill-in, only the diagonal of A is known, and traces of pairs of
 /// penalties are unknown.
 class PenaltyTraces {
  public:
-  /// `penalties` and `algebra` must outlive this; `matrix` is X'WX, and `block` the eliminated block of A^-1.
+  /// `penalties` and `algebra` must outlive this object; `matrix`: X'WX; `block`: the eliminated block of
+  /// A^-1.
   PenaltyTraces(const std::vector<ScaledPenalty>& penalties, const Matrix& outer_inverse,
                 const OrderedMatrix& matrix, const EliminatedBlock& block, const Algebra& algebra);
 
   /// tr(A S_j)
   [[nodiscard]] double of(std::size_t j) const;
-  /// tr(A S_j A S_k); nothing if either penalty is on a part with fill-in.
+  /// tr(A S_j A S_k); empty if one of the penalties is on a part with fill-in.
   [[nodiscard]] std::optional<double> of(std::size_t j, std::size_t k) const;
 
  private:
@@ -64,13 +65,13 @@ class PenaltyTraces {
 
   const std::vector<ScaledPenalty>& penalties_;
   const Algebra& algebra_;
-  std::vector<Matrix> products_;    ///< V S_j of the penalties that are not on the part
-  std::vector<double> of_effects_;  ///< tr(A S_j) of the penalties on a part with fill-in
-  /// For dense blocks B, with U = B^-1 C: V U'S_j U of each penalty, and tr(A S_j A S_k) minus the trace of
+  std::vector<Matrix> products_;    ///< V S_j for the penalties that are not on the part
+  std::vector<double> of_effects_;  ///< tr(A S_j) for the penalties on a part with fill-in
+  /// For dense blocks B, with U = B^-1 C: V U'S_j U for each penalty; then tr(A S_j A S_k) minus the trace of
   /// the product of two of these.
   std::vector<Matrix> through_blocks_;
   Matrix own_squares_;
-  Matrix through_core_;    ///< V C' D^-1 S_e D^-1 C, S_e the eliminated block's penalty
+  Matrix through_core_;    ///< V C' D^-1 S_e D^-1 C, for the eliminated block's penalty S_e
   double own_ = 0;         ///< tr(A S_e)
   double own_square_ = 0;  ///< tr(A S_e A S_e)
 };

@@ -14,39 +14,39 @@ namespace {
 
 constexpr int iteration_limit = 200;
 constexpr int halving_limit = 30;
-/// Maximum number of halvings at a gradient below `stalled_tolerance`: changes of V are only rounding there.
+/// Maximum number of halvings if the gradient is below `stalled_tolerance`: changes of V are then rounding.
 constexpr int stalled_halving_limit = 4;
 /// The longest Newton step of a log smoothing parameter.
 constexpr double step_limit = 5;
-/// At a Newton step as short as this, V is nearly quadratic.
+/// If the Newton step is as short as this, V is nearly quadratic.
 constexpr double short_step = 0.5;
 /// A gradient this small counts as zero: it moves fitted values by far less than their accuracy.
 constexpr double gradient_tolerance = 1e-9;
 /// A gradient this small counts as zero if rounding prevents a further decrease of V.
 constexpr double stalled_tolerance = 1e-5;
 /// A gradient this small counts as rounding if no step against it, however short, decreases V. mgcv's newton
-/// ends at about the same, 5e-6 of the size of V.
+/// ends at about the same size, 5e-6 of V.
 constexpr double blocked_tolerance = 1e-3;
-/// Factor on the estimated rounding of V, where the logarithms of thousands of large eigenvalues are added to
-/// V and subtracted again.
+/// Safety factor for the estimated rounding of V: the logarithms of thousands of large eigenvalues may be
+/// added to V and subtracted again.
 constexpr double noise_of_value = 16;
 
-/// Gradient tolerance with an approximate Hessian, whose evaluations are expensive: relative to its largest
-/// element.
+/// Gradient tolerance if the Hessian is approximate and evaluations are expensive: relative to the Hessian's
+/// largest element.
 constexpr double approximate_tolerance = 1e-10;
-/// A step s updates the Hessian if |r's| > this |r| |s|, with r the part of the gradient's change that it
-/// misses.
+/// A step s updates the Hessian if |r's| exceeds this times |r| |s|, where r is the change of the gradient
+/// that the Hessian does not explain.
 constexpr double least_turn = 1e-8;
 
-/// As lambda tends to infinity, V = V_inf + c / lambda, c > 0: gradient = -c / lambda = -hessian, and
-/// Newton's steps are all 1. Returns the step to where c / lambda is negligible; zero elsewhere.
+/// In a tail (lambda tends to infinity), V = V_inf + c / lambda with c > 0: gradient = -c / lambda =
+/// -hessian, so Newton steps are all 1. Returns the step to where c / lambda is negligible; else zero.
 double tail_step(double gradient, double curvature) {
   const bool in_tail = gradient < -gradient_tolerance && gradient > -1e-2 &&
                        std::abs(gradient + curvature) < 0.05 * std::abs(gradient);
   return in_tail ? std::log(-gradient / (0.1 * gradient_tolerance)) : 0.0;
 }
 
-/// -H^-1 g over the coordinates that are `moving`, with the eigenvalues of H made positive.
+/// -H^-1 g over the coordinates that are `moving`, with the absolute values of H's eigenvalues.
 std::vector<double> newton_step(const RemlCriterion::Evaluation& at, const std::vector<int>& moving) {
   std::vector<double> step(at.gradient.size());
   if (moving.empty()) return step;
@@ -69,7 +69,7 @@ std::vector<double> newton_step(const RemlCriterion::Evaluation& at, const std::
 /// How a step moves each parameter.
 struct Division {
   std::vector<int> moving;    ///< parameters that move by Newton's method
-  std::vector<double> tails;  ///< steps of those in a tail; zero for others. Flat ones do not move
+  std::vector<double> tails;  ///< steps of parameters in a tail; zero for others. Flat ones do not move
 };
 
 Division division_of(const RemlCriterion::Evaluation& at) {
@@ -85,15 +85,13 @@ Division division_of(const RemlCriterion::Evaluation& at) {
   return division;
 }
 
-/// The difference between the Hessian and its approximation, as estimated from steps.
-///
-/// Source: the symmetric update of rank one, Nocedal and Wright, Numerical Optimization (2006), sec. 6.2.
+/// Estimates, from past steps, the difference between the Hessian and its approximation.
 class HessianCorrection {
  public:
   explicit HessianCorrection(std::size_t size) : sum_(static_cast<int>(size), static_cast<int>(size)) {}
 
-  /// Updates the estimate from a step and the gradient's change along it, and corrects the Hessian at its
-  /// end.
+  /// Updates the estimate from a step and the change of the gradient along it, and corrects the Hessian at
+  /// the step's end.
   void correct(std::span<const double> step, const RemlCriterion::Evaluation& before,
                RemlCriterion::Evaluation& after) {
     add_multiple(after.hessian.values(), 1, sum_.values());
@@ -111,8 +109,8 @@ class HessianCorrection {
   Matrix sum_;
 };
 
-/// V falls; or the gradient does while the change of V is rounding, or `slope`, the largest decrease of V
-/// along the step, is rounding.
+/// True if V falls; or if the gradient falls while the change of V is rounding, or while `slope`, the largest
+/// decrease of V along the step, is rounding.
 bool is_better(const RemlCriterion::Evaluation& trial, const RemlCriterion::Evaluation& best, double slope) {
   if (trial.value < best.value - best.rounding) return true;
   const double noise = slope < best.rounding ? noise_of_value * best.rounding : best.rounding;
@@ -170,8 +168,8 @@ std::optional<RemlOptimum> descend(const RemlCriterion& criterion, std::span<con
       moved = take(step);
       for (double& v : step) v /= 2;
     }
-    // Where penalties see the same functions, V has a valley that bends, and Newton's step along it may lead
-    // up, whereas a tail still goes down.
+    // If penalties act on the same functions, V has a bent valley, and the Newton step along it may lead up,
+    // while a tail still leads down.
     if (!moved && largest(division.tails) > 0) moved = take(division.tails);
     if (!moved) {
       best.converged = stalling || largest(best.at.gradient) <= blocked_tolerance;

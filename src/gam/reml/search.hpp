@@ -19,39 +19,39 @@ struct RemlOptimum {
   bool converged = false;
 };
 
-/// The lowest minimum found, and the parameters of other minima that are little higher, lowest first.
+/// The lowest minimum found, and the parameters of other minima that are only a little higher, lowest first.
 struct RemlOptima {
   RemlOptimum lowest;
   std::vector<std::vector<double>> others;
 };
 
 /// Newton's method from `start`, with exact second derivatives, or with approximate ones corrected by past
-/// steps. V increases by no more than rounding. Nothing if V cannot be evaluated at the start. `leave` is
-/// called before each iteration; true ends the descent as not converged.
+/// steps. V increases by no more than rounding. Empty if V cannot be evaluated at the start. `leave` is
+/// called before each iteration; if it returns true, the descent ends as not converged.
 [[nodiscard]] std::optional<RemlOptimum> descend(
     const RemlCriterion& criterion, std::span<const double> start,
     const std::function<bool(const RemlOptimum&)>& leave = [](const RemlOptimum&) { return false; });
 
-/// The predicted decrease of V, roughly, if Newton's method is about to converge; else nothing.
+/// The approximate predicted decrease of V, if Newton's method is about to converge; otherwise empty.
 [[nodiscard]] std::optional<double> fall_ahead(const RemlCriterion::Evaluation& at);
 
-/// Repeats descents from other starts while one of them ends at a lower optimum than the best so far, and
-/// returns the lowest. V may have several local minima, and is flat where a parameter tends to infinity, so
-/// that no derivative leads back. Starts are
+/// Repeats descents from other starts as long as one of them ends below the best optimum so far; returns the
+/// lowest. V may have several local minima, and is flat where a parameter tends to infinity, so that no
+/// derivative leads back. Starts are
 ///
-/// * along each parameter, the others held, wherever V has another minimum (`RemlProfile`);
-/// * for a parameter that ended where V is flat, a finite value; for another, infinity;
+/// * along each parameter, with the others fixed, every other minimum of V (`RemlProfile`);
+/// * for a parameter that ended where V is flat, a finite value; for any other, infinity;
 /// * the default, and all parameters well above and below it;
 ///
-/// and each descent moves all parameters. It is abandoned where it returns to the optimum, or is about to
-/// converge far above it. The most promising start comes first. The search ends after `evaluations` in all.
-/// Several descents run concurrently if the criterion's algebra has the threads; bits are those of a
-/// sequential search. The start `tried` is skipped: its descent ended at `best`.
+/// and each descent moves all parameters. A descent is abandoned if it returns to the optimum, or is about to
+/// converge far above it. The most promising start comes first. The search ends after `evaluations`
+/// evaluations in total. Several descents run concurrently if the criterion's algebra has enough threads; the
+/// bits are those of a sequential search. The start `tried`, whose descent ended at `best`, is skipped.
 [[nodiscard]] RemlOptima multistart_search(const RemlCriterion& criterion, RemlOptimum best,
                                            double evaluations, std::span<const double> tried = {});
 
-/// Doubles that `count` concurrent evaluations of V take, for this many coefficients in the core; concurrency
-/// is limited so that this is at most a gibibyte.
+/// Memory, in doubles, of `count` concurrent evaluations of V with this many coefficients in the core;
+/// concurrency is limited so that this is at most a gibibyte.
 [[nodiscard]] double doubles_of_evaluations(double core_size, int count);
 
 /// The `evaluations` for `multistart_search`: enough for all starts of a small model; a fixed number per

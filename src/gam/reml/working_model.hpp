@@ -8,8 +8,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The working linear model of one step, in coefficients: residuals r = z - X base with weights W. Centred at
-/// `base` so that the residual sum of squares is not the difference of two large numbers.
+/// The working linear model of one step, by coefficient: residuals r = z - X base with weights W. It is
+/// centred at `base`, so that the residual sum of squares is not the difference of two large numbers.
 struct WorkingModel {
   PartedMatrix gram;             ///< X'WX
   std::vector<double> gradient;  ///< X'W r
@@ -17,32 +17,32 @@ struct WorkingModel {
   std::vector<double> base;
   std::int64_t rows = 0;  ///< n
   double scale = 1;       ///< phi, where it is known
-  double gamma = 1;       ///< V has n / gamma rows, and their residual sum of squares is divided by gamma
+  double gamma = 1;       ///< V counts n / gamma rows, and divides their residual sum of squares by gamma
 };
 
-/// A working model's solution at the smoothing parameters that minimise V.
+/// The solution of a working model at the smoothing parameters that minimise V.
 struct RemlFit {
   std::vector<double> log_sp;  ///< log smoothing parameter of every penalty of every block, in order
   std::vector<double> coef;
   double scale = 1;
-  /// Scale of the posterior covariance: RSS divided by (n minus the degrees of freedom), as in mgcv. It is
-  /// the scale at a minimum of V in all smoothing parameters with a gamma of 1.
+  /// Scale of the posterior covariance: RSS divided by (n minus the degrees of freedom), as in mgcv. It
+  /// equals the scale at a minimum of V over all smoothing parameters with gamma 1.
   double covariance_scale = 1;
   double score = 0;              ///< V at the optimum
-  std::vector<double> gradient;  ///< gradient of V at the optimum, by the log smoothing parameters
+  std::vector<double> gradient;  ///< gradient of V at the optimum by the log smoothing parameters
   std::vector<double> hessian;   ///< by log smoothing parameters and log phi: `RemlCriterion::whole_hessian`
-  PartedMatrix inverse;          ///< (X'WX + S)^-1; the posterior covariance is this by its scale
-  std::vector<double> part_ridges;  ///< the diagonal of S in the inverse's part
+  PartedMatrix inverse;          ///< (X'WX + S)^-1; times the scale it is the posterior covariance
+  std::vector<double> part_ridges;  ///< the diagonal of S for the inverse's part
   std::vector<double> edf;          ///< edf of each coefficient: diagonal of F = (X'WX + S)^-1 X'WX
   std::vector<double> edf1;         ///< diagonal of 2F - FF, for reference degrees of freedom
   double penalised_deviance = 0;    ///< weighted residual sum of squares plus b'Sb
-  std::vector<double> noise;  ///< error of V from the rounding of X'WX: by penalised block, then all others
+  std::vector<double> noise;  ///< error of V from the rounding of X'WX: by penalised block, then for the rest
   int iterations = 0;
-  bool converged = false;  ///< at a minimum of V, up to rounding
-  /// `log_sp` of other minima that a global search found a few units of V above, lowest first.
+  bool converged = false;  ///< ended at a minimum of V, up to rounding
+  /// `log_sp` of other minima that a global search found a few units of V higher, lowest first.
   std::vector<std::vector<double>> others;
-  /// If not converged: the block of the design that has smoothing parameters without a minimum, or with a
-  /// minimum hidden by noise.
+  /// If not converged: the block of the design whose smoothing parameters have no minimum, or one that noise
+  /// hides.
   int doubtful_block = -1;
   bool hidden_by_rounding = false;
 };

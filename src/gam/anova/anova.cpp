@@ -24,13 +24,13 @@ using base::at;
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-/// P(F > f); with infinite residual degrees of freedom if the scale is known.
+/// P(F > f). If the scale is known, the residual degrees of freedom are infinite.
 double tail_of_ratio(double f, double df, double residual_df) {
   return std::isinf(residual_df) ? chi_squared_tail(f * df, df) : f_tail(f, df, residual_df);
 }
 
-/// Wald statistic of some coefficients, by the pseudo-inverse of their covariance, and its rank, as in
-/// summary.gam.
+/// Wald statistic of some coefficients, using the pseudo-inverse of their covariance, and the rank of the
+/// latter, as in summary.gam.
 std::pair<double, int> wald(const Matrix& covariance, std::span<const double> coef) {
   const SymmetricEigen eigen = symmetric_eigen(covariance);
   const double least = std::sqrt(std::numeric_limits<double>::epsilon()) * eigen.values.back();
@@ -49,7 +49,7 @@ std::pair<double, int> wald(const Matrix& covariance, std::span<const double> co
 int estimated_parameters(const Family& family) {
   int count = 0;
   for (std::size_t i = 0; i < family.parameter_count(); ++i) count += family.estimates(i) ? 1 : 0;
-  // One of them may be the scale, which is counted separately.
+  // Without the scale if it is among them, since it is counted separately.
   return count - (count > 0 && !family.scale_is_known() ? 1 : 0);
 }
 

@@ -33,14 +33,14 @@
 namespace TESSERA_NAMESPACE::gam::c {
 namespace {
 
-/// The longest time between two calls of the caller's `cancelled`.
+/// The longest time between calls of the caller's `cancelled`.
 constexpr std::chrono::milliseconds pause(20);
 
 [[noreturn]] void throw_cancelled() {
   throw Error(ErrorCode::interrupted, "cancelled by the caller");
 }
 
-/// Runs work on a thread of its own. The caller's thread takes its progress messages and can stop it.
+/// Runs work on a separate thread. The caller's thread takes its progress messages, and can cancel it.
 class WorkBeside final : public FitObserver {
  public:
   WorkBeside(JobOptions options, Call::Work work) : options_(std::move(options)), work_(work) {
@@ -74,7 +74,7 @@ class WorkBeside final : public FitObserver {
     is_stopping_ = true;
     if (stop_ != nullptr) stop_->request("the caller");
   }
-  /// Rethrows what the work threw. To be called once the work has ended.
+  /// Rethrows the exception of the work, if there was one. Call after the end of the work.
   void rethrow() const {
     if (thrown_) std::rethrow_exception(thrown_);
   }
@@ -114,7 +114,7 @@ class WorkBeside final : public FitObserver {
   }
   void add(News one) {
     const std::scoped_lock lock(mutex_);
-    // A new activity replaces one that the caller has not taken yet.
+    // A new activity replaces the previous one if the caller has not taken that yet.
     if (!one.is_line && !news_.empty() && !news_.back().is_line) news_.pop_back();
     news_.push_back(std::move(one));
     changed_.notify_one();
@@ -132,7 +132,7 @@ class WorkBeside final : public FitObserver {
   std::thread thread_;  // last, because it uses the members above
 };
 
-/// Calls the caller's callbacks on the thread that does the work: progress, and whether to stop.
+/// Calls the callbacks on the thread that does the work: for progress, and for cancellation.
 class Telling final : public FitObserver {
  public:
   Telling(tessera_gam_progress progress, tessera_gam_cancelled cancelled, void* context, StopRequest& stop)

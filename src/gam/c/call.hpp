@@ -27,19 +27,19 @@ class Call {
     refuse_unknown_options(options_, function);
   }
 
-  /// Removes the option comm and returns a duplicate of the MPI communicator that it names; nothing without
-  /// that option. *Collective* over that communicator. Throws `Error(usage)` if there is no such one.
+  /// Removes the option comm and returns a duplicate of the MPI communicator that it names; empty without
+  /// that option. *Collective* over that communicator. Throws `Error(usage)` if it does not exist.
   [[nodiscard]] std::optional<mpi::Communicator> take_communicator();
 
-  /// Throws `Error(interrupted)` if the caller's `cancelled` says so.
+  /// Throws `Error(interrupted)` if the caller's `cancelled` returns nonzero.
   void stop_if_cancelled() const;
   /// Calls `work` with a job of this process only, unless the call is cancelled already. With callbacks the
-  /// work runs on a second thread while this one calls them; `job.options().stop` is then set, and
-  /// `base::go_on` ends the work too. Rethrows what `work` or a callback throws.
+  /// work runs on a second thread, while this thread calls the callbacks; `job.options().stop` is then set,
+  /// and `base::go_on` ends the work too. Rethrows what `work` or a callback throws.
   using Work = FunctionRef<void(Job& job, FitObserver* observer)>;
   void run(const JobOptions& options, Work work) const;
   /// *Collective.* Calls `work` with a job over a communicator, on this thread. Callbacks are called when the
-  /// work reports progress. Throws on every rank if it throws on one. SIGINT stops the work.
+  /// work reports progress. An error on one rank is an error on all. SIGINT stops the work.
   void run_over(const mpi::Communicator& comm, const JobOptions& options, Work work) const;
 
  private:

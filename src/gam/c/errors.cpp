@@ -35,14 +35,14 @@ struct LastError {
   std::int64_t position = -1;
 };
 
-/// A thread's last error, and the text that was given to it last.
+/// What a thread was told: its last error, and the last text returned to it.
 struct Told {
   LastError error{};
   std::string text{};
 };
 
-/// The `Told` of every thread. A thread_local object with a destructor would keep the library loaded after
-/// dlclose, as long as a thread has one.
+/// The `Told` of every thread. Thread-local objects with a destructor would keep the library loaded after
+/// dlclose as long as such a thread lives.
 class ToldThreads {
  public:
   ToldThreads() : has_key_(pthread_key_create(&key_, &forget_thread) == 0) {}
@@ -57,7 +57,7 @@ class ToldThreads {
     return threads;
   }
 
-  /// The `Told` of the calling thread, made at its first call. Throws `std::bad_alloc`.
+  /// The `Told` of the calling thread, created by its first call. Throws `std::bad_alloc`.
   Told& own() {
     if (of_thread == nullptr) {
       auto told = std::make_unique<Told>();
@@ -97,11 +97,11 @@ class ToldThreads {
 };
 thread_local Told* ToldThreads::of_thread = nullptr;
 
-/// Calls in progress; far below 0 while the library is being shut down.
+/// Number of calls in progress; far below 0 while the library is being shut down.
 std::atomic<std::int64_t> calls = 0;
 constexpr std::int64_t shutting_down = std::numeric_limits<std::int64_t>::min() / 2;
 
-/// Describes the exception that is being handled.
+/// Describes the exception that is currently handled.
 void describe(LastError& error, std::string_view formula) {
   try {
     throw;
@@ -139,13 +139,13 @@ int keep_error(const char* function, std::string_view formula) noexcept {
   try {
     describe(*error, formula);
   } catch (...) {
-    error->message = "out of memory";  // short enough for a string to hold it in itself
+    error->message = "out of memory";  // short enough to need no allocation
   }
   return error->status;
 }
 
 CallInProgress::CallInProgress() {
-  constexpr std::size_t kib = 48;  // enough without BLAS; callers of BLAS ask for more
+  constexpr std::size_t kib = 48;  // enough without BLAS; callers of BLAS require more
   base::require_stack(kib, "the library");
   if (calls.fetch_add(1) >= 0) return;
   calls.fetch_sub(1);

@@ -13,8 +13,8 @@
 /// Errors of the C interface: statuses, the last error of a thread, and checks of arguments.
 namespace TESSERA_NAMESPACE::gam::c {
 
-/// Keeps the exception that is being handled as the last error of this thread, and returns its status.
-/// `formula`: the text to which the position of a `FormulaError` refers.
+/// Stores the exception that is currently handled as this thread's last error, and returns its status.
+/// `formula`: the text to which the position in a `FormulaError` refers.
 [[nodiscard]] int keep_error(const char* function, std::string_view formula) noexcept;
 
 /// RAII guard of a call: it prevents a shutdown of the library. Throws `Error(usage)` during a shutdown.
@@ -47,15 +47,15 @@ void require(const void* argument, const char* name);
 }
 /// Throws `Error(usage)` unless `is_possible(count)`.
 void require_possible(std::size_t count, const char* name);
-/// Throws `Error(usage)` unless the caller's array has `needed` elements.
+/// Throws `Error(usage)` unless `count`, the size of the caller's array, is `needed`.
 void require_count(std::size_t count, std::size_t needed, const char* name);
-/// A text of the caller. Throws `Error(usage)` if it is null or not UTF-8.
+/// The caller's text. Throws `Error(usage)` if it is null or not UTF-8.
 [[nodiscard]] std::string text_of(const char* text, const char* name);
 
 /// Throws `Error(usage)` unless `form` is a `tessera_gam_form` and `text` is not null.
 void require_form(std::int32_t form, const char** text);
 
-/// A report in the given form, which `require_form` has checked.
+/// A report in the form `form`, which `require_form` has checked.
 [[nodiscard]] std::string report_in(std::int32_t form, FunctionRef<std::string()> text,
                                     FunctionRef<std::string()> json);
 

@@ -35,7 +35,7 @@ tessera_gam_answer answer_of(const char* function, const tessera_gam_call* given
   return handle_of(std::move(*answer));
 }
 
-/// Appends the codes of a further part of the rows, whose levels may differ.
+/// Appends the codes of the next part of the rows, whose levels may differ.
 void append(Factor& all, const Factor& part) {
   std::vector<std::int32_t> codes;
   for (const std::string& level : part.levels) {
@@ -47,7 +47,7 @@ void append(Factor& all, const Factor& part) {
     all.codes.push_back(code < 0 ? code : codes[static_cast<std::size_t>(code)]);
 }
 
-/// Appends a further part of the rows.
+/// Appends the next part of the rows.
 void append(std::optional<Predictions>& all, const Predictions& part) {
   if (!all) {
     all = part;

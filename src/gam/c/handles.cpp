@@ -21,7 +21,7 @@ std::string_view name_of(Kind kind) {
   return kind == Kind::table ? "table" : kind == Kind::model ? "model" : "answer";
 }
 
-/// Holds one object at a time. `generation`: of the object, or of the next one if the slot is empty.
+/// Holds one object at a time. `generation`: of the object; if the slot is empty, of the next object.
 struct Slot {
   std::uint32_t generation = 0;
   Kind kind{};
@@ -54,7 +54,7 @@ class HandleTable {
   }
 
   void close(Kind kind, std::uint64_t handle) {
-    std::shared_ptr<void> closed;  // destroyed after the mutex is unlocked
+    std::shared_ptr<void> closed;  // destroyed after the mutex is unlocked (declared before it)
     const std::scoped_lock lock(mutex_);
     closed = release(static_cast<std::size_t>(&slot_of(kind, handle) - slots_.data()));
   }
@@ -62,7 +62,7 @@ class HandleTable {
   void change_unused(Kind kind, std::uint64_t handle, FunctionRef<void(void*)> change) {
     const std::scoped_lock lock(mutex_);
     const Slot& slot = slot_of(kind, handle);
-    // The count cannot rise while the mutex is locked.
+    // The use count cannot rise while the mutex is locked.
     if (slot.object.use_count() > 1)
       refuse(
           fmt::format("a call in progress uses the {}: change it when the call has returned", name_of(kind)));
@@ -83,7 +83,7 @@ class HandleTable {
 
   std::shared_ptr<void> release(std::size_t index) {
     Slot& slot = slots_[index];
-    // After its last generation a slot is not used again, or an old handle could name a new object.
+    // A slot is not reused after its last generation: an old handle could otherwise name a new object.
     if (slot.generation++ != last_generation_) free_.push_back(index);
     return std::exchange(slot.object, nullptr);
   }
@@ -109,7 +109,7 @@ class HandleTable {
   std::mutex mutex_;
   std::vector<Slot> slots_;
   std::vector<std::size_t> free_;
-  /// Differs between loads of the library, so that handles of another load are refused.
+  /// Differs between loads of the library, so that handles from another load are refused.
   std::uint32_t first_generation_ = static_cast<std::uint32_t>(base::split_mix(
       static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())));
   std::uint32_t last_generation_ = first_generation_ - 1;

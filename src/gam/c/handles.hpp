@@ -26,12 +26,12 @@ inline constexpr Kind kind_of<Model> = Kind::model;
 template <>
 inline constexpr Kind kind_of<Predictions> = Kind::answer;
 
-/// The functions below are thread-safe, and throw `Error(usage)` for a number that is not an open handle of
-/// this kind.
+/// The following functions are thread-safe, and throw `Error(usage)` for a number that is not an open handle
+/// of kind `kind`.
 [[nodiscard]] std::uint64_t add_handle(Kind kind, std::shared_ptr<void> object);
 [[nodiscard]] std::shared_ptr<void> find_handle(Kind kind, std::uint64_t handle);
 void close_handle(Kind kind, std::uint64_t handle);
-/// Calls `change` with the object while no call uses it; throws `Error(usage)` if one does.
+/// Calls `change` with the object, while no call uses the object; throws `Error(usage)` if one does.
 void change_unused(Kind kind, std::uint64_t handle, FunctionRef<void(void* object)> change);
 void close_all_handles();
 

@@ -60,7 +60,7 @@ void copy_all(const Model& model, std::span<double> to) {
   std::copy_n(values.data(), to.size(), to.begin());
 }
 
-/// A value that is a list of numbers.
+/// A value that is a list of numbers: `list` is the member of `Model` that returns it.
 template <auto list>
 constexpr NamedValue column(std::string_view name) {
   return {name,

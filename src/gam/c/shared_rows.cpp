@@ -24,7 +24,7 @@
 namespace TESSERA_NAMESPACE::gam::c {
 namespace {
 
-/// Sends each row of this rank to the rank that the job's plan gives it to (alltoall).
+/// Sends each of this rank's rows to the rank to which the job's plan assigns it (alltoall).
 class Exchange {
  public:
   Exchange(const mpi::Communicator& comm, const Plan& plan, Range mine)
@@ -59,10 +59,10 @@ class Exchange {
   }
 
   const mpi::Communicator& comm_;
-  std::vector<std::size_t> counts_;  ///< rows for each rank
+  std::vector<std::size_t> counts_;  ///< number of rows for each rank
 };
 
-/// Names and types of the columns, for messages.
+/// The names and types of the columns, for a message.
 std::string outline_of(const Table& table) {
   std::string text;
   for (const Table::Column& column : table.columns) {

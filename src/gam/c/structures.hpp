@@ -9,11 +9,11 @@
 #include <cstddef>
 #include <cstring>
 
-/// Structures of the C interface whose size differs between versions of the library.
+/// Structures of the C interface, whose size may differ between versions of the library.
 namespace TESSERA_NAMESPACE::gam::c {
 
-/// The size of a structure in the first version that had it: the end of its then last member. Members that
-/// are added later do not change it.
+/// The size of a structure in its first version: the end of the member that was then the last. Members that
+/// are added later do not change this size.
 template <class Structure>
 constexpr std::size_t first_size = 0;
 template <>
@@ -28,11 +28,11 @@ template <>
 constexpr std::size_t first_size<tessera_gam_column_info> = offsetof(tessera_gam_column_info, levels) +
                                                             sizeof(std::size_t);
 
-/// Larger sizes are refused as garbage: no version has such a structure.
+/// Larger sizes are refused: no version has such a structure.
 constexpr std::size_t largest_structure = 4096;
 
-/// The bytes that a structure of `size` bytes has in common with this version's. Throws `Error(usage)` if no
-/// version has that size.
+/// The number of bytes that a structure of `size` bytes has in common with this version's. Throws
+/// `Error(usage)` if no version has that size.
 template <class Structure>
 [[nodiscard]] std::size_t shared_size(std::size_t size, const char* name) {
   static_assert(first_size<Structure> > 0);
@@ -55,7 +55,7 @@ template <class Structure>
   return own;
 }
 
-/// Copies to the caller's structure as many bytes as it has.
+/// Copies as many bytes as the caller's structure has.
 template <class Structure>
 void write_structure(Structure* to, Structure filled) {
   filled.size = to->size;

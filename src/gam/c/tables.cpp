@@ -29,7 +29,7 @@ Table& in_memory(void* object) {
   refuse("a column cannot be added to a table of a file: make a table in memory");
 }
 
-/// The rows of a table in memory; checked before the values of a new column are read.
+/// The number of rows of a table in memory; checked before a new column's values are read.
 std::size_t rows_of(std::uint64_t handle) {
   std::size_t rows = 0;
   change_unused(Kind::table, handle,
@@ -54,7 +54,7 @@ LevelOrder order_of(std::int32_t given) {
   }
 }
 
-/// Adds a column, and the owner of its memory.
+/// Adds a column, and the object that owns its memory.
 void add_column(std::uint64_t handle, Table::Column column, std::shared_ptr<const void> owner = nullptr) {
   change_unused(Kind::table, handle, [&](void* object) {
     Table& table = in_memory(object);

@@ -23,7 +23,7 @@ namespace {
 using base::at;
 
 constexpr double not_examined = std::numeric_limits<double>::quiet_NaN();
-/// Neighbours of a row in several variables.
+/// Number of neighbours of a row for smooths of several variables.
 constexpr std::size_t neighbour_count = 3;
 
 const RawTerm& raw_term_of(const Design& design, const CoefBlock& block) {
@@ -32,11 +32,10 @@ const RawTerm& raw_term_of(const Design& design, const CoefBlock& block) {
   });
 }
 
-/// The numbers of a smooth, by variable; nothing for a smooth with further factors. A factor smooth counts by
-/// its numbers.
+/// The numeric variables of a smooth; empty for a smooth with factors, except for a factor smooth.
 std::optional<std::vector<int>> covariates_of(const Design& design, const CoefBlock& block) {
   const std::vector<Component>& components = raw_term_of(design, block).components;
-  // The by variable precedes the margins, each of whose variables has a list of knots.
+  // The by variable comes before the margins; each variable of a margin has a list of knots.
   const std::size_t first = block.variables.size() > block.knots.size() ? 1 : 0;
   std::vector<int> out;
   for (std::size_t c = first; c < components.size(); ++c) {
@@ -49,7 +48,7 @@ std::optional<std::vector<int>> covariates_of(const Design& design, const CoefBl
   return out;
 }
 
-/// Fisher-Yates shuffle.
+/// Fisher-Yates shuffle of `values`.
 void shuffle(std::span<double> values, base::RandomPlace random) {
   for (std::size_t i = values.size(); i > 1; --i)
     std::swap(values[i - 1], values[static_cast<std::size_t>(static_cast<double>(i) * random.uniform())]);
@@ -110,7 +109,7 @@ class BasisChecks {
     if (covariates->size() == 1) {
       const std::vector<std::size_t> order = order_by(covariates->front());
       bool drawn = false;
-      // A random order needs no sorting.
+      // In random order no sorting is needed.
       examine([&](const std::vector<double>& values) {
         double sum = 0;
         for (std::size_t i = 1; i < values.size(); ++i) {
@@ -149,7 +148,8 @@ class BasisChecks {
     return order;
   }
 
-  /// The rows' values for distances; in a tensor product each is scaled by the estimate's variation along it.
+  /// The values that give the distances; in a tensor product, scaled by the estimate's variation along each
+  /// variable.
   [[nodiscard]] std::vector<std::vector<double>> places(const CoefBlock& block,
                                                         const std::vector<int>& covariates) {
     std::vector<std::vector<double>> columns;
@@ -184,7 +184,7 @@ class BasisChecks {
     return columns;
   }
 
-  /// Removes the by variable of a smooth.
+  /// Removes the factor of the by variable from a smooth's columns.
   void leave_out_by(const CoefBlock& block) {
     if (block.variables.size() <= block.knots.size()) return;
     Variable& by = rows_.variables[at(rows_.index_of(block.variables.back()))];

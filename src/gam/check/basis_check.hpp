@@ -11,12 +11,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Tests whether residuals of neighbours in a smooth's variables are alike: the k-index of each smooth, half
-/// the mean squared difference of neighbouring residuals over their mean square, and the proportion of random
-/// permutations of the residuals with a smaller index. As mgcv's `k.check`, for complete rows in memory;
-/// `design` is the model's with the frame's variables.
+/// Tests whether residuals of rows that are neighbours in a smooth's variables are similar. Computes each
+/// smooth's k-index (half the mean squared difference of neighbouring residuals divided by their mean square)
+/// and the proportion of random permutations of the residuals with a smaller index. Like mgcv's `k.check`,
+/// for complete rows in memory. `design`: that of the model, with the variables of `frame`.
 ///
-/// The p-values use random generators of their own, with the seed. Ties in distance: the first rows. Cost:
+/// The p-values use separate random generators with the seed. Ties in distance go to the first rows. Cost:
 /// O(n^2) for a smooth of several variables.
 [[nodiscard]] std::vector<BasisCheck> check_bases(const FittedModel& model, const Design& design, Frame rows,
                                                   std::span<const double> residuals,

@@ -68,7 +68,7 @@ class TableCheck {
   }
 
  private:
-  /// Sums over the rows: powers of deviance residuals, and further statistics.
+  /// Sums over the rows: powers of deviance residuals, and other statistics.
   enum Sum { count, first, second, third, fourth, pearson, zeros, expected_zeros, zero_variance, sum_count };
 
   [[nodiscard]] Workers workers() const { return {job_.comm(), job_.host_team()}; }
@@ -129,7 +129,7 @@ class TableCheck {
     if (distribution) out.zeros = {sums[zeros], sums[expected_zeros], std::sqrt(sums[zero_variance])};
   }
 
-  /// Adds a row in the user's units.
+  /// Adds a row, in the user's units.
   void add_row(const RowResiduals::Residual& residual, std::size_t row, const ResponseDistribution* zero,
                std::span<double> sums, Extent& extent) const {
     const double d = residual.deviance * unit_;
@@ -143,7 +143,7 @@ class TableCheck {
     const double difference = rows_.response_factor * number(rows_.response, row) - mean;
     const double prior = rows_.prior_weight < 0 ? 1 : rows_.prior_factor * number(rows_.prior_weight, row);
     const double variance = model_.family.variance(mean);
-    // A mean that rounds to a limit has zero variance, and its responses are at the limit.
+    // If the mean rounds to a limit, the variance is zero, and the response is at the limit.
     if (!(variance <= 0)) sums[pearson] += prior * difference * difference / variance * unit_ * unit_;
     if (zero == nullptr) return;
     const double probability = zero->probability_of_zero(mean);
@@ -152,7 +152,7 @@ class TableCheck {
     sums[zero_variance] += probability * (1 - probability);
   }
 
-  /// The distribution of responses; nothing for a quasi family.
+  /// The distribution of responses; empty for a quasi family.
   [[nodiscard]] static std::optional<ResponseDistribution> distribution_of(const FittedModel& model) {
     try {
       return ResponseDistribution(model.family, model.scale);
@@ -161,7 +161,7 @@ class TableCheck {
     }
   }
 
-  /// The row's randomised quantile residual; NaN without a distribution.
+  /// The row's randomised quantile residual; NaN if there is no distribution.
   [[nodiscard]] double quantile_residual(const RowResiduals::Residual& residual, std::size_t row,
                                          std::uint64_t seed) const {
     if (!distribution_) return std::numeric_limits<double>::quiet_NaN();
@@ -189,7 +189,7 @@ class TableCheck {
     return out;
   }
 
-  /// Quartiles and basis checks, on rank 0, from the sample.
+  /// On rank 0: quartiles and basis checks from the sample.
   void check_sample(Check& out) {
     observer_.now("checking the dimensions of bases");
     const std::uint64_t seed = base::split_mix(options_.seed);
@@ -227,7 +227,7 @@ class TableCheck {
     });
   }
 
-  /// A frame of rows of two residuals and the frame's variables.
+  /// A frame of the sampled rows with two residuals and the frame's variables.
   [[nodiscard]] Frame frame_of(std::span<const double> numbers, std::size_t rows) const {
     Frame out;
     out.rows = {0, static_cast<std::int64_t>(rows)};
@@ -279,9 +279,9 @@ class TableCheck {
   const Frame& frame_ = data_.frame();
   const Rows& rows_ = data_.rows();
   std::optional<ResponseDistribution> distribution_ = distribution_of(model_);
-  Design columns_;   ///< the design in the formula's columns
-  double unit_ = 1;  ///< factor from a residual in units of the fit to the user's
-  int group_ = -1;   ///< the variable of the series
+  Design columns_;   ///< the design in terms of the formula's columns
+  double unit_ = 1;  ///< factor that converts a residual from units of the fit to the user's units
+  int group_ = -1;   ///< index of the variable that identifies the series
   int passes_ = 0;
 };
 

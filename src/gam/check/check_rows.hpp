@@ -11,7 +11,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Throws `Error(usage)` for invalid options.
 void require_valid(const CheckOptions& options);
 
-/// *Collective.* `check` for rows in memory, which have the column `CheckOptions::series` if it is given.
+/// *Collective.* `check` for rows in memory, which need the column `CheckOptions::series` if that is set.
 [[nodiscard]] Check check_rows(Job& job, const ModelRows& rows, const CheckOptions& options,
                                FitObserver& observer);
 

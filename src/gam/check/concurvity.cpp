@@ -41,8 +41,8 @@ double square_sum(std::span<const double> values) {
   return dot(values, values);
 }
 
-/// A maximal linearly independent subset of some columns. With dependent ones, e.g. the levels of a random
-/// effect and the intercept, rounding would decide a direction of the triangle.
+/// A maximal linearly independent subset of some columns. If columns are dependent (e.g. the levels of a
+/// random effect and the intercept), rounding would decide a direction of the triangle.
 std::vector<int> independent(const Matrix& triangle, const std::vector<int>& rows, std::vector<int> columns) {
   constexpr double least = 1e-12;
   Matrix scaled = submatrix(triangle, rows, columns);
@@ -70,14 +70,14 @@ Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& oth
   for (int j = 0; j < of.size; ++j) columns.push_back(of.begin + j);
   const Matrix both = triangle_of(submatrix(triangle, rows, columns));
   const int first = static_cast<int>(by.size());
-  // In an orthogonal basis of both sets: the first rows are the projection on the other columns.
+  // Both sets in an orthogonal basis, in which the first rows are the projection on the other columns.
   const Matrix all = submatrix(both, 0, both.rows(), first, of.size);
   const Matrix top = submatrix(all, 0, std::min(first, all.rows()), 0, of.size);
   const auto beta = coef.subspan(at(of.begin), at(of.size));
   Concurvity::Values out{unknown, square_sum(multiply(top, beta)) / square_sum(multiply(all, beta)),
                          square_sum(top.values()) / square_sum(all.values())};
-  // The largest canonical correlation, from a basis of the columns' span: a level may have fewer rows than
-  // columns.
+  // The largest canonical correlation, from a basis of the columns' span: a level may have fewer rows than it
+  // has columns.
   std::vector<int> own_columns(at(of.size));
   std::iota(own_columns.begin(), own_columns.end(), of.begin);
   std::vector<int> spanning = independent(triangle, rows, std::move(own_columns));

@@ -14,7 +14,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Arguments of a call by R's rules: by name, which may be abbreviated, and then by position. Members throw
 /// `Error(usage)`, with the position in the formula, for a value of another kind than requested. The call
-/// must outlive this.
+/// must outlive this object.
 class CallArguments {
  public:
   /// Throws `Error(usage)` for an argument that the function lacks, and for a missing first argument.
@@ -24,7 +24,7 @@ class CallArguments {
   /// The value of a formal argument; null if it is absent or NULL.
   [[nodiscard]] const Syntax* find(std::string_view name) const;
   [[nodiscard]] std::optional<std::vector<double>> numbers(std::string_view name) const;
-  /// An argument that has texts, or numbers, which become the texts of their levels.
+  /// The texts of an argument; numbers are converted to the texts of their levels.
   [[nodiscard]] std::optional<std::vector<std::string>> texts(std::string_view name) const;
   [[nodiscard]] bool truth(std::string_view name, bool otherwise) const;
   [[nodiscard]] int whole(std::string_view name, int otherwise, int least, int most) const;
@@ -39,7 +39,7 @@ class CallArguments {
   std::vector<const Syntax*> given_;
 };
 
-/// The level text of a number.
+/// The text of the level for a number.
 [[nodiscard]] std::string level_of(double number);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -26,7 +26,7 @@ using Step = Expression::Step;
 using ValueKind = ValueType::Kind;
 
 constexpr double na_value = std::numeric_limits<double>::quiet_NaN();
-// The code of a value that is none of the levels.
+// The code of a value that is not among the levels.
 constexpr double unseen = -2;
 
 struct NumericFunction {
@@ -81,12 +81,12 @@ std::string short_number(double x, int digits) {
 struct Value {
   ValueKind kind = ValueKind::number;
   bool ordered = false;
-  bool character = false;  ///< a character value: a factor whose levels are not sorted yet
+  bool character = false;  ///< a character value, that is, a factor whose levels are not sorted yet
   std::vector<std::string> levels{};
 };
 
-/// Translates a tree. Without `Knowledge` it determines what the expression needs; the result is then valid
-/// for numeric columns, unless `needs_knowledge`.
+/// Translates a tree to steps. Without `Knowledge` it determines what the expression needs; unless
+/// `needs_knowledge` is then set, the result is valid for numeric columns.
 class Compiler {
  public:
   Compiler(Knowledge* knowledge, int part) : knowledge_(knowledge), part_(part) {}
@@ -159,7 +159,7 @@ class Compiler {
     return {.kind = type.kind, .ordered = type.ordered, .levels = std::move(type.levels)};
   }
 
-  /// The truth value of each level code of a column whose levels are FALSE and TRUE, or one of the two.
+  /// The truth value for each level code of a column with the levels FALSE and TRUE, or one of these.
   static std::vector<double> truths_of(std::span<const std::string> levels) {
     std::vector<double> truths;
     for (const std::string& level : levels) truths.push_back(level == "TRUE" ? 1 : 0);
@@ -230,13 +230,13 @@ class Compiler {
     const Syntax& right = syntax.children[op.swapped ? 0 : 1];
     const bool ordering = op.op == Op::less || op.op == Op::less_equal;
     const auto is_name = [](const Syntax& one) { return one.kind == Syntax::Kind::name; };
-    // In f == 1, f may be a factor, and 1 a level's name: decided when the type is known.
+    // In f == 1, f may be a factor, and 1 the name of a level: decide when the type is known.
     if (!ordering && (is_name(left) || is_name(right))) needs_knowledge = true;
     const std::size_t begin = steps.size();
     Value a = compile(left, stack);
     const std::size_t middle = steps.size();
     Value b = compile(right, stack + 1);
-    // Compared with a factor, a number is a level's text.
+    // A number compared with a factor is the text of a level.
     if (a.kind == ValueKind::factor && b.kind == ValueKind::number) make_text(right, b, middle, steps.size());
     if (b.kind == ValueKind::factor && a.kind == ValueKind::number) make_text(left, a, begin, middle);
     if (a.kind == ValueKind::factor || b.kind == ValueKind::factor) {
@@ -249,7 +249,7 @@ class Compiler {
     return {.kind = ValueKind::logical};
   }
 
-  /// Replaces the steps of a constant.
+  /// Replaces the steps of a constant number by those of a text.
   void make_text(const Syntax& syntax, Value& value, std::size_t begin, std::size_t end) {
     const auto numbers = constant_numbers(syntax);
     if (!numbers || numbers->size() != 1) return;
@@ -471,7 +471,7 @@ class Compiler {
     return {};
   }
 
-  /// R's factor() of a compiled value.
+  /// R's factor() of a value that is already compiled.
   Value factor_of(const CallArguments& given, Value value, const Syntax& syntax) {
     needs_knowledge = true;
     const bool may_choose = syntax.children.size() > 1;
@@ -504,7 +504,7 @@ class Compiler {
     return value;
   }
 
-  /// The levels of a number, which may be given as texts.
+  /// The levels given for a number; they may be texts.
   static std::optional<std::vector<double>> numbers_of_levels(const CallArguments& given) {
     const auto texts = given.texts("levels");
     if (!texts) return std::nullopt;
@@ -535,7 +535,7 @@ class Compiler {
     value.levels = wanted;
   }
 
-  /// Sorts like R's texts, but in byte order.
+  /// Sorts levels in R's way for texts, but in byte order.
   void sort_levels(Value& value) {
     std::vector<std::string> sorted = value.levels;
     std::ranges::sort(sorted);
@@ -575,7 +575,7 @@ class Compiler {
     return value;
   }
 
-  /// The statistic of the last value on the stack over all rows.
+  /// The statistic, over all rows, of the last value on the stack.
   std::vector<double> measured(Statistic::Kind kind, const Syntax& syntax, std::vector<double> arguments,
                                std::size_t size) {
     needs_knowledge = true;
@@ -588,14 +588,14 @@ class Compiler {
                               .steps = {steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.end()},
                               .columns = names,
                               .arguments = std::move(arguments)});
-    // Checked because a model file may contain any numbers.
+    // Checks the count, since a model file may contain any numbers.
     if (size > 0 && found.size() != size)
       formula_error(syntax.position,
                     "{}: the model stores {} numbers for it, but it needs {}: fit the model again",
                     deparse(syntax), found.size(), size);
     return found;
   }
-  /// The first step of the last value on the stack.
+  /// The first step of the last value on the stack; `least`: the earliest possible one.
   [[nodiscard]] std::size_t operand_begin(std::size_t least) const {
     int wanted = 1;
     std::size_t at = steps.size();
@@ -665,7 +665,7 @@ class Compiler {
     return value;
   }
 
-  /// R's cut.default: equal lengths, with the outermost ends extended by a thousandth of the range.
+  /// R's cut.default: intervals of equal length, whose outer ends are extended by a thousandth of the range.
   static std::vector<double> equal_intervals(double least, double largest, int count) {
     double width = largest - least;
     double from = least;
@@ -705,7 +705,7 @@ class Compiler {
   Value scaled(const Syntax& syntax, std::size_t stack) {
     const CallArguments given(syntax, {"x", "center", "scale"});
     number(given.first(), stack, "scale()");
-    // An argument that is TRUE, FALSE or a number: `center` and `scale` of scale().
+    // `center` or `scale` of scale(): TRUE, FALSE or a number.
     const auto wanted = [&](std::string_view name) -> std::pair<bool, std::optional<double>> {
       const Syntax* value = given.find(name);
       if (value == nullptr) return {true, std::nullopt};
@@ -733,7 +733,7 @@ class Compiler {
     return {};
   }
 
-  /// contr.poly(f, degree): a column of an ordered factor's term.
+  /// contr.poly(f, degree): one column of the term of an ordered factor.
   Value polynomial_of_levels(const Syntax& syntax, std::size_t stack) {
     const CallArguments given(syntax, {"x", "degree"});
     const Value value = any(given.first(), stack);
@@ -784,7 +784,7 @@ class Compiler {
     if (ends && ends->size() != 2)
       given.refuse(*given.find("Boundary.knots"), "Boundary.knots", "two numbers");
     if (ends) limits = {std::min((*ends)[0], (*ends)[1]), std::max((*ends)[0], (*ends)[1])};
-    // What to request: the two ends, then the probabilities of the knots between them.
+    // The arguments of the statistic: the two ends, then the probabilities of the knots between them.
     std::vector<double> wanted = limits;
     wanted.insert(wanted.end(), {0.0, 1.0});
     for (int i = 1; !knots && i <= inner; ++i) wanted.push_back(i * (1.0 / (inner + 1)));
@@ -821,7 +821,7 @@ CompiledExpression compile(const Expression& expression, Knowledge& knowledge) {
 
 std::vector<Expression> expressions_from(const Syntax& syntax) {
   const std::string text = deparse(syntax);
-  // factor(x) of a column: its levels are read as texts.
+  // factor(x) of a column: read the levels as texts.
   if ((syntax.is_call("factor") || syntax.is_call("as.factor")) && syntax.children.size() == 1 &&
       syntax.children[0].kind == Syntax::Kind::name && syntax.argument_names[0].empty()) {
     Expression of_column = column_expression(syntax.children[0].text);

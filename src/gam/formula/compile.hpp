@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-/// Compiles the text of an expression to steps.
+/// Compiles the text of an expression to steps in postfix order.
 ///
 /// The language is R's: numbers, columns, + - * / ^ %% %/%, comparisons, ! & |, %in%, and the functions
 /// listed in compile.cpp. A factor is represented by the code of its level, from 0 on, and a logical value by
@@ -23,23 +23,23 @@ struct ValueType {
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 
-/// A statistic over all rows in which the operand is not missing.
+/// A statistic over all rows whose operand is not missing.
 struct Statistic {
   enum class Kind {
     levels,      ///< the distinct values, sorted
     range,       ///< the least and the largest
-    moments,     ///< the mean, and the square root of sum((x - mean)^2) and of sum(x^2), over n - 1
-    polynomial,  ///< of degree `arguments[0]`: the recurrence that `Expression::Op::polynomial` takes
+    moments,     ///< mean, sqrt(sum((x - mean)^2) / (n - 1)) and sqrt(sum(x^2) / (n - 1))
+    polynomial,  ///< of degree `arguments[0]`: the recurrence for `Expression::Op::polynomial`
     quantiles    ///< R's quantiles of type 7 at `arguments[2…]`, of the values from `arguments[0]` to `[1]`
   };
   Kind kind;
-  std::string call;  ///< text of the call, under which a model stores the result
+  std::string call;  ///< text of the call; a model stores the result under it
   std::vector<Expression::Step> steps;
   std::vector<std::string> columns;  ///< columns that the steps read
   std::vector<double> arguments{};
 };
 
-/// Information that a computed expression needs.
+/// What a computed expression needs to know: the types and levels of columns, and statistics.
 class Knowledge {
  public:
   virtual ~Knowledge() = default;
@@ -56,11 +56,11 @@ struct CompiledExpression {
 /// Throws `Error(usage)`, with the position in the expression, for a factor used as a number, or the reverse.
 [[nodiscard]] CompiledExpression compile(const Expression& expression, Knowledge& knowledge);
 
-/// The expressions of a term's variable, one for each column: poly(), ns() and bs() have several. A logical
-/// value is a factor. Throws `Error(usage)` for anything that is not an expression.
+/// The expressions of a term's variable, one for each column: poly(), ns() and bs() have several columns. A
+/// logical value becomes a factor. Throws `Error(usage)` for anything that is not an expression.
 [[nodiscard]] std::vector<Expression> expressions_from(const Syntax& syntax);
 
-/// The expression of a single column; a logical value is a number.
+/// The expression of a variable with a single column; a logical value is a number.
 [[nodiscard]] Expression expression_from(const Syntax& syntax);
 
 }  // namespace TESSERA_NAMESPACE::gam

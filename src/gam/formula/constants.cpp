@@ -13,10 +13,10 @@ namespace {
 using Kind = Syntax::Kind;
 using Numbers = std::optional<std::vector<double>>;
 
-// Limit of the number of values, far above what any useful argument has.
+// Maximum number of values, far above what any useful argument has.
 constexpr double most_values = 10'000;
 
-/// Recycles operands to equal length, as R does; nothing if the lengths do not match.
+/// Recycles operands to equal length, as R does; empty if the lengths do not match.
 Numbers joined(const Syntax& tree) {
   const Numbers left = constant_numbers(tree.children[0]);
   const Numbers right = constant_numbers(tree.children[1]);
@@ -144,7 +144,7 @@ Syntax number_node(double value, std::size_t position) {
   return negative;
 }
 
-/// A single value by itself, several as a call of c().
+/// A single value as it is; several values as a call of c().
 template <class Values, class MakeNode>
 Syntax node_of(const Values& values, const Syntax& from, const MakeNode& make) {
   if (values.size() == 1) return make(values.front());

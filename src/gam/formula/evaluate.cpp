@@ -21,7 +21,7 @@ double normal_density(double x) {
   return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
-// R's pmin() and pmax(): missing if an argument is.
+// R's pmin() and pmax(): missing if any argument is missing.
 double least(double a, double b) {
   return std::isnan(a) ? a : b < a || std::isnan(b) ? b : a;
 }
@@ -37,7 +37,7 @@ double modulo(double a, double b) {
   return b == 0 || !std::isfinite(quotient) ? missing_value : a - std::floor(quotient) * b;
 }
 
-// R's round() since 4.0.0: the nearer of the two decimals next to x; ties: the even one.
+// R's round() since 4.0.0: the nearer of the two decimals around x; ties go to the even one.
 double rounded(double x, double digits) {
   if (std::isnan(digits) || !std::isfinite(x)) return std::isnan(digits) ? digits : x;
   digits = std::floor(digits + 0.5);
@@ -46,7 +46,7 @@ double rounded(double x, double digits) {
     const double unit = std::pow(10, -digits);
     return std::nearbyint(x / unit) * unit;
   }
-  // The digits exceed the precision of a double.
+  // More digits than a double has: x is unchanged.
   if (x == 0 || digits + std::ceil(-std::log10(std::abs(x))) > 15) return x;
   const double unit = std::pow(10, digits);
   const double scaled = x * unit;
@@ -66,7 +66,7 @@ double compared(double a, double b, const Compare& compare) {
   return std::isnan(a) || std::isnan(b) ? missing_value : truth(compare(a, b));
 }
 
-// R's three-valued logic.
+// R's three-valued logic, with NaN for NA.
 double both(double a, double b) {
   if (a == 0 || b == 0) return 0;
   return std::isnan(a) || std::isnan(b) ? missing_value : 1;
@@ -88,7 +88,7 @@ double place_in(const Step& step, double value) {
   return found == step.table.end() ? step.number : static_cast<double>(found - step.table.begin());
 }
 
-/// The index of a value in a large sorted table, by binary search (`index` is 1).
+/// The index of a value in a large sorted table, by binary search (if the step's `index` is 1).
 double place_among_sorted(const Step& step, double value) {
   if (std::isnan(value)) return value;
   const auto found = std::lower_bound(step.table.begin(), step.table.end(), value);
@@ -96,8 +96,8 @@ double place_among_sorted(const Step& step, double value) {
                                                       : static_cast<double>(found - step.table.begin());
 }
 
-/// The interval of `table` that contains x, from 0, as R's .bincode. Bit 0 of `index`: intervals are closed
-/// on the right, else on the left. Bit 1: the outermost interval is closed at both ends.
+/// The index, from 0, of the interval of `table` that contains x, like R's .bincode. Bit 0 of the step's
+/// `index`: intervals are closed on the right, else left. Bit 1: the outermost is closed at both ends.
 double interval_of(const Step& step, double x) {
   const std::vector<double>& breaks = step.table;
   const bool right = (step.index & 1) != 0;
@@ -119,7 +119,7 @@ double polynomial(const Step& step, double x) {
          std::sqrt(square[step.index]);
 }
 
-/// sum_j weights[j] B_j(x) of B-splines; outside the knots the polynomials of the outermost cells.
+/// sum_j weights[j] B_j(x) for B-splines; outside the knots, the polynomials of the outermost cells.
 double spline_sum(std::span<const double> knots, std::span<const double> weights, std::size_t degree,
                   double x) {
   std::size_t cell = degree;
@@ -138,8 +138,8 @@ double spline_sum(std::span<const double> knots, std::span<const double> weights
   return d[degree];
 }
 
-/// `table` has the degree, the number of knots, both ends, the knots and the weights; `index` is 1 for a
-/// spline with linear extrapolation.
+/// The value of a spline. The step's `table` has the degree, the number of knots, both ends, the knots and
+/// the weights; `index` is 1 for linear extrapolation.
 double spline(const Step& step, double x) {
   if (std::isnan(x)) return x;
   const auto degree = static_cast<std::size_t>(step.table[0]);
@@ -156,12 +156,12 @@ double spline(const Step& step, double x) {
          spline_sum(knots.subspan(1, count - 2), slopes, degree - 1, inside) * (x - inside);
 }
 
-/// Evaluates at most `strip` rows; `value_of(column, row)` gives the values of columns.
+/// Evaluates at most `strip` rows; `value_of(column, row)` returns the value of a column.
 template <std::size_t strip, class ValueOf>
 void evaluate_strip(std::span<const Step> steps, std::size_t rows, const ValueOf& value_of, double* values) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): zeroing would cost time in every row
   std::array<std::array<double, strip>, max_stack + 1> stack;
-  std::size_t top = 0;  // operands on the stack
+  std::size_t top = 0;  // number of operands on the stack
   const auto push = [&](const auto& value_at) {
     for (std::size_t i = 0; i < rows; ++i) stack[top][i] = value_at(i);
     ++top;

@@ -13,10 +13,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A function of columns in R's syntax: compile.hpp describes the language. An expression that is a number
-/// for numeric columns has steps in postfix order, ready to evaluate. Any other, such as f == "a" or poly(x,
-/// 2), is `computed`: its meaning depends on the columns' types and levels, or on all rows, so `compile`
-/// makes its steps once these are known. Constructed by `parse_terms`, `parse_expression` or
+/// A function of columns in R's syntax: compile.hpp describes the language. If an expression is a number for
+/// numeric columns, its steps are in postfix order, ready for evaluation. Any other expression, such as f ==
+/// "a" or poly(x, 2), is `computed`: its meaning depends on the columns' types and levels, or on all rows, so
+/// `compile` makes its steps once these are known. Constructed by `parse_terms`, `parse_expression` or
 /// `column_expression`.
 struct Expression {
   enum class Op {
@@ -49,7 +49,7 @@ struct Expression {
     dnorm,
     pmin,
     pmax,
-    round,  ///< R's round() of a number to some decimals
+    round,  ///< R's round() of a number to a number of decimals
     less,   ///< comparisons and logical values are 1, 0 and NaN
     less_equal,
     equal,
@@ -57,12 +57,12 @@ struct Expression {
     both,
     either,
     negation,
-    choose,  ///< ifelse: of a condition and two values
+    choose,  ///< ifelse(); operands: a condition and two values
     is_missing,
-    lookup,      ///< `table` at a level's code; `number` for a level beyond the table
-    match,       ///< the index in `table`; `number` for a value that is not in it
+    lookup,      ///< the element of `table` for a level's code; `number` for a code beyond the table
+    match,       ///< index of the value in `table`; `number` if it is not there
     in_set,      ///< whether the value is in `table`; false for a missing value
-    interval,    ///< the index of the interval between breaks in `table`: see cut() in compile.cpp
+    interval,    ///< index of the interval between breaks in `table`: see cut() in compile.cpp
     polynomial,  ///< column `index` of the orthogonal polynomials with the recurrence in `table`
     spline       ///< the spline of `table`: see evaluate.cpp
   };
@@ -72,7 +72,7 @@ struct Expression {
     std::string column{};
     int index = 0;  ///< for a column: its index in `columns()`
     std::vector<double> table{};
-    /// Missing numbers are equal to each other.
+    /// Missing numbers count as equal.
     friend bool operator==(const Step& a, const Step& b) {
       const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
       return a.op == b.op && same(a.number, b.number) && a.column == b.column && a.index == b.index &&
@@ -83,23 +83,23 @@ struct Expression {
   std::string text;  ///< canonical spelling, e.g. "log(e)" or "I(x^2)": the variable's name
   std::vector<Step> steps;
   bool factor = false;  ///< factor(x): the levels of the column, which may be numbers
-  /// For a computed expression: the text that `compile` reads; the number of its column, from 1 on, if it has
-  /// several, such as poly(x, 2); and the columns of the table that it reads.
+  /// For a computed expression: the text that `compile` reads; the number of the column, from 1, if there are
+  /// several, as for poly(x, 2); and the table's columns that it reads.
   std::string source{};
   int part = 1;
   std::vector<std::string> reads{};
-  std::vector<std::string> numeric{};  ///< columns among these that must be numbers
-  bool logical = false;                ///< its value is known to be TRUE or FALSE
+  std::vector<std::string> numeric{};  ///< those columns that must be numbers
+  bool logical = false;                ///< the value is known to be TRUE or FALSE
 
-  /// True for a single column, which may be a factor, or factor() of one.
+  /// True for a single column, which may be a factor, or for factor() of one.
   [[nodiscard]] bool is_column() const noexcept { return steps.size() == 1 && steps[0].op == Op::column; }
   [[nodiscard]] bool computed() const noexcept { return !source.empty(); }
-  /// The columns it reads, each once, in order of appearance.
+  /// The columns that it reads, each once, in order of appearance.
   [[nodiscard]] std::vector<std::string> columns() const;
   /// The value for one row, whose columns are in the order of `columns()`. NaN for missing values and
   /// undefined results, such as the log of a negative number. Does not allocate.
   [[nodiscard]] double evaluate(std::span<const double> columns_of_row) const;
-  /// Evaluates several rows, given the columns' arrays and room for the results.
+  /// Evaluates several rows; `columns` has the columns' arrays, and `values` room for the results.
   void evaluate(std::span<const double* const> columns, std::span<double> values) const;
   friend bool operator==(const Expression&, const Expression&) = default;
 };
@@ -109,17 +109,17 @@ inline constexpr std::size_t max_stack = 32;
 void evaluate_steps(std::span<const Expression::Step> steps, std::span<const double* const> columns,
                     std::span<double> values);
 
-/// A single variable, e.g. "log(e)" or "factor(x)". Throws as `parse_terms` does.
+/// Parses a single variable, e.g. "log(e)" or "factor(x)". Throws like `parse_terms`.
 [[nodiscard]] Expression parse_expression(std::string_view text);
 
 /// The value of an option: an expression, or else a column's name, such as "my weights".
 [[nodiscard]] Expression option_expression(const std::string& text);
 
-/// A column, whatever its name: "my col" has the text "`my col`".
+/// A column with any name: "my col" gets the text "`my col`".
 [[nodiscard]] Expression column_expression(const std::string& column);
 
-/// The expression with a logical value converted to 1 or 0. For computed expressions, whose logical values
-/// are factors otherwise.
+/// Converts the logical value of an expression to 1 or 0. For computed expressions, whose logical values are
+/// otherwise factors.
 [[nodiscard]] Expression as_number(Expression expression);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -22,11 +22,11 @@ namespace {
 
 using Kind = Syntax::Kind;
 
-// A product of variables as their sorted indices, and a sum of products in order of appearance.
+// A product of variables, as their sorted indices; and a sum of products, in order of appearance.
 using Term = std::vector<int>;
 using Terms = std::vector<Term>;
 
-// (a + b + …)^k grows without bound; any model that can be fitted has far fewer terms.
+// Limit for (a + b + …)^k, which grows without bound; any model that can be fitted has far fewer terms.
 constexpr std::size_t max_terms = 4096;
 
 bool is_smooth(std::string_view function) {
@@ -42,11 +42,11 @@ class TermExpansion {
   void read(const Syntax& tree) {
     Terms terms = sum(tree);
     if (!refusals_.empty()) throw FormulaError(std::move(refusals_));
-    // As in R's terms(): by degree, and by appearance within a degree.
+    // Order of R's terms(): by degree, and by appearance within a degree.
     std::stable_sort(terms.begin(), terms.end(),
                      [](const Term& a, const Term& b) { return a.size() < b.size(); });
-    // mgcv writes the parametric part as a formula, and terms() parses it again: variables of a product are
-    // in the order in which this second formula names them.
+    // mgcv writes the parametric part as a formula, which terms() parses again: the variables of a product
+    // are in the order in which this second formula names them.
     std::vector<int> order(variables_.size(), -1);
     int named = 0;
     for (const Term& term : terms) {
@@ -65,7 +65,7 @@ class TermExpansion {
  private:
   // A sum, in which smooths, offsets and the intercept are allowed.
   Terms sum(const Syntax& tree) {
-    // A long sum is a left-leaning chain: iterate along it, since recursion may be too deep.
+    // A long sum is a left-leaning chain: iterate along it, since a recursion could be too deep.
     std::vector<const Syntax*> signs;
     const Syntax* first = &tree;
     for (; first->is_binary("+") || first->is_binary("-"); first = first->children.data())
@@ -79,7 +79,7 @@ class TermExpansion {
     return terms;
   }
 
-  // One summand. Collects the errors, so that all errors of a formula are reported at once.
+  // Parses one summand. Collects its errors, so that all errors of a formula are reported at once.
   Terms addend(const Syntax& tree) {
     try {
       return term(tree);
@@ -110,7 +110,7 @@ class TermExpansion {
     return product(tree);
   }
 
-  // Operands of a product: only variables are allowed.
+  // The operands of a product, where only variables are allowed.
   Terms product(const Syntax& tree) {
     if (tree.is_name(".")) {
       formula_.all_columns = true;
@@ -184,7 +184,7 @@ class TermExpansion {
     return index;
   }
 
-  /// y is also the response in factor(y) ~ y and in y ~ factor(y).
+  /// In both factor(y) ~ y and y ~ factor(y), y on the right counts as the response.
   [[nodiscard]] bool is_response(const Expression& variable) const {
     const Expression& response = formula_.response;
     return variable.text == response.text ||
@@ -263,7 +263,7 @@ class TermExpansion {
       formula_error(exponent.position,
                     "the power {} of terms must be a whole number of at least 1: write arithmetic inside I()",
                     deparse(exponent));
-    // (a + b)^2 = (a + b) * (a + b); it stops growing once it contains every product.
+    // (a + b)^2 = (a + b) * (a + b). Repeated multiplication stops adding terms once all products are there.
     Terms result = base;
     const double times = std::min(exponent.number, static_cast<double>(max_terms));
     for (std::size_t power = 1; power < static_cast<std::size_t>(times); ++power) {
@@ -282,7 +282,7 @@ class TermExpansion {
   }
 
   static Terms united(Terms a, const Terms& b, std::size_t position) {
-    if (b.size() == 1) {  // a long sum adds one at a time
+    if (b.size() == 1) {  // the usual case: a long sum adds one term at a time
       if (std::find(a.begin(), a.end(), b[0]) == a.end()) a.push_back(b[0]);
       return a;
     }
@@ -313,7 +313,7 @@ class TermExpansion {
     formula_error(0, "the formula has more than {} terms: write fewer", max_terms);
   }
 
-  /// One term for each combination of its variables' columns, the first variable's fastest, as in R.
+  /// Adds one term per combination of its variables' columns; the first variable varies fastest, as in R.
   void add_parametric(const Term& term) {
     std::vector<ParametricTerm> products(1);
     for (auto v = term.rbegin(); v != term.rend(); ++v) {
@@ -386,7 +386,7 @@ std::vector<Expression> FormulaTerms::variables() const {
 
 namespace {
 
-/// Parses the left-hand side; cbind() gives the proportion of successes, 0 for zero trials.
+/// Parses the left-hand side; cbind() gives the proportion of successes (0 if there are no trials).
 void read_response(const Syntax& tree, FormulaTerms& formula) {
   if (!tree.is_call("cbind")) {
     formula.response = expression_from(tree);
@@ -425,7 +425,7 @@ FormulaTerms parse_terms(std::string_view text) {
 
 namespace {
 
-/// Positions of '.' among the terms, from the left.
+/// Finds the positions of '.' among the terms, from left to right.
 void find_points(const Syntax& tree, std::vector<std::size_t>& places) {
   if (tree.is_name(".")) places.push_back(tree.position);
   if (tree.kind != Kind::call) {

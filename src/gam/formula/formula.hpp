@@ -15,13 +15,13 @@ namespace TESSERA_NAMESPACE::gam {
 /// One margin of a smooth.
 struct MarginSpec : BasisOptions {
   Expression variable;
-  std::vector<Expression> others;  ///< variables after the first of an isotropic smooth
+  std::vector<Expression> others;  ///< the second and later variables of an isotropic smooth
   std::string basis = "ps";        ///< the name of an available basis
-  bool centred = false;            ///< ti(): sum-to-zero constraint over the rows
+  bool centred = false;            ///< margin of ti(): constrained to sum to zero over the rows
   bool fixed = false;              ///< fx: its penalty is omitted; for all margins see `SmoothSpec::fixed`
   friend bool operator==(const MarginSpec&, const MarginSpec&) = default;
 
-  /// Calls `use(variable)` for each of its variables, in order.
+  /// Calls `use(variable)` for each variable of the margin, in order.
   template <class Use>
   void for_each_variable(const Use& use) const {
     use(variable);
@@ -29,34 +29,34 @@ struct MarginSpec : BasisOptions {
   }
 };
 
-/// s(…), te(…), ti(…) or t2(…).
+/// A smooth: s(…), te(…), ti(…) or t2(…).
 struct SmoothSpec {
   std::vector<MarginSpec> margins;
   bool tensor = false;
-  bool interaction = false;  ///< ti: a tensor product of constrained margins, without a further constraint
+  bool interaction = false;  ///< ti(): a tensor product of constrained margins, not constrained further
   bool normalise = true;     ///< te's np: reparameterise each margin
-  /// `by_spaces`: t2, with one ridge penalty per product of a penalised or unpenalised space from each margin
-  /// (none for the wholly unpenalised product). `full`: each function of an unpenalised space makes a
-  /// product, and a penalty, of its own.
+  /// `by_spaces`: t2(). Each margin has a penalised and an unpenalised space; each product of one space per
+  /// margin has a ridge penalty, except the product of all unpenalised spaces. `full`: each function of an
+  /// unpenalised space counts as a space.
   bool by_spaces = false;
   bool full = false;
-  std::vector<int> orders;  ///< t2's ord: the numbers of penalised margins of its products; empty: all
-  /// bs="fs" or "sz": a curve for each level of a factor. The only margin has all variables until their types
-  /// are known (design/model_terms.hpp); then the first margin has the numbers, and each further one, a
-  /// random effect, a factor.
+  std::vector<int> orders;  ///< t2()'s ord: numbers of penalised margins of its products; empty: all
+  /// bs="fs" or "sz": a curve for each level of a factor. Until the types of its variables are known
+  /// (design/model_terms.hpp), the only margin has all variables; then the first margin has the numeric ones,
+  /// and each later margin is a random effect of one factor.
   bool factor_smooth = false;
   bool sum_to_zero = false;  ///< bs="sz": the curves add up to zero over the levels of each factor
   std::optional<Expression> by;
-  std::string label;  ///< as R prints it: "s(x)", "te(x,z)", "s(x):fac" before levels
-  /// Smooths with the same id use the basis of the first, constructed from the variables of all, and share
-  /// smoothing parameters; empty: none.
+  std::string label;  ///< R's label: "s(x)", "te(x,z)", "s(x):fac" (before levels are appended)
+  /// Smooths with the same id have the basis of the first one, constructed from the variables of all, and
+  /// share smoothing parameters; empty: none.
   std::string id;
   bool fixed = false;      ///< fx: no penalty
   std::vector<double> sp;  ///< smoothing parameter by penalty; negative: estimated; empty: all are estimated
   std::vector<double>
-      point;  ///< pc: the point where the smooth is zero, by variable; empty: it sums to zero over the rows
-  bool select = false;  ///< the null space of the penalties has a penalty of its own
-  /// Whether mgcv's side conditions of nested smooths apply to it.
+      point;            ///< pc: the point where the smooth is zero; empty: it sums to zero over the rows
+  bool select = false;  ///< the null space of the penalties is penalised too
+  /// Whether mgcv's side conditions of nested smooths apply to this smooth.
   [[nodiscard]] bool is_side_constrained() const;
   friend bool operator==(const SmoothSpec&, const SmoothSpec&) = default;
 };
@@ -68,22 +68,22 @@ struct ParametricTerm {
   friend bool operator==(const ParametricTerm&, const ParametricTerm&) = default;
 };
 
-/// A formula, parsed (`Formula` is the public value).
+/// A parsed formula (`Formula` is the public value).
 struct FormulaTerms {
-  std::string text;     ///< as the user wrote it, blanks normalised
+  std::string text;     ///< the user's text, with normalised blanks
   Expression response;  ///< for cbind(successes, failures): the proportion of successes
   std::optional<Expression>
       trials{};  ///< for cbind(): successes + failures, which multiply the prior weights
   bool intercept = true;
-  std::vector<ParametricTerm> parametric;  ///< main effects first, then interactions, as R's terms()
+  std::vector<ParametricTerm> parametric;  ///< main effects first, then interactions, as in R's terms()
   std::vector<SmoothSpec> smooths;
   std::vector<Expression> offsets;
-  std::vector<Expression> model_frame{};  ///< see model_terms.hpp: variables of rewritten terms, no offsets
-  bool all_columns = false;  ///< the formula has '.', all columns of the table: see `with_columns`
+  std::vector<Expression> model_frame{};  ///< of rewritten terms, without offsets: see model_terms.hpp
+  bool all_columns = false;  ///< the formula has '.', for all columns of the table: see `with_columns`
 
   /// Every variable of the right-hand side and the response, each once.
   [[nodiscard]] std::vector<Expression> variables() const;
-  /// Texts of the variables that must be numbers: of smooths other than re, fs and sz, and of offsets.
+  /// Texts of the variables that must be numeric: those of smooths other than re, fs and sz, and of offsets.
   [[nodiscard]] std::vector<std::string> numeric_variables() const;
 };
 
@@ -96,7 +96,7 @@ struct FormulaTerms {
 [[nodiscard]] FormulaTerms parse_terms(std::string_view text);
 
 /// The text of a formula with '.' replaced by the sum of all columns, except columns that the response reads
-/// and columns whose names begin with a point. Throws `Error(usage)` if none is left.
+/// and columns whose names begin with a point. Throws `Error(usage)` if no column is left.
 [[nodiscard]] std::string with_columns(std::string_view text, std::span<const std::string> columns);
 
 }  // namespace TESSERA_NAMESPACE::gam

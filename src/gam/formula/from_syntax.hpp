@@ -7,11 +7,11 @@
 
 #include <string_view>
 
-/// Turns syntax trees into the parts of a formula, such as smooths.
+/// Converts syntax trees to the parts of a formula, such as smooths.
 namespace TESSERA_NAMESPACE::gam {
 
-/// s(…) or te(…), with mgcv's defaults and its rules for k and m. Throws `Error(usage)` at an argument
-/// that is unknown, not supported, or out of range.
+/// Converts a call of s, te, ti or t2, with mgcv's defaults and its rules for k and m. Throws `Error(usage)`
+/// with the position of an argument that is unknown, not supported, or out of range.
 [[nodiscard]] SmoothSpec smooth_from(const Syntax& call);
 
 }  // namespace TESSERA_NAMESPACE::gam

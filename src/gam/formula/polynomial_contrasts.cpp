@@ -6,13 +6,13 @@
 namespace TESSERA_NAMESPACE::gam {
 
 std::vector<double> polynomial_contrast(std::size_t levels, std::size_t degree) {
-  // Gram's polynomials at points about 0, by their recurrence: their leading coefficients are positive.
+  // Gram's polynomials at points centred at 0, by their recurrence, with positive leading coefficients.
   const auto n = static_cast<double>(levels);
   std::vector<double> before(levels, 0);
   std::vector<double> now(levels, 1 / std::sqrt(n));
   double last = 0;
   for (std::size_t j = 1; j <= degree; ++j) {
-    // x p[j - 1] = b[j] p[j] + b[j - 1] p[j - 2], b[j] = j / 2 sqrt((n^2 - j^2) / (4 j^2 - 1)).
+    // x p[j - 1] = b[j] p[j] + b[j - 1] p[j - 2], where b[j] = j / 2 sqrt((n^2 - j^2) / (4 j^2 - 1)).
     const auto order = static_cast<double>(j);
     const double b = order / 2 * std::sqrt((n * n - order * order) / (4 * order * order - 1));
     for (std::size_t i = 0; i < levels; ++i) {

@@ -23,7 +23,7 @@ namespace {
 
 using Kind = Syntax::Kind;
 
-// Limit of k: a larger one is a typing error.
+// Maximum k: a larger value must be a typing error.
 constexpr int max_k = 100000;
 
 bool is_missing(const Syntax& value) {
@@ -41,7 +41,7 @@ int integer(const Syntax& value, std::string_view argument) {
   return negative ? -result : result;
 }
 
-/// The elements of `c(…)`; of a single value, the value itself.
+/// The elements of `c(…)`; if it is a single value, that value.
 std::vector<const Syntax*> elements(const Syntax& value, std::string_view vector = "c") {
   if (!value.is_call(vector)) return {&value};
   std::vector<const Syntax*> result;
@@ -53,13 +53,13 @@ bool is_constant(const Syntax& value) {
   return constant_numbers(value) || constant_texts(value) || value.is_call("list");
 }
 
-/// Removes parentheses: s((x)) is s(x), as in mgcv.
+/// Removes parentheses, so that s((x)) is s(x), as in mgcv.
 const Syntax& ungrouped(const Syntax& value) {
   return value.kind == Kind::group ? ungrouped(value.children[0]) : value;
 }
 
-/// The arguments of a call by name. Those without a name are its variables, and, as in mgcv, so are columns
-/// with a name that is not an argument's: s(x = time).
+/// The arguments of a call by name. Its variables are the arguments without a name and, as in mgcv, arguments
+/// with an unknown name: s(x = time).
 class Arguments {
  public:
   Arguments(const Syntax& call, std::initializer_list<std::string_view> known) {
@@ -106,7 +106,7 @@ Expression variable(const Syntax& value) {
   return expression;
 }
 
-/// An unsupported smooth of mgcv: its description, and a substitute.
+/// A smooth of mgcv that is not supported: its description, and a substitute.
 struct AbsentBasis {
   std::string_view name;
   std::string_view what;
@@ -129,7 +129,7 @@ constexpr AbsentBasis absent_bases[] = {
 constexpr std::string_view curve_a_level = "fs";
 constexpr std::string_view deviation_a_level = "sz";
 
-/// Rejects a basis that is not available. `may_have_factor`: in s(), where fs and sz are allowed too.
+/// Rejects a basis that is not available. `may_have_factor`: the call is s(), which also allows fs and sz.
 void check_basis(const std::string& basis, std::size_t position, const std::string& smooth,
                  bool may_have_factor) {
   const auto* const found = std::find_if(std::begin(absent_bases), std::end(absent_bases),
@@ -148,7 +148,7 @@ bool is_curve_a_level(std::string_view basis) {
   return basis == curve_a_level || basis == deviation_a_level;
 }
 
-/// The basis of the curves of a factor smooth, which xt= names by itself or in a list.
+/// The basis of the curves of a factor smooth, given by xt=, directly or in a list.
 std::string basis_of_curves(const Syntax* xt, const Syntax& call) {
   const Syntax* value = xt != nullptr && !is_missing(*xt) ? xt : nullptr;
   if (value != nullptr && value->is_call("list")) {
@@ -168,7 +168,7 @@ std::string basis_of_curves(const Syntax* xt, const Syntax& call) {
   return basis;
 }
 
-/// The basis that bs= names, or mgcv's default: tp in s(), cr for a margin of te().
+/// The basis given by bs=, or mgcv's default: tp for s(), cr for a margin of te().
 std::string basis_from(const Syntax* value, const Syntax& call) {
   if (value == nullptr && call.text != "s") return "cr";
   if (value != nullptr && value->kind != Kind::text)
@@ -193,10 +193,10 @@ double order(const Syntax& value) {
 }
 
 bool is_given_k(const Syntax* k) {
-  return k != nullptr && !is_missing(*k) && integer(*k, "k") != -1;  // -1 asks for the default
+  return k != nullptr && !is_missing(*k) && integer(*k, "k") != -1;  // -1 means the default
 }
 
-/// m and k of one margin. In te() the default k of a margin of d variables is 5^d, and the least k is 3.
+/// Sets m and k of one margin. In te() a margin of d variables has the default k 5^d, and the minimum 3.
 void take_orders(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& call) {
   const bool tensor = call.text != "s";
   if (m != nullptr) {
@@ -213,7 +213,7 @@ void take_orders(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syn
   }
 }
 
-/// Checks m and k by the rules of the basis, and fills in its defaults.
+/// Checks m and k by the rules of the basis, and sets its defaults.
 void settle(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& call) {
   if (const auto fault = basis_of(margin.basis).settle(margin)) {
     const Syntax* at = fault->argument == "m" ? m : is_given_k(k) ? k : &call;
@@ -221,7 +221,7 @@ void settle(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& 
   }
 }
 
-/// The value of an argument that may be one for all margins, or a vector with one for each.
+/// A margin's value of an argument, which is either a single value for all margins or a vector.
 const Syntax* of_margin(const Syntax* value, std::string_view argument, std::size_t margin,
                         std::size_t margins, std::string_view vector = "c") {
   if (value == nullptr) return nullptr;
@@ -235,7 +235,7 @@ const Syntax* of_margin(const Syntax* value, std::string_view argument, std::siz
 const Syntax* order_of_margin(const Syntax* value, std::size_t margin, std::size_t margins, bool tensor) {
   if (value == nullptr) return nullptr;
   if (!tensor) return value;
-  // mgcv: m=c(2,1) is m=2 for the first margin and m=1 for the second; a list gives each its own pair.
+  // In mgcv, m=c(2,1) is m=2 for the first margin and m=1 for the second; a list has a pair for each margin.
   return of_margin(value, "m", margin, margins, value->is_call("list") ? "list" : "c");
 }
 
@@ -243,8 +243,8 @@ const Syntax* order_of_margin(const Syntax* value, std::size_t margin, std::size
 
 namespace {
 
-/// Number of variables of each margin. In s() one margin has all, but in a random effect each margin has one.
-/// In te() each has one unless `d` says otherwise.
+/// Number of variables of each margin. In s() one margin has all variables, except that each margin of a
+/// random effect has one. In te() each margin has one variable unless `d` says otherwise.
 std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
   const std::size_t count = arguments.variables.size();
   if (call.text == "s") {
@@ -281,8 +281,8 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
   return sizes;
 }
 
-/// Reads the points of a basis from xt=list(…). `known`: the name of an element that is read elsewhere. Other
-/// elements have no effect, as in mgcv, or are rejected if they would change the basis.
+/// Reads the points of a basis from xt=list(…). `known`: an element that is read elsewhere. Other elements
+/// are rejected if they would change the basis; the rest have no effect, as in mgcv.
 void set_points(MarginSpec& margin, const Syntax& value, std::string_view known = {}) {
   const bool has_points = basis_of(margin.basis).several;
   const auto ignore = [&](const std::string& what) {
@@ -317,12 +317,12 @@ bool truth_of(const Syntax& value, std::string_view name) {
   return *truth;
 }
 
-/// An element of a vector in which TRUE and FALSE have become numbers.
+/// A truth value in a vector in which TRUE and FALSE may have become numbers.
 bool truth_or_number(const Syntax& value, std::string_view name) {
   return value.kind == Kind::number ? value.number != 0 : truth_of(value, name);
 }
 
-/// Reads mc= of one margin of ti().
+/// Reads mc= for one margin of ti().
 bool is_centred(const Syntax* value) {
   return value == nullptr || is_missing(*value) || truth_or_number(*value, "mc");
 }
@@ -351,7 +351,7 @@ std::vector<double> given_sp(const Arguments& arguments) {
   return *numbers;
 }
 
-/// Reads ord= of t2(): whole numbers from 0 to the number of margins; larger ones have no effect.
+/// Reads ord= of t2(): whole numbers from 0 to the number of margins; larger numbers have no effect.
 void set_orders(const Arguments& arguments, SmoothSpec& smooth) {
   const Syntax* value = arguments.find("ord");
   if (value == nullptr || is_missing(*value)) return;
@@ -443,12 +443,12 @@ SmoothSpec smooth_from(const Syntax& given) {
   auto next = variables.begin();
   for (std::size_t i = 0; i < margins; ++i) {
     MarginSpec margin;
-    // Several variables of bs="sz" include at least one number.
+    // At least one of the variables of bs="sz" is numeric.
     margin.variables = smooth.sum_to_zero ? 1 : smooth.factor_smooth ? sizes[i] - 1 : sizes[i];
     const Syntax* xt = arguments.find("xt");
     margin.basis = smooth.factor_smooth ? basis_of_curves(xt, call)
                                         : basis_from(of_margin(arguments.find("bs"), "bs", i, margins), call);
-    // As in mgcv, tp replaces these bases of one variable in a margin with several.
+    // As in mgcv, tp replaces these bases, which have one variable, in a margin of several variables.
     constexpr std::array of_one{"cr", "cs", "ps", "cp"};
     if (margin.variables > 1 && std::ranges::find(of_one, margin.basis) != of_one.end()) margin.basis = "tp";
     if (margin.variables > 1 && !basis_of(margin.basis).several)
@@ -477,7 +477,7 @@ SmoothSpec smooth_from(const Syntax& given) {
                     smooth.factor_smooth ? "bs=\"fs\"" : call.text + "()");
     margin.centred = smooth.interaction && !is_random_effect(margin.basis) &&
                      is_centred(of_margin(arguments.find("mc"), "mc", i, margins));
-    // Defaults depend on the number of numeric variables, which is known once their types are.
+    // Settled later: defaults depend on the number of numeric variables, which is known when their types are.
     smooth.margins.push_back(smooth.sum_to_zero ? given : std::move(margin));
   }
 

@@ -10,10 +10,10 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Second derivatives of the first, or the last, cubic B-splines at an end.
+/// Second derivatives of the first (or last) cubic B-splines at an end.
 std::vector<double> second_derivatives(std::span<const double> knots, std::size_t count, bool at_upper) {
   std::vector<double> out(count);
-  // B'' of degree 3 at x is a combination of the linear B-splines, one of which is 1 at an end.
+  // B'' of a cubic B-spline at x is a combination of linear B-splines; at an end, one of these is 1.
   const auto slope = [&](std::size_t j, std::size_t degree) {
     const double width = knots[j + degree] - knots[j];
     return width > 0 ? static_cast<double>(degree) / width : 0;
@@ -29,7 +29,7 @@ std::vector<double> second_derivatives(std::span<const double> knots, std::size_
   return out;
 }
 
-/// Householder vectors of the QR of two columns, as in LINPACK's dqrdc and R's qr().
+/// Householder vectors of the QR of two columns, like those of LINPACK's dqrdc, which R's qr() uses.
 void householder(std::array<std::vector<double>, 2>& columns) {
   const std::size_t rows = columns[0].size();
   for (std::size_t l = 0; l < 2; ++l) {
@@ -57,7 +57,7 @@ std::vector<double> SplineColumns::table(int part) const {
   knots.insert(knots.end(), inner_knots.begin(), inner_knots.end());
   knots.insert(knots.end(), order, upper);
   const std::size_t splines = knots.size() - order;
-  const std::size_t first = intercept ? 0 : 1;  // without an intercept, the first B-spline is left out
+  const std::size_t first = intercept ? 0 : 1;  // without an intercept, the first B-spline is omitted
   std::vector<double> weights(splines);
   if (natural) {
     std::array<std::vector<double>, 2> constraints{second_derivatives(knots, splines, false),
@@ -65,7 +65,7 @@ std::vector<double> SplineColumns::table(int part) const {
     for (std::vector<double>& one : constraints)
       one.erase(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(first));
     householder(constraints);
-    // Column part + 2 of Q: apply the reflections to e, from the last one on.
+    // Column part + 2 of Q: apply the reflections, the last one first, to a unit vector.
     std::vector<double> column(splines - first);
     column[static_cast<std::size_t>(part) + 1] = 1;
     for (std::size_t l = 2; l-- > 0;) {

@@ -7,18 +7,18 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The columns of ns() and bs() of R's splines, each a combination of B-splines.
+/// The columns of ns() and bs() of R's package splines, each a combination of B-splines.
 struct SplineColumns {
-  bool natural = false;  ///< ns: second derivatives are 0 at the ends
+  bool natural = false;  ///< ns: second derivatives are 0 at both ends
   int degree = 3;
   bool intercept = false;
-  double lower = 0, upper = 1;  ///< the ends
+  double lower = 0, upper = 1;  ///< the boundary knots
   std::vector<double> inner_knots{};
 
   /// Number of columns without interior knots.
   [[nodiscard]] int least_columns() const { return (natural ? 1 : degree) + (intercept ? 1 : 0); }
-  /// The `table` for `Expression::Op::spline` of column `part`, from 1 on.
-  /// Source: Chambers and Hastie, Statistical Models in S (1992), sec. 7.6; ns() and bs() of R.
+  /// The `table` of column `part`, from 1, for `Expression::Op::spline`. Source: Chambers and Hastie,
+  /// Statistical Models in S (1992), sec. 7.6; ns() and bs() of R.
   [[nodiscard]] std::vector<double> table(int part) const;
 };
 

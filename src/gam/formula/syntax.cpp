@@ -10,15 +10,15 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// Bounds on nesting and length prevent stack overflow: a chain of operators is a tree as deep as the chain is
-// long.
+// Limits of nesting and length, which prevent stack overflow: a chain of operators is a tree as deep as the
+// chain is long.
 constexpr int max_depth = 100;
 constexpr int max_operators = 4096;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-// Bytes above 127 are letters of UTF-8 names.
+// Whether a name may begin with this character; bytes above 127 are letters of UTF-8 names.
 bool starts_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 128;
 }
@@ -26,7 +26,7 @@ bool continues_name(char c) {
   return starts_name(c) || is_digit(c) || c == '.' || c == '_';
 }
 
-/// Words that are names only in backquotes.
+/// Words that are names only within backquotes.
 bool is_constant(std::string_view word) {
   constexpr std::array<std::string_view, 6> constants{"TRUE", "FALSE", "NULL", "NA", "NaN", "Inf"};
   return std::find(constants.begin(), constants.end(), word) != constants.end();
@@ -158,7 +158,7 @@ class Parser {
   }
 
  private:
-  // Left-associative operators, weakest first, with blanks around each; the negation precedes its operand.
+  // Left-associative operators, weakest first, with blanks around each; the negation is a prefix.
   static constexpr std::array<std::string_view, 9> levels{
       " ~ ", " | ", " & ", " ! ", " < > <= >= == != ", " + - ", " * / ", " %% %/% %in% ", " : "};
   static constexpr std::size_t negation = 3;
@@ -211,7 +211,7 @@ class Parser {
     if (!token_.is("^")) return base;
     const Deeper deeper(*this);
     const Token op = advance();
-    Syntax exponent = unary();  // from the right, and x^-1 is allowed
+    Syntax exponent = unary();  // right-associative; x^-1 is allowed
     return node(Syntax::Kind::binary, op, std::move(base), std::move(exponent));
   }
 
@@ -319,8 +319,8 @@ bool is_syntactic(std::string_view name) {
   return good_start && std::all_of(name.begin(), name.end(), continues_name);
 }
 
-// The fewest digits that determine the value: R's text if 15 digits suffice, and more otherwise, since models
-// are read back from texts. Fixed notation unless the exponential one is shorter.
+// The fewest digits that determine the value: R's text if 15 digits suffice, otherwise more digits than R
+// prints, since models are read back from texts. Exponential notation only if it is shorter.
 std::string deparse_number(double value) {
   int digits = 1;
   std::string shortest = fmt::format("{:.0e}", value);
@@ -331,7 +331,7 @@ std::string deparse_number(double value) {
   return fixed.size() <= shortest.size() ? fixed : shortest;
 }
 
-/// Quotes a text, so that it reads back unchanged.
+/// Quotes a text so that parsing gives it back unchanged.
 std::string in_quotes(std::string_view text, char quote) {
   std::string result(1, quote);
   for (const char c : text) {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-/// Syntax trees of formulas by the grammar of R: syntax only, without meaning.
+/// Syntax trees of formulas, by the grammar of R: structure only, without meaning.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A node of the tree.
@@ -22,11 +22,11 @@ struct Syntax {
   enum class Kind { number, name, constant, text, call, group, unary, binary };
 
   Kind kind = Kind::number;
-  std::string text;  ///< a name, TRUE or another constant, a quoted text, a function, or an operator
+  std::string text;  ///< a name, a constant such as TRUE, a quoted text, a function, or an operator
   double number = 0;
   std::vector<Syntax> children;             ///< arguments or operands
-  std::vector<std::string> argument_names;  ///< of a call: "" for an argument without a name
-  std::size_t position = 0;                 ///< position of its first character (of a binary: its operator)
+  std::vector<std::string> argument_names;  ///< for a call; "" for an argument without a name
+  std::size_t position = 0;                 ///< position of its first character; of a binary operator itself
   [[nodiscard]] bool is_name(std::string_view name) const { return kind == Kind::name && text == name; }
   [[nodiscard]] bool is_constant(std::string_view name) const {
     return kind == Kind::constant && text == name;
@@ -41,14 +41,14 @@ struct Syntax {
 /// was expected there.
 [[nodiscard]] Syntax parse_syntax(std::string_view text);
 
-/// The tree in the form of R's deparse(): "log(e + 1)", "x/2", "1e+05 * x", "`a name`". It parses to the same
-/// tree: numbers have more than R's 15 digits if necessary.
+/// The tree in the form of R's deparse(): "log(e + 1)", "x/2", "1e+05 * x", "`a name`". The text parses to
+/// the same tree: numbers have more than R's 15 digits if necessary.
 [[nodiscard]] std::string deparse(const Syntax& syntax);
 
-/// A quoted text that parses to this text.
+/// A quoted text that parses to `text`.
 [[nodiscard]] std::string deparse_text(std::string_view text);
 
-/// Throws `Error(usage)` with the position in the formula, and a message as of `fmt::format`.
+/// Throws `Error(usage)` with the position in the formula and a message made by `fmt::format`.
 template <class... Values>
 [[noreturn]] void formula_error(std::size_t position, fmt::format_string<Values...> message,
                                 Values&&... values) {

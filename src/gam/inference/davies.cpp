@@ -16,8 +16,8 @@ using std::numbers::pi;
 
 constexpr double accuracy_wanted = 2e-5;
 constexpr double terms_allowed = 1e5;
-/// Maximum number of bounds evaluated by one search, which usually takes some tens: if numbers overflow it
-/// would not end.
+/// Maximum number of bounds that one search evaluates; some tens usually suffice, but if numbers overflow the
+/// search would not end.
 constexpr int bounds_allowed = 10'000;
 
 double square(double x) {
@@ -29,7 +29,7 @@ double damped_exp(double x) {
   return x < -50 ? 0 : std::exp(x);
 }
 
-/// log(1 + x) - x without cancellation near 0.
+/// log(1 + x) - x, without cancellation near 0.
 double log1p_minus(double x) {
   if (std::abs(x) > 0.1) return std::log1p(x) - x;
   // log((1 + y) / (1 - y)) - x with y = x / (2 + x): 2 (y + y^3/3 + y^5/5 + ...) - x, and 2y - x = -xy.
@@ -45,7 +45,7 @@ double log1p_minus(double x) {
   return sum;
 }
 
-/// Algorithm AS 155, central terms only. Names of the steps follow section 4 of Davies' paper.
+/// Algorithm AS 155, for central terms only. Names of the steps follow section 4 of Davies' paper.
 class Davies {
  public:
   Davies(double x, std::span<const ChiSquaredTerm> terms) : x_(x), terms_(terms), by_size_(terms.size()) {
@@ -63,7 +63,7 @@ class Davies {
     });
   }
 
-  /// P(sum <= x); nothing if more terms or bounds are needed than allowed.
+  /// P(sum <= x); empty if more terms or bounds are needed than allowed.
   std::optional<double> probability() {
     double accuracy = accuracy_wanted;
     double allowed = terms_allowed;
@@ -122,7 +122,7 @@ class Davies {
  private:
   [[nodiscard]] bool may_go_on() const noexcept { return bounds_ <= bounds_allowed; }
 
-  /// Bound on a tail probability from the moment generating function at u, and the point of the tail.
+  /// A bound of a tail probability from the moment generating function at u; `point`: where the tail begins.
   double tail_bound(double u, double& point) const {
     ++bounds_;
     point = u * variance_;
@@ -136,7 +136,7 @@ class Davies {
     return damped_exp(-exponent / 2);
   }
 
-  /// A point beyond which the tail, on the side of the sign of `u`, is below `accuracy`; updates `u`.
+  /// A point beyond which the tail, on the side given by the sign of `u`, is below `accuracy`; updates `u`.
   double cutoff(double accuracy, double& u) const {
     const double bound = 2 * (u > 0 ? largest_ : smallest_);
     const auto inside = [bound](double v) { return v / (1 + v * bound); };
@@ -164,7 +164,7 @@ class Davies {
     return far_point;
   }
 
-  /// Bound on the integral beyond u.
+  /// A bound of the integral beyond u.
   double truncation_error(double u, double tau) const {
     ++bounds_;
     const double gauss = (variance_ + tau) * square(u);
@@ -190,7 +190,7 @@ class Davies {
     return std::min({first, second, third});
   }
 
-  /// The least u, to within a factor 1.1 to 1.2, whose truncation error is acceptable.
+  /// The smallest u, to within a factor of 1.1 to 1.2, with an acceptable truncation error.
   void shrink_truncation(double& u, double accuracy) const {
     double trial = u / 4;
     if (truncation_error(trial, 0) > accuracy) {
@@ -204,7 +204,7 @@ class Davies {
     }
   }
 
-  /// Error of a convergence factor exp(-tau u^2 / 2) at x, in units of tau; nothing if it is unbounded.
+  /// Error of a convergence factor exp(-tau u^2 / 2) at x, in units of tau; empty if it is unbounded.
   std::optional<double> convergence_error(double x) const {
     const double log2_eighth = std::numbers::ln2 / 8;
     const double sign = x > 0 ? 1 : -1;
@@ -229,8 +229,8 @@ class Davies {
     return std::exp2(doublings / 4) / (pi * square(distance));
   }
 
-  /// Adds the integral by the midpoint rule with `count` + 1 points; the auxiliary one (not `main`) is the
-  /// part removed by the convergence factor.
+  /// Adds the integral by the midpoint rule with `count` + 1 points. The auxiliary integral (`main` false) is
+  /// the part that the convergence factor removed.
   void integrate(int count, double interval, double tau, bool main) {
     for (int k = count; k >= 0; --k) {
       const double u = (k + 0.5) * interval;
@@ -254,9 +254,9 @@ class Davies {
   double deviation_ = 0;
   double largest_ = 0;
   double smallest_ = 0;
-  double variance_ = 0;  ///< variance of the normal term equivalent to the convergence factors
+  double variance_ = 0;  ///< variance of the normal term to which the convergence factors are equivalent
   double integral_ = 0;
-  mutable int bounds_ = 0;  ///< bounds evaluated so far
+  mutable int bounds_ = 0;  ///< number of bounds evaluated so far
 };
 
 /// Tail of a noncentral chi-squared variable that matches the first four cumulants as closely as possible.

@@ -19,7 +19,7 @@ namespace bm = boost::math;
 
 using base::MathPolicy;
 
-/// P(X > x) of a positive distribution; Boost's functions reject infinity.
+/// P(X > x) for a positive distribution; Boost's functions reject infinity.
 template <typename Distribution>
 double upper_tail(const Distribution& distribution, double x) {
   if (x <= 0) return 1;

@@ -8,17 +8,18 @@
 /// Tail probabilities of the distributions that the summary's tests need. All are pure and thread-safe.
 namespace TESSERA_NAMESPACE::gam {
 
-/// P(|Z| > |z|), standard normal.
+/// P(|Z| > |z|) for a standard normal Z.
 [[nodiscard]] double normal_two_sided(double z);
 /// The z with P(Z <= z) = p for a standard normal Z, 0 < p < 1.
 [[nodiscard]] double normal_quantile(double p);
-/// The u with P(U <= u) = p, beta with a, b > 0: the i-th of n uniform numbers has a = i and b = n + 1 - i.
+/// The u with P(U <= u) = p for a beta distribution: the i-th of n sorted uniform numbers has a = i, b = n +
+/// 1 - i.
 [[nodiscard]] double beta_quantile(double p, double a, double b);
-/// P(|T| > |t|), Student's t with df > 0, not necessarily whole.
+/// P(|T| > |t|) for Student's t with df > 0, which need not be whole.
 [[nodiscard]] double student_two_sided(double t, double df);
-/// P(F > x) with df1, df2 > 0.
+/// P(X > x) for an F distribution with df1, df2 > 0.
 [[nodiscard]] double f_tail(double x, double df1, double df2);
-/// P(X > x), chi-squared with df > 0 and noncentrality >= 0.
+/// P(X > x) for a chi-squared distribution with df > 0 and noncentrality >= 0.
 [[nodiscard]] double chi_squared_tail(double x, double df, double noncentrality = 0);
 
 /// One term of a weighted sum of independent chi-squared variables.

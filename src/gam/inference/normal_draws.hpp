@@ -11,10 +11,10 @@ namespace TESSERA_NAMESPACE::gam {
 /// A square root R of a covariance, R R' = V, from its lower triangle; V may be singular.
 [[nodiscard]] Matrix root_of(const Matrix& covariance);
 
-/// The random stream of draws of the coefficients, distinct from the stream of responses.
+/// The random stream for draws of the coefficients, distinct from the stream for responses.
 inline constexpr std::uint64_t stream_of_coefficients = std::uint64_t{1} << 31;
 
-/// Sets `out` to draw number `draw` of N(0, R R') from a random stream. Pure.
+/// Sets `out` to draw number `draw` from N(0, R R'), by the given random stream. Pure.
 void draw_normal(const Matrix& root, std::uint64_t seed, std::uint64_t stream, std::uint64_t draw,
                  std::span<double> out);
 

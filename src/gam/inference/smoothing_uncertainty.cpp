@@ -20,13 +20,13 @@ namespace {
 
 using base::at;
 
-/// A penalty times its lambda, on the coefficients of its block.
+/// A penalty times its lambda, restricted to the coefficients of its block.
 struct OwnPenalty {
   int begin = 0;
   int size = 0;
-  Matrix matrix;                   ///< for a block of the core
-  double ridge = 0;                ///< for a random effect of the part: a multiple of the identity
-  std::vector<double> times_coef;  ///< lambda S times the coefficients, over all coefficients
+  Matrix matrix;                   ///< for a block in the core
+  double ridge = 0;                ///< for a random effect in the part: this multiple of the identity
+  std::vector<double> times_coef;  ///< lambda S b for the coefficients b, over all coefficients
 
   [[nodiscard]] std::vector<double> times(std::span<const double> x) const {
     if (!matrix.empty()) return multiply(matrix, x);
@@ -119,7 +119,7 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
   const WholeInverse whole(fit.covariance);
   const CovarianceTraces traces(fit.covariance, whole);
   const std::size_t all = penalties.size();
-  std::vector<std::vector<double>> slopes;  // A^-1 S_j b, A^-1 = V / phi
+  std::vector<std::vector<double>> slopes;  // A^-1 S_j b, with A^-1 = V / phi
   for (const OwnPenalty& own : penalties) {
     slopes.push_back(whole.times(own.times_coef));
     for (double& value : slopes.back()) value /= fit.covariance_scale;
@@ -148,7 +148,7 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
     }
   }
   const SymmetricEigen eigen = symmetric_eigen(hessian);
-  // Where REML is flat, the coefficients do not change, and both derivatives are rounding.
+  // Where REML is flat, the coefficients do not change, and both derivatives are only rounding.
   constexpr double least = 1e-10;
   const double largest = *std::ranges::max_element(eigen.values);
   SmoothingUncertainty out{Matrix(size, count), 0};
@@ -161,7 +161,7 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
       add_multiple(own, eigen.vectors(j, i) / std::sqrt(value), derivatives.column(j));
       add_multiple(by_a, eigen.vectors(j, i) / std::sqrt(value), penalised.column(j));
     }
-    // X'WX = A - S
+    // Uses X'WX = A - S.
     out.edf += dot(own, by_a);
     for (const OwnPenalty& penalty : penalties) {
       const auto part = own.subspan(at(penalty.begin), at(penalty.size));

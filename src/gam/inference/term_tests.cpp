@@ -31,10 +31,10 @@ Matrix inverse_of(const Matrix& a) {
   return cholesky_inverse(robust_cholesky(a));
 }
 
-/// P(mixture > statistic); of an F-like ratio if the scale is estimated.
+/// P(mixture > statistic), or of an F-like ratio if the scale is estimated.
 double mixture_p_value(double statistic, const std::vector<double>& weights, bool scale_estimated,
                        double residual_df) {
-  // Practically 0; powers of it might overflow.
+  // The probability is practically 0, and powers of the statistic might overflow.
   if (statistic > 1e50) return 0;
   std::vector<ChiSquaredTerm> terms;
   terms.reserve(weights.size());
@@ -46,11 +46,11 @@ double mixture_p_value(double statistic, const std::vector<double>& weights, boo
   return weighted_chi_squared_tail(0, terms);
 }
 
-/// Wood's test of a smooth with null space: f' V^- f with a pseudo-inverse of fractional rank, V being the
-/// posterior covariance of f. `gram` is X'X of the block; `rank` need not be whole.
+/// Wood's test of a smooth with null space: f' V^- f, where V is the posterior covariance of f, and V^- a
+/// pseudo-inverse of fractional rank. `gram`: X'X of the block; `rank` need not be whole.
 Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matrix& covariance, double rank,
                     bool scale_estimated, double residual_df) {
-  const Matrix lower = robust_cholesky(gram);  // R = L'
+  const Matrix lower = robust_cholesky(gram);  // L of L L' = X'X, so R = L'
   const SymmetricEigen eigen = symmetric_eigen(multiply_tn(lower, multiply(covariance, lower)));
   const int size = gram.rows();
   const auto variance = [&](int i) { return eigen.values[at(size - 1 - i)]; };
@@ -73,7 +73,7 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
   }
   if (used == 0) return {0, rank, 1};
 
-  double first = 0;   // statistic
+  double first = 0;   // the statistic
   double second = 0;  // the statistic with the last eigenvector negated
   std::vector<double> weights(at(used), 1.0);
   if (part > 0 && whole > 0) {
@@ -107,8 +107,8 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
   return out;
 }
 
-/// Tests for terms that the penalty can shrink to zero: a zero variance component, against its prediction.
-/// For a block of the part, all elements of the matrices must be available.
+/// The test for terms that the penalty can shrink to zero: whether the variance component is zero, by its
+/// prediction. For a block of the part, all elements of the matrices must be available.
 class RandomEffectTest {
  public:
   RandomEffectTest(const Design& design, const RemlFit& fit, const PartedMatrix& gram)
@@ -124,12 +124,12 @@ class RandomEffectTest {
   }
 
   [[nodiscard]] Outcome operator()(const CoefBlock& block, bool scale_estimated, double residual_df) const {
-    std::vector<const Smooth*> others;  // random effects
+    std::vector<const Smooth*> others;  // the other random effects
     for (const Smooth& smooth : smooths_) {
       if (is_random_effect(smooth.block->kind) && smooth.block != &block) others.push_back(&smooth);
     }
-    // R'R of the penalised block after projecting out all columns except random effects: the inverse of the
-    // block of (X'WX + S)^-1.
+    // R'R of the penalised block, after projecting out all columns except those of random effects: the
+    // inverse of the block's part of (X'WX + S)^-1.
     const Matrix given = others.empty() ? square_of(fit_.inverse, block) : projected_inverse(block, others);
     const Matrix lower = robust_cholesky(inverse_of(given));
     const Matrix noise = is_parted(block) ? noise_of_part(block) : noise_of(block, others);
@@ -139,7 +139,7 @@ class RandomEffectTest {
     std::vector<double> weights = symmetric_eigen(multiply_tn(lower, multiply(noise, lower))).values;
     Outcome out;
     out.statistic = dot(root, root) / fit_.scale;
-    // The noise has the scale of the covariance, which may differ from the statistic's scale.
+    // The noise has the scale of the covariance, which may differ from that of the statistic.
     for (double& weight : weights) weight = std::max(0.0, weight) * fit_.covariance_scale / fit_.scale;
     const double largest = weights.back();
     if (!(largest > 0)) return out;
@@ -177,12 +177,12 @@ class RandomEffectTest {
   };
 
   // The other random effects are part of the noise. mgcv weights the rows by I + Z S^- Z', the covariance of
-  // that noise, rather than by its inverse; so does this test, to give the same p-values. The crossproduct
-  // with that noise is N = G + sum G S^- G, where the G = X'WX to the left and right of an S^- are restricted
-  // to the columns and rows of its effect.
+  // that noise, instead of its inverse. This test does the same, so that p-values agree. The crossproduct
+  // with that noise is N = G + sum G S^- G with G = X'WX; to the left and right of an S^-, G is restricted to
+  // the columns and rows of its effect.
 
-  /// Rank of the block after projecting out the unpenalised columns: such directions have zero weight, except
-  /// for rounding in the inverse of a small penalty.
+  /// Rank of the block after projecting out the unpenalised columns. The lost directions have zero weight,
+  /// except for rounding in the inverse of a small penalty.
   [[nodiscard]] int rank_beside_unpenalised(const CoefBlock& block) const {
     constexpr double explained = 1e-10;
     Matrix free(gram_.core.rows(), design_.null_space());
@@ -212,12 +212,12 @@ class RandomEffectTest {
 
   [[nodiscard]] bool is_parted(const CoefBlock& block) const { return gram_.part().has(block.coef_begin); }
 
-  /// The rows of `of_part` that belong to a block of the part (rows are indexed by position in the part).
+  /// The rows of `of_part`, whose rows are places in the part, that belong to a block of the part.
   [[nodiscard]] Matrix rows_of(const CoefBlock& block, const Matrix& of_part) const {
     return submatrix(of_part, gram_.part().in_part(block.coef_begin), block.coef_size, 0, of_part.cols());
   }
 
-  /// A block's diagonal block in a matrix with the layout of X'WX.
+  /// The diagonal block for `block` of a matrix with the layout of X'WX.
   [[nodiscard]] Matrix square_of(const PartedMatrix& a, const CoefBlock& block) const {
     if (!is_parted(block)) return a.block(block.coef_begin, block.coef_size);
     Matrix square(block.coef_size, block.coef_size);
@@ -228,7 +228,7 @@ class RandomEffectTest {
     return square;
   }
 
-  /// G S^- G over the core, followed by the elements of `block` if it is in the part.
+  /// G S^- G over the core, followed by the elements for `block` if it is in the part.
   [[nodiscard]] Matrix explained_by(const Smooth& smooth, const CoefBlock& block) const {
     if (is_parted(*smooth.block)) {
       std::vector<double> inverse = smooth.diagonal();
@@ -247,7 +247,7 @@ class RandomEffectTest {
           .weighted_square(std::vector<double>(at(size), 1 / smooth.ridge()), HostAlgebra());
     return multiply(columns, multiply_nt(inverse_of(smooth.penalty()), columns));
   }
-  /// The rows of G of one block of the part, in the columns of the core and of another such block.
+  /// The rows of G for one block of the part, in the columns of the core and of another block of the part.
   [[nodiscard]] Border beside(const CoefBlock& rows, const CoefBlock& columns) const {
     if (!is_parted(columns)) return Border(rows_of(rows, gram_.border));
     const Part& part = gram_.part();
@@ -278,7 +278,7 @@ class RandomEffectTest {
     return out;
   }
 
-  /// The block of (N + S)^-1, after dropping the coefficients of the `others`.
+  /// The block of (N + S)^-1 after dropping the coefficients of the `others`.
   [[nodiscard]] Matrix projected_inverse(const CoefBlock& block,
                                          std::span<const Smooth* const> others) const {
     const int core = gram_.core.rows();
@@ -328,9 +328,9 @@ class RandomEffectTest {
     }
   }
 
-  /// R N R' for a block of the part, R its rows of the inverse A, of which only some elements in the part are
-  /// known. With G = A^-1 - S, the terms of other random effects in R G R' cancel: R N R' = A - A S A - sum R
-  /// S R', A and S restricted to the block, and the sum over all other smooths.
+  /// R N R' for a block of the part, where R has the block's rows of the inverse A; only some elements of A
+  /// in the part are known. Since G = A^-1 - S, the terms of other random effects in R G R' cancel: R N R' =
+  /// A - A S A - sum R S R', with A and S restricted to the block, and the sum over all other smooths.
   [[nodiscard]] Matrix noise_of_part(const CoefBlock& block) const {
     const Matrix own = square_of(fit_.inverse, block);
     const Matrix beside = rows_of(block, fit_.inverse.border);
@@ -352,7 +352,7 @@ class RandomEffectTest {
     return noise;
   }
 
-  /// R N R', R the block's rows of the inverse.
+  /// R N R', where R has the block's rows of the inverse.
   [[nodiscard]] Matrix noise_of(const CoefBlock& block, std::span<const Smooth* const> others) const {
     const int begin = gram_.in_core(block.coef_begin);
     const Matrix rows = transpose(submatrix(fit_.inverse.core, 0, gram_.core.rows(), begin, block.coef_size));

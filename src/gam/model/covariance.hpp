@@ -8,21 +8,21 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Throws `Error(usage)` ("`what` need the whole …") for a model that stores only a part of its covariance.
+/// Throws `Error(usage)` ("`what` need the whole …") if the model stores only a part of its covariance.
 void require_whole_covariance(const FittedModel& model, const char* what);
 
-/// Throws `Error(usage)` for a model that stores a part of its covariance from which the whole cannot be
+/// Throws `Error(usage)` if the model stores only a part of its covariance, from which the rest cannot be
 /// computed (`WholeInverse`).
 void require_following_covariance(const FittedModel& model, const char* what);
 
-/// The K of `SmoothingUncertainty`. Throws as `require_following_covariance`.
+/// The K of `SmoothingUncertainty`. Throws like `require_following_covariance`.
 [[nodiscard]] Matrix uncertainty_root(const FittedModel& model);
 
-/// V + K K', in the elements that V stores.
+/// V + K K', for the elements that V stores.
 [[nodiscard]] PartedMatrix with_uncertainty(PartedMatrix sum, const Matrix& k);
 
-/// The posterior covariance of the coefficients; `unconditional`: with the uncertainty of the smoothing
-/// parameters, which throws `Error(usage)` if the model lacks elements that it takes.
+/// The posterior covariance of the coefficients; `unconditional`: include the uncertainty of the smoothing
+/// parameters; throws `Error(usage)` if the model lacks elements that this needs.
 [[nodiscard]] PartedMatrix covariance_of(const FittedModel& model, bool unconditional);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -9,29 +9,29 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A histogram of a variable of a smooth over the complete rows.
+/// A histogram, over the complete rows, of a variable of a smooth.
 struct VariableOutline {
   std::string name;
   double min = 0;
   double max = 0;
-  std::vector<std::int64_t> counts;  ///< sampled rows in each of equal intervals of [min, max]
+  std::vector<std::int64_t> counts;  ///< sampled rows in each of the equal intervals of [min, max]
 };
 
-/// Statistics of the data: extents, counts, typical values, and the residuals of a sample of the rows. A
-/// report shows them, and predictions over some variables take typical values of the others. No row is kept,
-/// but a linear predictor and a residual together reveal the response of their row: `FitOptions::residuals`.
+/// Statistics of the data: extents, counts, typical values, and the residuals of a sample of the rows.
+/// Reports show them, and predictions over some variables use typical values of the others. No row is stored,
+/// but a row's linear predictor and residual together reveal its response: see `FitOptions::residuals`.
 /// Linear predictors are rounded to nine significant digits and residuals to six, more than a plot shows.
-/// Empty for a model file of a version that did not keep them.
+/// Empty for a model file of a version that did not store them.
 struct DataOutline {
   std::vector<VariableOutline> variables;  ///< variables of splines, in the order of the design
   std::vector<double>
-      linear_predictor;  ///< linear predictors of the sampled rows, with the offset; in the order of the rows
-  std::vector<double> deviance_residual;  ///< sign(y - mu) sqrt(deviance), with its prior weight
+      linear_predictor;  ///< linear predictors of the sampled rows, with the offset, in the order of the rows
+  std::vector<double> deviance_residual;  ///< sign(y - mu) sqrt(deviance), including the prior weight
   /// For an AR1 model: standardised deviance residuals, (r(i) - rho r(i - 1)) / sqrt(1 - rho^2), of the
   /// sampled rows; and their autocorrelation at lags 1, 2, ..., over all rows.
   std::vector<double> standardised_residual{};
   std::vector<double> autocorrelation{};
-  /// mgcv's var.summary for the variables of the formula's right-hand side and the columns that they read.
+  /// mgcv's var.summary, for the variables of the formula's right-hand side and the columns that they read.
   std::vector<VariableSummary> summaries{};
   std::vector<Occupancy> occupancy{};  ///< for each smooth of two numeric variables
 };

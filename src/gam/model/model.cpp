@@ -31,11 +31,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "tessera-fit model";
-/// Versions that are read; docs/model.md promises the oldest. 3: the covariance file's name has its CRC-32.
-/// 4: of a large random effect only the diagonal of the covariance is stored. 5: of several, only the pairs
-/// of levels that occur in the data; radial columns, smooths without penalty, computed variables. 6: factor
-/// smooths and t2(). 7: a model as text contains its covariance. A model that needs none of these is written
-/// with the older version, so that older programs can read it.
+/// Versions that this program reads; docs/model.md promises the oldest. 3: the covariance file's name has its
+/// CRC-32. 4: for a large random effect only the diagonal of the covariance is stored. 5: for several, only
+/// the pairs of levels that occur in the data; radial columns, smooths without penalty, computed variables.
+/// 6: factor smooths and t2(). 7: a model as text contains its covariance. A model is written with the oldest
+/// version that has what it needs, so that older programs can read it.
 constexpr int oldest_version = 2;
 constexpr int version_beside = 3;
 constexpr int version_parted = 4;
@@ -46,7 +46,7 @@ constexpr int newest_version = 7;
 /// Suffix of the covariance file in version 2.
 constexpr std::string_view plain_suffix = ".cov";
 
-/// Largest number of columns of a covariance: beyond dense algebra, and its square fits a 64-bit integer.
+/// Maximum number of columns of a covariance: beyond dense algebra, and its square fits a 64-bit integer.
 constexpr std::size_t max_columns = std::size_t{1} << 30;
 
 static_assert(std::endian::native == std::endian::little, "the covariance file is little-endian");
@@ -123,7 +123,7 @@ std::size_t packed_size(std::size_t size) {
   return size * (size + 1) / 2;
 }
 
-/// Packed storage of an upper triangular matrix: its columns, each down to the diagonal.
+/// Packed storage of an upper triangular matrix: column by column, each down to the diagonal.
 std::vector<double> packed(const Matrix& triangle) {
   std::vector<double> numbers;
   for (int j = 0; j < triangle.cols(); ++j) {
@@ -143,7 +143,7 @@ Matrix unpacked(std::span<const double> numbers, int size) {
   return triangle;
 }
 
-/// All of `Centring` but its columns of the covariance, which are stored with the covariance.
+/// All of `Centring`, except its columns of the covariance, which are stored with the covariance.
 Json centring_json(const FittedModel& model) {
   Json components = Json::array();
   for (const Centring::CentredComponent& one : model.centring.components) {
@@ -224,7 +224,7 @@ Json to_json(const FittedModel& model) {
             {"n", model.rows},
             {"rows_dropped", model.rows_dropped}};
   if (!model.offset.empty()) json["offset"] = model.offset;
-  // For readers that do not parse formulas.
+  // Offsets are listed for readers that do not parse formulas.
   for (const Expression& one : parse_terms(model.formula).offsets)
     json["formula_offsets"].push_back(one.text);
   if (!model.subset.empty()) json["subset"] = model.subset;
@@ -237,7 +237,7 @@ Json to_json(const FittedModel& model) {
   if (Json options = options_json(model.smoothing_options); !options.empty())
     json["options"] = std::move(options);
   if (!model.family.parameters().empty()) json["family_parameters"] = parameters_json(model.family);
-  // A list, not an object: two coefficients may have one name, such as factor q at level 1 and a column q1.
+  // A list, since two coefficients may have the same name, e.g. factor q at level 1 and a column q1.
   Json coefficients = Json::array();
   const auto names = model.design.coef_names();
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -351,12 +351,12 @@ DataOutline outline_from(const JsonField& field) {
   throw Error(ErrorCode::input, fmt::format("{}: {}", path, why));
 }
 
-/// CRC-32 in hexadecimal digits. It identifies a covariance file, which could be that of another fit.
+/// CRC-32 in hexadecimal digits. It identifies a covariance file, which might belong to another fit.
 std::string checksum(const void* bytes, std::size_t count) {
   return files::checksum_of({static_cast<const char*>(bytes), count});
 }
 
-/// Dimensions of a stored covariance: a row per coefficient, a column per coefficient and centred
+/// Dimensions of a stored covariance: a row per coefficient; a column per coefficient and per centred
 /// coefficient.
 struct CovarianceSize {
   std::size_t coefficients = 0;
@@ -370,7 +370,7 @@ struct CovarianceSize {
   [[nodiscard]] std::uint64_t pattern_numbers() const {
     return !has_pattern ? 0 : pairs + static_cast<std::uint64_t>(part.size()) + 1;
   }
-  /// The number of all stored values: arrays of the parted matrix, centred columns, and the pattern.
+  /// The number of all stored values: the arrays of the parted matrix, the centred columns, and the pattern.
   [[nodiscard]] std::uint64_t numbers() const {
     const auto own = static_cast<std::uint64_t>(part.size());
     const std::uint64_t core = coefficients - own;
@@ -378,14 +378,14 @@ struct CovarianceSize {
   }
 };
 
-/// The sparsity pattern as stored (compressed columns): row indices, then the beginning of each column.
+/// The sparsity pattern in its stored form (compressed columns): row indices, then where each column begins.
 std::vector<double> numbers_of(const SparsePattern& pattern) {
   std::vector<double> numbers(pattern.rows.begin(), pattern.rows.end());
   numbers.insert(numbers.end(), pattern.begins.begin(), pattern.begins.end());
   return numbers;
 }
 
-/// The pattern that `numbers_of` stored; null if the numbers are no valid pattern.
+/// The pattern that `numbers_of` stored; null if the numbers are not a valid pattern.
 std::shared_ptr<const SparsePattern> pattern_from(std::span<const double> numbers, int size) {
   const std::size_t pairs = numbers.size() - static_cast<std::size_t>(size) - 1;
   const auto is_whole = [&](double v) {
@@ -412,7 +412,7 @@ std::shared_ptr<const SparsePattern> pattern_from(std::span<const double> number
 class CovarianceFile {
  public:
   CovarianceFile(const std::string& model, const std::string& suffix, CovarianceSize size)
-      : file_(std::filesystem::canonical(model).string() + suffix),  // next to the model, not to a link to it
+      : file_(std::filesystem::canonical(model).string() + suffix),  // not next to a link to it
         size_(size) {
     const auto bytes = static_cast<std::uint64_t>(file_.size());
     const std::uint64_t numbers = size.numbers();
@@ -442,8 +442,8 @@ class CovarianceFile {
   CovarianceSize size_;
 };
 
-/// The location of the covariance: in the model file or in a file next to it. The presence and the number of
-/// its values are checked before anything else of the model takes memory.
+/// The stored covariance, in the model file or in a file next to it. Checks that the values are there, and
+/// their number, before anything else of the model takes memory.
 class StoredCovariance {
  public:
   /// `path`: the model's file; empty: the model is a text.
@@ -451,7 +451,7 @@ class StoredCovariance {
       : field_(field), size_(size), numbers_(field.find("numbers")) {
     if (const auto part = field.find("part")) read_part(*part);
     if (const auto suffix = field.find("suffix")) {
-      // A crafted suffix could name any file.
+      // Checked, since a crafted suffix could name any file.
       if (!is_covariance_suffix(suffix->text()))
         suffix->refuse("is not a name that a fit gives to its covariance");
       if (path.empty())
@@ -495,7 +495,7 @@ class StoredCovariance {
   }
 
  private:
-  /// A part of one run of columns is an object; one of several runs has a list `runs`.
+  /// A part with one run of columns is an object; a part with several has a list `runs`.
   void read_part(const JsonField& part) {
     const int count = static_cast<int>(size_.coefficients);
     int end = 0;
@@ -593,8 +593,8 @@ Family family_from(const JsonField& json, const std::string& path) {
   return at_values;
 }
 
-/// Checks that the variables of the design are exactly the variables that the formula reads in a prediction,
-/// and that offsets are numeric.
+/// Checks that the design has exactly the variables that the formula reads in a prediction, and that offsets
+/// are numeric.
 void check_formula(const JsonField& json, const FittedModel& model) {
   const JsonField field = json.at("formula");
   FormulaTerms formula;
@@ -694,7 +694,7 @@ void read_summary(const JsonField& json, FittedModel& model) {
                                        test.at("p_value").number_or_nan()});
 }
 
-/// `path`: the model's file; empty: the model is a text. `name`: what messages call it.
+/// `path`: the model's file; empty: the model is a text. `name`: its name in messages.
 FittedModel from_json(const JsonField& json, const std::string& path, const std::string& name) {
   FittedModel model;
   model.formula = json.at("formula").text();
@@ -821,7 +821,7 @@ Json whole_covariance_json(const FittedModel& model) {
   return json;
 }
 
-/// The JSON text. Invalid UTF-8 is replaced: names and levels are checked when read, a host name is not.
+/// The JSON text. Invalid UTF-8 is replaced: only the host name may have it, since other texts were checked.
 std::string dumped(Json& json, const FittedModel& model) {
   const auto at_least = [&](int version) { json["version"] = std::max(json["version"].get<int>(), version); };
   const bool any_fixed = std::ranges::any_of(model.design.blocks, [](const CoefBlock& block) {
@@ -891,11 +891,11 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
   }
   const std::string text = dumped(json, model);
   file.write(text);
-  // Detects a full disk before any file is replaced.
+  // Flush first, to detect a full disk before any file is replaced.
   if (beside) beside->flush();
   file.flush();
   if (beside) {
-    // Otherwise a power failure could leave the new model without its covariance.
+    // Commit this first: otherwise a power failure could leave the new model without its covariance.
     if (const std::string problem = beside->commit(); !problem.empty())
       throw Error(ErrorCode::input, fmt::format("{}: was not replaced: {}", path, problem));
   }
@@ -907,7 +907,7 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
         return is_covariance_suffix(rest) && rest != suffix;
       },
       [](std::string_view name, const base::Descriptor& other) {
-        // 00000000 is the CRC-32 of no bytes, and no covariance is that small.
+        // 00000000 is the CRC-32 of an empty file, which no covariance is.
         const auto status = other.status();
         if (!status || status->st_size == 0) return false;
         const auto crc = files::checksum_of(other);

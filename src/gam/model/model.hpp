@@ -20,8 +20,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Coefficients and covariance for centred numeric columns. Predictions use them to avoid cancellation if a
-/// column has a large mean; all other numbers are the model's own. Empty: nothing is centred.
+/// Coefficients and covariance for centred numeric columns, which predictions use to avoid cancellation if a
+/// column has a large mean. All other numbers refer to the formula's columns. Empty: nothing is centred.
 struct Centring {
   struct CentredComponent {
     int term = 0;
@@ -30,50 +30,50 @@ struct Centring {
   };
   std::vector<CentredComponent> components;  ///< the centred components of the design's terms
   std::vector<int> coefficients;             ///< indices of the coefficients that centring changes
-  std::vector<double> values;                ///< their values for centred columns
+  std::vector<double> values;                ///< values of these coefficients for centred columns
   Matrix covariance;                         ///< their columns of the covariance for centred columns
 };
 
-/// Design, coefficients and covariance for predictions, with the centred columns in place.
+/// Design, coefficients and covariance for predictions, with centred columns substituted.
 struct PredictiveModel {
   Design design;
   std::vector<double> coef;
   PartedMatrix covariance;
 };
 
-/// A fitted model: all that predictions, summaries and plots need (`Model` is the public value). It holds no
-/// row of the data.
+/// A fitted model: everything that predictions, summaries and plots need (`Model` is the public value). It
+/// contains no row of the data.
 struct FittedModel {
   std::string formula;
   Family family;
-  std::string weights;            ///< prior weights, as the user gave them; empty: none
-  std::string offset;             ///< offset of the fit only, not of predictions; empty: none
-  std::string subset;             ///< condition on the rows, as the user gave it; empty: none
+  std::string weights;            ///< prior weights, the user's text; empty: none
+  std::string offset;             ///< offset in the fit but not in predictions; empty: none
+  std::string subset;             ///< condition on the rows, the user's text; empty: none
   double rho = 0;                 ///< correlation of neighbouring residuals; 0: none
   std::string ar_start;           ///< expression, TRUE in the first row of a series; empty: one series
-  std::int64_t rows = 0;          ///< n: complete rows
+  std::int64_t rows = 0;          ///< number of complete rows, n
   std::int64_t rows_dropped = 0;  ///< rows of the file outside the subset or with a missing value
   /// Fingerprint of the response in these rows (response_fingerprint.hpp), in hexadecimal digits; empty in a
-  /// model file of a version that did not keep it.
+  /// model file of a version that did not store it.
   std::string response_fingerprint;
   ModelResponse response;
   SmoothingOptions smoothing_options;
   SampledRows sample;
   Design design;
-  /// What columns of dates count, by their names: "days since 1970-01-01".
+  /// Units of columns read from dates, by column: "days since 1970-01-01".
   std::vector<std::pair<std::string, std::string>> units;
   Recipe recipe;  ///< how to compute the design's variables from columns
   std::vector<double> coef;
   PartedMatrix covariance;  ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
-  Centring centring;        ///< centring of the numeric columns
-  // A model file of a version that did not keep them lacks column_means, edf1 and triangle: they are empty.
+  Centring centring;        ///< for numeric columns that were centred
+  // In a model file of a version that did not store them, column_means, edf1 and triangle are empty.
   std::vector<double> column_means;  ///< column means of the model matrix over the complete rows
-  std::vector<double> edf;           ///< edf of each coefficient: the diagonal of F, their influence matrix
-  std::vector<double> edf1;          ///< edf1 of each coefficient: the diagonal of 2F - FF; NaN if not known
-  /// R of X'WX = R'R, upper triangular; W are the last working weights, in the units of the covariance over
-  /// `covariance_scale`. Empty if there are many coefficients or the covariance has a part.
+  std::vector<double> edf;           ///< edf of each coefficient: the diagonal of the influence matrix F
+  std::vector<double> edf1;          ///< edf1 of each coefficient: the diagonal of 2F - FF; NaN if unknown
+  /// Upper triangular R with X'WX = R'R for the last working weights W, in the units of the covariance
+  /// divided by `covariance_scale`. Empty if there are many coefficients, or if the covariance has a part.
   Matrix triangle;
-  double gamma = 1;            ///< gamma of the REML criterion (mgcv's `gamma`), which has n / gamma rows
+  double gamma = 1;            ///< mgcv's `gamma`: the REML criterion counts n / gamma rows
   std::vector<double> log_sp;  ///< log smoothing parameter of every penalty, in the order of the blocks
   double scale = 1;
   double covariance_scale = 1;  ///< scale parameter in `covariance`: `RemlFit::covariance_scale`
@@ -81,26 +81,26 @@ struct FittedModel {
   double null_deviance = 0;
   double r_squared_adjusted = 0;
   double reml = 0;
-  /// The gradient of REML by the log smoothing parameters, and its Hessian by these and log phi, column by
-  /// column; empty in a model that an earlier version wrote.
+  /// The gradient of REML with respect to the log smoothing parameters, and its Hessian with respect to these
+  /// and log phi, column by column; empty in a model file of an earlier version.
   std::vector<double> reml_gradient;
   std::vector<double> reml_hessian;
   double edf_total = 0;
-  /// tr(2F - FF); NaN in a model file of a version that did not keep it.
+  /// tr(2F - FF); NaN in a model file of a version that did not store it.
   double edf1_total = std::numeric_limits<double>::quiet_NaN();
   double aic = 0;  ///< NaN for a custom family
   int iterations = 0;
   bool converged = false;
   std::string no_estimate;  ///< why there is no finite estimate (see separation.hpp); empty: there is one
-  std::string why_not_converged;  ///< empty: it has converged, or there is no finite estimate
+  std::string why_not_converged;  ///< empty if it converged, or if there is no finite estimate
   std::vector<CoefficientTest> coefficient_tests;
   std::vector<SmoothTest> smooth_tests;
-  std::string verdict;   ///< on which devices, or on the CPU, it was computed
+  std::string verdict;   ///< where it was computed: on which devices, or on the CPU
   DataOutline outline;   ///< statistics of the data, for reports and typical values
-  std::string path;      ///< the file from which it was read; empty: none
+  std::string path;      ///< the file that it was read from; empty: none
   std::string checksum;  ///< CRC-32 of the file
 
-  /// The model in centred columns, for predictions.
+  /// The model in terms of centred columns, for predictions.
   [[nodiscard]] PredictiveModel predictive() const;
   /// Precondition: the covariance has no sparsity pattern.
   [[nodiscard]] SmoothingUncertainty smoothing_uncertainty() const;
@@ -109,29 +109,29 @@ struct FittedModel {
   [[nodiscard]] double deviance_explained() const { return 1 - deviance / null_deviance; }
 };
 
-/// Writes model.json atomically: an existing file stays if writing fails. A covariance of more than
-/// `inline_limit` coefficients goes to a second file, as raw little-endian doubles, column-major. Numbers
-/// read back to the same bits. Bytes that are not UTF-8, for example in a host name, become U+FFFD. Throws
-/// `tessera::Error(input)` if a file cannot be written.
+/// Writes model.json atomically: an existing file stays if writing fails. The covariance of more than
+/// `inline_limit` coefficients goes to a second file, as raw little-endian doubles in column-major order.
+/// Numbers read back to the same bits. Bytes that are not UTF-8, for example in a host name, become U+FFFD.
+/// Throws `tessera::Error(input)` if a file cannot be written.
 ///
 /// The covariance file is named by the CRC-32 of its content, PATH.cov-XXXXXXXX, and the model names it. It
 /// is on disk before the new model replaces the old one, and the old covariance file is removed afterwards:
 /// after a failure at any moment there is one model with its covariance. Other covariance files of this path
-/// are removed if the CRC-32 of their content is that of their name; other files were not written by a fit,
-/// or by one before 0.2, and stay.
+/// are removed if the CRC-32 of their content is that of their name; other files stay: no fit wrote them, or
+/// a fit before 0.2.
 ///
-/// The file's version rises if old readers must refuse a file: newer versions are refused, and all from 2 on
-/// are read forever (docs/model.md). Optional fields, such as `FittedModel::outline`, do not raise it: older
-/// programs ignore them, and this one reads files without them.
+/// The file's version rises if old readers must refuse the file. Readers refuse newer versions, and read all
+/// versions from 2 on forever (docs/model.md). Optional fields, such as `FittedModel::outline`, do not raise
+/// it: older programs ignore them, and this one reads files without them.
 SavedModel save_model(const FittedModel& model, const std::string& path, int inline_limit = 512);
 
 /// Reads a model.json. The file is untrusted: counts, indices and shapes are checked before they are used; a
-/// coefficient may be any finite number. Throws `tessera::Error(input)` that names the field: no such file,
-/// not a model, a version that is not read, a field that no fit writes, a covariance file that is missing, of
-/// the wrong size or of another fit.
+/// coefficient may be any finite number. Throws a `tessera::Error(input)` that names the field if there is no
+/// such file, or it is not a model; for an unknown version, or a field with a value that no fit writes; and
+/// for a covariance file that is missing, has the wrong size, or belongs to another fit.
 [[nodiscard]] FittedModel read_model(const std::string& path);
 
-/// The model as one text that contains its covariance, and the model of such a text.
+/// The model as one text, with its covariance, and the inverse of that.
 [[nodiscard]] std::string model_text(const FittedModel& model);
 [[nodiscard]] FittedModel parse_model(std::string_view text);
 

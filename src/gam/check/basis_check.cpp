@@ -184,7 +184,7 @@ class BasisChecks {
     return columns;
   }
 
-  /// Removes the factor of the by variable from a smooth's columns.
+  /// Sets a smooth's by variable to 1, or to the block's level, in all rows: the smooth alone remains.
   void leave_out_by(const CoefBlock& block) {
     if (block.variables.size() <= block.knots.size()) return;
     Variable& by = rows_.variables[at(rows_.index_of(block.variables.back()))];

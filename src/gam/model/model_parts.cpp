@@ -109,7 +109,7 @@ Term term_of(const FittedModel& model, const CoefBlock& block) {
   return term;
 }
 
-/// Flags the variables of the design that a parametric term uses, or any term.
+/// For each variable of the design, whether a term uses it (`parametric_alone`: a parametric term).
 std::vector<bool> variables_used(const Design& design, bool parametric_alone) {
   std::vector<bool> used(design.variables.size());
   for (const CoefBlock& block : design.blocks) {
@@ -184,7 +184,7 @@ std::vector<ModelVariable> Model::variables() const {
   const std::vector<bool> used = variables_used(design, false);
   const std::vector<bool> parametric = variables_used(design, true);
   for (std::size_t v = 0; v < design.variables.size(); ++v) {
-    if (!used[v]) continue;  // the response is a variable of the design after a fit
+    if (!used[v]) continue;  // after a fit the response, too, is a variable of the design
     const DesignVariable& variable = design.variables[v];
     variables.push_back({.name = variable.name,
                          .factor = variable.factor,

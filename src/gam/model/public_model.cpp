@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public interface of a model; that of its parts is in model_parts.cpp.
+// Members of the public `Model`, except for its parts: see model_parts.cpp.
 #include "gam/linalg/linalg.hpp"
 #include "gam/model/covariance.hpp"
 #include "gam/model/model.hpp"
@@ -149,7 +149,7 @@ std::vector<double> Model::coefficient_edf2() const {
     for (int i = 0; i < root.rows(); ++i)
       edf2[static_cast<std::size_t>(i)] += root(i, k) * weighted(i, k) / fitted_->covariance_scale;
   }
-  // As mgcv does: where the first-order correction makes edf2 too large, edf1 is used.
+  // As in mgcv: if the first-order correction makes edf2 too large, edf1 is used instead.
   if (std::accumulate(edf2.begin(), edf2.end(), 0.0) > fitted_->edf1_total) return fitted_->edf1;
   return edf2;
 }

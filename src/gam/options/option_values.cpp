@@ -14,7 +14,7 @@ double number_from(const NamedOption& given, std::string_view text) {
   return *number;
 }
 
-/// Takes a text from the front of `rest`: a quoted one, where "" stands for a quote, or all before `end`.
+/// Removes a text from the front of `rest`: a quoted one, in which "" is a quote, or all before `end`.
 std::string take_text(const NamedOption& given, std::string_view& rest, char end) {
   std::string text;
   if (!rest.starts_with('"')) {
@@ -84,7 +84,7 @@ void set_value(const NamedOption& given, const NumberRange& range,
 }
 
 void set_value(const NamedOption& given, const NumberRange& /*range*/, std::optional<std::int64_t>& bytes) {
-  constexpr std::string_view units = "kmgt";  // also as 2GB and 2GiB
+  constexpr std::string_view units = "kmgt";  // 2GB and 2GiB are also allowed
   std::string_view text = base::trimmed(given.value);
   const auto number = base::take_number<std::int64_t>(text);
   std::string unit = plain_name(base::trimmed(text));

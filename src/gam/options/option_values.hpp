@@ -23,13 +23,13 @@
 #include <utility>
 #include <vector>
 
-/// Parsing and printing of option values, by the type of the member that holds the value.
+/// Parsing and printing of option values, by the type of the member that stores the value.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Throws `Error(usage)`, naming the option, its value and why it is invalid.
+/// Throws an `Error(usage)` that names the option, its value and why it is invalid.
 [[noreturn]] void refuse(const NamedOption& given, std::string_view why);
 
-/// The name in lower case, with '-' between words and no leading '-'.
+/// An option's name in lower case, with '-' between words and without leading '-'.
 [[nodiscard]] std::string plain_name(std::string_view name);
 
 struct NumberRange {
@@ -90,7 +90,7 @@ struct OptionChoices<ScoreModel> {
       {{"spec", ScoreModel::spec}, {"throughput", ScoreModel::throughput}}};
 };
 
-/// Parses the text of an option and sets `value`; lists of names are appended to. Throws `Error(usage)`.
+/// Parses an option's text and sets `value`; lists of names are appended to. Throws `Error(usage)`.
 void set_value(const NamedOption& given, const NumberRange& range, bool& value);
 void set_value(const NamedOption& given, const NumberRange& range, double& value);
 void set_value(const NamedOption& given, const NumberRange& range, std::string& value);
@@ -129,7 +129,7 @@ void set_value(const NamedOption& given, const NumberRange&, Value& value) {
 /// Parses "dose=low,mid,high"; a text in double quotes may contain ',' and '='. `all`: levels are required.
 void add_levels(std::map<std::string, std::vector<std::string>>& lists, const NamedOption& given, bool all);
 
-/// The text that `set_value` reads back; levels by column are "dose=low,mid site=a". Empty: no value.
+/// The text that `set_value` reads back as this value; levels: "dose=low,mid site=a". Empty: no value.
 template <class Value>
 [[nodiscard]] std::string text_of_value(const Value& value) {
   if constexpr (std::is_enum_v<Value>) {
@@ -149,7 +149,7 @@ template <class Value>
   }
 }
 
-/// The kind of a value, as `OptionInfo` names it.
+/// The kind of a value, for `OptionInfo`.
 template <class Value>
 [[nodiscard]] constexpr OptionKind kind_of() {
   if constexpr (std::same_as<Value, bool>)

@@ -17,7 +17,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The texts and limits of an option in the table.
+/// The texts, limits and flags of an option in the table.
 struct Words {
   std::string_view name;
   std::string_view help;
@@ -27,7 +27,7 @@ struct Words {
   bool repeatable = false;
   bool decides = false;  ///< whether a checkpoint made with another value is refused
   bool only_if_set =
-      false;  ///< a deciding option that checkpoints name only where it has another value than the default
+      false;  ///< a deciding option that a checkpoint names only if it does not have the default
 };
 
 template <class Options>
@@ -50,8 +50,8 @@ constexpr auto& member_of(auto& options) {
     return member_of<Path...>(options.*Member);
 }
 
-/// An option that sets `Member`, or a nested member reached by `Path`. Its text is parsed according to its
-/// type, or by `read`.
+/// The option that sets `Member`, or the nested member at `Path`. The text is parsed according to the
+/// member's type, or by `read`.
 template <auto Member, auto... Path>
 constexpr auto option(Words words) {
   using Options = decltype(owner_of(Member));
@@ -81,7 +81,7 @@ constexpr auto option(Words words, decltype(Row<decltype(owner_of(Member))>::rea
   return row;
 }
 
-/// Adds one column per use of the option; its name may have any characters, commas too.
+/// Adds one column per use of the option, since a column's name may have any characters, even commas.
 void add_column(std::vector<std::string>& columns, const NamedOption& given) {
   columns.push_back(given.value);
 }
@@ -126,7 +126,7 @@ constexpr std::string_view new_levels_help =
     "add 0 too; "
     "na: all such terms are NA; error: an error";
 
-// The tables, in the order of the help. A family is read before its link.
+// The tables of options, in the order of the help. A family must be read before its link.
 
 const Row<FitOptions> of_fits[]{
     {{.name = "family",
@@ -491,7 +491,7 @@ void check_alone(NamedOption given, std::span<const Row<Options>> rows) {
   }
 }
 
-/// Calls `use` with each table of options of a call.
+/// Calls `use` with each table that applies to a call.
 template <class Use>
 void for_each_table(OptionSet set, const Use& use) {
   switch (set) {

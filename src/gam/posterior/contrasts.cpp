@@ -25,10 +25,10 @@ namespace {
 
 using base::at;
 
-/// Maximum number of rows in a result with pairs of levels.
+/// Maximum number of rows in a result for pairs of levels.
 constexpr double most_differences = 2e6;
 
-/// A smooth at the levels of a factor: points are numbered alike in each level, without the factor's values.
+/// A smooth at the levels of a factor. Points have the same numbers at each level, ignoring the factor.
 struct SmoothOfLevels {
   std::string label;  ///< label of the smooth, without a level
   int factor = 0;     ///< index among the design's variables
@@ -37,7 +37,7 @@ struct SmoothOfLevels {
   std::function<Combination(int level, std::int64_t point)> row;
 };
 
-/// Combines the smooths by the levels of a factor that are one smooth of the formula.
+/// Combines smooths by the levels of a factor that come from one smooth of the formula.
 SmoothOfLevels by_levels(const FittedModel& model, const std::vector<const CoefBlock*>& blocks, int points) {
   const CoefBlock& first = *blocks.front();
   const auto& variables = model.design.variables;
@@ -63,14 +63,14 @@ SmoothOfLevels by_levels(const FittedModel& model, const std::vector<const CoefB
   return out;
 }
 
-/// A smooth with a factor among its margins, at each combination of the others' levels.
+/// A smooth with a factor among its margins, for each combination of the levels of the other factors.
 SmoothOfLevels within(const FittedModel& model, const CoefBlock& block, std::size_t axis, int points) {
   SmoothOfLevels out;
   out.label = block.label;
   const auto grid = std::make_shared<const SmoothGrid>(model, block, points);
   const SmoothAxis factor = grid->axes()[axis];
   out.factor = factor.variable;
-  // Points in the factor's first level.
+  // Points with the first level of the factor.
   auto places = std::make_shared<std::vector<std::int64_t>>();
   for (std::int64_t point = 0; point < grid->size(); ++point) {
     base::go_on();
@@ -91,8 +91,8 @@ SmoothOfLevels within(const FittedModel& model, const CoefBlock& block, std::siz
   return out;
 }
 
-/// The smooths of the formula that differ by levels of a factor. A smooth by a factor may be named without
-/// its level.
+/// The smooths of the formula that differ between levels of a factor. A smooth by a factor may be requested
+/// without naming a level.
 std::vector<SmoothOfLevels> smooths_of_levels(const FittedModel& model, const SmoothOptions& options) {
   std::vector<SmoothOfLevels> all;
   std::vector<std::pair<std::string, std::vector<const CoefBlock*>>> by;
@@ -142,7 +142,7 @@ Predictions matrix_of(Job& job, const Model& model, const Table& table, const Pr
   return predict(job, model, table, own);
 }
 
-/// *Collective.* Sends each row to the rank that has it in `plan`.
+/// *Collective.* Moves each row to the rank that has it in `plan`.
 void divide(const mpi::Communicator& comm, const Plan& plan, Predictions& rows) {
   if (rows.plan.fingerprint() == plan.fingerprint()) return;
   const std::vector<std::size_t> counts = rows_of_ranks(plan, rows.plan.range_of(comm.rank()));
@@ -157,7 +157,7 @@ Predictions table_differences(Job& job, const Model& model, const Table& minuend
                               const PredictOptions& options) {
   const FittedModel& fitted = model.fitted();
   together(job.comm(), [&] {
-    // On devices, link predictions are on other ranks than the rows of the model matrix.
+    // Moves rows: on devices, link predictions are on other ranks than the rows of the model matrix.
     if (!job.on_host())
       throw base::usage_error(
           "table_differences uses hosts only, but the job has devices: make it with Policy::cpu");
@@ -178,7 +178,7 @@ Predictions table_differences(Job& job, const Model& model, const Table& minuend
   });
   Predictions rows = matrix_of(job, model, minuend, options);
   Predictions less_rows = matrix_of(job, model, subtrahend, options);
-  // A table in memory has a plan of its own.
+  // Moves rows: a table in memory has its own plan.
   for (Predictions* of_out : {&less, &rows, &less_rows}) divide(job.comm(), out.plan, *of_out);
   together(job.comm(), [&] {
     require_probability(options.interval);

@@ -35,7 +35,7 @@ Margin derivative_of(Margin margin) {
   return margin;
 }
 
-/// Rows of the derivative of a smooth in one of its axes.
+/// Rows of the derivative of a smooth with respect to one of its axes.
 class DerivativeRows {
  public:
   DerivativeRows(const FittedModel& model, const SmoothGrid& grid, std::size_t axis, int order)
@@ -46,7 +46,7 @@ class DerivativeRows {
       for (int i = 0; i < order; ++i) component.margin = derivative_of(std::move(component.margin));
     } else {
       const auto [low, high] = extent_of(model, grid.axes()[axis]);
-      // Balances the truncation error and rounding.
+      // A compromise between truncation error and rounding.
       step_ = (order == 1 ? 1e-5 : 3e-4) * (high - low);
     }
     rows_.emplace(grid.block(), components);

@@ -30,7 +30,7 @@ using base::at;
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-/// Points of each number in a grid over this many numbers.
+/// Number of grid points per numeric variable, for a grid over `numbers` variables.
 int points_of_each(int numbers, int wanted) {
   if (wanted > 0) return wanted;
   switch (numbers) {
@@ -41,7 +41,7 @@ int points_of_each(int numbers, int wanted) {
   }
 }
 
-/// Maximum number of grid points; more belong in a table, like data slices.
+/// Maximum number of grid points; larger requests should be made as a table, e.g. by data slices.
 constexpr double most_points = 1e8;
 
 void require_points(const CoefBlock& block, double points) {
@@ -55,14 +55,14 @@ int index_of(const Design& design, const std::string& name) {
   return static_cast<int>(found - design.variables.begin());
 }
 
-/// The name of a variable's column: the expression, or the table's own name.
+/// The name of a variable's column: its expression, or the column's name in the table.
 std::string name_of(const DesignVariable& variable) {
   if (!variable.name.starts_with('`')) return variable.name;
   const Expression expression = parse_expression(variable.name);
   return expression.is_column() ? expression.columns().front() : variable.name;
 }
 
-/// A column of texts over local rows.
+/// A column of texts for local rows.
 Table::Column text_column(const std::string& name, const std::vector<Piece>& pieces, std::size_t text,
                           const std::vector<std::size_t>& piece_of_row) {
   Factor factor;
@@ -76,7 +76,7 @@ Table::Column text_column(const std::string& name, const std::vector<Piece>& pie
   return {name, std::move(factor)};
 }
 
-/// Adds the fit minus and plus this many standard errors.
+/// Adds columns for the fit minus and plus this many standard errors.
 void add_ends(Predictions& out, const std::string& suffix, FunctionRef<double(std::size_t row)> errors_at) {
   const std::vector<double> fit = out.columns[0].values;
   const std::vector<double> se = out.columns[1].values;
@@ -182,7 +182,7 @@ void for_each_block(Job& job, Range range, std::int64_t block, FunctionRef<void(
 double numbers_of_rows(const std::vector<Piece>& pieces, double columns) {
   double numbers = 0;
   for (const Piece& piece : pieces) {
-    // Weights with their indices, an array, and the variables.
+    // Numbers per row: weights with their indices, the overhead of an array, and the variables.
     const double of_row = 2.0 * static_cast<double>(piece.combination(0).size()) + 4 +
                           static_cast<double>(piece.describe(0).size()) + columns;
     numbers += of_row * static_cast<double>(piece.points);
@@ -199,7 +199,7 @@ PieceRows rows_of(const Job& job, const Design& design, const std::vector<std::s
   out.described.table_rows = begins.back();
   const Range mine = job.local_range(out.described.plan);
   const std::size_t count = at(mine.size());
-  std::vector<std::pair<int, Table::Column>> variables;  // variables of the design; the same on every rank
+  std::vector<std::pair<int, Table::Column>> variables;  // by index in the design; the same on every rank
   const auto column_of = [&](int variable) {
     return std::ranges::find_if(variables, [&](const auto& one) { return one.first == variable; });
   };

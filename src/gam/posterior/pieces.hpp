@@ -12,23 +12,23 @@
 #include <utility>
 #include <vector>
 
-/// Results in rows: estimates at the points of grids.
+/// Results that have rows: estimates at the points of grids.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A smooth on a grid of points. Not thread-safe.
 class SmoothGrid {
  public:
-  /// `points`: for each number; 0: as in `SmoothOptions::points`. All arguments must outlive it.
+  /// `points`: per numeric variable; 0: as in `SmoothOptions::points`. All arguments must outlive the grid.
   SmoothGrid(const FittedModel& model, const CoefBlock& block, int points);
 
   [[nodiscard]] const CoefBlock& block() const noexcept { return block_; }
   [[nodiscard]] std::span<const Component> margins() const noexcept { return margins_; }
   [[nodiscard]] const std::vector<SmoothAxis>& axes() const noexcept { return axes_; }
-  /// Number of points: levels of factors change slowest, and the last number fastest.
+  /// Number of points. Levels of factors vary slowest, and the last numeric variable fastest.
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
-  /// The values of the margins' variables at a point, as `CoefBlockRows` takes them.
+  /// The values of the margins' variables at a point, in the order of `CoefBlockRows`.
   [[nodiscard]] std::vector<double> at(std::int64_t point) const;
-  /// `at(point)` by variables of the design, including the by variable.
+  /// The values of `at(point)` with the indices of the design's variables, including the by variable.
   [[nodiscard]] std::vector<std::pair<int, double>> described(std::int64_t point) const;
 
  private:
@@ -36,37 +36,37 @@ class SmoothGrid {
   std::span<const Component> margins_;
   std::vector<SmoothAxis> axes_;
   std::vector<std::vector<double>> values_;  ///< grid values of each axis
-  std::vector<std::size_t> order_;           ///< indices of the axes, the slowest first
+  std::vector<std::size_t> order_;           ///< axes by index, slowest first
   std::vector<std::pair<int, double>> by_;
   std::int64_t size_ = 1;
 };
 
 /// Rows of a result that belong together, such as the points of a smooth.
 struct Piece {
-  std::vector<std::string> texts;  ///< one for each text column of the result
+  std::vector<std::string> texts;  ///< one text for each text column of the result
   std::int64_t points = 0;
-  /// Variables of the design with their values at a point: a level's index for a factor.
+  /// The design's variables and their values at a point; for a factor the index of its level.
   std::function<std::vector<std::pair<int, double>>(std::int64_t)> describe;
-  std::function<Combination(std::int64_t)> combination;  ///< of coefficients, to estimate at a point
+  std::function<Combination(std::int64_t)> combination;  ///< of coefficients, estimated at a point
 };
 
-/// The points of a smooth. Throws as `SmoothGrid`.
+/// The points of a smooth. Throws like `SmoothGrid`.
 [[nodiscard]] Piece piece_of(const FittedModel& model, const CoefBlock& block, int points);
 
-/// This rank's rows for some pieces, one per point: the pieces' texts, and the variables of any piece.
+/// This rank's rows for some pieces, one per point: the piece's texts, and the variables of any piece.
 struct PieceRows {
-  Predictions described;                  ///< without columns of numbers
-  std::vector<std::size_t> piece_of_row;  ///< index of the piece of each local row
-  std::vector<Combination> combinations;  ///< combination of each local row
+  Predictions described;                  ///< the rows, without numeric columns
+  std::vector<std::size_t> piece_of_row;  ///< for each local row, the index of its piece
+  std::vector<Combination> combinations;  ///< for each local row, its combination
 };
-/// Memory of the pieces' rows in numbers, with `columns` of results.
+/// Memory of the pieces' rows with `columns` columns of results, as a number of doubles.
 [[nodiscard]] double numbers_of_rows(const std::vector<Piece>& pieces, double columns);
 [[nodiscard]] PieceRows rows_of(const Job& job, const Design& design,
                                 const std::vector<std::string>& text_columns,
                                 const std::vector<Piece>& pieces);
 
-/// The requested smooths, in the order of the model. Throws `Error(usage)` for a term that the model lacks or
-/// that is not a smooth.
+/// The requested smooths, in the model's order. Throws `Error(usage)` for a term that is not in the model, or
+/// not a smooth.
 [[nodiscard]] std::vector<const CoefBlock*> smooths_of(const FittedModel& model,
                                                        const SmoothOptions& options);
 
@@ -74,11 +74,11 @@ struct PieceRows {
 /// `Error(interrupted)` on every rank if the job is asked to stop.
 void for_each_block(Job& job, Range range, std::int64_t block, FunctionRef<void(Range block)> work);
 
-/// Adds the bounds of intervals with this probability to the columns fit and se; 0: none.
+/// Adds the bounds of intervals with this probability to the columns fit and se; with probability 0 none.
 void add_interval(Predictions& out, double probability);
 
-/// *Collective.* A row for each point of the pieces: their texts, the variables of any piece, and the
-/// estimates with bands.
+/// *Collective.* A row for each point of the pieces: texts of the piece, variables that any piece has, and
+/// the estimates with bands.
 [[nodiscard]] Predictions answer_of(Job& job, const FittedModel& model,
                                     const std::vector<std::string>& text_columns,
                                     const std::vector<Piece>& pieces, const SmoothOptions& options);

@@ -19,8 +19,8 @@ struct SimultaneousBand {
 };
 
 /// *Collective.* The critical value of a simultaneous band over the points of a piece: the quantile (R's type
-/// 8) of the largest |x'(b - E b)| / se(x) over its points x, b drawn from the posterior distribution. NaN
-/// for a piece with too many coefficients or points, or elements missing from the covariance.
+/// 8) of the maximum over the points x of |x'(b - E b)| / se(x), with b drawn from the posterior
+/// distribution. NaN if the piece has too many coefficients or points, or the covariance lacks elements.
 [[nodiscard]] double critical_value(Job& job, const PartedMatrix& covariance, const Piece& piece,
                                     const SimultaneousBand& band);
 

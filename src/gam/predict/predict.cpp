@@ -38,7 +38,7 @@ namespace {
 
 using base::at;
 
-/// The variables that a prediction reads: of the requested terms, and of offsets.
+/// The variables that a prediction reads: those of the requested terms, and of offsets.
 std::vector<Expression> variables_of(const PredictionPlan& plan, const FormulaTerms& formula,
                                      const Recipe& recipe) {
   std::vector<Expression> variables = formula.variables();
@@ -53,7 +53,7 @@ std::vector<Expression> variables_of(const PredictionPlan& plan, const FormulaTe
   return variables;
 }
 
-/// Reports levels that the fit did not have: "3 rows have levels of 'g' unknown to the fit ('d', 'e')".
+/// A report of levels that the fit did not have: "3 rows have levels of 'g' unknown to the fit ('d', 'e')".
 std::string unseen_of(const ColumnReading& column) {
   std::string levels;
   for (const std::string& level : column.unseen_levels)
@@ -79,15 +79,15 @@ FrameRequest request_for(const FormulaTerms& formula, const FittedModel& model, 
   for (const Expression& offset : formula.offsets) {
     if (!plan.offsets) continue;
     request.numeric.push_back(offset.text);
-    // An infinite predictor has a limit as its mean: no exposure, no events.
+    // An offset may be infinite: the mean then has a limit, e.g. no events if there is no exposure.
     if (std::ranges::find(request.numeric, offset.text) == request.numeric.end() - 1)
       request.unbounded.push_back(offset.text);
   }
   return request;
 }
 
-/// *Collective.* The sparsity pattern of a covariance, broadcast from rank 0, which may be the only one to
-/// have it after a fit.
+/// *Collective.* The sparsity pattern of a covariance, broadcast from rank 0: after a fit, other ranks may
+/// lack it.
 std::shared_ptr<const SparsePattern> pattern_of_root(const mpi::Communicator& comm,
                                                      std::shared_ptr<const SparsePattern> pattern,
                                                      const Design& design) {
@@ -102,8 +102,8 @@ std::shared_ptr<const SparsePattern> pattern_of_root(const mpi::Communicator& co
   return pattern ? pattern : std::make_shared<const SparsePattern>(std::move(own));
 }
 
-/// *Collective.* The model with its coefficients and their covariance, broadcast from rank 0, which may be
-/// the only one to have them after a fit.
+/// *Collective.* The model with its coefficients and their covariance, broadcast from rank 0: after a fit,
+/// other ranks may lack them.
 FittedModel known_everywhere(const mpi::Communicator& comm, FittedModel model, bool with_covariance) {
   base::broadcast_values(comm, 0, model.coef, model.centring.values);
   if (!with_covariance) {
@@ -123,10 +123,10 @@ FittedModel known_everywhere(const mpi::Communicator& comm, FittedModel model, b
   return model;
 }
 
-/// Adds the unseen levels of one part of the table to the unseen levels of the parts before.
+/// Adds the unseen levels of a part of the table to those of earlier parts.
 void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading> part) {
   if (sums.empty()) return sums.assign(part.begin(), part.end());
-  // Columns may be followed by expressions that are not numeric in some part.
+  // Expressions after the columns may differ between parts and are not counted.
   for (std::size_t i = 0; i < std::min(sums.size(), part.size()); ++i) {
     ColumnReading& sum = sums[i];
     const std::size_t listed = std::max(sum.unseen_levels.size(), part[i].unseen_levels.size());
@@ -135,12 +135,12 @@ void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading>
     levels.insert(part[i].unseen_levels.begin(), part[i].unseen_levels.end());
     sum.unseen_levels.assign(levels.begin(), levels.end());
     sum.more_unseen = sum.more_unseen || part[i].more_unseen;
-    // If levels were omitted, list no more than a single part does.
+    // If levels were omitted, list no more than for a single part.
     if (sum.more_unseen && levels.size() > listed) sum.unseen_levels.resize(listed);
   }
 }
 
-/// Predicts the rows of a table, a part at a time.
+/// Predicts the rows of a table, one part at a time.
 class TablePrediction {
  public:
   /// *Collective.*
@@ -169,7 +169,7 @@ class TablePrediction {
     add_far_fields({comm, job.host_team()}, plan_.design, rows());
   }
 
-  /// Rows of the table.
+  /// Number of rows of the table.
   [[nodiscard]] std::int64_t rows() const { return table_->rows(); }
   [[nodiscard]] std::vector<std::string> remarks() const {
     std::vector<std::string> remarks;
@@ -183,16 +183,16 @@ class TablePrediction {
     return remarks;
   }
 
-  /// *Collective.* The rows of a part that fits into memory, the same on every rank.
+  /// *Collective.* The number of rows in a part that fits into memory, the same on every rank.
   [[nodiscard]] std::int64_t rows_of_part() const {
     const mpi::Communicator& comm = job_.comm();
     if (options_.rows_at_once > 0) return options_.rows_at_once;
-    // Numbers and the values they are parsed from, predictions, and predictions by column.
+    // Memory per row: numbers, the texts from which they are parsed, and predictions twice.
     const std::int64_t columns = column_count();
     const std::int64_t bytes_of_row = 16 * std::ssize(request_.variables) + 24 * std::ssize(kept_.variables) +
                                       8 * columns + (on_hosts_alone() ? 0 : 16) + 16;
     const std::int64_t wanted = job_.local_range(job_.plan(rows())).size() * bytes_of_row;
-    // The text of a packed table counts towards a given limit; free memory already excludes it.
+    // The text of a compressed table counts towards a given limit; free memory already excludes it.
     const std::int64_t kept = options_.node_bytes ? table_->kept_bytes() : 0;
     const std::int64_t share = share_memory(comm, wanted + kept, options_.node_bytes).bytes - kept;
     const std::int64_t own = wanted <= share ? 1 : wanted / std::max<std::int64_t>(share, 1) + 1;
@@ -200,13 +200,13 @@ class TablePrediction {
     return std::max<std::int64_t>((rows() - 1) / parts + 1, 1);
   }
 
-  /// *Collective.* The predictions for some rows.
+  /// *Collective.* The predictions of some rows.
   [[nodiscard]] Predictions predict(Range rows) {
     for (;;) {
       try {
         return predict_once(rows);
       } catch (const Error& error) {
-        // A rank has lost its last device: read the rows again, for the remaining devices.
+        // A rank has lost its last device: read the rows again by a plan for the remaining devices.
         if (error.code() != ErrorCode::outdated_plan || source_.plan) throw;
       }
     }
@@ -248,8 +248,8 @@ class TablePrediction {
     return out;
   }
 
-  /// *Collective.* Throws if this many rows of predictions do not fit into memory; draws the coefficients
-  /// once.
+  /// *Collective.* Throws if predictions of this many rows do not fit into memory. Draws the coefficients, at
+  /// the first call.
   void prepare_room(std::int64_t rows) {
     const mpi::Communicator& comm = job_.comm();
     const bool draws = options_.draws > 0 && draws_.empty();
@@ -277,7 +277,7 @@ class TablePrediction {
     }
   }
 
-  /// *Collective.* Adds the requested columns of the table.
+  /// *Collective.* Adds the columns of the table that are to be copied.
   void keep(Range rows, Predictions& out) {
     const mpi::Purpose purpose(job_.comm(), "the reading of the table");
     const Range mine = job_.local_range(out.plan);
@@ -306,7 +306,7 @@ class TablePrediction {
   }
 
   void evaluate(const Rows& rows, Predictions& out) {
-    if (out.columns.empty()) return;  // the model matrix of no coefficients, or no terms
+    if (out.columns.empty()) return;  // no coefficients in the model matrix, or no terms
     if (plan_.design_rows || options_.draws > 0) {
       const std::size_t columns = out.columns.size();
       const bool to_mean = options_.type == PredictionType::response;
@@ -326,7 +326,7 @@ class TablePrediction {
           job_, out.plan, rows, plan_.posterior,
           [&](std::size_t first, std::span<const Prediction> predictions) { put(first, predictions, out); });
     std::vector<Prediction> predictions = predict_rows(job_, out.plan, rows, plan_.posterior);
-    if (model_.coef.empty()) {  // nothing is uncertain
+    if (model_.coef.empty()) {  // without coefficients nothing is uncertain
       for (Prediction& one : predictions) one.se = std::isnan(one.fit) ? one.fit : 0;
     }
     const std::int64_t rows_of_run = response_ ? 1 << 8 : 1 << 16;
@@ -336,7 +336,7 @@ class TablePrediction {
         });
   }
 
-  /// Stores predictions, row by row, in the columns of rows from `first` on.
+  /// Stores predictions, given row by row, in the columns, beginning at row `first`.
   void put(std::size_t first, std::span<const Prediction> predictions, Predictions& out) const {
     const std::size_t terms = at(plan_.posterior.terms.columns());
     for (std::size_t t = 0; t < terms; ++t) {
@@ -359,7 +359,7 @@ class TablePrediction {
           const double low = one.fit - quantile_ * one.se;
           const double high = one.fit + quantile_ * one.se;
           if (!to_mean) return upper ? high : low;
-          // A link may be decreasing.
+          // Orders the ends, since a link may be decreasing.
           const auto [least, most] = std::minmax({family.mean(low), family.mean(high)});
           return upper ? most : least;
         });
@@ -373,7 +373,7 @@ class TablePrediction {
     }
   }
 
-  /// Number of columns of output for each term, or for their sum.
+  /// Number of output columns for each term, or for the sum of all terms.
   [[nodiscard]] std::size_t columns_of_term() const {
     return 1 + (options_.standard_errors ? 1 : 0) + (options_.interval > 0 ? 2 : 0);
   }
@@ -381,7 +381,7 @@ class TablePrediction {
   [[nodiscard]] std::int64_t column_count() const {
     return options_.draws > 0 && !plan_.design_rows ? options_.draws : std::ssize(names());
   }
-  /// Names of the columns of output.
+  /// Names of the output columns.
   [[nodiscard]] std::vector<std::string> names() const {
     if (plan_.design_rows) return plan_.names;
     std::vector<std::string> names;
@@ -406,7 +406,7 @@ class TablePrediction {
   [[nodiscard]] bool on_hosts_alone() const {
     return plan_.terms || plan_.design_rows || options_.draws > 0 || crossed();
   }
-  /// Whether variances need pairs of levels, which are looked up on the CPU only.
+  /// Whether variances need pairs of levels, which only the CPU looks up.
   [[nodiscard]] bool crossed() const {
     return !plan_.terms && !plan_.posterior.covariance.empty() &&
            plan_.design.parted_columns.runs().size() > 1;
@@ -418,7 +418,7 @@ class TablePrediction {
       if (column.unseen > 0) throw base::input_error("{}: {}", source_.name, unseen_of(column));
     }
   }
-  /// The effect on rows with unseen levels of a variable.
+  /// What unseen levels of a variable do to a prediction.
   [[nodiscard]] std::string_view made_of_unseen(const std::string& variable) const {
     const auto is_it = [&](const auto& one) { return one.first == variable; };
     if (std::ranges::any_of(plan_.nan_at_unseen_levels, is_it)) return "its terms are NA there";
@@ -444,7 +444,7 @@ class TablePrediction {
     }
   }
 
-  /// Reads this rank's part of `rows`, the first of which is the first unit of the plan.
+  /// Reads this rank's part of `rows`; the first row of `rows` is the first unit of the plan.
   [[nodiscard]] Frame read(Range rows, const Plan& plan) {
     const mpi::Purpose purpose(job_.comm(), "the reading of the table");
     const Range mine = job_.local_range(plan);
@@ -463,13 +463,13 @@ class TablePrediction {
   FormulaTerms formula_;
   PredictionPlan plan_;
   FrameRequest request_;
-  FrameRequest kept_;  ///< columns of the table copied to the output
+  FrameRequest kept_;  ///< columns of the table to copy to the output
   std::vector<std::string> kept_names_;
   std::unique_ptr<TableReader> table_;
   std::vector<ColumnReading> unseen_;
-  std::optional<ResponseDistribution> response_;  ///< for prediction intervals
+  std::optional<ResponseDistribution> response_;  ///< distribution for prediction intervals
   Matrix draws_;                                  ///< draws of the coefficients, one per column
-  double quantile_ = 0;                           ///< half width of an interval in standard errors
+  double quantile_ = 0;                           ///< half the width of an interval, in standard errors
 };
 
 }  // namespace

@@ -63,7 +63,7 @@ void keep_blocks(Design& design, const std::vector<bool>& kept) {
   });
 }
 
-/// Contribution of a block to a row with an unseen level.
+/// What a block contributes to a row with an unseen level.
 enum class UnseenLevel { is_zero, is_missing };
 
 UnseenLevel effect_of_unseen_level(const CoefBlock& block, const std::string& factor, NewLevels policy) {
@@ -90,7 +90,7 @@ class Planner {
     plan_unseen_levels();
     if (plan_.terms) divide();
     if (options_.type == PredictionType::iterms && needs_covariance(options_)) add_uncertainty_of_mean();
-    // Interval ends are computed on the scale of the predictor.
+    // The ends of intervals are computed on the scale of the predictor.
     plan_.posterior.response = options_.type == PredictionType::response && options_.interval == 0 &&
                                options_.prediction_interval == 0 && options_.draws == 0;
     if (plan_.design_rows) plan_.names = model_.design.coef_names();
@@ -128,7 +128,7 @@ class Planner {
       for (const int block : term.blocks) kept[at(block)] = is_kept;
       all_parametric = all_parametric && (is_kept || term.smooth);
     }
-    // The coefficients of centred columns are meaningful only together.
+    // Only all coefficients of centred columns together are meaningful.
     PredictiveModel from = all_parametric && plan_.offsets && !options_.unconditional
                                ? model_.predictive()
                                : PredictiveModel{model_.design, model_.coef, model_.covariance};
@@ -148,7 +148,7 @@ class Planner {
     keep_blocks(plan_.design, kept);
   }
 
-  /// Divides the columns by the terms of the plan.
+  /// Assigns the columns to the terms of the plan.
   void divide() {
     TermColumns& columns = plan_.posterior.terms;
     columns.count = static_cast<int>(asked_for_.size());

@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// For the watchdog's messages.
+/// Purpose of collectives in the watchdog's messages.
 constexpr const char* writing = "the writing of the predictions";
 
 OutputColumn numbers_column(const std::string& name, std::span<const double> numbers) {
@@ -25,7 +25,7 @@ OutputColumn numbers_column(const std::string& name, std::span<const double> num
   return column;
 }
 
-/// A column of the table, so that it is read as the same column.
+/// A copied column of the table, in a form that reads back as the same column.
 OutputColumn kept_column(const Table::Column& kept) {
   if (const auto* numbers = std::get_if<std::vector<double>>(&kept.values)) {
     OutputColumn column = numbers_column(kept.name, *numbers);
@@ -41,7 +41,7 @@ OutputColumn kept_column(const Table::Column& kept) {
   return column;
 }
 
-/// *Collective.* Without an ending that names one: CSV, or Parquet in folders where it can be written.
+/// *Collective.* The format of the path's ending. Without one: CSV, or in folders Parquet if available.
 OutputFormat format_of(const mpi::Communicator& comm, const std::string& path) {
   if (const auto format = output_format_of(path)) return *format;
   return is_folder_name(path) ? parquet_or(comm, OutputFormat::csv) : OutputFormat::csv;

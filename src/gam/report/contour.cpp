@@ -13,13 +13,13 @@ struct Point {
   double x, y, z;
 };
 
-/// The point between two corners, one above the level and one not, where the surface crosses the level.
+/// Where the surface crosses the level between two corners, of which one is above the level.
 Point crossing(const Point& a, const Point& b, double level) {
   const double t = (level - a.z) / (b.z - a.z);
   return {a.x + t * (b.x - a.x), a.y + t * (b.y - a.y), level};
 }
 
-/// Adds the segments of one cell, given its corners in order around it.
+/// Adds the segments of one cell, whose corners are given in order around it.
 void add_cell(const std::array<Point, 4>& corners, double level, Segments& out) {
   std::array<Point, 4> found{};
   std::size_t count = 0;
@@ -34,7 +34,7 @@ void add_cell(const std::array<Point, 4>& corners, double level, Segments& out) 
   };
   if (count == 2) join(0, 1);
   if (count == 4) {
-    // Corners 0 and 2 are on one side, 1 and 3 on the other; the mean decides the side of the middle.
+    // Corners 0 and 2 are on one side of the level, 1 and 3 on the other; the mean decides for the middle.
     const double middle = (corners[0].z + corners[1].z + corners[2].z + corners[3].z) / 4;
     const bool with_first = (middle > level) == (corners[0].z > level);
     join(0, with_first ? 1 : 3);

@@ -8,16 +8,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// End points of segments, in pairs.
+/// Segments, as pairs of end points.
 struct Segments {
   std::vector<double> x;
   std::vector<double> y;
 };
 
-/// The contour of the surface `z` (x by y, at least 2 by 2) at `level`: in each cell of the grid one or two
-/// segments, between points found on its sides by linear interpolation; at a saddle the mean of the corners
-/// decides which two; none in a cell with a NaN corner. Source: marching squares, after Lorensen and Cline,
-/// SIGGRAPH 1987. Pure.
+/// The contour of the surface `z` (x by y, at least 2 by 2) at `level`: one or two segments in each grid cell
+/// that it crosses, between points on the cell's sides found by linear interpolation. At a saddle the mean of
+/// the corners decides between the two choices. Cells with a NaN corner have none. Source: marching squares,
+/// after Lorensen and Cline, SIGGRAPH 1987. Pure.
 [[nodiscard]] Segments contour(std::span<const double> x, std::span<const double> y, const Matrix& z,
                                double level);
 

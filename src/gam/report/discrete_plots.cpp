@@ -28,12 +28,12 @@ bool has_unit_weights(const ResponseSample& sample) {
   return std::ranges::all_of(sample.weight, [](double weight) { return weight == 1; });
 }
 
-/// The whole-number response, of prior weight 1, with this deviance residual; nothing if there is none.
+/// The whole-number response with prior weight 1 that has this deviance residual; empty if there is none.
 std::optional<double> response_of(const Family& family, double mean, double residual) {
   const auto distance = [&](double y) {
     return std::copysign(std::sqrt(std::max(0.0, family.deviance(y, mean, 1))), y - mean);
   };
-  // Residuals increase with responses: bisection over whole numbers.
+  // Bisection over whole numbers, since residuals increase with responses.
   constexpr double most_told_apart = 1e15;
   double low = 0;
   double high = 1;
@@ -47,7 +47,7 @@ std::optional<double> response_of(const Family& family, double mean, double resi
     (distance(middle) < residual ? low : high) = middle;
   }
   const double y = std::abs(distance(low) - residual) < std::abs(distance(high) - residual) ? low : high;
-  // Residuals are rounded to six digits.
+  // Tolerance: residuals are rounded to six digits.
   constexpr double rounding = 1e-4;
   if (!(std::abs(distance(y) - residual) <= rounding * std::max(1.0, std::abs(residual))))
     return std::nullopt;

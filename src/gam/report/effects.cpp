@@ -16,13 +16,13 @@ namespace {
 
 using base::at;
 
-/// One block of coefficients, evaluated at any values of its components.
+/// Estimates of one block of coefficients, at any values of its components.
 class BlockEstimates {
  public:
   BlockEstimates(const FittedModel& model, const CoefBlock& block, std::span<const Component> components)
       : model_(model), rows_(block, components) {}
 
-  /// `values`: one for each variable of the components; for a factor the index of the level.
+  /// `values`: one per variable of the components; for a factor the index of the level.
   [[nodiscard]] Estimate estimate(std::span<const double> values) {
     return estimate_of(rows_.at(values), model_.coef, model_.covariance);
   }
@@ -36,7 +36,7 @@ const DesignVariable& variable_of(const Design& design, const Component& compone
   return design.variables[at(component.variable)];
 }
 
-/// Equally spaced values over the data.
+/// Equally spaced values over the range of the data.
 std::vector<double> grid(const FittedModel& model, const SmoothAxis& axis, int points) {
   const auto [low, high] = extent_of(model, axis);
   return sequence(low, high, points);
@@ -50,8 +50,8 @@ std::string title_of(const CoefBlock& block, double edf) {
   return title;
 }
 
-/// The combinations of levels of a parametric term or a random effect. Components are in the order of raw
-/// columns; names are in the order of the formula, which is the reverse for parametric terms.
+/// The combinations of levels of a parametric term or random effect. Components are in the order of raw
+/// columns; names are in the order of the formula, which for parametric terms is the reverse.
 Levels levels_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> components,
                  bool random) {
   BlockEstimates term(model, block, components);
@@ -83,8 +83,8 @@ Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const
   Curve curve;
   curve.variable = model.design.variables[at(axes[spline].variable)].name;
   curve.x = grid(model, axes[spline], points);
-  // The other margins, if any, are random effects or belong to a factor smooth: factors, with a line for each
-  // combination of levels, or a number at 1.
+  // Other margins are random effects, or belong to a factor smooth: there is a line for each combination of
+  // levels of factors, and numbers are set to 1.
   int lines = 1;
   for (const Component& other : margins) lines *= other.kind == Component::Kind::factor ? other.levels : 1;
   std::vector<double> values(margins.size(), 1.0);

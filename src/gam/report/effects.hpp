@@ -10,12 +10,12 @@
 #include <variant>
 #include <vector>
 
-/// The numbers of each term's plot, from its coefficients and their covariance only, as in mgcv's `plot.gam`
-/// and `predict(type = "terms", se = TRUE)`.
+/// The numbers in each term's plot, computed from its coefficients and their covariance alone, as in mgcv's
+/// `plot.gam` and `predict(type = "terms", se = TRUE)`.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A smooth of one number; for te() of a number and a factor (a random effect), and for factor smooths, one
-/// line per level, or a combination of levels.
+/// A smooth of one numeric variable. For te() of a number and a factor (as a random effect), and for factor
+/// smooths, it has a line per level, or per combination of levels.
 struct Curve {
   struct Line {
     std::string level;  ///< "a", or "a : b" for several factors; empty for a single line
@@ -26,7 +26,7 @@ struct Curve {
   std::vector<Line> lines;
 };
 
-/// A smooth of two numbers.
+/// A smooth of two numeric variables.
 struct Surface {
   std::string x_variable;
   std::string y_variable;
@@ -36,15 +36,15 @@ struct Surface {
   Matrix se;
 };
 
-/// One estimate per level: of a random effect, or of a factor, whose reference level is zero without error;
-/// for an interaction one per combination.
+/// One estimate per level of a random effect or factor, or per combination of levels of an interaction. The
+/// reference level of a factor is zero, without error.
 struct Levels {
   std::vector<std::string> names;
   std::vector<Estimate> values;
   bool random = false;
 };
 
-/// A term that cannot be plotted here: of three or more variables.
+/// A term that cannot be plotted: it has three or more variables.
 struct NotDrawn {};
 
 struct Effect {
@@ -52,7 +52,7 @@ struct Effect {
   std::string title;  ///< mgcv's axis label: "s(x,4.23):facL1"; for a factor its label
   std::string by;     ///< a numeric by variable, which multiplies the term; empty: none
   std::variant<Curve, Surface, Levels, NotDrawn> shape;
-  std::string by_factor = {};  ///< for a smooth of one level of a factor: the factor, and
+  std::string by_factor = {};  ///< for a smooth by a factor at one level: the factor, and
   std::string by_level = {};   ///< the level
   double edf = 0;              ///< effective degrees of freedom of a smooth
 };
@@ -62,9 +62,9 @@ struct EffectOptions {
   int surface_points = 60;  ///< per variable
 };
 
-/// The terms of a model in order, without the intercept and purely numeric parametric terms. A smooth by a
-/// factor has one per level. Points are equally spaced over the data, or over the cells of the basis if the
-/// model lacks the extent of the data. Pure. Cost: O(K^2) a point for K coefficients.
+/// The effects of a model's terms, in order, without the intercept and purely numeric parametric terms. A
+/// smooth by a factor has one effect per level. Points are equally spaced over the data, or over the cells of
+/// the basis if the model lacks the extent of the data. Pure. Cost: O(K^2) a point for K coefficients.
 [[nodiscard]] std::vector<Effect> effects_of(const FittedModel& model, const EffectOptions& options = {});
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -30,14 +30,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* list_name = "figures.csv";
 constexpr std::string_view list_heading = "file,checksum,figure";
-/// Maximum bytes of a file that is read: more than any figure has.
+/// Maximum bytes of a file that is read: more than any figure needs.
 constexpr std::int64_t largest_figure = std::int64_t{1} << 28;
 
 std::string checksum(std::string_view text) {
   return base::hex(base::fnv1a(text));
 }
 
-/// The text of a regular file; nothing if there is no file.
+/// The text of a regular file; empty if there is no file.
 std::optional<std::string> text_of(const std::string& path) {
   std::error_code problem;
   if (fs::symlink_status(path, problem).type() == fs::file_type::not_found) return std::nullopt;
@@ -46,7 +46,7 @@ std::optional<std::string> text_of(const std::string& path) {
   return files::read_text(path, largest_figure);
 }
 
-/// The checksums in a list, by file; empty if it is not a list.
+/// The checksums in a list of files (figures.csv), by file; empty if the text is not such a list.
 std::map<std::string, std::string, std::less<>> checksums_in(std::string_view list) {
   std::map<std::string, std::string, std::less<>> found;
   const std::vector<std::string_view> lines = base::split(list, '\n');
@@ -65,7 +65,7 @@ class FigureFiles {
  public:
   FigureFiles(std::string folder, std::span<const ReportFigure> figures);
 
-  /// Paths in the folder, the list last.
+  /// Paths of the files; the list comes last.
   [[nodiscard]] std::vector<std::string> paths() const;
   /// Throws for a file with one of these names that is not known to belong to a report.
   void refuse_others() const;
@@ -79,7 +79,7 @@ class FigureFiles {
   [[nodiscard]] std::string path_of(const File& file) const { return folder_ + '/' + file.name; }
 
   std::string folder_;
-  std::vector<File> files_;  ///< the list last
+  std::vector<File> files_;  ///< the list comes last
 };
 
 FigureFiles::FigureFiles(std::string folder, std::span<const ReportFigure> figures)

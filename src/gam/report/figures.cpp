@@ -24,7 +24,7 @@ std::string plot_style() {
 
 using Palette = std::map<std::string, std::string, std::less<>>;
 
-/// The variables of the first block of `:root` in a text, which is removed from it.
+/// Removes the first block of `:root` from a text, and returns its variables.
 Palette next_palette(std::string_view& text) {
   const std::size_t begin = text.find(":root {") + 7;
   const std::size_t end = text.find('}', begin);
@@ -41,7 +41,7 @@ Palette next_palette(std::string_view& text) {
   return palette;
 }
 
-/// Rules with the values of their variables.
+/// Style rules with variables replaced by their values.
 std::string resolved(std::string_view rules, const Palette& palette) {
   std::string out;
   for (;;) {

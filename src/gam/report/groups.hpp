@@ -7,15 +7,15 @@
 #include <span>
 #include <vector>
 
-/// Groups of sampled rows, for plots in which single rows are uninformative.
+/// Groups of sampled rows, for plots in which single rows would be uninformative.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Groups of rows by increasing keys, of about equal size; rows with equal keys are in one group, and few
-/// different keys have a group each. There are about as many groups as the square root of the number of rows,
-/// up to a readable number.
+/// Groups of rows by increasing keys, of about equal size. Rows with equal keys are in one group; if there
+/// are few different keys, each has its group. The number of groups is about the square root of the number of
+/// rows, up to a readable limit.
 [[nodiscard]] std::vector<std::vector<std::size_t>> groups_by(std::span<const double> keys);
 
-/// Means in groups of similar x.
+/// Means in groups of rows with similar x.
 struct GroupMeans {
   std::vector<double> x;
   std::vector<double> y;

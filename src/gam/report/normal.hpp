@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The quantiles at (i - 1/2) / n with which n sorted values are compared.
+/// The normal quantiles at (i - 1/2) / n, with which n sorted values are compared.
 [[nodiscard]] inline std::vector<double> normal_scores(std::size_t n) {
   std::vector<double> scores;
   scores.reserve(n);

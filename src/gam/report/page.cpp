@@ -26,7 +26,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Maximum number of pictures of terms on a page, and rows of a table: browsers struggle with more.
+/// Maximum number of plots of terms on a page, and of rows of a table: browsers struggle with more.
 constexpr std::size_t max_pictures = 200;
 constexpr std::size_t max_table_rows = 500;
 
@@ -60,7 +60,7 @@ class Page {
   }
 
  private:
-  /// Effects in one picture.
+  /// The effects that share a picture.
   struct Panel {
     CurvePanel curves;
     std::size_t end;  ///< one past the last of its effects
@@ -112,7 +112,7 @@ class Page {
     if (count > 0) add("<p class=\"note\">{} more {}s are not shown: {}.</p>\n", count, what, where);
   }
 
-  /// A number of the summary with a true minus sign.
+  /// A number from the summary, with a true minus sign.
   static std::string signed_text(std::string text) {
     if (text.starts_with('-')) text.replace(0, 1, "\u2212");
     return text;
@@ -151,7 +151,7 @@ class Page {
     add("<p class=\"note\">Signif. codes: 0 *** 0.001 ** 0.01 * 0.05 . 0.1 (blank) 1</p>\n</section>\n");
   }
 
-  /// `label`: the subject of the picture, which names its files.
+  /// `label`: the subject of the picture, used for its file names.
   void figure(std::string label, Picture picture, const std::string& caption, std::string_view style = {}) {
     add("<figure{}>\n{}\n", style.empty() ? "" : fmt::format(" class=\"{}\"", style), picture.svg);
     if (!caption.empty()) add("<figcaption>{}</figcaption>\n", caption);
@@ -160,7 +160,7 @@ class Page {
                         std::move(picture.csv), std::move(picture.points)});
   }
 
-  /// The common axis of all curves, if requested.
+  /// The y axis that all curves share, if requested.
   [[nodiscard]] std::optional<Interval> common_axis() const {
     if (!options_.same_y_scale) return std::nullopt;
     Interval all = no_interval;
@@ -282,7 +282,7 @@ class Page {
     const std::string title = "<code>" + escaped(effect.title) + "</code>";
     if (const auto* surface = std::get_if<Surface>(&effect.shape)) {
       const Places sampled = rows_ != nullptr ? places_of(effect, *surface, *rows_) : Places();
-      // The cells of all rows are better than a sample, but not for a single level.
+      // Uses the cells of all rows instead of a sample, unless the effect is of a single level.
       Places all = sampled;
       if (rows_ == nullptr || (!rows_->is_whole() && effect.by_factor.empty())) {
         const Places cells = places_of(*surface, model_.outline);
@@ -328,11 +328,11 @@ class Page {
     add("</section>\n");
   }
 
-  /// The residuals to plot, and their explanation.
+  /// The residuals to plot, and their explanation on the page.
   struct Residuals {
     const char* kind = "deviance";
     double scale = 1;
-    std::vector<std::size_t> rows{};  ///< their indices in the sample
+    std::vector<std::size_t> rows{};  ///< indices of the residuals' rows in the sample
     std::vector<double> predictors{};
     std::vector<double> values{};
     std::string about{};
@@ -349,7 +349,7 @@ class Page {
     }
   };
 
-  /// Deviance residuals, or standardised ones; for discrete responses, whose residuals lie on few curves,
+  /// Deviance residuals, or standardised ones. For discrete responses, whose residuals lie on a few curves,
   /// quantile residuals if known.
   [[nodiscard]] Residuals residuals_of(const std::optional<ResponseSample>& discrete) const {
     const DataOutline& outline = model_.outline;
@@ -521,7 +521,7 @@ class Page {
     add("</section>\n");
   }
 
-  /// Plots of grouped responses.
+  /// Adds plots of responses in groups.
   void of_discrete(const ResponseSample& sample, std::string_view kind) {
     figure("residuals binned", binned_residuals(model_, sample),
            "Mean Pearson residuals in groups of rows of similar predictors. 95 % of them are in the band if "
@@ -634,7 +634,7 @@ class Page {
   std::vector<Panel> panels_;
   std::string out_;
   std::vector<ReportFigure> figures_;
-  std::vector<std::string> taken_;  ///< names of figures
+  std::vector<std::string> taken_;  ///< names of figures so far
 };
 
 }  // namespace

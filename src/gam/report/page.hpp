@@ -18,9 +18,9 @@ struct PageOptions {
 };
 
 /// An HTML page with the summary, every term's plot, residual checks, and the division of work in the run. It
-/// is self-contained: no script, no other file, no network; light or dark by the reader's preference. It is
-/// also well-formed XML, and deterministic. Its pictures are returned separately, in order. Throws
-/// `Error(input)` if the run has another number of rows than the model. Pure.
+/// is self-contained (no script, no other file, no network), light or dark by the reader's preference,
+/// well-formed XML, and deterministic. The pictures are also returned separately, in order. Throws
+/// `Error(input)` if the run's number of rows is not the model's. Pure.
 [[nodiscard]] Report report_page(const FittedModel& model, const PageOptions& options);
 
 }  // namespace TESSERA_NAMESPACE::gam

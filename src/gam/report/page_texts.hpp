@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The files that a page is made with: "page.css".
+/// The files from which a page is made, such as "page.css".
 [[nodiscard]] std::vector<tessera::NamedHeader> page_texts();
 
 }  // namespace TESSERA_NAMESPACE::gam

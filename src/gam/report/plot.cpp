@@ -14,18 +14,18 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-constexpr double letter = 6.9;  ///< width of an average letter of a tick's label
+constexpr double letter = 6.9;  ///< average width of a letter in a tick's label
 constexpr double tick_length = 4;
 constexpr std::size_t longest_category = 26;
 
-/// A coordinate to a tenth.
+/// A coordinate, rounded to a tenth.
 std::string px(double value) {
   std::string text = fmt::format("{:.1f}", value);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   return text == "-0" ? "0" : text;
 }
 
-/// Room for the labels of the ticks of an axis of values.
+/// Space for the labels of the ticks of an axis of values.
 double label_room(Interval values) {
   std::size_t longest = 0;
   for (const std::string& label : tick_labels(ticks(values.low, values.high)).texts)
@@ -33,7 +33,7 @@ double label_room(Interval values) {
   return letter * static_cast<double>(longest);
 }
 
-/// Room for the labels of the y axis.
+/// Space for the labels of the y axis.
 double label_room(const PlotAxis& axis) {
   if (axis.categories.empty()) return label_room(axis.values);
   std::size_t longest = 0;
@@ -43,13 +43,13 @@ double label_room(const PlotAxis& axis) {
   return letter * static_cast<double>(longest);
 }
 
-/// Room above the frame: a power of ten takes a line.
+/// Space above the frame: a power of ten needs a line.
 double room_above(const PlotAxis& y) {
   const bool power = y.categories.empty() && tick_labels(ticks(y.values.low, y.values.high)).power != 0;
   return power ? 22 : 10;
 }
 
-/// Left margin of a key to lines.
+/// Left margin of a key of lines.
 constexpr double key_left = 50;
 constexpr double key_row = 17;
 constexpr double key_sample = 16;
@@ -127,7 +127,7 @@ void Plot::x_ticks() {
   for (std::size_t i = 0; i < x_.categories.size(); ++i)
     tick(across(static_cast<double>(i) + 0.5), shortened(x_.categories[i], longest_category));
   if (!x_.categories.empty()) return;
-  // As many as fit with their labels.
+  // Ticks: as many as fit with their labels.
   std::vector<double> positions;
   TickLabels labels;
   for (int count = 5; count >= 2; --count) {
@@ -205,7 +205,7 @@ void Plot::line(std::span<const double> x, std::span<const double> y, std::strin
 }
 
 void Plot::points(std::span<const double> x, std::span<const double> y, std::string_view style) {
-  // A zero-length segment with round ends is a dot.
+  // A zero-length segment with round ends is drawn as a dot.
   std::set<std::string> dots;
   for (std::size_t i = 0; i < x.size(); ++i) {
     dots.insert(fmt::format("M{} {}h0", px(across(x[i])), px(down(y[i]))));

@@ -23,64 +23,64 @@ struct PlotText {
   std::string description;
 };
 
-/// Values from left to right, or from the bottom up. With categories, the i-th is [i, i + 1], from the left
-/// or from the top down, and `values` is not used.
+/// An axis of values, from left to right or from the bottom up; or of categories, from left to right or from
+/// the top down: category i occupies [i, i + 1], and `values` is not used.
 struct PlotAxis {
   std::string title;
   Interval values;
   std::vector<std::string> categories = {};
 };
 
-/// Size of the whole picture, in SVG units; a letter is about seven units wide.
+/// Size of the picture in SVG units. A letter is about seven units wide.
 struct PlotSize {
   double width = 360;
   double height = 264;
-  double above = 0;  ///< space above the frame for a key; part of the height
+  double above = 0;  ///< space above the frame for a key; included in the height
 };
 
-/// One colour of a filled plot, and its rectangles: x from, x to, y from, y to.
+/// The rectangles of one colour in a filled plot: x from, x to, y from, y to.
 struct PlotRectangle {
   double left, right, bottom, top;
 };
 
-/// The right margin that a scale of colours from the least to the largest value takes.
+/// Width of the right margin for a scale of colours from the least to the largest value.
 [[nodiscard]] double legend_margin(Interval values);
-/// The room above the frame that a key to lines with these names takes.
+/// Height of the space above the frame for a key of lines with these names.
 [[nodiscard]] double key_height(std::span<const std::string> names);
 
-/// Lines that have a colour of their own: styles k0, k1, …
+/// Number of line colours: styles k0, k1, …
 inline constexpr std::size_t line_colours = 8;
 [[nodiscard]] std::string colour_style(std::size_t line);
 
-/// Fraction of a frame's height that a strip takes.
+/// Height of a strip, as a fraction of the frame's height.
 inline constexpr double strip_share = 0.1;
 
 class Plot {
  public:
   Plot(PlotText text, PlotAxis x, PlotAxis y, PlotSize size = {}, double right_margin = 12);
 
-  // Marks, in the order in which they are painted. Spans of one call have the same size.
+  // Marks are painted in the order of the calls. Spans of one call have the same size.
   void band(std::span<const double> x, std::span<const double> low, std::span<const double> high,
             std::string_view style = "band");
   void line(std::span<const double> x, std::span<const double> y, std::string_view style = "line");
   /// Coinciding points are painted once.
   void points(std::span<const double> x, std::span<const double> y, std::string_view style = "points");
   void segment(double x1, double y1, double x2, double y2, std::string_view style);
-  /// End points of segments, in pairs.
+  /// Draws segments, given as pairs of end points.
   void segments(std::span<const double> x, std::span<const double> y, std::string_view style);
-  /// `colour` in CSS; empty: the style's own.
+  /// `colour` in CSS; empty: the colour of the style.
   void rectangles(std::span<const PlotRectangle> rectangles, std::string_view style,
                   std::string_view colour = {});
-  /// Distribution of the data: bars on the x axis, with heights proportional to the counts, the highest
-  /// `strip_share` of the frame; one for each of equal parts of [low, high].
+  /// Shows the distribution of the data by bars on the x axis, one for each of the equal parts of [low,
+  /// high]; heights are proportional to the counts, and the highest bar takes `strip_share` of the frame.
   void strip(double low, double high, std::span<const long long> counts);
-  /// Positions of individual rows: a short line on the x axis for each.
+  /// Shows the positions of individual rows by short lines on the x axis.
   void rug(std::span<const double> x);
-  /// A text that starts at a position.
+  /// Writes a text that starts at a position.
   void label(double x, double y, std::string_view text, std::string_view style = "tick");
-  /// A colour scale in the right margin, a `legend_margin`, from the lowest up, with ticks.
+  /// Draws a colour scale with ticks in the right margin (`legend_margin`), the lowest colour at the bottom.
   void legend(Interval values, std::span<const std::string> colours);
-  /// Names of lines above the frame, where `key_height` leaves room, the i-th in `colour_style(i)`.
+  /// Writes the names of lines above the frame, in the space of `key_height`; the i-th in `colour_style(i)`.
   void key(std::span<const std::string> names);
 
   [[nodiscard]] std::string svg() const;
@@ -96,7 +96,7 @@ class Plot {
   PlotAxis x_;
   PlotAxis y_;
   PlotSize size_;
-  // The frame.
+  // Edges of the frame.
   double left_, right_;
   double top_;
   double bottom_;

@@ -7,16 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-/// Reports as JSON. NaN and infinities are null.
+/// Reports as JSON. NaN and infinities are written as null.
 namespace TESSERA_NAMESPACE::gam {
 
 using ReportJson = nlohmann::ordered_json;
 
-/// Properties of a model, and its figures for comparisons.
+/// Properties of a model, and its statistics for comparisons.
 [[nodiscard]] ReportJson facts_json(const Model& model, const ModelFigures& figures);
 [[nodiscard]] ReportJson test_json(const TermTest& test);
 
-/// ASCII text with a final newline; numbers read back to the same bits.
+/// The JSON as ASCII text with a final newline; numbers read back to the same bits.
 [[nodiscard]] std::string json_text(const ReportJson& json);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Data from the rows of the fit for a page.
+/// Data from the rows of the fit that a page shows.
 struct ReportedRows {
   RowSample sample;
   CheckOptions options{};  ///< options of the checks

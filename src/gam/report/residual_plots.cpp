@@ -48,12 +48,12 @@ Moments moments_of(std::span<const double> values) {
   return {mean, std::sqrt(squares / n)};
 }
 
-/// The residuals of a level.
+/// The box plot of the residuals of a level.
 struct Box {
   std::string level;
   double rows;
   double mean;
-  double error;  ///< standard error of the mean, if residuals do not depend on the level
+  double error;  ///< standard error of the mean if residuals do not depend on the level
   double first, median, third;
   double lower, upper;  ///< ends of the whiskers
   std::vector<double> outliers{};
@@ -81,7 +81,7 @@ Box box_of(const std::string& level, std::vector<double> residuals, double devia
   return box;
 }
 
-/// Keeps `max_boxes` boxes, in order: the boxes with means farthest from `mean` in standard errors.
+/// Keeps `max_boxes` boxes, in order: those whose means are farthest from `mean`, in standard errors.
 void keep_farthest(std::vector<Box>& boxes, double mean) {
   if (boxes.size() <= max_boxes) return;
   std::vector<std::size_t> order(boxes.size());
@@ -108,10 +108,10 @@ Picture residual_qq_plot(std::string_view kind, std::span<const double> residual
   std::vector<double> high;
   const std::size_t thinned = std::max<std::size_t>(1, scores.size() / 200);
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    // Keep the ends, and thin out the points between.
+    // Keeps the points at the ends, and thins out those in between.
     if (i % thinned != 0 && i > thinned && i + thinned + 1 < scores.size()) continue;
     band.push_back(scores[i]);
-    // The asymptotic standard error of an order statistic of this many normal values.
+    // The asymptotic standard error of an order statistic of as many normal values.
     const double p = (static_cast<double>(i) + 0.5) / static_cast<double>(scores.size());
     const double density = std::exp(-scores[i] * scores[i] / 2) / std::sqrt(2 * std::numbers::pi);
     const double error = slope * std::sqrt(p * (1 - p) / static_cast<double>(scores.size())) / density;
@@ -133,7 +133,7 @@ Picture residual_qq_plot(std::string_view kind, std::span<const double> residual
 Picture residual_histogram(std::string_view kind, std::span<const double> residuals) {
   const Interval range = range_of(residuals);
   const Interval whole = widened(range);
-  // Bars between round numbers, about as many as Rice's rule, 2 n^(1/3), suggests.
+  // Bars between round numbers; their number is about that of Rice's rule, 2 n^(1/3).
   const auto wanted = static_cast<int>(2 * std::cbrt(static_cast<double>(residuals.size())));
   const std::vector<double> breaks = ticks(whole.low, whole.high, std::clamp(wanted, 4, 40));
   const double step = breaks[1] - breaks[0];

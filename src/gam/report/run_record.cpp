@@ -24,14 +24,14 @@ using files::JsonField;
 
 constexpr int version = 2;
 constexpr const char* what_it_is = "a run report that tessera-fit wrote";
-/// Size limit; a rank takes some hundred bytes.
+/// Maximum size; a rank takes some hundred bytes.
 constexpr std::int64_t max_bytes = std::int64_t{1} << 30;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw base::input_error("{}: {}", path, why);
 }
 
-/// The hosts of ranks 0, 1, 2, …
+/// The hosts of ranks 0, 1, 2, …, by rank.
 std::vector<std::string> hosts_of(const JsonField& ranks, RunRecord& run) {
   std::vector<std::string> hosts;
   std::set<int> nodes;
@@ -46,7 +46,7 @@ std::vector<std::string> hosts_of(const JsonField& ranks, RunRecord& run) {
   return hosts;
 }
 
-/// Sets the range of table rows of a part.
+/// Sets the range of rows of the table that a part has.
 void set_rows(RunRecord::Part& part, const JsonField& begin, const JsonField& end, std::int64_t rows) {
   part.begin = begin.whole<std::int64_t>(0, rows);
   part.end = end.whole<std::int64_t>(part.begin, rows);
@@ -57,7 +57,7 @@ using DeviceNames = std::map<std::pair<std::size_t, int>, std::string>;
 
 DeviceNames devices_of(const JsonField& devices, std::size_t ranks, RunRecord& run) {
   DeviceNames names;
-  std::set<std::string> uuids;  // one that ranks share is listed for each of them
+  std::set<std::string> uuids;  // a GPU that ranks share is listed once per rank
   for (const JsonField& device : devices.elements()) {
     names[{device.at("rank").index_below(ranks), device.at("device").whole()}] = device.at("name").text();
     uuids.insert(device.at("uuid").text());
@@ -143,7 +143,7 @@ std::string plan_svg(const RunRecord& run) {
   if (!shades[0].empty()) plot.rectangles(shades[0], "part");
   if (!shades[1].empty()) plot.rectangles(shades[1], "part other");
   for (const RunRecord::Part& part : run.parts) {
-    // The name, if it fits.
+    // The name, if there is space for it.
     const std::string name = fmt::format("rank {}", part.rank);
     const double share = static_cast<double>(part.end - part.begin) / rows;
     if (share * 950 > 7 * static_cast<double>(name.size()) + 12) {

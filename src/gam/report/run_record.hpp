@@ -11,11 +11,11 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// The record of a run for a report, read from the file that `--run-report` wrote.
 struct RunRecord {
-  /// Rows that one device, or one rank on its CPU, computed.
+  /// The rows that a device, or a rank on its CPU, computed.
   struct Part {
     int rank = 0;
     std::string host;
-    std::string device;  ///< its name, with the number if a rank has several; "CPU"
+    std::string device;  ///< name, with the number if a rank has several devices; or "CPU"
     std::int64_t begin = 0;
     std::int64_t end = 0;
   };
@@ -25,7 +25,7 @@ struct RunRecord {
     std::int64_t bytes = 0;
   };
 
-  std::string model;  ///< the checksum of its file: `FittedModel::checksum`
+  std::string model;  ///< checksum of the model's file: `FittedModel::checksum`
   std::string verdict;
   std::int64_t rows = 0;   ///< rows of the file
   std::int64_t block = 0;  ///< rows per block of the reproducible sums
@@ -38,12 +38,12 @@ struct RunRecord {
 };
 
 /// Reads and validates an untrusted run report: ranks, devices and rows must exist. Throws `Error(input)`,
-/// with the field: no such file, not a run report, another format, a damaged one.
+/// with the field, if there is no such file, or it is not a run report, has another format, or is damaged.
 [[nodiscard]] RunRecord load_run_record(const std::string& path);
 
-/// The division of rows, as a strip from the first row to the last.
+/// The division of rows among devices and ranks, as a strip from the first row to the last.
 [[nodiscard]] std::string plan_svg(const RunRecord& run);
-/// Phases in sequence on one time axis. A phase of several passes is drawn once, with their total length.
+/// Phases in sequence on one time axis. A phase of several passes is drawn once, with its total time.
 [[nodiscard]] std::string timeline_svg(const RunRecord& run);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -97,7 +97,7 @@ std::string save_run_report(const Job& job, const FitResult& result, const std::
   }
   json["phases"] = std::move(times);
   files::OutputFile file(path);
-  // A host name or driver message need not be UTF-8.
+  // Host names and driver messages need not be UTF-8.
   file.write(json.dump(1, ' ', false, Json::error_handler_t::replace));
   file.write("\n");
   return file.commit();

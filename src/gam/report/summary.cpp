@@ -18,8 +18,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Decimals shared by estimates and standard errors, as in R's printCoefmat: the least number has four
-/// significant digits, and no column ends in zeros. Nothing if they are too far apart for one layout.
+/// Decimals for estimates and standard errors, as in R's printCoefmat: the smallest number has four
+/// significant digits, and no column ends in zeros. Empty if the numbers differ too much for a common layout.
 std::optional<int> shared_decimals(const FittedModel& model) {
   constexpr int digits = 4;
   constexpr int most = 9;
@@ -30,7 +30,7 @@ std::optional<int> shared_decimals(const FittedModel& model) {
       if (value == 0) continue;
       if (!std::isfinite(value)) return std::nullopt;
       largest = std::max(largest, std::abs(value));
-      // "-1.500e-03": its four digits without trailing zeros.
+      // Of "-1.500e-03", the four digits without trailing zeros.
       std::string text = fmt::format("{:.{}e}", value, digits - 1);
       const std::size_t mark = text.find('e');
       const int exponent = base::decimal_exponent(text);
@@ -44,7 +44,7 @@ std::optional<int> shared_decimals(const FittedModel& model) {
   return needed;
 }
 
-/// NaN, the share for a constant response, is printed as NA.
+/// A share as text; NaN, for a constant response, is printed as NA.
 std::string share_text(double value, const char* unit) {
   return std::isfinite(value) ? fmt::format("{:.3g}{}", value, unit) : "NA";
 }

@@ -8,11 +8,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The summary as R's `summary.gam`: the parametric table, the smooth table with edf and p-values, adjusted
-/// R-squared, deviance explained, REML, scale and n.
+/// The summary in the form of R's `summary.gam`: the parametric table, the smooth table with edf and
+/// p-values, adjusted R-squared, deviance explained, REML, scale and n.
 [[nodiscard]] std::string summary_text(const FittedModel& model);
 
-/// The two tables of the summary.
+/// The table of coefficients, and the table of smooths.
 [[nodiscard]] TextTable coefficient_table(const FittedModel& model);
 [[nodiscard]] TextTable smooth_table(const FittedModel& model);
 

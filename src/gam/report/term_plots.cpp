@@ -40,8 +40,8 @@ Colour between(const Colour& a, const Colour& b, double share) {
           a.blue + share * (b.blue - a.blue)};
 }
 
-/// Blue below zero, brown above, pale at zero: distinguishable in colour blindness, and equally dark at both
-/// ends.
+/// Colours that are blue below zero, brown above, and pale at zero: readable with colour blindness, and
+/// equally dark at both ends.
 std::vector<std::string> signed_colours() {
   constexpr Colour below{33, 92, 152};
   constexpr Colour zero{246, 245, 240};
@@ -69,12 +69,12 @@ std::string standing_for(const std::string& what, const std::string& by) {
   return by.empty() ? what : fmt::format("{}, at {} = 1", what, by);
 }
 
-/// Axes of a filled plot: the extent of its points.
+/// The ends of an axis of a filled plot: the extent of its points.
 Interval ends_of(const std::vector<double>& values) {
   return {values.front(), values.back()};
 }
 
-/// Range of the numbers, ignoring NaN; [0, 0] without numbers.
+/// Range of the numbers, ignoring NaN; [0, 0] if there are none.
 Interval range_of(const Matrix& values) {
   Interval range = no_interval;
   for (const double value : values.values()) {
@@ -88,7 +88,7 @@ std::string filled_svg(PlotText text, const Surface& surface, const Matrix& valu
                        const Places* places = nullptr) {
   Plot plot(std::move(text), {surface.x_variable, ends_of(surface.x)},
             {surface.y_variable, ends_of(surface.y)}, {360, 284}, legend_margin(range));
-  // The rectangle around each point; neighbours of one colour are merged.
+  // The rectangles around points, by colour; adjacent ones of the same colour are merged.
   std::vector<std::vector<PlotRectangle>> rectangles(colours.size());
   const auto edge = [](const std::vector<double>& positions, int i) {
     const auto last = static_cast<int>(positions.size()) - 1;
@@ -97,7 +97,7 @@ std::string filled_svg(PlotText text, const Surface& surface, const Matrix& valu
     return (positions[at(i - 1)] + positions[at(i)]) / 2;
   };
   const auto colour_at = [&](int i, int j) {
-    if (std::isnan(values(i, j))) return colour_steps;  // none
+    if (std::isnan(values(i, j))) return colour_steps;  // no colour
     const double share = (values(i, j) - range.low) / (range.high - range.low) * colour_steps;
     return std::clamp(static_cast<int>(share), 0, colour_steps - 1);
   };
@@ -125,18 +125,18 @@ std::string filled_svg(PlotText text, const Surface& surface, const Matrix& valu
   return plot.svg();
 }
 
-/// Whether each line has a band, and a colour of its own if there are several.
+/// Whether each line has a band (and a colour, if there are several).
 bool has_bands(const Curve& curve) {
   return curve.lines.size() <= line_colours;
 }
 
-/// "s(x):" of "s(x):fa".
+/// The part of a label up to the level: "s(x):" of "s(x):fa".
 std::string stem_of(const Effect& effect) {
   const std::size_t end = effect.label.size() - effect.by_factor.size() - effect.by_level.size();
   return effect.label.substr(0, end);
 }
 
-/// The rows of an effect: for a smooth by a factor, the rows of its level.
+/// The rows of an effect; for a smooth by a factor, only rows with its level.
 std::vector<std::size_t> rows_of(const Effect& effect, const RowSample& rows) {
   const auto* factor = effect.by_factor.empty() ? nullptr : column_of(rows.variables, effect.by_factor);
   std::vector<std::size_t> found;
@@ -148,7 +148,7 @@ std::vector<std::size_t> rows_of(const Effect& effect, const RowSample& rows) {
   return found;
 }
 
-/// The weighted working residual of a row: Pearson's; unweighted for a family without a variance function.
+/// The weighted working residual of a row (Pearson's); unweighted for a family without a variance function.
 double partial_residual(const FittedModel& model, const RowSample& rows, std::size_t row) {
   const double eta = rows.linear_predictor[row];
   const double mean = model.family.mean(eta);
@@ -158,7 +158,7 @@ double partial_residual(const FittedModel& model, const RowSample& rows, std::si
                               : difference * std::sqrt(rows.weight[row] / variance);
 }
 
-/// Maximum number of rows in a rug of single lines; for more, counts are drawn.
+/// Maximum number of rows in a rug of single lines; above that, counts are drawn.
 constexpr std::size_t longest_rug = 600;
 
 std::vector<long long> counts_of(std::span<const double> values, Interval range) {
@@ -196,7 +196,7 @@ void add_rows(CurvePanel& panel, std::span<const Effect* const> members, const F
   }
 }
 
-/// Levels listed one below the other.
+/// An estimate per line, with the levels one below the other.
 std::string listed_svg(const Effect& effect, const Levels& levels) {
   std::vector<std::size_t> order(levels.names.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -242,7 +242,7 @@ std::string listed_svg(const Effect& effect, const Levels& levels) {
   return plot.svg();
 }
 
-/// Many levels against the normal distribution of the random effect.
+/// Estimates of many levels against normal quantiles, the distribution of the random effect.
 std::string quantiles_svg(const Effect& effect, const Levels& levels) {
   std::vector<double> fits;
   for (const Estimate& one : levels.values) fits.push_back(one.fit);
@@ -324,7 +324,7 @@ std::string curve_svg(const CurvePanel& panel, const DataOutline& outline, std::
                 panel.partial.empty() ? "" : " and partial residuals")
           : fmt::format("{} curves, one a level, between {} and {}.", lines, number_text(range.low),
                         number_text(range.high));
-  // One colour per line if there are enough, with a key.
+  // Each line has a colour, with a key, if there are enough colours.
   const bool coloured = lines > 1 && has_bands(curve);
   const double above = coloured ? key_height(panel.key) : 0;
   Plot plot({panel.title, description}, {curve.variable, widened(ends_of(curve.x))},

@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
-/// Bytes of the first character of `text`; 0 if it is not valid in XML: not UTF-8, U+FFFE, U+FFFF.
+/// Bytes of the first character of `text`; 0 if it is invalid in XML (not UTF-8, U+FFFE, U+FFFF).
 std::size_t xml_character_bytes(std::string_view text) {
   return text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF") ? 0
                                                                               : utf8_character_bytes(text);
 }
 
-/// Calls `use` with each character of a text; an invalid byte counts as one.
+/// Calls `use` with each character of a text; an invalid byte counts as a character.
 template <class Use>
 void for_each_character(std::string_view text, const Use& use) {
   while (!text.empty()) {

@@ -9,16 +9,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A user's text for an element or a quoted attribute of HTML and SVG: the five markup characters are written
-/// as references; invalid UTF-8 and control characters as U+FFFD.
+/// A user's text for use in an element or a quoted attribute of HTML and SVG: markup characters are written
+/// as references, and invalid UTF-8 and control characters as U+FFFD.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-/// At most this many UTF-8 characters; a longer text ends in an ellipsis.
+/// The first `most` UTF-8 characters of a text; if the text is longer, the last one is an ellipsis.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
 /// Number of UTF-8 characters.
 [[nodiscard]] std::size_t length_of(std::string_view text);
 
-/// A number with this many significant digits, with a true minus sign.
+/// A number with `digits` significant digits, and a true minus sign.
 [[nodiscard]] std::string number_text(double value, int digits = 3);
 
 /// 53933 as "53,933".

@@ -27,7 +27,7 @@ struct Step {
   }
 };
 
-/// The round step nearest to `wanted` as a ratio.
+/// The round step whose ratio to `wanted` is nearest to 1.
 Step nearest_step(double wanted) {
   const int power = static_cast<int>(std::floor(std::log10(wanted)));
   Step best{1, power};
@@ -43,7 +43,7 @@ Step nearest_step(double wanted) {
 
 std::vector<double> ticks_of(double low, double high, double count) {
   const Step step = nearest_step((high - low) / count);
-  // A tick at an end belongs to the interval, though its quotient may be rounded to the wrong side.
+  // The tolerance keeps a tick at an end of the interval, whose quotient may be rounded to the wrong side.
   const double first = std::ceil(low / step.times(1) - 1e-9);
   const double last = std::floor(high / step.times(1) + 1e-9);
   std::vector<double> out;
@@ -57,8 +57,7 @@ std::vector<double> ticks_of(double low, double high, double count) {
 
 std::vector<double> ticks(double low, double high, int count) {
   std::vector<double> out;
-  // An untrusted model may contain any numbers: an interval of no width, or too wide for doubles, has no
-  // ticks.
+  // An untrusted model may contain any numbers: an empty interval, or one too wide for doubles, has no ticks.
   if (!(high - low > 0) || !std::isfinite((high - low) / count) || (high - low) / (1e3 * count) == 0)
     return out;
   for (double wanted = count; (out = ticks_of(low, high, wanted)).size() < 2 && wanted < 1e3;) wanted *= 1.5;

@@ -18,13 +18,13 @@ namespace {
 
 using base::at;
 
-/// The cell in which a slot's t is measured: for a continuation the neighbouring cell.
+/// The cell that defines t in a slot; for a continuation it is the neighbouring cell.
 std::size_t cell_of_slot(const Margin& margin, std::size_t slot) {
   return std::clamp<std::size_t>(slot, 1, margin.cells.size()) - 1;
 }
 
-/// Tabulates where a search among the breaks begins. A value's part increases with it, so breaks of earlier
-/// parts are below the value, and breaks of later parts above.
+/// Tabulates where a search among the breaks begins. The part of a value increases with the value, so breaks
+/// of earlier parts are below it, and breaks of later parts above.
 void tabulate_parts(const Margin& margin, MarginTable& table, std::vector<double>& numbers) {
   constexpr int many = 64;
   if (table.uniform || table.cells < many) return;
@@ -33,7 +33,7 @@ void tabulate_parts(const Margin& margin, MarginTable& table, std::vector<double
   std::vector<int> counts(at(table.parts));
   for (const double one : margin.breaks) ++counts[at(part_of_margin(table, one))];
   table.breaks_of_part = *std::ranges::max_element(counts);
-  // A search may read beyond the last break.
+  // Padding, since a search may read beyond the last break.
   numbers.insert(numbers.end(), at(table.breaks_of_part), std::numeric_limits<double>::quiet_NaN());
   table.breaks_before = static_cast<std::int64_t>(numbers.size());
   int before = 0;
@@ -43,7 +43,7 @@ void tabulate_parts(const Margin& margin, MarginTable& table, std::vector<double
   }
 }
 
-/// For each slot: the coefficients of its four values, as cubics in t.
+/// For each slot, the coefficients of its four values, as cubics in t.
 std::vector<std::array<double, 16>> powers_of_slots(const Margin& margin) {
   const auto cells = margin.cells.size();
   std::vector<std::array<double, 16>> out(cells + 2);
@@ -93,7 +93,7 @@ MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
   return table;
 }
 
-/// For each slot: the coefficients of the dense columns (`combinations` of the margin's columns), as cubics
+/// For each slot, the coefficients of the dense columns (`combinations` of the margin's columns), as cubics
 /// in t.
 void tabulate(const Margin& margin, const Matrix& combinations, std::vector<double>& numbers) {
   const std::vector<std::array<double, 16>> slots = powers_of_slots(margin);
@@ -128,7 +128,7 @@ void tabulate(const IsotropicColumns& from, const Matrix& combinations, Componen
   }
 }
 
-/// A component without parts has one: the variable itself.
+/// A component without parts gets one: the variable itself.
 void add_parts(const Component& component, ComponentTable& table, ComponentTables& tables) {
   table.part_begin = static_cast<int>(tables.part_variables.size());
   table.part_numbers = static_cast<std::int64_t>(tables.numbers.size());

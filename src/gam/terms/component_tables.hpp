@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Components as tables, and the numbers and variables that these refer to.
+/// Components as tables, with the numbers and variables to which these refer.
 struct ComponentTables {
   std::vector<ComponentTable> components;
   std::vector<double> numbers;
@@ -26,8 +26,8 @@ struct ComponentTables {
   std::vector<double> dense_numbers_;
 };
 
-/// Increasing offsets of the nonzeros of a product of components, relative to the first, when component i has
-/// the stride `strides[i]`.
+/// Increasing offsets of the nonzeros of a product of components, relative to the first nonzero, if component
+/// i has the stride `strides[i]`.
 [[nodiscard]] std::vector<int> nonzero_offsets(std::span<const Component> components,
                                                std::span<const int> strides);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of splines and of dense columns at points, for registers of any width: see base/each_width.hpp.
 
-/// Calls of `breaks_up_to` for several points at a time: independent steps overlap in the processor.
+/// `breaks_up_to` for several points at a time, so that independent steps overlap in the processor.
 TESSERA_TARGET void find_among_breaks(const MarginTable& margin, const double* numbers, int count,
                                       const double* x, int* slots) {
   constexpr int together = 8;
@@ -24,8 +24,8 @@ TESSERA_TARGET void find_among_breaks(const MarginTable& margin, const double* n
   for (; r < count; ++r) slots[r] = breaks_up_to(breaks, margin.cells + 1, x[r]);
 }
 
-/// Finds the slot of each point in a margin (see `Located`). If the cells are equal, does for several points
-/// at a time what `slot_among_equal_cells` does for one.
+/// Finds the slot of each point in a margin (see `Located`). If the cells are equal, this is
+/// `slot_among_equal_cells` for several points at a time.
 TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers, int count, const double* x,
                                int* slots) {
   if (!margin.uniform) return find_among_breaks(margin, numbers, count, x, slots);
@@ -40,7 +40,7 @@ TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers,
   for (; r < count; ++r) slots[r] = slot_among_equal_cells(margin, x[r]);
 }
 
-/// Finds the slots as `find_slots` does, and replaces each x by t, its position within the slot.
+/// Finds the slots like `find_slots`, and replaces each x by t, its position within the slot.
 TESSERA_TARGET void locate_points(const MarginTable& margin, const double* numbers, int count, double* x,
                                   int* slots) {
   if (margin.cyclic) {
@@ -52,7 +52,7 @@ TESSERA_TARGET void locate_points(const MarginTable& margin, const double* numbe
   for (int r = 0; r < count; ++r) x[r] = (x[r] - origins[slots[r]]) * inverse_widths[slots[r]];
 }
 
-/// The four values of a spline, and the first raw column that is nonzero.
+/// The four values of a spline, and the index of the first nonzero raw column.
 TESSERA_TARGET void spline_values(const MarginTable& margin, const double* numbers, int count,
                                   const double* t, const int* slots, int* first, double* values) {
   for (int r = 0; r < count; ++r, values += 4) {
@@ -73,7 +73,7 @@ TESSERA_TARGET void fetch(const double* numbers, std::ptrdiff_t count) {
   for (std::ptrdiff_t i = 0; i < count; i += of_line) __builtin_prefetch(numbers + i);
 }
 
-/// Evaluates `dense_values` at each point. Prefetches, as tables of many cells exceed the L1 cache.
+/// Evaluates `dense_values` at each point. Prefetches, since tables of many cells exceed the L1 cache.
 TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, const double* numbers, int count,
                                            const double* t, const int* slots, double* values) {
   const std::ptrdiff_t columns = component.columns;
@@ -91,14 +91,14 @@ TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, cons
   }
 }
 
-/// out += the dense columns of a margin, from sums of powers of t by slot.
+/// out += the dense columns of a margin, computed from sums of powers of t by slot.
 TESSERA_TARGET void add_dense_sums(const ComponentTable& component, const double* numbers, const double* sums,
                                    double* out) {
   const int cells = component.margin.cells;
   for (int slot = 0; slot < cells + 2; ++slot, sums += 4) {
     if (sums[0] == 0) continue;
     const double* cubics = dense_cubics_at(component, numbers, slot);
-    // Outside the breaks a column is a line, and higher powers of t may be infinite.
+    // Outside the breaks a column is linear, and higher powers of t may be infinite: skip them.
     const int powers = slot == 0 || slot > cells ? 2 : 4;
     for (int power = 0; power < powers; ++power, cubics += component.columns) {
       for (int k = 0; k < component.columns; k += UpToFour::count)
@@ -107,7 +107,7 @@ TESSERA_TARGET void add_dense_sums(const ComponentTable& component, const double
   }
 }
 
-/// out += a curve, given by its cells, at each point.
+/// out += the values at each point of a curve given by its cells.
 TESSERA_TARGET void add_curve_values(const double* cells, int count, const double* t, const int* slots,
                                      double* out) {
   for (int r = 0; r < count; ++r) {
@@ -116,7 +116,7 @@ TESSERA_TARGET void add_curve_values(const double* cells, int count, const doubl
   }
 }
 
-/// Isotropic columns at `count` points of a tile, from their `functions`, each at `points_of_tile` points.
+/// Isotropic columns at `count` points of a tile. `functions`: their values at `points_of_tile` points.
 TESSERA_TARGET void combine_functions(const ComponentTable& component, const double* numbers, int count,
                                       const double* functions, double* values) {
   const std::ptrdiff_t columns = component.columns;

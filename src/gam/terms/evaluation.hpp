@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-/// The values of a component in one row, by the same source on the host and in a kernel.
+/// The values of a component in one row, from the same source on the host and in a kernel.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Standardised value, (x - centre) * factor.
@@ -14,14 +14,14 @@ inline double numeric_part(const double* standard, double x) {
   return (x - standard[0]) * standard[1];
 }
 
-/// Position of a value within a margin.
+/// The position of a value within a margin.
 struct Located {
-  int slot;   ///< cell + 1; 0 and cells + 1 are the continuations
-  int first;  ///< first of four neighbouring raw columns
+  int slot;   ///< cell + 1; slots 0 and cells + 1 are the continuations
+  int first;  ///< first of four consecutive raw columns
   double t;
 };
 
-/// The part of a margin's `parts` that contains a value; the first for NaN.
+/// Which of the margin's `parts` contains a value; the first one for NaN.
 inline int part_of_margin(const MarginTable& margin, double x) {
   const double u = (x - margin.begin) * margin.inverse_part;
   const double last = margin.parts - 1;
@@ -32,11 +32,11 @@ inline int part_of_margin(const MarginTable& margin, double x) {
 inline int slot_among_equal_cells(const MarginTable& margin, double x) {
   const double u = (x - margin.begin) * margin.inverse_step;
   const double last = margin.cells;
-  // u > -1 here, so truncation is floor; NaN goes to slot 0.
+  // Here u > -1, so that truncation equals floor; NaN goes to slot 0.
   return static_cast<int>((u > -1 ? (u < last ? u : last) : -1) + 1);
 }
 
-/// The first raw column of a slot; the continuation beyond an end has the columns of the cell at that end.
+/// The first raw column of a slot. The continuation beyond an end has the columns of the cell at that end.
 inline int first_of_slot(const MarginTable& margin, int slot) {
   const int cell = slot < 1 ? 0 : slot > margin.cells ? margin.cells - 1 : slot - 1;
   return cell * margin.stride;
@@ -54,9 +54,9 @@ inline Located locate(const MarginTable& margin, const double* numbers, double x
                                    : breaks_up_to(numbers + margin.breaks, margin.cells + 1, x));
 }
 
-/// Coefficients of a slot's cubics: four powers of t by four values.
+/// Coefficients of a slot's cubics: 4 powers of t x 4 values.
 inline const double* cubics_at(const MarginTable& margin, const double* numbers, int slot) {
-  // If all cells have the same cubics, one cell is read: lanes of a warp read the same address.
+  // If all cells have the same cubics, read those of one: all lanes of a warp then read the same address.
   const bool inside = slot > 0 && slot <= margin.cells;
   return numbers + margin.cubics + std::int64_t{16} * (margin.alike && inside ? 1 : slot);
 }
@@ -68,7 +68,7 @@ inline void local_values(const MarginTable& margin, const double* numbers, const
   for (int a = 0; a < 4; ++a) values[a] = cubic(c[a], c[4 + a], c[8 + a], c[12 + a], at.t);
 }
 
-/// Coefficients of the dense columns of a margin in a slot: four powers of t by columns.
+/// Coefficients of a margin's dense columns in a slot: 4 powers of t x columns.
 inline const double* dense_cubics_at(const ComponentTable& component, const double* numbers, int slot) {
   return numbers + component.combinations + std::int64_t{4} * component.columns * slot;
 }
@@ -83,8 +83,8 @@ inline void dense_values(const ComponentTable& component, const double* __restri
     values[k] = cubic(c[k], c[columns + k], c[2 * columns + k], c[3 * columns + k], at.t);
 }
 
-/// Calls `use(i, value)` for each function that isotropic columns combine, at u, the variables less their
-/// shifts.
+/// Calls `use(i, value)` for each of the functions that isotropic columns combine, evaluated at u, the
+/// variables minus their shifts.
 template <class Use>
 inline void for_each_isotropic_function(const ComponentTable& component, int variables,
                                         const double* __restrict numbers, const double* u, const Use& use) {
@@ -105,14 +105,14 @@ inline void for_each_isotropic_function(const ComponentTable& component, int var
   }
 }
 
-// Arrays of a device function with a variable index would leave the registers.
+// In a device function an array with a variable index would not stay in registers.
 #ifdef __CUDACC__
 #define TESSERA_UNROLL _Pragma("unroll")
 #else
 #define TESSERA_UNROLL
 #endif
 
-/// The Kronecker product of `count` values and `more` other values, the latter fastest, in place.
+/// Replaces `count` values by their Kronecker product with `more` other values, whose index varies fastest.
 inline void expand(double* values, int count, const double* others, int more) {
   TESSERA_UNROLL
   for (int k = count - 1; k >= 0; --k) {

@@ -11,41 +11,42 @@
 #include <span>
 #include <vector>
 
-/// The values of terms on the host, for several points at a time: rows of a table, or any others.
+/// The values of terms on the host, for several points at once: rows of a table, or other points.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Points given by columns of variables, which are indexed as in the components.
+/// Points as columns of variables, indexed like the variables of the components.
 struct Points {
-  const NumberView* numbers;         ///< a column for each variable; not read for factors
-  const std::int32_t* const* codes;  ///< levels of factors
-  const std::size_t* index;          ///< index of each point in the columns
+  const NumberView* numbers;         ///< one column per variable; not read for factors
+  const std::int32_t* const* codes;  ///< level codes of factors
+  const std::size_t* index;          ///< each point's index in the columns
   int count;
 };
 
-/// True for a function of one number with a margin.
+/// True for a function of one numeric variable with a margin.
 [[nodiscard]] inline bool is_curve(const ComponentTable& component) {
   return component.kind == ComponentKind::spline ||
          (component.kind == ComponentKind::dense && component.parts == 0);
 }
 
-/// Numbers per slot of a curve, the sum of a component's columns times their coefficients: one cubic in t =
-/// (x - begin) / width.
+/// Numbers per slot of a curve, which is the sum of a component's columns times coefficients: in each slot
+/// one cubic in t = (x - begin) / width.
 inline constexpr int numbers_of_cell = 4;
 [[nodiscard]] std::vector<double> curve_cells(const ComponentTable& component, const double* numbers,
                                               const double* coef);
 
-/// Adds a curve's columns, summed over points, to `out`: from sums of powers of t by slot.
+/// Adds a curve's columns, summed over points, to `out`. They are computed from sums of powers of t by slot.
 void add_columns_of_moments(const ComponentTable& component, const double* numbers, const double* sums,
                             double* out);
 
-/// Evaluates products of components. Not thread-safe: each thread has its own.
+/// Evaluates products of components. Not thread-safe: each thread needs its own.
 class PointEvaluator {
  public:
-  /// Allocates buffers for `points` at once; `tables` must outlive this.
+  /// Allocates buffers for `points` points at once; `tables` must outlive this object.
   PointEvaluator(const ComponentTables& tables, int points);
 
-  /// Values of the product of components [begin, end), `nonzeros` a point, the last component fastest. Calls
-  /// `place(i, first)` for each component i in order; `first` has its first nonzero raw column at each point.
+  /// Values of the product of components [begin, end), `nonzeros` per point; the last component varies
+  /// fastest. Calls `place(i, first)` for each component i in order; `first`: its first nonzero raw column
+  /// per point.
   template <class Place>
   void evaluate(int begin, int end, const Points& points, double* values, const Place& place) {
     int nonzeros = 1;
@@ -56,39 +57,39 @@ class PointEvaluator {
     }
   }
 
-  /// Whether some columns are evaluated faster at many points at once.
+  /// Whether there are columns that are evaluated faster at many points at once.
   [[nodiscard]] bool has_far_fields() const;
-  /// Requested result for a component with a far field; by default its columns.
+  /// The requested result for a component with a far field; by default, its columns.
   struct FarWanted {
     bool columns = true;
-    const FarField::Functions* combined = nullptr;  ///< one combination of the columns
-    FarField::Functions* sums = nullptr;            ///< sums of the functions, accumulated over all rows
+    const FarField::Functions* combined = nullptr;  ///< one combination of the columns, if not null
+    FarField::Functions* sums = nullptr;            ///< sums of the functions over all rows, if not null
   };
-  /// Evaluates the components with a far field in the rows at `index`, which increase; `evaluate` and
-  /// `add_combination` then have them for any run of these rows. `numbers` as in `Points`; `wanted` for each
+  /// Evaluates the components with a far field in the rows `index` (ascending), for later calls of `evaluate`
+  /// and `add_combination` with any run of these rows. `numbers`: see `Points`; `wanted`: one for each
   /// component, or empty.
   void prepare(const NumberView* numbers, std::vector<std::size_t> index, std::span<const FarWanted> wanted);
   void forget() { prepared_.clear(); }
-  /// Adds to `out`, at each point, the combination of the columns of a component with a far field.
+  /// At each point, adds the combination of the columns of a component with a far field to `out`.
   void add_combination(int component, const FarField::Functions& combined, const Points& points, double* out);
 
-  /// Adds to `out`, at each point, the curve of a component with these cells. `evaluated`: the component was
-  /// the last one evaluated, at the same points.
+  /// At each point, adds the curve of a component, given by its cells, to `out`. `evaluated`: the last
+  /// component that was evaluated is this one, at the same points.
   void add_curve(int component, const double* cells, const Points& points, bool evaluated, double* out);
-  /// Adds the powers of t from 0 to 3 at each point to the four sums of its slot, which are contiguous.
+  /// Adds the powers of t from 0 to 3 at each point to its slot's four sums, which are contiguous.
   void add_moments(int component, const Points& points, double* sums);
 
  private:
   static void start(int points, double* values);
-  /// Multiplies a component into the values; returns the number of values that each point then has.
+  /// Multiplies the values by a component; returns the new number of values per point.
   int multiply_in(int component, bool is_first, int nonzeros, const Points& points, double* values);
   void evaluate_component(const ComponentTable& component, const Points& points, double* values);
-  /// Gathers the variable's values, and locates them in the margin.
+  /// Gathers the values of the component's variable, and locates them in the margin.
   void locate_all(const ComponentTable& component, const Points& points);
   void evaluate_isotropic(const ComponentTable& component, const Points& points, double* values);
-  /// The variables of isotropic columns at a point, less their shifts.
+  /// The variables of isotropic columns at a point, minus their shifts.
   void shifted(const ComponentTable& component, const NumberView* numbers, std::size_t row, double* u) const;
-  /// Evaluates points grouped by leaf. `values`, `combination`: null if not requested.
+  /// Evaluates points grouped by leaf. `values`, `combination`: null if not wanted.
   void evaluate_by_leaves(std::size_t component, const NumberView* numbers,
                           std::span<const std::size_t> index, const FarWanted& wanted, double* values,
                           double* combination);
@@ -101,20 +102,20 @@ class PointEvaluator {
   std::vector<double> x_;          ///< a variable's values, and then t in the cells of a margin
   std::vector<int> slots_;         ///< slots of these values in the margin
   std::vector<double> functions_;  ///< functions of isotropic columns, at a tile of points
-  // The arguments of `prepare`, and the columns of each component with a far field.
+  // The arguments of `prepare`, and its results: the columns of each component with a far field.
   const NumberView* prepared_numbers_ = nullptr;
   std::vector<std::size_t> prepared_;
   std::vector<std::vector<double>> prepared_values_, prepared_combinations_;
 };
 
-/// Evaluates one term. Not thread-safe. A copy, for another thread, shares the tables, which may be large.
+/// Evaluates one term. Not thread-safe: give each thread a copy; copies share the tables, which may be large.
 class TermEvaluator {
  public:
   explicit TermEvaluator(std::span<const Component> components, int points = 1);
 
   [[nodiscard]] int nonzeros() const noexcept { return static_cast<int>(offsets_.size()); }
-  /// Calls `use(point, column, value)` for each nonzero, by points and then in increasing order of the term's
-  /// columns. At most as many points as there are buffers for. A point with a factor's level that the model
+  /// Calls `use(point, column, value)` for each nonzero, point by point, in increasing order of the term's
+  /// columns. The number of points is limited by the buffers. A point with a factor level that the model
   /// lacks has zeros at the first level.
   template <class Use>
   void for_each_nonzero(const Points& points, const Use& use) {

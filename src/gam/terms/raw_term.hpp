@@ -10,20 +10,20 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A run of raw columns: the Kronecker product of its components, the last one fastest; without components
-/// the intercept, one raw column of ones. Or dense columns, each a combination of the columns of an earlier
-/// term: all of them are nonzero in a row. CPU only.
+/// A run of raw columns. Usually the Kronecker product of components, the last of which varies fastest;
+/// without components it is the intercept, a column of ones. Or dense columns, combinations of the columns of
+/// an earlier term, all of which are nonzero in a row (CPU only).
 struct RawTerm {
   std::vector<Component> components;
   int raw_begin = 0;
   int raw_size = 1;
   int nonzeros = 1;
-  int combined = -1;      ///< the index of the term that dense columns combine; -1: none
-  Matrix combinations{};  ///< `raw_size` x its raw columns
-  /// The model has only combinations of this term's columns, so that its own crossproduct is not needed.
+  int combined = -1;      ///< index of the term whose columns the dense columns combine; -1: none
+  Matrix combinations{};  ///< raw columns of that term x `raw_size`
+  /// Only combinations of its columns are in the model, so its own crossproduct is not needed.
   bool only_combined = false;
   [[nodiscard]] bool is_dense() const noexcept { return combined >= 0; }
-  /// The dense columns in a row, from the other term's nonzeros there: `nonzero(k)` is the k-th raw column
+  /// The dense columns in a row, computed from the other term's nonzeros: `nonzero(k)` is its k-th raw column
   /// and value.
   template <class Nonzero>
   void combine(int count, const Nonzero& nonzero, double* values) const {

@@ -24,8 +24,7 @@ Component plain_component(const Frame& frame, const std::string& name) {
   return component;
 }
 
-/// A component's kind and size without its shape: a spline, dense columns of a single cell, or isotropic
-/// columns.
+/// A component with only its kind and size: a spline, dense columns of a single cell, or isotropic columns.
 Component curve_component(const BasisSize& size, const MarginSpec& margin, const Frame& frame) {
   Component component;
   component.kind = size.dense > 0 ? Component::Kind::dense : Component::Kind::spline;
@@ -82,7 +81,7 @@ TermShape shape_of(const ParametricTerm& term, const Frame& frame) {
     Component component = plain_component(frame, variable.text);
     shape.raw *= component.raw_size();
     check_coefficients(shape.raw, term.label);
-    // The first variable is fastest, as in R.
+    // Put in front, since in R the first variable varies fastest.
     shape.components.insert(shape.components.begin(), std::move(component));
   }
   shape.coefficients = shape.raw;
@@ -94,7 +93,7 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
   shape.penalties = smooth.by_spaces ? penalties_by_spaces(smooth)
                     : smooth.tensor  ? std::ranges::count(smooth.margins, false, &MarginSpec::fixed)
                                      : basis_of(smooth.margins[0].basis).size(smooth.margins[0]).penalties;
-  // In a factor smooth's coordinates each unpenalised function has a coefficient of its own.
+  // In the coordinates of a factor smooth, each unpenalised function is a single coefficient.
   shape.diagonal = smooth.factor_smooth && !smooth.sum_to_zero;
   if (shape.diagonal) shape.penalties += free_of(smooth.margins[0]);
   bool has_contrasts = smooth.sum_to_zero;
@@ -126,7 +125,7 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
     shape.raw *= component.raw_size();
     shape.components.push_back(std::move(component));
   }
-  // A random effect of several variables: the first variable is fastest, as in R's a:b.
+  // A random effect of several variables: the first one varies fastest, as in R's a:b.
   if (!smooth.tensor) std::ranges::reverse(shape.components);
   if (smooth.by) {
     Component by = plain_component(frame, smooth.by->text);

@@ -12,17 +12,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Size of a term, from the formula and the factors' levels only. Determines the layout of the design and
-/// its cost in memory and time.
+/// The size of a term, known from the formula and the factors' levels alone. It determines the layout of the
+/// design, and its cost in memory and time.
 struct TermShape {
-  /// Components of its raw columns, in the order of the design. Splines have sizes only, without knots and
-  /// values.
+  /// Components of its raw columns, in the order of the design. Splines have only sizes, no knots and values.
   std::vector<Component> components;
-  std::int64_t blocks = 1;        ///< blocks of coefficients: levels of a factor by variable
-  std::int64_t raw = 1;           ///< raw columns of each block
-  std::int64_t coefficients = 1;  ///< coefficients of each block, before a constraint
+  std::int64_t blocks = 1;        ///< blocks of coefficients: one per level of a factor by variable
+  std::int64_t raw = 1;           ///< raw columns per block
+  std::int64_t coefficients = 1;  ///< coefficients per block, before a constraint
   std::int64_t penalties = 0;
-  bool constrained = false;  ///< has a sum-to-zero constraint, unless a numeric by variable varies
+  bool constrained = false;  ///< constrained to sum to zero, unless there is a varying numeric by variable
   bool by_number = false;
   bool random = false;    ///< every margin is a random effect
   bool ridge = false;     ///< a random effect whose penalty is a multiple of the identity
@@ -33,20 +32,20 @@ struct TermShape {
 [[nodiscard]] TermShape shape_of(const ParametricTerm& term, const Frame& frame);
 [[nodiscard]] TermShape shape_of(const SmoothSpec& smooth, const Frame& frame);
 
-/// Nonzero raw values of a row of the model.
+/// Number of nonzero raw values in a row of the model.
 [[nodiscard]] double nonzeros_of_row(const FormulaTerms& formula);
 
-/// Maximum number of coefficients of a term in dense algebra, and of a random effect in the design's part.
+/// Maximum number of coefficients: of a term in dense algebra, and of a random effect in the design's part.
 inline constexpr std::int64_t largest_dense_term = 20'000;
 inline constexpr std::int64_t largest_parted_effect = 1'000'000;
 
-/// A random effect or factor smooth.
+/// The size of a random effect or factor smooth.
 struct EffectSize {
   std::int64_t coefficients = 0;
   std::int64_t columns = 0;  ///< raw columns
 };
 /// Marks the effects that form the design's part: effects of more than `largest_whole` coefficients, and
-/// effects whose dense products with these would have too many elements. A part stores only the pairs of
+/// other effects whose dense products with them would have too many elements. A part stores only the pairs of
 /// levels that occur in `rows`.
 [[nodiscard]] std::vector<bool> parted_effects(std::span<const EffectSize> effects,
                                                std::int64_t largest_whole, std::int64_t rows);

@@ -32,11 +32,11 @@ struct BalanceSuite {
   int passes = 10;
   bool hosts = false;
 
-  /// Units per block; fewer with hosts, since a host thread is a hundred times slower than a GPU.
+  /// Units per block: fewer with hosts, because a host thread is a hundred times slower than a GPU.
   [[nodiscard]] std::int64_t block() const { return hosts ? 256 : 8192; }
 };
 
-/// *Collective.* A job on the GPUs, or on eight simulated devices per rank without GPUs.
+/// *Collective.* A job on the GPUs, or without GPUs on eight simulated devices per rank.
 Job job_on_devices(const mpi::Communicator& comm, JobOptions options) {
   Job job(comm, options);
   if (!job.on_host()) return job;
@@ -47,7 +47,7 @@ Job job_on_devices(const mpi::Communicator& comm, JobOptions options) {
   return rehearsal;
 }
 
-/// Iterates several units at once, so that the compiler vectorises.
+/// Iterates several units together, so that the compiler vectorises.
 void iterate_on_host(std::int64_t units, int rounds) {
   std::array<double, 16> values{};
   volatile double kept = 0;  // keeps the compiler from removing the computation
@@ -60,7 +60,7 @@ void iterate_on_host(std::int64_t units, int rounds) {
   }
 }
 
-/// Makes hosts devices too, with scores from samples of the work.
+/// Lets hosts compute like devices, with scores measured on samples of the work.
 void add_hosts(JobOptions& options, int rounds) {
   constexpr std::int64_t sample_of_gpu = std::int64_t{1} << 20;
   constexpr std::int64_t sample_of_thread = 256;
@@ -77,13 +77,13 @@ void add_hosts(JobOptions& options, int rounds) {
   };
 }
 
-/// The longest time of a device, and its ratio to the mean of all.
+/// The longest computing time of any device, and its ratio to the mean over all devices.
 struct PassTime {
   double longest = 0;
   double imbalance = 1;
 };
 
-/// *Collective.* A pass of equal units over `plan`, timed by device.
+/// *Collective.* One pass of equal units over `plan`, timed per device.
 PassTime time_pass(Job& job, const Plan& plan, const BalanceSuite& suite) {
   using Clock = std::chrono::steady_clock;
   const auto devices = job.inventory().devices_of(job.comm().rank());
@@ -106,7 +106,7 @@ PassTime time_pass(Job& job, const Plan& plan, const BalanceSuite& suite) {
         const auto start = Clock::now();
         iterate_on_host(tile.range.size(), suite.rounds);
         if (tile.device >= 0) {
-          // The time of a host is divided by its threads, not counting those that drive GPUs.
+          // A host's time is divided by its threads, without the threads that drive GPUs.
           const bool of_host = devices[static_cast<std::size_t>(tile.device)].host;
           const auto threads = of_host ? tile.threads - (std::ssize(devices) - hosts) : 1;
           seconds[static_cast<std::size_t>(tile.device)] += since(start) / static_cast<double>(threads);

@@ -26,7 +26,7 @@ std::vector<double> sorted(std::vector<double> values) {
   return values;
 }
 
-/// The value of `key` in a file of "key : value" lines.
+/// The value of `key` in a text file with lines "key : value".
 std::string look_up(const char* path, std::string_view key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

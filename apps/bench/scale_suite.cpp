@@ -26,7 +26,7 @@ struct ScaleSuite {
   int repeats = 3;
 };
 
-/// The times of the first `ranks` ranks.
+/// The times of a fit on the first `ranks` ranks.
 struct Times {
   int ranks = 0;
   double hardware = 0;  ///< number of devices, or of host threads
@@ -62,7 +62,7 @@ Times measure(const mpi::Communicator& comm, const SuiteOptions& options, const 
   return {comm.size(), static_cast<double>(hardware), out("fit", "s"), out("passes over the rows", "s")};
 }
 
-/// Parallel efficiency: the time of one rank over the time of several, each times its devices or threads.
+/// Parallel efficiency: time on one rank / time on several ranks, each multiplied by its devices or threads.
 double efficiency(const Times& one, const Times& several, Measurement Times::*what) {
   return (one.*what).median() * one.hardware / ((several.*what).median() * several.hardware);
 }
@@ -82,7 +82,7 @@ std::vector<Measurement> run_scale_suite(const mpi::Communicator& comm, const Su
         if (ranks == 1) {
           one = times;
         } else {
-          // Only rank 0 has the times of one rank and of several.
+          // Only rank 0 has all times.
           if (comm.rank() != 0) return;
           out("fit: efficiency", "1").values = {efficiency(one, times, &Times::fit)};
           out("passes: efficiency", "1").values = {efficiency(one, times, &Times::passes)};

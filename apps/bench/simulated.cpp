@@ -14,15 +14,15 @@
 namespace tessera::bench {
 namespace {
 
-constexpr int noise_stream = 60;  // and 61
+constexpr int noise_stream = 60;  // uses streams 60 and 61
 constexpr int count_stream = 62;
-constexpr int first_part_stream = 16;  // to 59
+constexpr int first_part_stream = 16;  // uses streams 16 to 59
 
 std::string name_of(int variable) {
   return variable == 0 ? "y" : fmt::format("x{}", variable);
 }
 
-/// A Poisson number, by inversion.
+/// A Poisson variate, by inversion.
 int count_of(double mean, std::int64_t row) {
   double left = uniform(count_stream, row);
   double probability = std::exp(-mean);
@@ -34,14 +34,14 @@ int count_of(double mean, std::int64_t row) {
   return count;
 }
 
-/// A gamma variate of a whole shape and the scale 1.
+/// A gamma variate with integer shape and scale 1.
 double gamma_of(int shape, std::int64_t row) {
   double sum = 0;
   for (int i = 0; i < shape; ++i) sum -= std::log(uniform(first_part_stream + i % 44, row + i / 44));
   return sum;
 }
 
-/// A standard normal number.
+/// A standard normal variate.
 double noise_of(std::int64_t row) {
   const double radius = std::sqrt(-2 * std::log(uniform(noise_stream, row)));
   return radius * std::cos(2 * std::numbers::pi * uniform(noise_stream + 1, row));
@@ -51,7 +51,7 @@ double response(const SimulatedModel& model, double eta, std::int64_t row) {
   if (model.family == "binomial()") return uniform(noise_stream, row) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
   if (model.family == "nb()") return count_of(std::exp(eta) * gamma_of(2, row) / 2, row);  // theta = 2
   if (model.family == "tw()") {
-    // p = 1.5 and phi = 2: a Poisson number of exponential variates.
+    // Tweedie with p = 1.5, phi = 2: a Poisson number of exponential variates.
     const double root = std::exp(0.5 * eta);
     return root * gamma_of(count_of(root, row), row);
   }
@@ -77,7 +77,7 @@ double SimulatedModel::value(int variable, std::int64_t row) const {
   if (variable > 0) return uniform(variable, row);
   double eta = 0;
   for (int i = 1; i <= variables; ++i) {
-    // One to three and a half periods, so that the terms' optimal smoothing differs.
+    // One to 3.5 periods, so that optimal smoothing differs between the terms.
     eta += std::sin(std::numbers::pi * (1 + 0.5 * i) * uniform(i, row) + i) / (1 + 0.2 * i);
   }
   return response(*this, eta, row);

@@ -36,7 +36,7 @@ void launch(double* out, std::int64_t units, int rounds, cudaStream_t stream) {
   check(cudaStreamSynchronize(stream), "a kernel");
 }
 
-/// Calls `work(stream, memory)` for each GPU, on a thread of its own; `memory` holds `units` doubles.
+/// Calls `work(stream, memory)` for each GPU on a separate thread; `memory` has space for `units` doubles.
 template <class Work>
 void on_each_gpu(std::int64_t units, const Work& work) {
   int count = 0;

@@ -17,7 +17,7 @@
 namespace tessera::bench {
 namespace {
 
-/// A barrier in which waiting ranks sleep, so that others can use their cores.
+/// A barrier in which waiting ranks sleep, so that other ranks can use their cores.
 void wait_idly(const mpi::Communicator& comm) {
   if (comm.is_serial()) return;
   MPI_Request request = MPI_REQUEST_NULL;

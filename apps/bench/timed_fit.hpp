@@ -16,8 +16,8 @@ struct TimedFit {
   std::vector<gam::PhaseTime> phases;
 };
 
-/// *Collective.* Times a fit of `model` to the rows of `table`. Throws `Error(not_converged)` if it does not
-/// converge, because its time would not be comparable.
+/// *Collective.* Times a fit of `model` to the rows of `table`. Throws `Error(not_converged)` if the fit does
+/// not converge, because its time would not be comparable.
 [[nodiscard]] TimedFit time_fit(Job& job, const SimulatedModel& model, const gam::Table& table,
                                 const gam::MemoryOptions& memory = {});
 

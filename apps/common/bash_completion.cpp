@@ -10,7 +10,7 @@
 namespace tessera::apps {
 namespace {
 
-/// The options that may follow a subcommand: its options, and options that fall through to its parent.
+/// The options permitted after a subcommand: its own options and its parent's options that fall through.
 std::vector<const CLI::Option*> options_within(const CLI::App& app, const CLI::App* sub) {
   auto options = options_of(sub == nullptr ? app : *sub);
   if (sub != nullptr && sub->get_fallthrough())
@@ -20,7 +20,7 @@ std::vector<const CLI::Option*> options_within(const CLI::App& app, const CLI::A
   return options;
 }
 
-/// The branches "command:option" of a bash case statement, with the choices of the option's value.
+/// Branches "command:option" of a bash case statement, with the choices of the option's value.
 std::string values(const CLI::App& app, const CLI::App* sub) {
   const std::string command = sub == nullptr ? "" : sub->get_name();
   std::string text;
@@ -34,7 +34,7 @@ std::string values(const CLI::App& app, const CLI::App* sub) {
   return text;
 }
 
-/// The branch of a subcommand (or of none), with the words that may follow it.
+/// The branch of a subcommand, or of the program itself, with the words that may follow.
 std::string words(const CLI::App& app, const CLI::App* sub, std::vector<std::string> names) {
   for (const CLI::Option* option : options_within(app, sub)) names.push_back(names_of(*option).back());
   return fmt::format("    '{}') words='{}' ;;\n", sub == nullptr ? "" : sub->get_name(),

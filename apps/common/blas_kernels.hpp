@@ -16,14 +16,14 @@ void gotoblas_dynamic_quit() __attribute__((weak));
 
 namespace tessera::apps {
 
-/// OpenBLAS chooses its kernels when it is loaded, and not always the fastest: makes it choose again. Call
-/// this first in a program, before BLAS computes.
+/// Makes OpenBLAS choose its kernels again, because its choice when loaded is not always the fastest. Call
+/// this first in a program, before any BLAS computation.
 inline void take_better_kernels() {
   base::take_better_kernels({gotoblas_corename, gotoblas_dynamic_quit, gotoblas_dynamic_init});
 }
 
-/// The processor type of the kernels that a program with this BLAS would use, such as "Haswell"; "not known"
-/// if the library is not OpenBLAS or cannot be opened. Opens the library, without starting its threads.
+/// The processor type, e.g. "Haswell", of the kernels that a program with the BLAS `library` would use; "not
+/// known" if it cannot be opened or is not OpenBLAS. Opens the library without starting its threads.
 inline std::string kernels_of(const std::string& library) {
   constexpr const char* threads = "OPENBLAS_NUM_THREADS";
   const bool is_set = std::getenv(threads) != nullptr;

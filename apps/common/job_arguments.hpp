@@ -12,12 +12,12 @@
 /// Arguments common to all programs that start a job.
 namespace tessera::apps {
 
-/// A time in seconds, rounded up, so that only 0 becomes 0.
+/// A time in seconds as milliseconds, rounded up, so that only 0 becomes 0.
 [[nodiscard]] inline std::chrono::milliseconds from_seconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * seconds)));
 }
 
-/// `--collective-timeout SECONDS`
+/// The option `--collective-timeout SECONDS`.
 struct CollectiveTimeout {
   double seconds = std::chrono::duration<double>(JobOptions{}.collective_timeout).count();
 
@@ -31,7 +31,7 @@ struct CollectiveTimeout {
   [[nodiscard]] std::chrono::milliseconds value() const { return from_seconds(seconds); }
 };
 
-/// `--device auto|gpu|cpu`, or another name for it.
+/// The option `--device auto|gpu|cpu`, or the same option with another name.
 struct DeviceArgument {
   std::string word = "auto";
 
@@ -46,7 +46,7 @@ struct DeviceArgument {
   }
 };
 
-/// `--on-device-failure cpu|error|exclude`
+/// The option `--on-device-failure cpu|error|exclude`.
 struct DeviceFailureArgument {
   std::string word = "cpu";
 
@@ -64,7 +64,7 @@ struct DeviceFailureArgument {
   }
 };
 
-/// `--score-model spec|throughput` and `--allow-sharing`
+/// The options `--score-model spec|throughput` and `--allow-sharing`.
 struct SharingArguments {
   std::string word = "throughput";
   bool allowed = false;

@@ -11,7 +11,7 @@
 namespace tessera::apps {
 namespace {
 
-/// Escapes text for roff, also at the start of a line and within a quoted argument.
+/// Escapes text for roff, also for the start of a line and for a quoted argument.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -37,13 +37,13 @@ std::string italic(std::string_view text) {
   return "\\fI" + escaped(text) + "\\fR";
 }
 
-/// The description with a final full stop.
+/// The description, with a full stop at the end.
 std::string sentence(std::string text) {
   if (!text.empty() && std::string_view(".!?").find(text.back()) == std::string_view::npos) text += '.';
   return text;
 }
 
-/// The value after an option's name: " TEXT", or " auto|gpu|cpu".
+/// The text for a value after the option's name: " TEXT" or " auto|gpu|cpu".
 std::string argument(const CLI::Option& option) {
   const Value value = value_of(option);
   std::string out;
@@ -74,7 +74,7 @@ void options(std::ostream& out, const CLI::App& app, const std::string& command)
   for (const CLI::Option* option : positionals_of(app))
     entry(out, italic(option->get_name(true)), escaped(sentence(option->get_description())));
   for (const CLI::Option* option : options_of(app)) {
-    // --help of subcommands is listed once, with the program.
+    // Subcommands also have --help: listed only once, with the program.
     if (option == app.get_help_ptr() && app.get_parent() != nullptr) continue;
     std::string tag;
     for (const std::string& name : names_of(*option)) tag += (tag.empty() ? "" : ", ") + bold(name);
@@ -88,7 +88,7 @@ void options(std::ostream& out, const CLI::App& app, const std::string& command)
   }
 }
 
-/// The entries "0 answer; 2 usage." of the footer's first line.
+/// Writes the exit statuses from the footer's first line: "0 answer; 2 usage."
 void exit_statuses(std::ostream& out, const std::string& footer) {
   std::istringstream line(footer.substr(0, footer.find(".\n")));
   line.ignore(std::numeric_limits<std::streamsize>::max(), ':');
@@ -98,7 +98,7 @@ void exit_statuses(std::ostream& out, const std::string& footer) {
   }
 }
 
-/// The lines "  NAME  meaning" of the footer.
+/// Writes the environment variables from the footer's lines "  NAME  meaning".
 void environment(std::ostream& out, const std::string& footer) {
   std::istringstream lines(footer);
   for (std::string line; std::getline(lines, line);) {

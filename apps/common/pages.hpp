@@ -13,14 +13,14 @@
 ///     tessera-fit --page bash > completions/tessera-fit
 namespace tessera::apps {
 
-/// The layout of --help: the value after an option's name, and its limits and default after the description,
-/// as in the manual page. For `CLI::App::formatter`, before subcommands are added.
+/// The layout of --help: an option's name and value, then its description, limits and default, as in the
+/// manual page. For `CLI::App::formatter`, before subcommands are added.
 ///
 ///     --device auto|gpu|cpu       auto: GPUs if there are any; gpu: GPUs or an error; cpu (default auto)
 ///     --threads INT               Host threads per rank; 0: all that it may use (0 to 4096, default 0)
 [[nodiscard]] std::shared_ptr<CLI::FormatterBase> help_layout();
 
-/// The footer of a program's help: its exit statuses, given as "0 answer; 2 usage", and the environment
+/// The footer of a program's help: its exit statuses, written "0 answer; 2 usage", and the environment
 /// variables that all programs use.
 [[nodiscard]] std::string footer(std::string_view exit_statuses);
 
@@ -28,12 +28,12 @@ namespace tessera::apps {
 /// name, and a footer from `footer()`. `date`: the date of the page, e.g. 2026-01-31.
 [[nodiscard]] std::string man_page(const CLI::App& app, std::string_view date);
 
-/// A bash script that completes the program's subcommands, options, and values that are a choice of words.
-/// It needs only bash; elsewhere bash completes file names.
+/// A bash script that completes the program's subcommands and options, and option values with a choice of
+/// words. Needs only bash; elsewhere bash completes file names.
 [[nodiscard]] std::string bash_completion(const CLI::App& app);
 
-/// Prints a page to standard output and returns true if the command line asks for one with --page. Needs no
-/// MPI. The option is only for the build, so --help does not list it.
+/// If the command line asks for a page with --page, prints the page to standard output and returns true.
+/// Needs no MPI. Only the build uses --page, so --help does not list it.
 [[nodiscard]] bool prints_page(const CLI::App& app, int argc, char** argv);
 
 }  // namespace tessera::apps

@@ -25,12 +25,12 @@
 #include "files/standard_error.hpp"
 #include "files/standard_output.hpp"
 
-/// The end of a program: its last line on standard error, also if memory is exhausted, and its exit status
-/// (see `ErrorCode` in error.hpp).
+/// The end of a program: the last line on standard error, even without free memory, and the exit status (see
+/// `ErrorCode` in error.hpp).
 namespace tessera::apps {
 
-/// Reserves 1 MiB. The first allocation that fails releases it, so that destructors and the final message
-/// find memory; later failures throw std::bad_alloc. Call it once, first in a program.
+/// Reserves 1 MiB. The first failed allocation releases it, so that destructors and the final message have
+/// memory; later failures throw std::bad_alloc. Call this once, first in a program.
 inline void keep_memory_in_reserve() noexcept {
   constexpr std::size_t bytes = std::size_t{1} << 20;
   static std::atomic<void*> reserve = ::operator new(bytes, std::nothrow);
@@ -41,18 +41,18 @@ inline void keep_memory_in_reserve() noexcept {
   });
 }
 
-/// Prints why the program ends.
+/// Prints the reason for the program's end.
 inline void complain(const char* program, const char* what) noexcept {
   static_cast<void>(files::say_line({program, ": ", what}));
 }
 
-/// Prints why the program ends, for a text of several lines.
+/// Prints the reason for the program's end, in several lines.
 inline void complain_in_lines(const char* program, const std::string& what) {
   std::istringstream lines(what);
   for (std::string line; std::getline(lines, line);) complain(program, line.c_str());
 }
 
-/// The peak address space of this process (VmPeak), in MiB; 0 if it is not known.
+/// Peak address space of this process (VmPeak) in MiB; 0: not known.
 inline unsigned long peak_address_space() noexcept {
   std::array<char, 4096> status{};
   const int file = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -64,9 +64,9 @@ inline unsigned long peak_address_space() noexcept {
   return line != nullptr ? std::strtoul(line + std::strlen(key), nullptr, 10) / 1024 : 0;
 }
 
-/// `what`; if it is "out of memory" and the address space is limited, also the limit that would suffice.
+/// The message `what`; if "out of memory" with a limited address space, with the limit that would suffice.
 inline std::array<char, 4096> with_needed_space(const char* what) noexcept {
-  constexpr unsigned long of_blas = 192;  // MiB: a buffer of OpenBLAS, and room for other threads
+  constexpr unsigned long of_blas = 192;  // MiB: for a buffer of OpenBLAS and other threads
   std::array<char, 4096> text{};
   rlimit limit{};
   const bool is_limited = std::strstr(what, "out of memory") != nullptr &&
@@ -82,7 +82,7 @@ inline std::array<char, 4096> with_needed_space(const char* what) noexcept {
   return text;
 }
 
-/// Ends all ranks after a failure on one rank, for which others may be waiting in a collective.
+/// Ends all ranks after a failure on one rank, for which other ranks may be waiting in a collective.
 [[noreturn]] inline void end_job(const char* program, const std::optional<mpi::Session>& session,
                                  const char* what) noexcept {
   std::array<char, 4096> line{};
@@ -92,13 +92,13 @@ inline std::array<char, 4096> with_needed_space(const char* what) noexcept {
   mpi::abort_job(line.data(), exit_status(ErrorCode::job_fault));
 }
 
-/// Returns the exit status of `run`, which makes the session if it needs one, or of its exception. An `Error`
-/// is thrown on all ranks, and rank 0 prints it; any other exception is thrown on one rank, and ends the job.
+/// Returns the exit status of `run` or of its exception; `run` makes the session if needed. An `Error` is
+/// thrown on all ranks and printed by rank 0; any other exception is thrown on one rank and ends the job.
 template <class Run>
 int exit_status_of(const char* program, const std::optional<mpi::Session>& session, Run&& run) noexcept {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file at its size limit (ulimit -f) is then an error, like a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // at the file size limit (ulimit -f) a write then fails, as on a full disk
   try {
-    constexpr std::size_t kib = 48;  // enough for an error message
+    constexpr std::size_t kib = 48;  // size that suffices for an error message
     base::require_stack(kib, "the program");
     return std::forward<Run>(run)();
   } catch (const mpi::Failure& fault) {

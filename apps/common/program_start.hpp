@@ -15,7 +15,7 @@
 #include "common/same_command_line.hpp"
 #include "common/usage_complaint.hpp"
 
-/// The start of a program: command line and session, as a rank of MPI or as a single process.
+/// The start of a program: its command line, and its session as an MPI rank or a single process.
 namespace tessera::apps {
 
 inline constexpr std::string_view mpi_flag = "--mpi";
@@ -26,10 +26,10 @@ inline void add_mpi_flag(CLI::App& app) {
   app.add_flag(std::string(mpi_flag), description);
 }
 
-/// Parses the command line and makes the session. MPI takes 0.4 s to start, and is not started if no launcher
-/// started this process, for help and version, and if `needs_one_rank` returns true after parsing: only the
-/// first rank then works. Returns false if this process has nothing to do. Throws `Error(usage)` on all ranks
-/// if the command line is invalid, or differs between ranks.
+/// Parses the command line and makes the session. MPI takes 0.4 s to start. It is not started without a
+/// launcher, for help and version, or if `needs_one_rank` returns true after parsing: then only the first
+/// rank works. Returns false if this process has nothing to do. Throws `Error(usage)` on all ranks if the
+/// command line is invalid or differs between ranks.
 inline bool start(CLI::App& app, std::optional<mpi::Session>& session, int argc, char** argv,
                   FunctionRef<bool()> needs_one_rank) {
   const bool asked = std::any_of(argv + 1, argv + argc, [](const char* text) { return text == mpi_flag; });
@@ -41,8 +41,8 @@ inline bool start(CLI::App& app, std::optional<mpi::Session>& session, int argc,
       is_alone = needs_one_rank();
       if (is_alone && !is_first) return false;
     } catch (const Error&) {
-      // MPI may remove its arguments. Otherwise all ranks report the error together below: if one rank ended
-      // earlier, a launcher might kill rank 0 before it prints.
+      // Ignored: MPI may remove its own arguments below, and all ranks report a remaining error together
+      // there. If one rank ended earlier, a launcher might kill rank 0 before it prints.
     }
   }
   const mpi::Runtime launched = is_alone ? mpi::Runtime::serial : mpi::launched_runtime();

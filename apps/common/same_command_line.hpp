@@ -7,9 +7,9 @@
 
 namespace tessera::apps {
 
-/// *Collective.* Throws `Error(usage)` on all ranks, with two of the lines, unless all have the same command
-/// line of `program`: different ones would lead to different collective calls or models.
-/// Cost: an allreduce of 16 bytes.
+/// *Collective.* Throws `Error(usage)` on all ranks, with two of the lines, unless all ranks have the same
+/// command line of `program`: different lines would lead to different collective calls or models. Cost: an
+/// allreduce of 16 bytes.
 void require_same_command_line(const mpi::Communicator& comm, const std::string& program, int argc,
                                char** argv);
 

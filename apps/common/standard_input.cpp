@@ -28,7 +28,7 @@ namespace {
                     folder, std::strerror(errno));
 }
 
-/// Copies the standard input to a file.
+/// Copies standard input to a file.
 void store(const std::string& path, const std::string& folder) {
   const base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file.is_open()) fail(folder);
@@ -42,7 +42,7 @@ void store(const std::string& path, const std::string& folder) {
   }
 }
 
-/// The path of the file; messages may name it after its removal.
+/// The path of the stored standard input; messages may name it after the file was removed.
 std::string& stored_path() {
   static std::string path;
   return path;

@@ -8,13 +8,13 @@
 
 namespace tessera::apps {
 
-/// A table that is piped into the program: `-` in place of its path. Ranks read a table in parts, and more
-/// than once, so rank 0 stores it in a file that exists as long as this object.
+/// A table that is piped into the program, with `-` as its path. Ranks read parts of a table, and more than
+/// once, so rank 0 stores standard input in a file that exists as long as this object.
 class StandardInput {
  public:
-  /// *Collective.* If `path` is `-`, stores the standard input in a file in `folder` (empty: the folder of
-  /// scratch files), and sets `path` to it. Throws the same `Error` on every rank: `usage` if the input is a
-  /// terminal, `input` if it cannot be stored, or if a rank on another node does not see the file.
+  /// *Collective.* If `path` is `-`, stores standard input in a file in `folder` (empty: the folder of
+  /// scratch files) and sets `path` to the file's path. Throws the same `Error` on every rank: `usage` if
+  /// standard input is a terminal, `input` if the file cannot be stored or if another node does not see it.
   StandardInput(const mpi::Communicator& comm, std::string& path, std::string folder);
   ~StandardInput();
   StandardInput(const StandardInput&) = delete;
@@ -24,10 +24,10 @@ class StandardInput {
   [[nodiscard]] std::string stored(const mpi::Communicator& comm, const std::string& folder);
   void remove() noexcept;
 
-  std::string own_folder_;  ///< folder of the file, on rank 0; empty: there is none
+  std::string own_folder_;  ///< on rank 0: the file's folder; empty: none
 };
 
-/// A message in which the file of the standard input, if there is or was one, is called "standard input".
+/// The message, with the path of the stored standard input replaced by "standard input".
 [[nodiscard]] std::string with_input_named(std::string_view message);
 
 }  // namespace tessera::apps

@@ -8,8 +8,8 @@
 #include "base/pluralised.hpp"
 #include "base/text.hpp"
 
-/// Text and message utilities of `base`, which no library exports, that programs may use in addition to the
-/// public headers.
+/// Text and message utilities of src/base for programs. No library exports them; they add to the public
+/// headers.
 namespace tessera::apps {
 
 using base::allgather_values;

@@ -6,14 +6,14 @@
 
 namespace tessera::apps {
 
-/// One line about a command line that `app` could not parse: the error, and which help to read. An unknown
+/// One line about a command line that `app` could not parse: the error, and the help to read. An unknown
 /// option is reported before a missing one, because a misspelt option causes both.
 ///
 ///     --forumla is not an option of tessera-fit fit (did you mean '--formula'?); see tessera-fit fit --help
 [[nodiscard]] std::string usage_complaint(const CLI::App& app, const CLI::ParseError& fault);
 
-/// Parses the command line. Returns false if it asks for the help or the version, which is printed if
-/// `prints`. Throws `Error(usage)` with the `usage_complaint` for an invalid one.
+/// Parses the command line. Returns false if the command line asks for help or version, which is printed if
+/// `prints`. Throws `Error(usage)` with the `usage_complaint` if the command line is invalid.
 [[nodiscard]] bool parse(CLI::App& app, int argc, char** argv, bool prints);
 
 }  // namespace tessera::apps

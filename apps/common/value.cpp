@@ -9,8 +9,8 @@ namespace tessera::apps {
 
 Value value_of(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return {};
-  // CLI11 describes a value as TYPE:CHECK, e.g. "TEXT:{auto,gpu,cpu}" or "INT:INT in [0 - 4096]"; a check of
-  // our own is "INT:[0 - 4096]".
+  // CLI11 describes a value as TYPE:CHECK, e.g. "TEXT:{auto,gpu,cpu}" or "INT:INT in [0 - 4096]"; our own
+  // checks give e.g. "INT:[0 - 4096]".
   const std::string described = option.get_type_name();
   const std::size_t colon = described.find(':');
   Value value;

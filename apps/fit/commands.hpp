@@ -25,25 +25,25 @@ namespace CLI {
 class App;
 }
 
-// The subcommands of tessera-fit. `add_to` adds one to the program's command line, whose parsing fills its
-// members; `run`, *collective*, then returns the program's exit status, and throws the same `tessera::Error`
-// on every rank for invalid input.
+// The subcommands of tessera-fit. `add_to` adds a subcommand to the program's command line, whose parsing
+// fills the members. Then `run`, *collective*, returns the program's exit status, and throws the same
+// `tessera::Error` on every rank for invalid input.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The options of a job from the command line, with its collective timeout.
+/// The options of a job from the command line, including the collective timeout.
 [[nodiscard]] JobOptions job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout);
 
-/// As `job_options`, for a command that computes on the CPU only.
+/// Like `job_options`, for a command that computes on the CPU only.
 [[nodiscard]] JobOptions cpu_job_options(const NamedArguments& options,
                                          const apps::CollectiveTimeout& timeout);
 
-/// Adds the option for the table that a command writes.
+/// Adds the option for the output table of a command.
 void add_out(CLI::App& command, std::string& out);
 
-/// *Collective.* Completes that table, and says the remarks on the root; the exit status.
+/// *Collective.* Completes the output table, and prints the remarks on the root. Returns the exit status.
 [[nodiscard]] int complete(PredictionsFile& written, bool root, const std::vector<std::string>& remarks);
 
-/// Whether predictions have a column per term; the intercept is in no column.
+/// Whether predictions have a column per term; no column contains the intercept.
 [[nodiscard]] inline bool is_by_terms(const PredictOptions& options) {
   return options.type == PredictionType::terms || options.type == PredictionType::iterms;
 }
@@ -63,9 +63,9 @@ struct FitCommand {
 
  private:
   [[nodiscard]] FitOptions fit_options(const mpi::Communicator& world) const;
-  /// Throws before the work if an output cannot be written.
+  /// Throws if an output cannot be written; called before the fit.
   void check_outputs(const mpi::Communicator& world, const FitOptions& fit) const;
-  /// Prints the summary, and warnings to standard error. On rank 0.
+  /// On rank 0: prints the summary to standard output and warnings to standard error.
   void show(const FitResult& result, const FitOptions& fit) const;
 };
 
@@ -84,20 +84,20 @@ struct PredictCommand {
 /// The options common to all commands that compute a table from a fitted model.
 struct PosteriorArguments {
   std::string model;
-  std::string table;  ///< input; empty: none
-  std::string other;  ///< second input; empty: none
+  std::string table;  ///< input table; empty: none
+  std::string other;  ///< second input table; empty: none
   NamedArguments options;
   std::string out = "-";
   apps::CollectiveTimeout collective_timeout;
 
   void add_to(CLI::App& command);
-  /// *Collective.* Writes the parts that `compute` passes to `take`, and then prints the remarks that it
+  /// *Collective.* Writes the parts that `compute` passes to `take`, then prints the remarks that `compute`
   /// returns to standard error.
   using Take = FunctionRef<void(const Predictions& part)>;
   [[nodiscard]] int run_in_parts(
       mpi::Session& session,
       FunctionRef<std::vector<std::string>(Job& job, const Model& model, Take take)> compute) const;
-  /// As above, for a result in one part, which contains its remarks.
+  /// Like the overload above, for a result in one part that contains its remarks.
   [[nodiscard]] int run(mpi::Session& session,
                         FunctionRef<Predictions(Job& job, const Model& model)> compute) const;
 };
@@ -221,7 +221,7 @@ struct ReportCommand {
 
  private:
   [[nodiscard]] std::vector<std::string> read_files() const;
-  /// The rows of `data`, if it is given. *Collective.*
+  /// *Collective.* The rows of `data`, if `data` is given.
   [[nodiscard]] ReportRows rows(const mpi::Session& session) const;
 };
 

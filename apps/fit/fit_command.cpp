@@ -28,16 +28,16 @@ namespace {
 using apps::pluralised;
 using Clock = std::chrono::steady_clock;
 
-/// Non-convergence is a result with a warning: the model is written, and the status shows it.
+/// Without convergence the model is still written, with a warning; the exit status tells.
 constexpr int status_not_converged = exit_status(ErrorCode::not_converged);
 
-/// Whether the signal is ignored, as the shell sets SIGINT for a background command of a script.
+/// Whether the signal is ignored, e.g. SIGINT in a background command of a shell script.
 bool is_ignored(int signal) {
   struct sigaction now {};
   return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/// Where the first pass will run; with the reason if that is the CPU.
+/// Where the first pass will run and, if on the CPU, why.
 std::string planned(const Job& job) {
   const Verdict& known = job.last_verdict();
   switch (known.ran) {
@@ -51,7 +51,7 @@ std::string planned(const Job& job) {
   return {};
 }
 
-/// The text itself, or for "@FILE" the content of the file.
+/// The text itself or, for "@FILE", the file's content.
 std::string text_or_file(const std::string& text) {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
   if (!text.starts_with('@')) return text;
@@ -60,7 +60,7 @@ std::string text_or_file(const std::string& text) {
   return of_file;
 }
 
-/// Whether the fit ended at the maximum number of iterations, and more could converge.
+/// Whether the fit ended at the maximum number of iterations before convergence.
 bool is_cut_short(const Model& model, const FitOptions& fit) {
   return !model.converged() && model.no_estimate().empty() && model.iterations() >= fit.max_iterations;
 }
@@ -136,7 +136,7 @@ int FitCommand::run(mpi::Session& session) const {
   result.phases.insert(result.phases.begin(), hardware);
 
   const mpi::Purpose purpose(world, "the writing of the model");
-  bool is_safe = true;  // the model would survive a power failure
+  bool is_safe = true;  // whether the written model would survive a power failure
   together(world, [&] {
     if (!session.is_root()) return;
     const SavedModel saved = save_model(result.model, out);
@@ -149,7 +149,7 @@ int FitCommand::run(mpi::Session& session) const {
     const std::string problem = save_run_report(job, result, saved.checksum, run_report, progress.problem());
     if (!problem.empty()) progress.note(problem);
   });
-  // A fit that was cut short can resume from its checkpoint; for others it has no use.
+  // Only a fit that was cut short can resume from its checkpoint; otherwise the checkpoint is removed.
   if (result.checkpoint && !is_cut_short(result.model, fit) && is_safe) result.checkpoint->remove();
   together(world, [&] {
     if (!session.is_root()) return;
@@ -187,7 +187,7 @@ void FitCommand::check_outputs(const mpi::Communicator& world, const FitOptions&
 
 void FitCommand::show(const FitResult& result, const FitOptions& fit) const {
   const Model& model = result.model;
-  // Flushed at once, as mpirun may drop the last output of a rank that ends with a status other than 0.
+  // Flushed at once: mpirun may drop the last output of a rank that ends with a nonzero status.
   std::string lost;
   try {
     apps::write_output(json ? summary_json(model)

@@ -74,7 +74,7 @@ int ManyCommand::run(mpi::Session& session) const {
     many.knots = read.knots;
     if (!session.is_root()) return;
     std::vector<std::string> inputs = data;
-    // Of FILE.h5:/PATH, the file.
+    // FILE.h5:/PATH: only the file's name.
     inputs.push_back(responses.substr(0, responses.rfind(":/")));
     if (!subset.empty()) inputs.push_back(subset);
     refuse_to_overwrite({{"--out", out}, {"--tests", tests}}, inputs);

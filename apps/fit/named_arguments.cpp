@@ -16,7 +16,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// CLI11's type of the option's value, its name and choices, for help, manual page and completion.
+/// The option's value in CLI11's notation, with name and choices, for help, manual page and completion.
 std::string type_of(const OptionInfo& info) {
   constexpr std::array<const char*, 8> words{"", "INT", "FLOAT", "SIZE", "TEXT", "TEXT", "LIST", "LIST"};
   const std::string word = info.value.empty() ? words[static_cast<std::size_t>(info.kind)] : info.value;

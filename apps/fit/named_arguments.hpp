@@ -15,19 +15,19 @@ class App;
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Options of the library's table (options.hpp) on the command line of a command. The CLI::App refers to this
+/// Options of the library's table (options.hpp) on a program's command line. The CLI::App refers to this
 /// object.
 class NamedArguments {
  public:
-  /// Adds the options of a set that are not yet there; `only`: those with these names. A flag that is true by
-  /// default becomes `--NAME true|false` and `--no-NAME`.
+  /// Adds the options of a set that are not yet there; `only`: restricts them to these names. A flag that is
+  /// true by default becomes `--NAME true|false` and `--no-NAME`.
   void add_to(CLI::App& command, OptionSet set, std::initializer_list<std::string_view> only = {});
 
-  /// The options that the user has given, for `read_options`: "--gamma", "1.4".
+  /// The options given by the user, for `read_options`: "--gamma", "1.4".
   [[nodiscard]] std::vector<NamedOption> given() const;
-  /// The last value that the user has given to an option, or its default.
+  /// The last value given by the user to an option, or its default.
   [[nodiscard]] std::string value_of(std::string_view name) const;
-  /// Sets the members of `options` that the user has given. Throws `Error(usage)`.
+  /// Sets the members of `options` that the user has given. Throws `Error(usage)` for an invalid value.
   template <class Options>
   void read(Options& options) const {
     std::vector<NamedOption> all = given();

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The canonical absolute path, with symbolic links resolved as far as the path exists.
+/// The absolute path with symbolic links resolved as far as the path exists.
 fs::path spelt_out(const std::string& path) {
   std::error_code unreadable;
   const fs::path from_root = fs::absolute(path, unreadable);
@@ -41,25 +41,25 @@ bool is_within(const std::string& path, const std::string& folder) {
          spelt_out(path).native().starts_with(spelt_out(folder).native() + '/');
 }
 
-/// The canonical path of the folder, and the file's own name: a symbolic link itself, not its target.
+/// The resolved path of the folder with the file's own name: a symbolic link is not followed.
 fs::path own_name_of(const std::string& path) {
   const fs::path given = path;
   return spelt_out(given.has_parent_path() ? given.parent_path().string() : ".") / given.filename();
 }
 
-/// Whether a checkpoint's further files may have this suffix after its name.
+/// Whether a checkpoint's companion files may have this suffix after the checkpoint's name.
 bool is_checkpoint_suffix(std::string_view text) {
   constexpr std::string_view generation = ".generation-";
   return text == ".previous" || (text.starts_with(generation) && text.size() > generation.size() &&
                                  text[generation.size()] >= '0' && text[generation.size()] <= '9');
 }
 
-/// The names of a file's companions: the file's name with a suffix, such as a model's covariance.
+/// The names of a file's companions (such as a model's covariance): the file's name with a suffix.
 class NamesBeside {
  public:
   NamesBeside(fs::path file, bool (*is_suffix)(std::string_view))
       : file_(std::move(file)), is_suffix_(is_suffix) {
-    // Existing companions may have further names (hard links), which `may_be` detects.
+    // Existing companions may have more names (hard links), which `may_be` finds.
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(file_.parent_path().c_str()), &::closedir);
     const std::string start = file_.filename().string();
     while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
@@ -70,7 +70,7 @@ class NamesBeside {
   }
 
   [[nodiscard]] bool may_be(const std::string& path) const {
-    // The checkpoint itself is none, although it may be a hard link to its previous state.
+    // The checkpoint itself is no companion, although it may be a hard link to its previous state.
     if (own_name_of(path) == file_) return false;
     return has(spelt_out(path)) || has(own_name_of(path)) ||
            std::ranges::any_of(there_, [&](const std::string& one) { return same_file(one, path); });

@@ -15,15 +15,15 @@ struct WrittenFile {
   std::string path;  ///< empty: the option is not given
 };
 
-/// Outputs with companion files, which have the output's name and a suffix; empty: no such output.
+/// Outputs with companion files, whose names are the output's name with a suffix; empty: no such output.
 struct FilesBeside {
-  std::string model{};       ///< companions: its covariances
-  std::string checkpoint{};  ///< companions: the files of `Checkpoint` that docs/site.md lists
+  std::string model{};       ///< a model, with its covariance files
+  std::string checkpoint{};  ///< a checkpoint, with the files that docs/site.md lists
 };
 
-/// Throws `Error(usage)` if an output is the same file as an input (`read`) or as another output, under
-/// whatever names, or if a file has a name that a companion of the model or the checkpoint could have. The
-/// files need not exist.
+/// Throws `Error(usage)` if an output is the same file as an input (`read`) or as another output, under any
+/// name, or if a file's name could be that of a companion of the model or checkpoint. The files need not
+/// exist.
 void refuse_to_overwrite(std::initializer_list<WrittenFile> written, const std::vector<std::string>& read,
                          const FilesBeside& beside = {});
 

@@ -47,7 +47,7 @@ int PredictCommand::run(mpi::Session& session) const {
   PredictOptions wanted = options.read<PredictOptions>();
   const Table table{data, options.read<TableOptions>()};
   Job job(session.world(), job_options(options, collective_timeout));
-  // Columns of the table are converted into HDF5 as a whole, so that each has one type and one set of levels.
+  // Kept columns are converted into HDF5 whole, so that each has one type and one set of levels.
   if (is_hdf5_name(out) && (wanted.keep_all || !wanted.keep.empty())) {
     written.add_columns(job, table, wanted.keep_all ? std::vector<std::string>() : wanted.keep);
     wanted.keep_all = false;

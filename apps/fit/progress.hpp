@@ -10,21 +10,21 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Prints the progress of a fit: on a terminal one line that is rewritten, in a batch log lines with times.
-/// Writes only on the rank where it is `loud`.
+/// Prints the progress of a fit: on a terminal as one line that is rewritten, in a batch log as lines with
+/// times. Prints only on the rank where `loud` is true.
 class Progress final : public FitObserver {
  public:
-  /// `stream`: standard error in the programs, because standard output is for results.
+  /// `stream`: programs use standard error, because standard output is for results.
   Progress(bool loud, std::FILE* stream);
   ~Progress() override;
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// The current activity. On a terminal it replaces the previous one.
+  /// Prints the current activity. On a terminal it replaces the previous activity.
   void now(std::string_view text) override;
-  /// A line that stays.
+  /// Prints a line that stays.
   void note(std::string_view text) override;
-  /// Why the first line that could not be written was dropped; empty: none was.
+  /// The reason why the first lost line could not be written; empty: none was lost.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
  private:

@@ -21,7 +21,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The text to replace if it is `-`: the path itself, or of a list its element `-`, or `none` if it has none.
+/// The text to replace if a path is `-`: the path itself. Of a list: its element `-`, or `none` if absent.
 std::string& piped(std::string& path, std::string& /*none*/) {
   return path;
 }
@@ -30,7 +30,7 @@ std::string& piped(std::vector<std::string>& paths, std::string& none) {
   return found == paths.end() ? none : *found;
 }
 
-/// Runs a command; its errors call the file of the standard input so.
+/// Runs a command. Error messages call the stored standard input "standard input".
 int status_of(const auto& command, mpi::Session& session) {
   try {
     return command.run(session);

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A column of an exercise: its heading in a table and its key in JSON.
+/// A column of an exercise's results: its table heading and its JSON key.
 struct RateColumn {
   const char* heading;
   const char* key;
@@ -55,12 +55,12 @@ std::vector<std::string> headings_of_rates(std::vector<std::string> before) {
   return before;
 }
 
-/// "8 devices"; "8 shares" if ranks share a device.
+/// e.g. "8 devices"; "8 shares" if ranks share a device.
 std::string counted_shares(const Inventory& inventory, std::size_t count) {
   return apps::pluralised(count, inventory.is_shared() ? "share" : "device");
 }
 
-/// One line for each kind of device.
+/// A table of median rates with one line for each kind of device.
 std::string median_table(const ExercisedJob& job) {
   std::map<std::pair<std::string, int>, std::pair<int, const DeviceExercise*>> kinds;
   for (std::size_t i = 0; i < job.found.devices.size(); ++i) {

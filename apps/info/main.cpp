@@ -44,7 +44,7 @@ struct Options {
 
 constexpr auto least_units = std::int64_t{0};
 
-/// A validator of integers of at least `least`. Needed because CLI11 clamps integers beyond 64 bits.
+/// A validator of integers >= `least`. CLI11's own validator clamps integers beyond 64 bits.
 CLI::Validator at_least(std::int64_t least) {
   return {[least](std::string& text) {
             const auto value = apps::parse_number<std::int64_t>(text);
@@ -110,8 +110,8 @@ void run_plan(const Options& options) {
   print(options.json ? plan_json(plan) : plan_table(plan));
 }
 
-/// *Collective.* Prints the report before the exercise starts, because the exercise may end the job; as JSON
-/// both are one object. Throws `Error(job_fault)` if something is broken.
+/// *Collective.* Prints the report of the hardware before the exercise starts, because the exercise may end
+/// the job; as JSON both are one object. Throws `Error(job_fault)` if a component is broken.
 void run_report(const mpi::Session& session, const Options& options) {
   const Question question = question_of(options);
   Survey survey = info::survey(session.world(), question);

@@ -13,12 +13,12 @@
 namespace tessera::info {
 namespace {
 
-/// Nodes with equal keys share a row of the table.
+/// The key of a row in the table of nodes: nodes with equal keys share a row.
 struct Kind {
   int ranks = 0;
   std::set<int> cores;  ///< cores per rank
   std::set<int> threads;
-  std::map<std::string, int> devices;  ///< count by name
+  std::map<std::string, int> devices;  ///< count by device name
   std::map<std::string, int> absences;
 
   friend auto operator<=>(const Kind&, const Kind&) = default;

@@ -7,7 +7,7 @@
 
 namespace tessera::info {
 
-/// A table with one row for all nodes that are alike, so that a job of a thousand ranks fits one screen.
+/// A table with one row for all identical nodes, so that a job of a thousand ranks fits one screen.
 [[nodiscard]] std::string node_table(const Survey& survey);
 
 }  // namespace tessera::info

@@ -9,8 +9,8 @@ namespace tessera::info {
 
 [[nodiscard]] std::string plan_table(const Plan& plan);
 
-/// The text of a JSON object of the plan, made tile by tile: a JSON value of a million tiles would take many
-/// times the memory of the text.
+/// The plan as the text of a JSON object, written tile by tile: a JSON value of a million tiles would take
+/// many times the memory of the text.
 [[nodiscard]] std::string plan_json(const Plan& plan);
 
 }  // namespace tessera::info

@@ -10,7 +10,7 @@
 namespace tessera::info {
 namespace {
 
-/// Parses the scores of one rank and adds them. `where` names the rank in error messages.
+/// Parses the scores of one rank and adds them to the list. `where` names the rank in error messages.
 template <class Where>
 void add_rank(Scores& scores, std::string_view devices, ErrorCode code, Where&& where) {
   devices = apps::trimmed(devices);
@@ -28,7 +28,7 @@ void add_rank(Scores& scores, std::string_view devices, ErrorCode code, Where&& 
   scores.rank_offsets.push_back(static_cast<std::int64_t>(scores.of_devices.size()));
 }
 
-/// Maximum size of a file of scores: more than the scores of a million devices need.
+/// Maximum size of a score file in bytes: more than a million devices need.
 constexpr std::int64_t max_score_bytes = std::int64_t{1} << 28;
 
 }  // namespace
@@ -48,7 +48,7 @@ Scores read_scores(const std::string& path) {
   const std::string text = apps::read_text(path, max_score_bytes);
   std::string_view lines = text;
   if (lines.empty()) throw apps::input_error("the file of scores {} is empty: give a line per rank", path);
-  if (lines.back() == '\n') lines.remove_suffix(1);  // it ends the last line
+  if (lines.back() == '\n') lines.remove_suffix(1);  // remove the newline after the last line
   Scores scores;
   int line = 0;
   for (const std::string_view devices : apps::split(lines, '\n')) {

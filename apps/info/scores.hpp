@@ -14,15 +14,15 @@ struct Scores {
   std::vector<std::int64_t> rank_offsets{0};
 };
 
-/// Reads "100,50;75;0": ranks separated by `;`, devices by `,`. A rank may be empty: it has no device.
-/// Throws `Error(usage)` naming the rank and the text that is not a score.
+/// Parses scores such as "100,50;75;0": ranks separated by `;`, devices by `,`. A rank without devices has an
+/// empty text. Throws `Error(usage)` with the rank and the text that is not a score.
 [[nodiscard]] Scores parse_scores(std::string_view text);
 
-/// Reads a file with one line per rank, devices separated by `,`; an empty line is a rank without a device.
-/// Throws `Error(input)` naming the file and, for an invalid score, the line.
+/// Reads scores from a file with one line per rank, devices separated by `,`; an empty line is a rank without
+/// a device. Throws `Error(input)` with the file and, for an invalid score, the line.
 [[nodiscard]] Scores read_scores(const std::string& path);
 
-/// Reads the value of `--scores`: scores, or "@path" for a file.
+/// The scores in the value of `--scores`: the scores themselves, or "@path" for a file.
 [[nodiscard]] Scores scores_from(const std::string& option);
 
 }  // namespace tessera::info

@@ -16,12 +16,12 @@ struct Software {
   std::vector<int> ranks;
 };
 
-/// *Collective.* The versions of libraries and drivers on all ranks, the same list on every rank; a component
-/// is listed once for each of its versions. A rank without a GPU opens no CUDA library.
+/// *Collective.* The versions of libraries and drivers on all ranks, the same list on every rank, with an
+/// entry for each version of a component. A rank without a GPU opens no CUDA library.
 [[nodiscard]] std::vector<Software> gather_software(const mpi::Communicator& comm, const DriverState& driver,
                                                     bool has_gpu);
 
-/// "0-3,7".
+/// Ranks as ranges, e.g. "0-3,7".
 [[nodiscard]] std::string as_ranges(const std::vector<int>& ranks);
 
 }  // namespace tessera::info

@@ -13,8 +13,8 @@
 namespace tessera::info {
 namespace {
 
-/// *Collective.* This rank's probe. If a rank fails, all ranks throw the error of the lowest failed rank:
-/// otherwise other ranks would wait for it in the claim.
+/// *Collective.* This rank's probe. If a rank fails, all ranks throw the error of the lowest failed rank,
+/// because the others would wait for that rank in the claim.
 Probe probe_together(const mpi::Communicator& comm, Policy policy) {
   Probe here;
   std::string problem;
@@ -74,7 +74,7 @@ std::vector<Surroundings> gather_surroundings(const mpi::Communicator& comm, con
   return around;
 }
 
-/// The state of this rank's GPU driver; empty under Policy::cpu and with simulated devices.
+/// The state of this rank's GPU driver; empty under Policy::cpu or with simulated devices.
 DriverState driver_of(const Claim& claimed, Policy policy) {
   std::vector<DeviceInfo> devices;
   for (const ClaimedDevice& device : claimed.devices) devices.push_back(device.info);
@@ -95,7 +95,7 @@ std::vector<DeviceDetails> gather_details(const mpi::Communicator& comm, const C
   return comm.allgatherv(std::span<const DeviceDetails>(mine));
 }
 
-/// The plan that a job would make.
+/// The plan that a job on this hardware would make.
 Plan plan_of(const Survey& survey, std::int64_t units, std::int64_t block) {
   if (!survey.inventory.devices().empty()) return survey.inventory.plan(units, block);
   std::vector<int> threads;

@@ -20,23 +20,23 @@ struct Question {
   Policy policy = Policy::automatic;
   ScoreModel score_model = ScoreModel::throughput;
   bool allow_sharing = false;
-  bool per_rank = false;  ///< list every rank, however many there are
+  bool per_rank = false;  ///< list every rank, whatever their number
   std::chrono::milliseconds collective_timeout{};
-  std::optional<std::int64_t> units;  ///< also plan this many units
+  std::optional<std::int64_t> units;  ///< also make a plan for this many units
   std::int64_t block = 1;
 };
 
-/// Properties of a rank's host and process that the inventory lacks.
+/// Properties of a rank's host and process that are not in the inventory.
 struct Surroundings {
   std::vector<int> numa_nodes;        ///< hwloc OS indexes of the rank's cores
   std::vector<std::string> visible;   ///< UUIDs of the GPUs that the rank could drive
   HostThreads threads;                ///< the default number of host threads of a job
-  std::vector<std::string> broken;    ///< `Probe::broken`
-  std::string unguarded;              ///< why other jobs may not see this rank's claim; empty: they do
-  std::optional<MemoryLimit> memory;  ///< the memory limit with the least left; none: not known
+  std::vector<std::string> broken;    ///< from `Probe::broken`
+  std::string unguarded;              ///< why other jobs may not see this rank's claim; empty: they see it
+  std::optional<MemoryLimit> memory;  ///< the tightest memory limit; none: not known
 };
 
-/// Properties of a device that the inventory lacks.
+/// Properties of a device that are not in the inventory.
 struct DeviceDetails {
   std::int64_t free_memory_bytes = 0;
   bool mig = false;
@@ -56,17 +56,17 @@ struct Survey {
   std::vector<Surroundings> around;    ///< by rank
   std::vector<DeviceDetails> details;  ///< by device of the inventory
   std::vector<Software> software;
-  std::string fault_points;  ///< injected faults that are active; only in test builds
+  std::string fault_points;  ///< active fault injection; only in test builds
   std::optional<Plan> plan;
   std::optional<ExercisedJob> exercise;
 };
 
-/// Probe, claim, inventory and plan, without a job and without one CUDA call. *Collective.* Throws the
-/// same `Error` on every rank: `usage` for an unreadable environment, `device_absent` if the policy is
-/// `gpu` and there is none.
+/// *Collective.* Probe, claim, inventory and plan, without a job and without CUDA calls. Throws the same
+/// `Error` on every rank: `usage` for invalid environment variables, `device_absent` if the policy is `gpu`
+/// and there is no GPU.
 [[nodiscard]] Survey survey(const mpi::Communicator& comm, const Question& question);
 
-/// *Collective.* The exercise of a job with the devices of a survey. Throws as `Job` and `exercise`.
+/// *Collective.* Exercises a job with the devices of a survey. Throws like `Job` and `exercise`.
 [[nodiscard]] ExercisedJob exercise_devices(const mpi::Communicator& comm, const Question& question);
 
 /// Whether the tables have a row for every rank.

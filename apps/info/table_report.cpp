@@ -52,7 +52,7 @@ std::string host_table(const Survey& survey) {
   return table.text();
 }
 
-/// Warnings about the ranks' hosts, each once.
+/// Warnings about the ranks' hosts, without repetition.
 std::string remarks(const Survey& survey) {
   std::set<std::string> lines;
   for (const InventoryRank& its : survey.inventory.ranks()) {
@@ -81,7 +81,7 @@ std::string device_table(const Inventory& inventory) {
   return table.text();
 }
 
-/// "8 devices", and how many of them are simulated.
+/// e.g. "8 devices", with the number of simulated ones.
 std::string counted_devices(const Inventory& inventory) {
   // A shared device is listed once for each rank that drives it.
   std::set<Uuid> uuids;
@@ -117,7 +117,7 @@ std::string number_or_dash(const std::optional<T>& number) {
   return number ? std::to_string(*number) : "-";
 }
 
-/// The condition of every device, or only of devices that need attention; empty without such a device.
+/// The condition of every device or, without `every_device`, of devices that need attention; empty: none.
 std::string condition_table(const Survey& survey, bool every_device) {
   TextTable table({"rank", "device", "free GiB", "MIG", "ECC", "corrected", "uncorrected", "remapped rows",
                    "NVLinks", "attention"});
@@ -137,7 +137,7 @@ std::string condition_table(const Survey& survey, bool every_device) {
   return any ? table.text() : "";
 }
 
-/// Tables with a row for every rank and device, or with a row for all that are alike.
+/// Tables of the hardware with a row for every rank and device, or a row for all identical ones.
 std::string hardware_tables(const Survey& survey) {
   const bool no_device = survey.inventory.devices().empty();
   const bool in_full = lists_every_rank(survey);

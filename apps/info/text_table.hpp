@@ -6,19 +6,19 @@
 
 namespace tessera::info {
 
-/// A table of text under headings: columns of numbers are right-aligned, others left-aligned.
+/// A table of texts under headings. Columns of numbers are right-aligned, other columns left-aligned.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> headings);
 
-  /// One cell for each heading.
+  /// Adds a row with one cell for each heading.
   void add(std::vector<std::string> cells);
 
-  /// A line of headings and a line per row, indented by two spaces, without trailing blanks.
+  /// The table: a line of headings and a line per row, indented by two spaces, without trailing blanks.
   [[nodiscard]] std::string text() const;
 
  private:
-  std::vector<std::vector<std::string>> rows_;  // the headings first
+  std::vector<std::vector<std::string>> rows_;  // the first row: headings
 };
 
 }  // namespace tessera::info

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The raw columns of a term at given points, as docs/model.md defines them, to compare mgcv's bases with.
+# The raw columns of a term at given points, as docs/model.md defines them; mgcv's bases are compared with them.
 
 #' The raw columns of a component. `points`: a list of its variables' values.
 component_columns <- function(component, points) {
@@ -22,7 +22,7 @@ margin_columns <- function(margin, x) {
   cell <- findInterval(x, breaks, all.inside = TRUE)
   t <- (x - breaks[cell]) / (breaks[cell + 1] - breaks[cell])
   inside <- pmin(pmax(t, 0), 1)
-  # Powers of t; the continuations beyond the ends are lines.
+  # Powers of t within the cell; beyond the ends the functions continue as straight lines.
   powers <- rbind(1, t, inside^2 + 2 * inside * (t - inside), inside^3 + 3 * inside^2 * (t - inside))
   columns <- matrix(0, length(x), margin$stride * (cells - 1) + 4)
   for (a in 0:3) {
@@ -63,7 +63,7 @@ distance_function <- function(isotropic, r) {
 }
 
 #' Points that determine a function of a component's columns: several in each cell of a spline, centres and points
-#' between them, all levels of a factor. A list with the values of each variable.
+#' between them, all levels of a factor. Returns a list with the values of each variable.
 component_points <- function(component, levels, size) {
   variables <- c(component$variable, texts(component$isotropic$others))
   points <- if (!is.null(levels[[component$variable]])) {
@@ -84,7 +84,7 @@ component_points <- function(component, levels, size) {
   stats::setNames(points, variables)
 }
 
-#' Some rows of `centres`, and points halfway between neighbouring ones: more than `size` functions need.
+#' Some rows of `centres`, and points halfway between neighbouring rows: more points than the `size` functions need.
 spread_points <- function(centres, size) {
   some <- centres[unique(round(seq(1, nrow(centres), length.out = min(nrow(centres), 2 * size)))), , drop = FALSE]
   after <- some[c(seq_len(nrow(some))[-1], 1), , drop = FALSE]

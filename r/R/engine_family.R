@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Families: mgcv's objects, and the same family as options `family` and `link` of the engine.
+# Families: mgcv's family objects, and their translation into the options `family` and `link` of the engine.
 
-#' A family as bam accepts it: an object, a function or a text.
+#' The family given as in bam: an object, a function or a text.
 family_of <- function(family) {
   if (is.character(family)) {
     known <- tryCatch(eval(parse(text = family), asNamespace("mgcv")), error = function(e) NULL)
@@ -18,7 +18,7 @@ refuse_family <- function(name) {
               "quasibinomial, quasipoisson, nb, negbin, tw, Tweedie, scat or betar")
 }
 
-#' The options of a family: c(family =, link =).
+#' The engine's options for a family: c(family =, link =).
 family_options <- function(family) {
   kind <- sub("\\(.*", "", family$family)
   text <- switch(kind,
@@ -33,7 +33,7 @@ family_options <- function(family) {
   c(family = sub("()", "", sub("^Tweedie\\(", "Tweedie(p=", text), fixed = TRUE), link = link_text(family$link))
 }
 
-#' The engine's name of a link; power() names some links by the power.
+#' The engine's name of a link; mgcv's power() names some links by their power.
 link_text <- function(link) {
   powers <- c("mu^0.5" = "sqrt", "mu^-1" = "inverse", "mu^-2" = "1/mu^2")
   if (link %in% names(powers)) powers[[link]] else link
@@ -50,11 +50,11 @@ tw_text <- function(family) {
   with_argument(with_argument("tw", theta_text(family, 0), "a", limits[1]), NULL, "b", limits[2])
 }
 
-#' Theta for the engine: positive if it is fixed, negative if it is the start of its estimate; "" for mgcv's start.
+#' Theta for the engine: positive if fixed; negative: the estimate's start value; "" for mgcv's start value.
 theta_text <- function(family, usual) {
   is_fixed <- isTRUE(family$n.theta == 0)
   if (!is_fixed && isTRUE(all.equal(family$getTheta(), usual))) return("")
-  theta <- number_text(signif(family$getTheta(TRUE), 15) * if (is_fixed) 1 else -1)  # of exp(log(3)) 3
+  theta <- number_text(signif(family$getTheta(TRUE), 15) * if (is_fixed) 1 else -1)  # so that exp(log(3)) gives 3
   if (length(theta) == 1) paste0("theta=", theta) else sprintf("theta=c(%s)", paste(theta, collapse = ","))
 }
 
@@ -64,7 +64,7 @@ with_argument <- function(call, theta, name, value) {
   sprintf("%s(%s)", sub("\\(.*", "", call), paste(given[nzchar(given)], collapse = ","))
 }
 
-#' A constant that mgcv keeps in the environment of a family's functions; NULL without.
+#' A constant that mgcv stores in the environment of a family's functions; NULL if there is none.
 family_constant <- function(family, name) get0(name, environment(family$getTheta), inherits = FALSE)
 
 number_text <- function(numbers) vapply(numbers, function(x) format(x, digits = 17, trim = TRUE), "")

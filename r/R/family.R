@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# mgcv's family of a model, with the parameters of the fit.
+# mgcv's family object of a model, with the parameters estimated by the fit.
 
 mgcv_family <- function(json) {
   if (!is.null(json$family_toml)) {
@@ -28,7 +28,7 @@ mgcv_family <- function(json) {
          usage_error("family '", json$family, "': the model is of a later version, install that"))
 }
 
-#' An extended family; `theta`: its working parameters; `given`: the parameters as the user writes them.
+#' An extended family. `theta`: its parameters on mgcv's working scale; `given`: the parameters as users write them.
 extended <- function(make, link, theta, estimated, given, title, ...) {
   arguments <- list(link = link, ...)
   if (!estimated) arguments$theta <- unname(given)

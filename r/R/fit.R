@@ -18,7 +18,7 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
   family <- family_of(family)
   chosen <- c(family_options(family), fit_options(select, gamma, knots, sp, min.sp, rho, drop.unused.levels, control),
               if (!missing(nthreads)) thread_option(nthreads, quiet), option_texts(options))
-  # One row, from which emmeans takes the means of numbers if it gets no data.
+  # Store one row in the model: emmeans takes the means of numbers from it if it gets no data.
   if ((!model || is.character(data) || is_stream(data, model)) && !"sample" %in% names(chosen)) chosen <- c(chosen, sample = "1")
   expressions <- list(weights = substitute(weights), offset = substitute(offset), subset = substitute(subset),
                       AR.start = substitute(AR.start))
@@ -32,7 +32,7 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
 
 # Arguments
 
-#' Unknown arguments of bam are errors; arguments without effect here give a message, unless they have bam's default.
+#' Arguments unknown to bam are errors. Arguments without effect here give a message, unless they have bam's default.
 check_arguments <- function(given, quiet, ...) {
   other <- ...names()
   if (...length() > 0) {
@@ -74,7 +74,7 @@ knot_options <- function(knots) {
   stats::setNames(texts, rep("knots", length(texts)))
 }
 
-#' Knots of a variable that R has evaluated, under the name of its column.
+#' Knots of a variable that R has evaluated, under the name of the variable's column.
 knots_by_column <- function(texts, labels) {
   for (name in names(labels)) {
     is_own <- startsWith(texts, paste0(labels[[name]], "="))
@@ -90,7 +90,7 @@ thread_option <- function(nthreads, quiet) {
   c(threads = number_text(min(wanted, cores, na.rm = TRUE)))
 }
 
-#' Options of the engine by their names, with "_" or "." for "-".
+#' Options for the engine; names may have "_" or "." in place of "-".
 option_texts <- function(options) {
   if (!length(options)) return(character(0))
   texts <- lapply(options, function(value) {
@@ -99,12 +99,12 @@ option_texts <- function(options) {
   stats::setNames(unlist(texts), rep(gsub("[._]", "-", names(options)), lengths(texts)))
 }
 
-#' The engine's options for reading the table, and its options of a fit; a job takes both together.
+#' The engine's options for reading the table, and its options for a fit; a job takes both kinds together.
 of_table <- function(chosen) chosen[names(chosen) %in% table_options]
 of_fit <- function(chosen) chosen[!names(chosen) %in% table_options]
 table_options <- c("block-rows", "na-strings", "factor", "numeric", "date", "sep", "dec", "comment", "header", "skip")
 
-#' What to look at before a fit: see man/tessera_columns.Rd.
+#' Describes a table before a fit: see man/tessera_columns.Rd.
 tessera_columns <- function(data, columns = NULL, options = list()) {
   chosen <- option_texts(options)
   table <- if (is.character(data)) .Call(C_table_files, path.expand(data), of_table(chosen))
@@ -124,12 +124,12 @@ tessera_columns <- function(data, columns = NULL, options = list()) {
 
 arrow_tables <- c("ArrowTabular", "arrow_dplyr_query")
 
-#' Whether the engine reads data as a stream of Arrow's, once: tables of which R keeps nothing.
+#' Whether the engine reads `data` as an Arrow stream, only once; R then keeps none of the data.
 is_stream <- function(data, model) {
   inherits(data, c("RecordBatchReader", "nanoarrow_array_stream")) || !model && inherits(data, arrow_tables)
 }
 
-#' The table of a stream, whose factors keep the order of their levels.
+#' The table of an Arrow stream; factors keep the order of their levels.
 table_of_stream <- function(data, options) {
   stream <- data
   if (!inherits(data, "nanoarrow_array_stream")) {
@@ -140,7 +140,7 @@ table_of_stream <- function(data, options) {
   .Call(C_table_stream, stream, c(options, "keep-dictionary-order" = "true"))
 }
 
-#' Data as a frame or list of columns, which are not copied.
+#' `data` as a frame or list of columns, without copying them.
 rows_of <- function(data) {
   if (inherits(data, arrow_tables)) return(as.data.frame(data))
   if (is.list(data)) return(data)
@@ -148,7 +148,7 @@ rows_of <- function(data) {
   as.data.frame(data)
 }
 
-#' The value of an argument in data, and then in the formula's environment; NULL without.
+#' The value of an argument, looked up in `data`, then in the formula's environment; NULL if the argument is not given.
 evaluated <- function(name, expressions, data, env) {
   expression <- expressions[[name]]
   tryCatch(eval(expression, data, env), error = function(e) input_error(name, ": ", conditionMessage(e)))
@@ -161,7 +161,7 @@ checked_length <- function(values, name, rows) {
   values
 }
 
-#' The rows that `subset` selects: a logical vector; or row numbers, if it repeats rows or changes their order.
+#' The rows that `subset` selects: a logical vector, or row numbers if it repeats or reorders rows.
 subset_rows <- function(subset, rows, row_names) {
   if (is.null(subset)) return(NULL)
   if (is.logical(subset)) return(rep_len(subset %in% TRUE, rows))
@@ -189,7 +189,7 @@ check_missing <- function(na.action, columns, used) {
   }
 }
 
-#' Columns as a data frame, without a copy.
+#' Columns as a data frame, without copying them.
 as_frame <- function(columns, rows, data) {
   automatic <- !is.data.frame(data) || .row_names_info(data) < 0 || .row_names_info(data, 2L) != rows
   structure(columns, class = "data.frame",
@@ -217,7 +217,7 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   data <- as_frame(t$read, t$rows, data)
   extra <- frame[c("weights", "offset", "ar.start", "subset")]
   if (t$parametric_by_r || is.integer(frame$subset)) extra <- resolve_rows(t, data, frame)
-  if (!"rho" %in% names(chosen)) extra$ar.start <- NULL  # it has no effect without rho, as in bam
+  if (!"rho" %in% names(chosen)) extra$ar.start <- NULL  # without rho, AR.start has no effect, as in bam
   extra <- extra[lengths(extra) > 0]
   columns <- t$columns[all.vars(str2lang(engine_formula(t)))]
   is_knots <- names(chosen) == "knots"
@@ -235,19 +235,19 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   frame$formula <- formula
   frame$family <- family
   if (model) frame$fitted <- rows_of_fit(fitted, table, chosen)
-  if (!model && length(t$labels)) frame$rows <- stand_in_rows(data, frame$subset)  # variables without extents in the model
+  if (!model && length(t$labels)) frame$rows <- stand_in_rows(data, frame$subset)  # for variables whose extents it lacks
   object_of(fitted, t$labels, if (model) data, frame, call, control)
 }
 
-#' The engine's values for each row of the table: a frame, NaN where a row is not in the fit.
+#' Values that the engine computes for each row of the table: a frame, with NaN in rows that are not in the fit.
 rows_of_fit <- function(model, table, chosen) {
   wanted <- c("fitted", "linear_predictor", "working_weight", "deviance")
   columns <- .Call(C_rows, model, table, c(type = "fit", chosen[names(chosen) == "threads"]), wanted)
   as_frame(columns, length(columns[[1]]), NULL)
 }
 
-#' Keeps only the rows of the fit in the columns of the table, if R evaluates the parametric part or the subset changes
-#' the order of rows. Returns weights and offsets of these rows.
+#' Keeps only the rows of the fit in the table's columns, if R evaluates the parametric part or if the subset reorders
+#' rows. Returns weights and offsets of these rows.
 resolve_rows <- function(t, data, frame) {
   parts <- mgcv::interpret.gam(t$formula)
   rows <- seq_len(t$rows)
@@ -266,7 +266,7 @@ resolve_rows <- function(t, data, frame) {
   lapply(extra, `[`, rows)
 }
 
-#' Levels that no row has are dropped; contrasts stay, unless they are a matrix of all levels.
+#' Drops the levels of a factor that no row has. Keeps contrasts, unless they are a matrix for all levels.
 drop_levels <- function(x) {
   if (!is.factor(x) || all(tabulate(x, nlevels(x)) > 0)) return(x)
   contrasts <- attr(x, "contrasts")
@@ -287,7 +287,7 @@ fit_table <- function(formula, table, chosen, control, quiet) {
   model
 }
 
-#' Messages of a fit: the present activity if someone looks on; what has no effect; with trace = TRUE all lines.
+#' Prints messages of a fit: interactively the current activity; always what has no effect; with trace = TRUE all lines.
 new_log <- function(control, quiet) {
   lines <- character(0)
   shows <- interactive() && !quiet
@@ -302,8 +302,8 @@ new_log <- function(control, quiet) {
     })
 }
 
-#' Fits a table in a file or of a stream: in this process, or by the processes of a job. Arguments are expressions of
-#' its columns.
+#' Fits a table in a file or stream: in this process, or in the processes of a job. Arguments are expressions of the
+#' table's columns.
 fit_file <- function(formula, file, family, expressions, chosen, job, call, control, quiet) {
   if (is.character(file)) file <- path.expand(file)
   else if (!is.null(job)) usage_error("launcher: its processes read a file or a data frame, and no stream of Arrow's")
@@ -323,7 +323,7 @@ fit_file <- function(formula, file, family, expressions, chosen, job, call, cont
   object_of(model, character(0), NULL, list(formula = formula, family = family), call, control)
 }
 
-#' The arguments of smooths, evaluated where the formula was written.
+#' A formula with the constant arguments of its smooths evaluated in the formula's environment.
 with_constants <- function(t, expression) {
   if (!is.call(expression)) return(expression)
   kind <- smooth_name(expression)

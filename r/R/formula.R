@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The formula as the engine reads it, and the columns of its table. The engine evaluates all that it can, so that its
-# model predicts tables of others. Every other variable of the formula is evaluated by R, and becomes a column under a
-# name that only this file knows: ".R1.", ...
+# Translates R's formula into the engine's formula and the columns of its table. The engine evaluates every expression
+# that it can, so that the model can predict other tables. R evaluates all other variables, which become columns with
+# names used only in this file: ".R1.", ...
 
 engine_functions <- list(
   base = c("+", "-", "*", "/", "^", "%%", "%/%", "==", "!=", "<", ">", "<=", ">=", "!", "&", "|", "(", "%in%", "c", "I",
@@ -13,7 +13,7 @@ engine_functions <- list(
 
 term_operators <- c("+", "-", "*", ":", "^", "/", "%in%", "(")
 
-#' Arguments of smooths that are not variables.
+#' Arguments of smooths that are constants, not variables.
 smooth_arguments <- list(
   s = c("k", "fx", "bs", "m", "xt", "id", "sp", "pc"),
   te = c("k", "bs", "m", "d", "fx", "np", "xt", "id", "sp", "pc"),
@@ -22,22 +22,22 @@ smooth_arguments <- list(
 
 text_of <- function(expression) paste(deparse(expression, width.cutoff = 500L), collapse = " ")
 
-#' Where the variables of a formula are: in a frame, list or environment, or else in the formula's environment.
+#' The state of a translation. Variables are looked up in `data` (frame, list or environment), then as R does.
 new_translation <- function(data, env) {
   t <- new.env(parent = emptyenv())
   t$data <- data
   t$env <- env
   t$rows <- if (is.data.frame(data)) nrow(data) else NA
-  t$columns <- list()         # of the table, by name
-  t$read <- list()            # variables of the formula as R has them, by name
-  t$labels <- character(0)    # text in the formula of each column that R evaluated
+  t$columns <- list()         # columns of the table by name
+  t$read <- list()            # variables of the formula by name, with their values in R
+  t$labels <- character(0)    # for each column evaluated by R: its text in the formula
   t$offsets <- list()
   t$parametric_by_r <- FALSE
   t$unpredicted <- character(0)  # variables of smooths that mgcv's predict cannot evaluate
   t
 }
 
-#' A variable of data or, if it has a value for each row, of the formula's environment; else NULL.
+#' A variable in `data` or, if it has a value for each row, in the formula's environment; otherwise NULL.
 variable <- function(t, name) {
   if (name %in% names(t$data)) return(t$data[[name]])
   found <- get0(name, t$env, mode = "any", inherits = TRUE)
@@ -45,7 +45,7 @@ variable <- function(t, name) {
   if (is.na(t$rows) || NROW(found) == t$rows) found
 }
 
-#' A column of the table, as C_table takes it; NULL for anything else, such as a matrix or a list.
+#' A column of the table in the form for C_table; NULL for any other value, such as a matrix or list.
 as_column <- function(x) {
   if (is.matrix(x) && ncol(x) == 1) x <- x[, 1]
   if (inherits(x, "POSIXlt")) x <- as.POSIXct(x)
@@ -55,10 +55,10 @@ as_column <- function(x) {
   if (is.factor(x) || is.logical(x) || is.double(x) || is.integer(x)) x
 }
 
-#' Whether missing values are a level, as addNA() makes them, which the engine does not support.
+#' Whether missing values form a level of the factor, as after addNA(); the engine does not support this.
 has_missing_level <- function(x) is.factor(x) && anyNA(levels(x))
 
-#' Whether the engine has all values of a variable that an expression may use: only R compares dates.
+#' Whether the engine represents all values of a variable in an expression; only R compares dates.
 is_plain <- function(x) {
   kinds <- c("factor", "ordered", "AsIs", "numeric", "integer", "character", "logical", "matrix", "array")
   is.atomic(x) && (!is.object(x) || all(class(x) %in% kinds)) && !is.null(as_column(x)) && !has_missing_level(x)
@@ -76,14 +76,14 @@ has_function <- function(call, env) {
   as.character(name) %in% engine_functions[[home]]
 }
 
-#' Whether the engine evaluates an expression as R does.
+#' Whether the engine evaluates the expression with R's result.
 engine_evaluates <- function(t, expression) {
   if (is.symbol(expression)) {
     x <- variable(t, as.character(expression))
     return(!is.null(x) && is_plain(x))
   }
   if (!is.call(expression)) return(is.atomic(expression))
-  # A missing value that factor(exclude =) keeps is a level.
+  # With factor(exclude =), a missing value may become a level.
   has_function(expression, t$env) && !"exclude" %in% names(expression) &&
     all(vapply(as.list(expression)[-1], engine_evaluates, NA, t = t))
 }
@@ -95,7 +95,7 @@ read_variable <- function(t, name) {
   t$columns[[name]] <- as_column(x)
 }
 
-#' The value of an expression by R, which must have an element for each row of the data.
+#' The value of an expression computed by R; it must have an element for each row of the data.
 value_by_r <- function(t, expression) {
   value <- tryCatch(eval(expression, t$data, t$env),
                     error = function(e) input_error(text_of(expression), ": ", conditionMessage(e)))
@@ -107,7 +107,7 @@ value_by_r <- function(t, expression) {
   value
 }
 
-#' The name of a column that R has evaluated, with the label that its coefficients have in R.
+#' Adds a column evaluated by R and returns its name; `label`: the label of its coefficients in R.
 add_column <- function(t, label, value) {
   known <- names(t$labels)[t$labels == label]
   if (length(known)) return(as.symbol(known))
@@ -117,7 +117,7 @@ add_column <- function(t, label, value) {
   as.symbol(name)
 }
 
-#' A variable of the formula, as the engine writes it. `what`: the smooth it is in; NULL: a parametric term.
+#' A variable of the formula in the engine's notation. `what`: the smooth that contains it; NULL: a parametric term.
 translate_variable <- function(t, expression, what = NULL) {
   if (!is.call(expression) && !is.symbol(expression)) return(expression)
   if (engine_evaluates(t, expression)) {
@@ -147,7 +147,7 @@ translate_variable <- function(t, expression, what = NULL) {
   add_column(t, text_of(expression), column)
 }
 
-#' Whether R would give a factor the engine's contrasts: treatment contrasts, or polynomials of an ordered factor.
+#' Whether R would use the engine's contrasts for a factor: treatment contrasts, or polynomials for an ordered factor.
 usual_contrasts <- function(x) {
   wanted <- attr(x, "contrasts")
   if (is.null(wanted)) wanted <- getOption("contrasts")[[if (is.ordered(x)) 2 else 1]]
@@ -163,7 +163,7 @@ has_other_contrasts <- function(t, expression) {
   !usual && is_factor(eval(expression, t$data, t$env))
 }
 
-#' A constant of an expression in the formula's environment, as a call that the engine reads.
+#' The value of a constant expression in the formula's environment, as a call in the engine's notation.
 constant <- function(t, expression) {
   if (is.atomic(expression)) return(expression)
   value <- tryCatch(eval(expression, t$env), error = function(e) {
@@ -192,7 +192,7 @@ translate_smooth <- function(t, call) {
   as.call(c(as.symbol(kind), given[!is_null]))
 }
 
-#' mgcv accepts numbers and factors in smooths, and refuses all else only in predict, with unclear messages.
+#' Refuses all but numbers and factors in smooths: mgcv would refuse others only in predict, with unclear messages.
 check_smooth_variable <- function(t, expression, call) {
   first <- lapply(sapply(all.vars(expression), variable, t = t, simplify = FALSE), utils::head, 2L)
   value <- suppressWarnings(tryCatch(eval(expression, Filter(Negate(is.null), first), t$env), error = function(e) NULL))
@@ -205,7 +205,7 @@ check_smooth_variable <- function(t, expression, call) {
   if (!all(is_base)) t$unpredicted <- unique(c(t$unpredicted, text_of(expression)))
 }
 
-#' The functions that an expression calls without a package's name.
+#' The names of the functions in an expression that are called without a package name.
 functions_of <- function(expression) {
   if (!is.call(expression)) return(character(0))
   own <- if (is.symbol(expression[[1]])) as.character(expression[[1]])
@@ -219,7 +219,7 @@ smooth_name <- function(expression) {
   if (is.symbol(name) && as.character(name) %in% names(smooth_arguments)) as.character(name)
 }
 
-#' The right-hand side. Without `parametric`: only its smooths, as a list of calls.
+#' Translates the right-hand side. With `parametric` = FALSE, returns only its smooths, as a list of calls.
 translate_terms <- function(t, expression) {
   if (!is.null(smooth_name(expression))) return(translate_smooth(t, expression))
   if (is.call(expression) && as.character(expression[[1]])[1] %in% term_operators) {
@@ -241,7 +241,7 @@ smooths_in <- function(expression) {
   do.call(c, lapply(as.list(expression)[-1], smooths_in))
 }
 
-#' The response; if it is a matrix, its two columns.
+#' Translates the response; a matrix becomes two columns.
 translate_response <- function(t, expression) {
   if (is.call(expression) && identical(expression[[1]], quote(cbind)) && length(expression) == 3) {
     for (i in 2:3) expression[[i]] <- translate_variable(t, expression[[i]], "the response")
@@ -255,7 +255,7 @@ translate_response <- function(t, expression) {
                add_column(t, paste0(label, "[, 2]"), as_column(value[, 2]))))
 }
 
-#' "." as R expands it: all columns that the response does not read.
+#' Expands "." as R does: to all columns that are not in the response.
 expand_dot <- function(formula, data) {
   if (!"." %in% all.vars(formula[[length(formula)]]) || !is.data.frame(data)) return(formula)
   env <- environment(formula)
@@ -264,7 +264,7 @@ expand_dot <- function(formula, data) {
   formula
 }
 
-#' Translates a formula: `text` for the engine, `columns` of its table, `labels` of the columns that R has evaluated.
+#' Translates a formula. Returns `text` for the engine, `columns` of its table, `labels` of columns evaluated by R.
 translate_formula <- function(formula, data) {
   t <- new_translation(data, environment(formula))
   response <- formula[[2]]
@@ -277,8 +277,8 @@ translate_formula <- function(formula, data) {
   t
 }
 
-#' The parametric part as columns of R's model matrix, if the engine lacks a contrast or a matrix. `frame`: the rows of
-#' the fit.
+#' Makes the parametric part from columns of R's model matrix, if the engine lacks a contrast or a matrix. `frame`: the
+#' rows of the fit.
 parametric_by_r <- function(t, pterms, frame) {
   columns <- stats::model.matrix(pterms, frame)
   names <- setdiff(colnames(columns), "(Intercept)")
@@ -289,7 +289,7 @@ parametric_by_r <- function(t, pterms, frame) {
 
 engine_formula <- function(t) text_of(call("~", t$left, t$right))
 
-#' The engine's JSON with the formula's texts for the columns that R has evaluated.
+#' The engine's JSON, with the names of columns evaluated by R replaced by their texts in the formula.
 with_labels <- function(json, labels) {
   for (name in names(labels)) {
     json <- rapply(json, function(text) gsub(name, labels[[name]], text, fixed = TRUE), "character", how = "replace")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Model frames: the rows of the fit, or a stand-in of some rows with the extents and levels of the variables.
+# Model frames: the rows of the fit, or stand-in rows with the extents and levels of the variables.
 
-#' The slots of terms and variables, from some rows. `places`: for each column of R's model matrix of the parametric
-#' part its coefficient in the model, NA if the engine has dropped it as dependent on others.
+#' The object's slots for terms and variables, computed from some rows. `places`: for each column of R's parametric
+#' model matrix its coefficient in the model; NA if the engine has dropped the column as linearly dependent.
 parametric_slots <- function(parts, json, rows, data) {
   frame <- evaluated_frame(parts$pf, rows, json)
   pterms <- attr(frame, "terms")
@@ -27,7 +27,7 @@ global <- function(formula) {
   formula
 }
 
-#' The model frame of a formula; expressions that depend on all rows, such as poly(x, 2), use the values of the fit.
+#' The model frame of a formula. Expressions that depend on all rows, such as poly(x, 2), use values of the fit.
 evaluated_frame <- function(formula, rows, json, ...) {
   with_design_levels(stats::model.frame(fitted_terms(formula, json), rows, ...), json)
 }
@@ -38,7 +38,7 @@ fitted_terms <- function(formula, json) {
   terms
 }
 
-#' A frame with factors that have the model's levels.
+#' The frame with the model's levels in its factors.
 with_design_levels <- function(frame, json) {
   levels <- design_levels(json)
   for (name in names(frame)) {
@@ -48,7 +48,7 @@ with_design_levels <- function(frame, json) {
   frame
 }
 
-#' A factor with these levels, without a text for each row.
+#' A factor with these levels, computed without a text for each row.
 with_levels <- function(x, levels) {
   if (identical(levels(x), levels)) return(x)
   of_codes <- match(levels(x), levels)
@@ -58,7 +58,7 @@ with_levels <- function(x, levels) {
   x
 }
 
-#' An expression in which each call that depends on all rows has the values of the fit as arguments.
+#' An expression in which calls that depend on all rows get the fit's values as arguments.
 as_fitted <- function(expression, measured) {
   if (!is.call(expression)) return(expression)
   own <- Find(function(one) identical(plain(one$call), plain(deparse1(expression))), measured)
@@ -105,7 +105,7 @@ fitted_spline <- function(call, values, name) {
   call
 }
 
-#' The contrasts of the fit, whatever the session's are.
+#' The contrasts of the fit, even if the session now has others.
 contrasts_of <- function(frame, terms) {
   is_coded <- vapply(frame, function(x) is.factor(x) || is.logical(x) || is.character(x), NA)
   used <- intersect(names(frame)[is_coded], names(which(rowSums(as.matrix(attr(terms, "factors"))) > 0)))
@@ -113,10 +113,10 @@ contrasts_of <- function(frame, terms) {
   lapply(frame[used], function(x) if (is.ordered(x)) "contr.poly" else "contr.treatment")
 }
 
-#' The names of the variables of a formula without its response.
+#' The names of the variables on the right-hand side of a formula.
 predictors <- function(parts) setdiff(all.vars(parts$fake.formula[-2]), ".")
 
-#' mgcv's var.summary: the model's; or the table's, for a variable in an expression that R evaluated.
+#' mgcv's var.summary from the model; from the table for variables in expressions evaluated by R.
 variable_summary <- function(parts, json, rows, data) {
   types <- variable_types(json)
   summary <- sapply(predictors(parts), function(name) {
@@ -125,15 +125,15 @@ variable_summary <- function(parts, json, rows, data) {
     if (is.null(own$level)) return(own$values)
     factor(own$level, levels = types[[name]]$levels, ordered = isTRUE(types[[name]]$ordered))
   }, simplify = FALSE)
-  Filter(Negate(is.null), summary)  # constants of the formula have none
+  Filter(Negate(is.null), summary)  # constants of the formula have no summary
 }
 
-#' The extent of a column: the least, typical and largest of its `values`, or its typical `level`.
+#' The extent of a column: of numbers the smallest, typical and largest of `values`, of factors a typical `level`.
 extent_of <- function(name, json) {
   known <- json$outline$var_summary
   own <- Find(function(one) plain(one$name) == plain(name), known)
   if (!is.null(own)) return(list(values = numbers(own$values), level = own$level))
-  # A number that is in the formula only as factor(x) is one of the levels.
+  # If the formula has a number only as factor(x), the extent is that of the levels.
   as_factor <- plain(sprintf(c("factor(%s)", "as.factor(%s)", "ordered(%s)"), plain(name)))
   own <- Find(function(one) plain(one$name) %in% as_factor, known)
   levels <- design_levels(json)
@@ -141,7 +141,7 @@ extent_of <- function(name, json) {
   if (!is.null(own) && !anyNA(values)) list(values = c(min(values), as.numeric(own$level), max(values)), among = values)
 }
 
-#' The levels and order of the columns that are factors.
+#' Types for each column that is a factor: its levels, and whether it is ordered.
 variable_types <- function(json) {
   types <- list()
   for (one in c(json$design$variables, json$expressions$columns)) {
@@ -165,15 +165,15 @@ stand_in_variables <- function(parts, json) {
   as.data.frame(lapply(columns, rep_len, max(lengths(columns), 5)), optional = TRUE)
 }
 
-#' Values that are valid for any response.
+#' Some response values that are valid for the family.
 response_values <- function(json) {
   response <- json[["response"]]
   if (!identical(response$type, "factor")) return(c(0.5, 0.25))
   factor(texts(response$levels), levels = texts(response$levels))
 }
 
-#' The model frame of the rows that the fit's option sample stored; NULL without them, or if R has evaluated their
-#' variables.
+#' The model frame of the rows stored by the fit's option `sample`; NULL if there are none, or if R has evaluated
+#' variables of these rows.
 sample_frame <- function(parts, json) {
   columns <- json[["sample"]]$columns
   if (length(json[["sample"]]$rows) < 2) return(NULL)
@@ -184,18 +184,18 @@ sample_frame <- function(parts, json) {
   names(values) <- gsub("^`|`$", "", texts(field(columns, "name")))
   rows <- conform(as.data.frame(values, optional = TRUE), json)
   own <- setdiff(all.vars(parts$fake.formula), names(rows))
-  json$subset <- NULL  # the fit has chosen
+  json$subset <- NULL  # the fit has already applied it
   if (all(vapply(own, exists, NA, globalenv()))) model_frame(parts, json, rows, call_vectors(json, rows))
 }
 
-#' Rows of a table with the ends of each number and each level of each factor, and mgcv's var.summary of each column.
+#' Some rows of a table with the extremes of each number and all levels of factors, and mgcv's var.summary of columns.
 stand_in_rows <- function(data, among = NULL) {
   complete <- complete_rows(data, among)
   own <- function(x) if (is.null(complete)) x else x[complete]
   structure(extreme_rows(data, complete), summary = lapply(data, function(x) summary_of(own(x))))
 }
 
-#' The rows of `among` in which nothing is missing; NULL: all rows.
+#' The rows of `among` without missing values; NULL: all rows.
 complete_rows <- function(data, among) {
   if (any(vapply(data, anyNA, NA))) {
     complete <- stats::complete.cases(data)
@@ -216,7 +216,7 @@ extreme_rows <- function(data, complete) {
   data[if (is.null(complete)) rows else complete[rows], , drop = FALSE]
 }
 
-#' The first position of each value of `x`; most are among its first ones, which avoids a search of the whole.
+#' The first position of each value in `x`. Most are near the start, which avoids a search of all of `x`.
 first_places <- function(values, x) {
   places <- match(values, utils::head(x, 10000))
   if (anyNA(places) && length(x) > 10000) places[is.na(places)] <- match(values[is.na(places)], x)
@@ -234,7 +234,7 @@ summary_of <- function(x) {
   }
 }
 
-#' The table's columns as the fit had them: factors with the model's levels, in its order.
+#' The table's columns as in the fit: factors have the model's levels, in the model's order.
 conform <- function(data, json) {
   types <- variable_types(json)
   for (name in intersect(names(data), names(types))) {
@@ -246,8 +246,8 @@ conform <- function(data, json) {
   data
 }
 
-#' The model frame of the rows of the fit, as bam's: with (weights), (offset) and (AR.start). Columns without missing
-#' values are the table's own, not the copies that na.omit makes.
+#' The model frame of the rows of the fit, with (weights), (offset) and (AR.start), like bam's. Columns without missing
+#' values are shared with the table, not copied by na.omit.
 model_frame <- function(parts, json, data, frame) {
   extra <- list(weights = frame$weights, offset = frame$offset, AR.start = frame$ar.start, subset = frame$subset,
                 na.action = stats::na.pass)
@@ -262,7 +262,7 @@ model_frame <- function(parts, json, data, frame) {
   all
 }
 
-#' The vectors in the call of tessera-fit, evaluated in a table.
+#' The vectors in the arguments of a tessera-fit call, evaluated in a table.
 call_vectors <- function(json, data) {
   of <- function(name) {
     text <- json[[name]]

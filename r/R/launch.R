@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fits by tessera-fit under a launcher, on the nodes of a batch job.
+# Fits by tessera-fit under an MPI launcher, on the nodes of a batch job.
 
-#' The path of tessera-fit: as given, $TESSERA_FIT, or from PATH. It must have the version of the library.
+#' The path of tessera-fit: `program`, $TESSERA_FIT, or from PATH. Its version must be the library's.
 program_path <- function(program) {
   given <- c(program, getOption("tessera.program"), Sys.getenv("TESSERA_FIT"), Sys.which("tessera-fit"))
   path <- given[nzchar(given)][1]
@@ -19,7 +19,7 @@ program_path <- function(program) {
   path
 }
 
-#' Fits columns by a job, which reads them as CSV with the levels of their factors.
+#' Fits columns in a job, which reads them as CSV, with the levels of factors in separate files.
 fit_job <- function(formula, columns, chosen, job, quiet) {
   folder <- job_folder(job)
   on.exit(unlink(folder, recursive = TRUE))
@@ -39,7 +39,7 @@ job_folder <- function(job) {
   folder
 }
 
-#' A field for a missing value: a text that is not a level.
+#' The field that means a missing value: a text that is no level.
 missing_text <- function(factors) {
   text <- "NA"
   while (any(vapply(factors, function(x) text %in% levels(x), NA))) text <- paste0(text, "_")
@@ -48,7 +48,7 @@ missing_text <- function(factors) {
 
 quoted <- function(texts) paste0("\"", gsub("\"", "\"\"", enc2utf8(texts), fixed = TRUE), "\"")
 
-#' Numbers with as many digits as needed to read back the same bits.
+#' Writes numbers with enough digits to read back the same bits.
 write_table <- function(columns, missing, path) {
   fields <- lapply(columns, function(x) {
     if (is.factor(x)) return(c(quoted(levels(x)), missing)[ifelse(is.na(x), nlevels(x) + 1L, as.integer(x))])
@@ -61,7 +61,7 @@ write_table <- function(columns, missing, path) {
   writeLines(c(header, do.call(paste, c(unname(fields), sep = ","))), file, useBytes = TRUE)
 }
 
-#' Levels are in files, because an argument has no room for many.
+#' Writes levels to files, because a command line has no space for many levels.
 level_arguments <- function(factors, folder) {
   vapply(names(factors), function(name) {
     x <- factors[[name]]
@@ -72,7 +72,7 @@ level_arguments <- function(factors, folder) {
   }, "", USE.NAMES = FALSE)
 }
 
-#' Runs tessera-fit on a table; returns the model that it has written.
+#' Runs tessera-fit on a table and returns the model that it has written.
 run_job <- function(formula, table, chosen, more, job, quiet) {
   program <- program_path(job$program)
   folder <- job_folder(job)
@@ -98,7 +98,7 @@ option_arguments <- function(chosen) {
          paste0("--", names(chosen), "=", chosen))
 }
 
-#' Runs a command of the shell; its standard error becomes messages. An interrupt ends it.
+#' Runs a shell command; its standard error becomes messages. An interrupt ends the command.
 run_command <- function(command, quiet) {
   marked <- paste0("echo $$; exec 3>&1 >/dev/null 2>&3; exec ", command)
   process <- pipe(paste("exec", "sh", "-c", shQuote(marked)), "r")
@@ -118,7 +118,7 @@ run_command <- function(command, quiet) {
   list(status = status_of(status), message = last_message(lines))
 }
 
-#' The error in a job's output: the last line of tessera-fit, or all faults of a formula in one.
+#' The error in a job's output: the last line of tessera-fit or, for a refused formula, all faults together.
 last_message <- function(lines) {
   own <- sub("^tessera-fit: ", "", grep("^tessera-fit: ", lines, value = TRUE))
   faults <- grep("^formula, character", own, value = TRUE)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Methods of class "tessera": mgcv's, except that a method that needs the rows of the fit stops if the object has none,
-# instead of answering from the stand-in.
+# Methods of class "tessera". They call mgcv's methods, but stop if the method needs the rows of the fit and the object
+# has no rows: mgcv would compute with the stand-in rows.
 
 has_rows <- function(object) !inherits(object$model, "tessera_stand_in")
 
@@ -51,7 +51,7 @@ extractAIC.tessera <- function(fit, scale, k = 2, ...) {
   c(edf, fit$aic + (k - 2) * edf)
 }
 
-#' mgcv's summary; without rows, or with some of them, the number of rows and the R-squared are the model's.
+#' mgcv's summary. Without all rows of the fit, the number of rows and R-squared come from the model.
 summary.tessera <- function(object, ...) {
   if (has_rows(object) && is.null(object$tessera$is_sample)) return(NextMethod())
   object$y <- absent_values(object$tessera$n)
@@ -65,8 +65,8 @@ summary.tessera <- function(object, ...) {
   summary
 }
 
-#' mgcv's plots; without rows there are no partial residuals and no rug, and surfaces extend everywhere (too.far = 0),
-#' unless the fit stored a sample of the rows (options = list(sample = 1000)).
+#' mgcv's plots. Without rows, plots have no partial residuals and no rug, and surfaces cover the whole range (too.far =
+#' 0), unless the fit stored a sample of the rows (options = list(sample = 1000)).
 plot.tessera <- function(x, residuals = FALSE, rug = NULL, too.far = NULL, all.terms = FALSE, ...) {
   if (has_rows(x)) return(NextMethod())
   if (all.terms) stop_without_rows("plot with all.terms")
@@ -80,8 +80,8 @@ plot.tessera <- function(x, residuals = FALSE, rug = NULL, too.far = NULL, all.t
   mgcv::plot.gam(x, residuals = FALSE, rug = FALSE, too.far = 0, ...)
 }
 
-#' A copy of the object whose model frame has the rows that the fit stored, for k.check, gam.check and the like.
-#' Quantities of all rows, such as the summary's, are unchanged.
+#' A copy of the object whose model frame has the rows stored by the fit, for k.check, gam.check and similar functions.
+#' Quantities of all rows, such as those of the summary, are unchanged.
 sample_rows <- function(object) {
   if (has_rows(object)) return(object)
   rows <- object$tessera$sample
@@ -102,7 +102,7 @@ sample_rows <- function(object) {
   object
 }
 
-#' The weights of the last working model.
+#' The weights of the last iteration's working model.
 working_weights <- function(object) {
   family <- object$family
   slope <- family$mu.eta(object$linear.predictors)
@@ -113,12 +113,12 @@ working_weights <- function(object) {
   slope^2 * of_rows$EDmu2 / 2
 }
 
-#' The sample's object for plots: its rows come after the rows of the stand-in, which have the extents of all rows and
-#' no residuals.
+#' The object of the stored sample for plots: first the stand-in rows, which have the extents of all rows and no
+#' residuals, then the sampled rows.
 with_extents <- function(x) {
   sampled <- sample_rows(x)
   vectors <- names(sampled$model)[vapply(sampled$model, function(one) is.null(dim(one)), NA)]
-  vectors <- intersect(vectors, names(x$model))  # smooths read no matrices
+  vectors <- intersect(vectors, names(x$model))  # smooths use no matrix variables
   ends <- plain_rows(x$model)[vectors]
   sampled$model <- rbind(ends, sampled$model[vectors])
   attr(sampled$model, "terms") <- attr(x$model, "terms")
@@ -127,19 +127,19 @@ with_extents <- function(x) {
   sampled
 }
 
-#' For emmeans: without rows, and without data = in its call, covariates have the model's means and extents, and factors
-#' cross. The number of rows with each level is not known: means that are weighted by it are NaN.
+#' For emmeans. Without rows and without data = in the call, covariates have the model's means and extents, and factors
+#' are crossed. The number of rows per level is then not known: means weighted by it are NaN.
 recover_data.tessera <- function(object, data = NULL, ...) {
   recover <- utils::getS3method("recover_data", "gam", envir = asNamespace("emmeans"))
   if (has_rows(object)) return(recover(object, data = data, ...))
   rows <- if (is.null(data)) reference_rows(object) else data
-  class(object) <- setdiff(class(object), "tessera")  # emmeans 1.10 asks for weights, which gam's object lacks
+  class(object) <- setdiff(class(object), "tessera")  # emmeans 1.10 asks for weights that objects of gam lack
   rows <- recover(object, data = rows, ...)
   if (is.null(data)) rows[["(weights)"]] <- Inf
   rows
 }
 
-#' Rows with the mean and ends of each number, and the levels of factors: those of parametric terms in all combinations.
+#' Rows with the mean and extremes of numbers, and all combinations of the levels of factors in parametric terms.
 reference_rows <- function(object) {
   known <- object$var.summary
   means <- object$tessera$means
@@ -152,7 +152,7 @@ reference_rows <- function(object) {
   cross <- levels[intersect(names(levels), all.vars(object$pterms))]
   if (prod(lengths(cross)) > 1e5)
     usage_error("the factors have ", prod(lengths(cross)), " combinations of levels, too many: give data = ")
-  # Repeats a number's constant value between its ends in so many rows that their mean is the model's.
+  # Repeats a value between the extremes of a number so often that the mean over the rows is the model's mean.
   least <- vapply(names(known)[is_number], function(name) {
     ends <- range(known[[name]])
     if (diff(ends) == 0) 3 else diff(ends) / min(abs(ends - means[[name]])) + 2
@@ -167,7 +167,7 @@ reference_rows <- function(object) {
   as.data.frame(c(numbers, as.list(crossed), alone), optional = TRUE)
 }
 
-#' For effects, which refits the formula by glm(): effects of parametric terms, with smooths at their mean, 0.
+#' For package effects, which refits the formula by glm(): effects of parametric terms; smooths have their mean, 0.
 Effect.tessera <- function(focal.predictors, mod, ...) {
   parametric <- seq_len(mod$nsdf)
   sources <- list(formula = stats::formula(mod$pterms), coefficients = stats::coef(mod)[parametric],
@@ -175,7 +175,7 @@ Effect.tessera <- function(focal.predictors, mod, ...) {
   effects::Effect.default(focal.predictors, mod, ..., sources = sources)
 }
 
-# The stand-in: it has the variables' names, types and levels, which predictions ask for, and no rows.
+# The stand-in for missing rows: it has the variables' names, types and levels, which predictions need.
 
 plain_rows <- function(rows) {
   structure(rows, class = "data.frame", row.names = .set_row_names(NROW(.subset2(rows, 1))))
@@ -191,7 +191,7 @@ dim.tessera_stand_in <- function(x) stop_without_rows("the model frame")
   if (is.factor(column)) column else structure(column, class = "tessera_absent")
 }
 
-#' Stands for one number per row, which is not kept: only the length of `y` is known.
+#' Represents a value per row that is not stored: only the length of `y` is known.
 length.tessera_absent <- function(x) {
   if (is.null(attr(x, "rows"))) stop_without_rows("the model frame")
   attr(x, "rows")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The object of class "gam" of a model, with bam's slots.
+# Makes an object of class "gam" with bam's slots from a model.
 
 #' A model of tessera-fit as an object of class c("bam", "tessera", "gam", "glm", "lm").
 #'
-#' @param file a model.json, and its .cov beside it.
-#' @param data the data frame of the fit; without it what needs rows stops with a line that asks for it.
+#' @param file a model.json, with its .cov file in the same folder.
+#' @param data the data frame of the fit; without it, functions that need rows stop with a message that asks for it.
 read_tessera <- function(file, data = NULL) {
   model <- .Call(C_load, path.expand(file))
   on.exit(.Call(C_close, model))
@@ -15,7 +15,7 @@ read_tessera <- function(file, data = NULL) {
   gam_object(model, json, data, if (!is.null(data)) call_vectors(json, data), call, mgcv::gam.control())
 }
 
-#' The columns of a table as the fit had them.
+#' The columns of a table in the form that the fit used.
 table_of_fit <- function(data, json) {
   read <- all.vars(mgcv::interpret.gam(stats::as.formula(json$formula, globalenv()))$fake.formula)
   missing <- setdiff(read, names(data))
@@ -23,17 +23,17 @@ table_of_fit <- function(data, json) {
   conform(data, json)
 }
 
-#' The object of a model.
+#' Makes the object of a model.
 #'
-#' @param model the pointer of the model, for its matrices.
-#' @param json its JSON, as in parse.R.
+#' @param model the pointer to the engine's model, for its matrices.
+#' @param json the model's JSON as parsed in parse.R.
 #' @param data the variables of the formula, all rows of the table, or NULL.
 #' @param frame a list: `weights`, `offset`, `ar.start` and `subset` are vectors, `na.action` a function; `formula` is
-#' the formula of the call, `fitted` the engine's columns of all rows, and `rows` some rows that stand for the table.
+#'     the formula of the call, `fitted` the engine's results for all rows, `rows` rows that represent the table.
 #' @param call,control the call and control of the fit.
 gam_object <- function(model, json, data, frame, call, control) {
   formula <- if (is.null(frame$formula)) stats::as.formula(json$formula, globalenv()) else frame$formula
-  parts <- mgcv::interpret.gam(formula)  # evaluates k = and like arguments in the formula's own environment
+  parts <- mgcv::interpret.gam(formula)  # evaluates arguments such as k = in the formula's own environment
   formula <- global(formula)
   if (!is.null(data)) data <- conform(data, json)
   some <- if (!is.null(frame$rows)) frame$rows
@@ -56,8 +56,8 @@ gam_object <- function(model, json, data, frame, call, control) {
   structure(object, class = c("bam", "tessera", "gam", "glm", "lm"))
 }
 
-#' Coefficients, covariances and what belongs to the whole fit. Parametric coefficients are in R's order; coefficients
-#' that the engine has dropped are 0.
+#' The object's slots for coefficients, covariances and quantities of the whole fit. Parametric coefficients are in R's
+#' order; coefficients dropped by the engine are 0.
 estimates <- function(model, json, parametric) {
   value <- function(name) .Call(C_value, model, name)
   model_names <- field(json$coefficients, "name")
@@ -87,8 +87,8 @@ estimates <- function(model, json, parametric) {
   Filter(Negate(is.null), object)
 }
 
-#' R with a row and column of the identity for each dropped coefficient: mgcv decomposes it again, and a column of zeros
-#' would cost a row.
+#' R with a row and column of the identity for each dropped coefficient: mgcv decomposes R again, and a zero column
+#' would remove a row.
 triangle_of <- function(R, places) {
   kept <- !is.na(places)
   whole <- diag(1, length(places))
@@ -97,9 +97,9 @@ triangle_of <- function(R, places) {
   whole
 }
 
-#' R and Ve with exact zeros in the directions that the rows do not determine, such as the sum of a random effect's
-#' columns beside the intercept. The engine's values, from X'WX, are about sqrt(rounding) there, which mgcv would count
-#' in its tests of random effects. With thousands of coefficients the tests themselves take minutes.
+#' R and Ve with exact zeros in directions that the rows do not determine, such as the sum of a random effect's columns
+#' when there is an intercept. In these directions the engine's values, computed from X'WX, are about sqrt(rounding),
+#' and mgcv's tests of random effects would count them. With thousands of coefficients the tests take minutes.
 exact_null_space <- function(object, scale) {
   R <- object$R
   if (ncol(R) > 1000) return(list(R, object$Ve))
@@ -130,8 +130,8 @@ zero_where_left_out <- function(values, places) {
 
 if_given <- function(value, usual) if (is.null(value)) usual else value
 
-#' Smoothing parameters: `sp` has the estimated ones, once for each id; `full.sp` has one for each penalty, if there are
-#' others.
+#' The slots for smoothing parameters: `sp` has the estimated ones, one for each id; `full.sp`, if it differs, has one
+#' for each penalty.
 smoothing_slots <- function(model, json, family) {
   blocks <- json$design$blocks[is_smooth(json$design$blocks)]
   terms <- json$terms[is_smooth(json$design$blocks)]
@@ -142,7 +142,7 @@ smoothing_slots <- function(model, json, family) {
   })))
   ids <- unlist(lapply(blocks, penalty_ids))
   first <- !given & !duplicated(ids)
-  # mgcv 1.9 recognises by this whether the Hessian has the family's parameters.
+  # mgcv 1.9 infers from `optimizer` whether the Hessian includes the family's parameters.
   slots <- list(sp = full[first], optimizer = c(if (if_given(family$n.theta, 0) > 0) "outer" else "perf", "newton"))
   if (!all(first)) slots$full.sp <- full
   c(slots, hessian_slots(model, json, sum(first), family$n.theta))
@@ -153,15 +153,15 @@ penalty_ids <- function(block) {
   if (is.null(block[["ids"]])) sprintf("%s %d", block$label, seq_len(count)) else rep_len(texts(block[["ids"]]), count)
 }
 
-#' The derivatives of the criterion by the logarithms of `sp` and of the scale, if the model has them. mgcv expects the
-#' family's parameters first, by which fREML is not differentiated: they are independent here.
+#' The criterion's derivatives with respect to log(`sp`) and the log scale, if the model has them. mgcv expects the
+#' family's parameters first; fREML has no derivatives for them, so they are made independent here.
 hessian_slots <- function(model, json, count, thetas) {
   hessian <- as.matrix(.Call(C_value, model, "reml_hessian"))
   if (count == 0 || nrow(hessian) < count) return(NULL)
   of_sp <- seq_len(count)
   V <- covariance_of(hessian)[of_sp, of_sp, drop = FALSE]
   thetas <- if_given(thetas, 0)
-  gradient <- numeric(thetas + nrow(hessian))  # by the scale it is 0
+  gradient <- numeric(thetas + nrow(hessian))  # the derivative with respect to the log scale is 0
   gradient[thetas + of_sp] <- .Call(C_value, model, "reml_gradient")[of_sp]
   hessian <- rbind(diag(1, thetas, length(gradient)), cbind(matrix(0, nrow(hessian), thetas), hessian))
   list(outer.info = list(conv = if (json$converged) "full convergence" else json$not_converged, iter = json$iterations,
@@ -175,16 +175,16 @@ covariance_of <- function(hessian) {
   decomposed$vectors %*% (inverse * t(decomposed$vectors))
 }
 
-#' Without data: rows with the extents and levels of the variables. In an R with mgcv only, without our methods, their
-#' number and the length of `y` are the fit's, so that summary has its degrees of freedom; predict() of these rows
-#' fails, because the length of the columns does not divide that number.
+#' Stand-in rows for a missing table, with the extents and levels of the variables. For an R session with mgcv but
+#' without our methods, the number of rows and the length of `y` are the fit's, so that summary has its degrees of
+#' freedom. predict() of these rows then fails, because the length of the columns does not divide that number.
 stand_in_slots <- function(parts, json, rows) {
   count <- nrow(rows)
   while (json$n %% count == 0) count <- count + 1
   rows <- rows[rep_len(seq_len(nrow(rows)), count), , drop = FALSE]
   rows <- evaluated_frame(parts$fake.formula, rows, json, na.action = stats::na.pass)
   for (name in names(rows)) {
-    # The range of an expression need not be reached at the ends of its variables' ranges.
+    # An expression may reach its extremes between the extremes of its variables.
     own <- extent_of(name, json)$values
     if (is.numeric(rows[[name]]) && is.null(dim(rows[[name]])) && length(own)) rows[[name]] <- rep_len(own, nrow(rows))
   }
@@ -195,13 +195,13 @@ stand_in_slots <- function(parts, json, rows) {
   list(model = rows, y = absent, residuals = absent)
 }
 
-#' This many values that do not exist: a factor, because arithmetic with it is an error or NA in any R; its codes are a
-#' sequence that takes no memory.
+#' `count` values that do not exist: a factor, because arithmetic with a factor is an error or NA in any R session; its
+#' codes are a sequence, which takes no memory.
 absent_values <- function(count) {
   structure(seq_len(count), levels = character(0), rows = count, class = c("tessera_absent", "factor"))
 }
 
-#' The values that each row has.
+#' The object's slots with a value for each row.
 row_slots <- function(model, json, parts, data, frame, family) {
   mf <- model_frame(parts, json, data, frame)
   if (nrow(mf) != json$n) {
@@ -223,7 +223,7 @@ row_slots <- function(model, json, parts, data, frame, family) {
   slots
 }
 
-#' The engine's values of all rows of a table.
+#' The engine's results for all rows of a table.
 fitted_rows <- function(model, json, data) {
   given <- texts(json[c("weights", "offset", "subset", "ar_start")])
   read <- c(all.vars(stats::as.formula(json$formula)), unlist(lapply(given, function(text) all.vars(str2lang(text)))))
@@ -234,7 +234,7 @@ fitted_rows <- function(model, json, data) {
 
 offset_of <- function(mf) if (is.null(offset <- stats::model.offset(mf))) numeric(nrow(mf)) else as.numeric(offset)
 
-#' The response and the prior weights as the family's fit has them.
+#' The response and prior weights after the family's initialisation.
 initialized <- function(mf, family) {
   known <- list(y = unname(mf[[attr(attr(mf, "terms"), "response")]]), nobs = nrow(mf),
                 weights = if_given(stats::model.weights(mf), rep(1, nrow(mf))), family = family, start = NULL,
@@ -244,7 +244,7 @@ initialized <- function(mf, family) {
   list(y = as.numeric(at$y), weights = as.numeric(at$weights))
 }
 
-#' Residuals of an AR1 process, made independent.
+#' Residuals of an AR1 process, transformed to be independent.
 standardised <- function(residuals, rho, starts) {
   after <- c(0, residuals[-length(residuals)])
   begins <- seq_along(residuals) == 1

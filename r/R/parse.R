@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# model.json in R: docs/model.md describes its fields. Arrays of numbers, texts and booleans are vectors, null among
-# numbers is NA, other arrays are lists.
+# Reads model.json into R; docs/model.md describes the fields. Arrays of numbers, texts and booleans become vectors,
+# null among numbers becomes NA, other arrays become lists.
 
 numbers <- function(values) {
   if (is.list(values)) values <- vapply(values, function(one) if (is.null(one)) NA_real_ else as.numeric(one), 0)
@@ -9,7 +9,7 @@ numbers <- function(values) {
 
 texts <- function(values) as.character(unlist(values))
 
-#' One field of each of a list of objects.
+#' The values of one field in a list of objects.
 field <- function(objects, name) unlist(lapply(objects, `[[`, name))
 
 named <- function(objects, name) {
@@ -25,5 +25,5 @@ dense <- function(matrix) {
   full
 }
 
-#' A name without the backticks and blanks in which texts of R and of the model may differ.
+#' A name without backticks and blanks, in which texts of R and of the model may differ.
 plain <- function(name) gsub("[` ]", "", name)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Smooths of mgcv's own classes. mgcv's constructor makes the basis, at the model's knots or points. Arbitrary choices,
-# such as signs, natural parameters and constraints, are in a matrix `diagRP`, by which PredictMat multiplies.
+# Makes smooths of mgcv's own classes. mgcv's constructor makes the basis at the model's knots or points. A matrix
+# `diagRP`, by which PredictMat multiplies, contains choices such as signs, natural parameters and constraints.
 
-#' The smooths of a model, by the formula's specifications, with their coefficients, from `first` on, and penalties.
+#' The smooths of a model for the formula's specifications, with penalties and coefficients (the first one: `first`).
 model_smooths <- function(json, specifications, first) {
   levels <- design_levels(json)
   begins <- cumsum(c(0, vapply(json$design$terms, raw_size, 0, levels)))
@@ -43,21 +43,21 @@ component_size <- function(component, levels) {
   if (!is.null(component$isotropic)) component$isotropic$map$cols else 1
 }
 
-#' The index of a block's term, from 1; in models from before 0.4 it follows from the first raw column.
+#' The index (from 1) of a block's term; in models before 0.4 it follows from the block's first raw column.
 term_of <- function(block, begins) {
   if (is.null(block[["term"]])) findInterval(block$raw_begin, begins) else block[["term"]] + 1
 }
 
-#' The label that a specification has as a block: `s(x)`, `s(x):z`, `s(x):gb`.
+#' The label of a specification's block in the model: `s(x)`, `s(x):z`, `s(x):gb`.
 block_label <- function(specification, block) {
   by <- specification$by
   plain(if (by == "NA") specification$label else paste0(specification$label, ":", by, block$by_level))
 }
 
-#' The components of a term without its by=.
+#' The components of a term without the component for by =.
 own_components <- function(term, block, by) if (by == "NA") term else term[-1]
 
-#' The smooth with a basis that gives the model's columns.
+#' The smooth with a basis that reproduces the model's columns.
 with_basis <- function(specification, block, components, levels) {
   specification <- plain_tensor(specification)
   by <- specification$by
@@ -74,8 +74,8 @@ with_basis <- function(specification, block, components, levels) {
   mapped
 }
 
-#' A tensor product of margins without the constraints (`mc`) and the parametrisation by values (`np`) that mgcv takes
-#' from the rows: these are in the map.
+#' A tensor product without the constraints (`mc`) and the parametrisation by values (`np`) of its margins, which mgcv
+#' computes from the rows: the map contains both.
 plain_tensor <- function(specification) {
   if (!is.null(specification$margin)) {
     specification$np <- FALSE
@@ -89,7 +89,7 @@ small_values <- function(variable, levels) {
   if (is.null(own)) c(1, 2) else factor(own[c(1, length(own))], levels = unique(own[c(1, length(own))]))
 }
 
-#' mgcv's smooth at these points, without constraints.
+#' mgcv's unconstrained smooth at these points.
 constructed <- function(specification, points, knots) {
   rows <- max(lengths(points))
   points <- lapply(points, rep_len, rows)
@@ -105,7 +105,7 @@ constructed <- function(specification, points, knots) {
   smooth
 }
 
-#' A random effect: mgcv's columns are the model's.
+#' A random effect, for which mgcv's columns equal the model's.
 random_effect <- function(specification, block, components, levels) {
   smooth <- constructed(specification, lapply(stats::setNames(nm = specification$term), small_values, levels), NULL)
   smooth$form <- stats::as.formula(deparse1(smooth$form), globalenv())
@@ -142,10 +142,10 @@ spline_smooth <- function(specification, block, components, levels) {
   smooth
 }
 
-#' A formula's term names next to the model's, which may lack backticks.
+#' Renames points to the formula's term names, because the model's names may lack backticks.
 rename_points <- function(points, terms) stats::setNames(points, terms[match(plain(names(points)), plain(terms))])
 
-#' The model's knots by the names of the margins' variables.
+#' The model's knots, named by the variables of the margins.
 block_knots <- function(block, specification) {
   knots <- lapply(block$knots, numbers)
   names(knots) <- texts(block$variables)[seq_along(knots)]
@@ -153,7 +153,7 @@ block_knots <- function(block, specification) {
   if (length(knots)) rename_points(knots, specification$term)
 }
 
-#' The margins with the model's points; their natural parameters are the bases' own.
+#' The margins with the model's points; their natural parametrisation is already in the basis.
 plain_margins <- function(smooth, components) {
   smooth$margin <- Map(with_model_points, smooth$margin, components, lapply(smooth$margin, `[[`, "bs.dim"))
   smooth$XP <- NULL
@@ -164,16 +164,16 @@ plain_margins <- function(smooth, components) {
   smooth
 }
 
-#' A thin plate spline, or one like it, with the model's points and its functions of them.
+#' A thin plate spline or similar smooth, with the model's points and basis functions.
 with_model_points <- function(smooth, component, size) {
   smooth$C <- NULL
   if (isTRUE(smooth$drop.null > 0)) {
-    # The functions without a penalty that m = c(2, 0) drops are in the basis, and not in the map.
+    # The basis includes the unpenalised functions that m = c(2, 0) drops; the map excludes them.
     size <- size + smooth$drop.null
     smooth$bs.dim <- size
     smooth$drop.null <- 0
   }
-  used <- seq_len(size)  # columns of zeros follow
+  used <- seq_len(size)  # the remaining columns are zero
   if (!is.null(radial <- component$radial)) {
     map <- dense(radial$map)[, used, drop = FALSE]
     n <- length(radial$points)
@@ -199,12 +199,12 @@ with_model_points <- function(smooth, component, size) {
   smooth
 }
 
-#' The sign of mgcv's Duchon splines' functions of the distance.
+#' The sign of the radial function of mgcv's Duchon splines.
 distance_sign <- function(isotropic) 1 - 2 * ((floor(isotropic$power / 2) + 1) %% 2)
 
-#' The matrix that turns a component's raw columns into mgcv's basis functions: the identity, padded with columns of
-#' zeros, if the raw columns are these functions; else by least squares, as for the cells of a cubic spline, which has
-#' more columns than functions.
+#' The matrix that maps a component's raw columns to mgcv's basis functions. If the raw columns are these functions: the
+#' identity, padded with zero columns. Otherwise by least squares, e.g. for the cells of a cubic spline, which has more
+#' columns than functions.
 margin_map <- function(margin, component, points) {
   basis <- mgcv::Predict.matrix(margin, rename_points(points, margin$term))
   own <- component_columns(component, points)
@@ -215,7 +215,7 @@ margin_map <- function(margin, component, points) {
 
 least_squares <- function(basis, columns) qr.coef(qr(basis, LAPACK = TRUE), columns)
 
-#' (a1 (x) a2 (x) ...) x, factor by factor; the last one's index varies fastest.
+#' (a1 (x) a2 (x) ...) x, computed factor by factor; the last factor's index varies fastest.
 kronecker_times <- function(factors, x) {
   columns <- ncol(x)
   for (a in rev(factors)) x <- t(a %*% matrix(x, ncol(a)))
@@ -224,7 +224,7 @@ kronecker_times <- function(factors, x) {
 
 is_unit <- function(map) nrow(map) == ncol(map) && max(abs(map - diag(nrow(map)))) <= 1e-12
 
-#' The map of a tensor product that has its columns in another order: by least squares on a grid.
+#' The map of a tensor product with columns in another order, by least squares on a grid.
 grid_map <- function(smooth, components, points, map) {
   at <- expand.grid(lapply(points, function(one) seq_along(one[[1]])))
   grid <- at_rows(points, at)
@@ -236,14 +236,14 @@ at_rows <- function(points, at) Map(function(one, rows) lapply(one, `[`, rows), 
 
 raw_columns <- function(components, points) mgcv::tensor.prod.model.matrix(Map(component_columns, components, points))
 
-#' Some rows of the tensor product of the points: each point is in at least one of them.
+#' Some rows of the tensor product of the points; each point is in at least one row.
 check_rows <- function(points) {
   sizes <- vapply(points, function(one) length(one[[1]]), 0L)
   rows <- if (length(sizes) > 1) max(sizes, 100) else sizes
   Map(function(size, step) (seq_len(rows) * step) %% size + 1, sizes, seq_along(sizes) * 2 - 1)
 }
 
-#' Stops unless the smooth gives the model's columns.
+#' Stops unless the smooth reproduces the model's columns.
 check_map <- function(smooth, block, components, points) {
   some <- at_rows(points, check_rows(points))
   variables <- rename_points(unlist(some, recursive = FALSE), smooth$term)
@@ -259,7 +259,7 @@ check_columns <- function(found, expected, block) {
   }
 }
 
-#' bs="fs" and "sz": a base smooth for each level.
+#' Smooths of bs = "fs" and "sz": a base smooth for each level.
 factor_smooth <- function(specification, block, components, levels) {
   is_factor <- vapply(components, function(one) !is.null(levels[[one$variable]]), NA)
   own <- components[!is_factor][[1]]
@@ -273,7 +273,7 @@ factor_smooth <- function(specification, block, components, levels) {
   level_map <- first_level(block$map, ncol(map), nrow(map))
   expected <- component_columns(own, points) %*% level_map
   if (block$kind == "fs") {
-    # The natural parametrisation is the model's: where the penalty has a null space, mgcv's depends on rounding.
+    # Use the model's natural parametrisation: if the penalty has a null space, mgcv's depends on rounding.
     smooth$P <- map %*% level_map
     smooth$flev <- levels[[factors]]
     smooth$bs.dim <- length(block$names)
@@ -284,7 +284,7 @@ factor_smooth <- function(specification, block, components, levels) {
   counts <- lengths(smooth$flev)
   smooth$bs.dim <- prod(counts - 1) * nrow(map)
   if (is.null(block$determined) && length(block$names) == smooth$bs.dim) {
-    # mgcv's contrasts of levels, which need no matrix.
+    # mgcv's contrasts of levels are built in and need no matrix.
     check_columns(mgcv::Predict.matrix(base, rename_points(points, base$term)), expected, block)
     attr(smooth, "qrc") <- c(0, counts, prod(counts) * nrow(map) - length(block$names))
     return(smooth)
@@ -294,7 +294,7 @@ factor_smooth <- function(specification, block, components, levels) {
   smooth
 }
 
-#' The points of the base, for two levels of each factor.
+#' The points of the base smooth, for two levels of each factor.
 factor_points <- function(specification, points) {
   terms <- specification$term
   values <- rename_points(points, terms)
@@ -303,7 +303,7 @@ factor_points <- function(specification, points) {
   lapply(values[terms], rep_len, length(of_levels))
 }
 
-#' The base smooth of bs="fs" and "sz", as their Predict.matrix has it.
+#' The base smooth of bs = "fs" and "sz", as their Predict.matrix methods use it.
 base_of <- function(smooth) {
   base <- unclass(smooth)
   base[c("bs.dim", "rank", "null.space.dim", "term")] <- smooth$base[c("bs.dim", "rank", "null.space.dim", "term")]
@@ -311,7 +311,7 @@ base_of <- function(smooth) {
   structure(base, class = smooth$base$bs)
 }
 
-#' The map of the first level: all of it for "fs", the first coefficients of the first level for "sz".
+#' The map for the first level: for "fs" the whole map, for "sz" the coefficients of the first level.
 first_level <- function(map, rows, columns) {
   if (is.null(map$entries)) return(dense(map)[seq_len(rows), seq_len(columns), drop = FALSE])
   entries <- array(numbers(unlist(map$entries)), c(3, length(map$entries)))
@@ -321,8 +321,8 @@ first_level <- function(map, rows, columns) {
   own
 }
 
-#' The smooth with the model's penalties and smoothing parameters. A smooth without a penalty (fx = TRUE) has, as in
-#' mgcv, the rank and null space of the penalty that it would have.
+#' The smooth with the model's penalties and smoothing parameters. As in mgcv, a smooth without a penalty (fx = TRUE)
+#' has the rank and null space of the penalty that it would have.
 with_penalties <- function(smooth, block, term, size) {
   smooth$S <- penalty_matrices(block$penalty, size)
   count <- length(smooth$S)
@@ -336,8 +336,8 @@ with_penalties <- function(smooth, block, term, size) {
   smooth$sp <- ifelse(as.logical(unlist(block$given))[seq_len(count)], numbers(term$sp), -1)
   smooth$rank <- if (is.null(term[["rank"]])) vapply(smooth$S, matrix_rank, 0) else numbers(term[["rank"]])
   free <- if (is.null(term$null_space_dim)) size - matrix_rank(sum_of_scaled(smooth$S, size)) else term$null_space_dim
-  # mgcv tests a smooth without unpenalised functions as a random effect; but a smooth that lost these functions to
-  # other terms is not one.
+  # mgcv tests a smooth without unpenalised functions as a random effect, which is wrong if the smooth lost these
+  # functions to other terms.
   smooth$null.space.dim <- if (free == 0 && !is.null(block$determined)) block$determined else free
   smooth
 }

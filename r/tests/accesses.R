@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What packages that are not in Debian take of an object: expressions as in their sources, at the commits below, of
-# bam's object and of ours. Whatever has a value there has one of the same type and shape here.
-#   gratia c92f98f4, marginaleffects 0d23db81, DHARMa 746f969c, mgcViz 30767dc8, itsadug 34abd8a7 (of CRAN)
+# Expressions by which packages outside Debian read a model object, from their sources at the commits below, evaluated
+# for bam's object and for ours. If bam's has a value, ours must have one of the same type and shape. gratia c92f98f4,
+# marginaleffects 0d23db81, DHARMa 746f969c, mgcViz 30767dc8, itsadug 34abd8a7 (of CRAN)
 library(tessera)
 suppressMessages(library(mgcv))
 
@@ -53,7 +53,7 @@ calls <- expression(
   fit(k ~ s(x) + s(fac, z, bs = "sz", k = 5), data = d, family = nb()),
   fit(k ~ offset(log(z + 1)) + s(x, bs = "cr") + ti(x, z), data = d, family = poisson(), weights = z + 0.5))
 
-#' The type and shape of a value: numbers may be integers.
+#' The type and shape of a value; integers count as numbers.
 shape <- function(value) {
   type <- if (is.numeric(value)) "number" else class(value)[1]
   list(type, if (is.null(dim(value))) length(value) else dim(value), if (is.data.frame(value)) names(value))
@@ -75,7 +75,7 @@ for (call in as.list(calls)) {
         if (inherits(expected, "error") || identical(expected[[1]], "NULL")) next
         found <- value_of(ours)
         if (inherits(found, "error")) found <- list(conditionMessage(found))
-        # Of the family's parameters mgcv expects rows of the Hessian that bam has not.
+        # Skipped: mgcv expects rows of the Hessian for the family's parameters, which bam does not have.
         if (grepl("outer.info", deparse1(expression)) && inherits(theirs$family, "extended.family")) next
         if (!identical(lapply(found, as.character), lapply(expected, as.character))) {
           faults <- c(faults, paste0(deparse1(call[[2]]), ", ", package, ": ", deparse1(expression), " of smooth ", i,

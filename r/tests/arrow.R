@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Streams of Arrow's, made by a program in C as package arrow exports them: the model of the same columns in memory.
+# Arrow streams, made by a C program in the form of package arrow: the model equals that of the same columns in memory.
 library(tessera)
 engine <- asNamespace("tessera")
 
@@ -33,7 +33,7 @@ found <- fit(stream(), subset = x > 0.1)
 stopifnot(identical(found$coefficients, expected$coefficients), identical(found$xlevels, expected$xlevels),
           all.equal(predict(found, d[1:5, ]), predict(expected, d[1:5, ])))
 
-# Of a table of package arrow where R keeps nothing of it, of a reader always.
+# A table of package arrow is read as a stream only if R keeps none of its data; a reader always.
 stopifnot(engine$is_stream(structure(list(), class = "ArrowTabular"), FALSE),
           !engine$is_stream(structure(list(), class = "ArrowTabular"), TRUE),
           engine$is_stream(structure(list(), class = "RecordBatchReader"), TRUE), !engine$is_stream(d, FALSE))
@@ -51,7 +51,7 @@ refused(fit(used), "released")
 refused(fit(stream(), launcher = "env"), "no stream")
 refused(tessera_bam(y ~ s(sinh(x)), stream()), "sinh")
 
-# Each stream was released, by the library or when it was collected.
+# Each stream was released by the library, or by R's garbage collection.
 rm(used, found)
 invisible(gc())
 stopifnot(.Call("open_streams") == 0)

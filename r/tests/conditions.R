@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is refused, by its class and in one line; and what a fit leaves as it was.
+# Refused inputs: the class of the condition and its message of one line. Also: a fit leaves the session unchanged.
 library(tessera)
 
 set.seed(1)
@@ -40,7 +40,7 @@ refused(tessera_bam(y ~ s(z), within(d, z[3] <- NA), na.action = na.fail), "tess
 fault <- refused(tessera_bam(y ~ s(x) + s(z, bs = "zz"), d), "tessera_usage", "character")
 stopifnot(fault$position > 0, grepl("^", fault$lines, fixed = TRUE))
 
-# Without meaning here: a message; of the defaults of bam none
+# Arguments without effect give a message, unless they have bam's default
 told <- function(expression) {
   lines <- character(0)
   withCallingHandlers(expression, message = function(m) {
@@ -58,7 +58,7 @@ stopifnot(grepl("distance(x), pnorm(z): in smooths predict()", fixed = TRUE,
                 told(tessera_bam(y ~ s(distance(x)) + s(pnorm(z)) + s(abs(x), k = 4) + s(stats::dnorm(z)), d))),
           length(told(tessera_bam(y ~ s(distance(x)), d, quiet = TRUE))) == 0)
 
-# A handle that was saved, and one that is closed
+# A saved handle, and a closed handle
 table <- .Call(tessera:::C_table, d)
 model <- .Call(tessera:::C_fit, "y ~ s(x)", table, c(family = "gaussian"), NULL)
 refused(.Call(tessera:::C_json, unserialize(serialize(model, NULL))), "tessera_usage", "closed")
@@ -69,12 +69,12 @@ refused(.Call(tessera:::C_json, NULL), "tessera_usage", "closed")
 refused(.Call(tessera:::C_json, table), "tessera_usage", "")
 gc()
 
-# The data, the state of the random numbers and the locale
+# The data, the random number state and the locale are unchanged
 before <- list(.Random.seed, Sys.getlocale(), serialize(d, NULL))
 m <- tessera_bam(y ~ s(x, k = 5) + te(x, z, k = 4), d)
 stopifnot(identical(before, list(.Random.seed, Sys.getlocale(), serialize(d, NULL))))
 
-# Processes
+# Forked processes
 forked <- parallel::mclapply(1:2, function(i) tessera_bam(y ~ s(x), d)$coefficients, mc.cores = 2)
 stopifnot(identical(forked[[1]], tessera_bam(y ~ s(x), d)$coefficients), identical(forked[[1]], forked[[2]]))
 
@@ -91,7 +91,7 @@ if (requireNamespace("future", quietly = TRUE)) {
   future::plan(future::sequential)
 }
 
-# An interrupt ends a fit soon, with R's own condition, and the session goes on
+# An interrupt ends a fit soon with R's own condition, and the session continues
 interrupted_after <- function(seconds, expression) {
   system(sprintf("(sleep %g; kill -INT %d) &", seconds, Sys.getpid()))
   begin <- proc.time()[["elapsed"]]
@@ -104,7 +104,7 @@ large$y <- large$x + rnorm(1e6)
 interrupted_after(1, tessera_bam(y ~ te(x, z, v, k = 9), large, options = list(threads = 1, device = "cpu")))
 stopifnot(identical(forked[[1]], tessera_bam(y ~ s(x), d)$coefficients))
 
-# What a progress function raises stays within it
+# An error raised by a progress function does not end the fit
 loud <- function(text, is_line) stop("raised by the function")
 table <- .Call(tessera:::C_table, d)
 model <- .Call(tessera:::C_fit, "y ~ s(x)", table, c(family = "gaussian"), loud)

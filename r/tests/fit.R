@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tessera_bam beside bam: the same coefficients by name, whatever way arguments and variables are given.
+# tessera_bam compared with bam: the same coefficients by name, however arguments and variables are given.
 library(tessera)
 library(mgcv)
 
@@ -15,7 +15,7 @@ complete <- d
 d$x[5] <- NA
 d$g[7] <- NA
 
-# Each call is made of both functions. Columns of smooths have coordinates of their own in bam: their span counts.
+# Calls both functions and compares them. Columns of smooths have other coordinates in bam: their span is compared.
 same <- function(...) {
   call <- match.call(expand.dots = FALSE)$...
   ours <- eval(as.call(c(quote(tessera_bam), call)), parent.frame())
@@ -30,7 +30,7 @@ distance <- function(x) abs(x - 0.5)
 knots <- 7
 cut <- 0.4
 
-# Variables: of the data, of the formula's environment, and by functions that the engine lacks
+# Variables: in the data, in the formula's environment, and from functions that the engine lacks
 same(y ~ s(x, k = knots) + g + i, data = d)
 same(y ~ distance(x) + s(w) + text + l, data = d)
 same(y ~ s(distance(x)) + distance(w):g, data = d)
@@ -46,7 +46,7 @@ local({
   same(y ~ s(x), data = complete[c("x", "y")], weights = weight, offset = weight / 2)
 })
 
-# Missing values that are a level, in parametric terms
+# Missing values as a level, in parametric terms
 with_level <- transform(d, h = addNA(g))
 for (call in c(quote(same(y ~ h + s(w), data = with_level)), quote(same(y ~ addNA(g) * w + s(x), data = d)))) {
   missing <- eval(call)
@@ -93,7 +93,7 @@ stopifnot(identical(text(tw(a = 1.1)), c(family = "tw(a=1.1000000000000001,b=1.9
           identical(text(negbin(3)), c(family = "nb(theta=3)", link = "log")),
           identical(text(Gamma()), c(family = "Gamma", link = "inverse")))
 
-# The same data another way
+# The same data in other forms
 m <- tessera_bam(y ~ s(x) + g, data = d)
 if (requireNamespace("data.table", quietly = TRUE)) {
   stopifnot(identical(tessera_bam(y ~ s(x) + g, data = data.table::as.data.table(d))$coefficients, m$coefficients))
@@ -119,13 +119,13 @@ for (table in list(file.path(folder, "parts"), file.path(parts, "rows.csv"))) {
                       tessera_bam(y ~ s(x, k = knots) + g, data = file)$coefficients))
 }
 
-# Options that the engine takes with the table
+# Options of the engine for reading the table
 blocks <- list(block_rows = 64)
 stopifnot(all.equal(tessera_bam(y ~ s(x, k = knots) + g, data = d, options = blocks)$coefficients,
                     tessera_bam(y ~ s(x, k = knots) + g, data = file, options = c(blocks, factor = "g"))$coefficients,
                     tolerance = 1e-10))
 
-# The call, from a function as well
+# The call, also from within a function
 wrapper <- function(...) tessera_bam(y ~ s(x), data = d, ...)
 stopifnot(identical(wrapper(weights = w)$coefficients, tessera_bam(y ~ s(x), data = d, weights = w)$coefficients),
           identical(m$call, quote(tessera_bam(formula = y ~ s(x) + g, data = d))))
@@ -135,10 +135,10 @@ stopifnot(identical(text_of(larger$call), "tessera_bam(formula = y ~ s(x) + g + 
           identical(larger$coefficients, tessera_bam(y ~ s(x) + g + s(w), d, select = TRUE)$coefficients),
           identical(deparse(formula(larger)), "y ~ s(x) + g + s(w)"))
 
-# Without a model frame an object is small, whatever the rows and the points of its splines
+# Without a model frame an object is small, for any number of rows and of points of its splines
 small <- tessera_bam(y ~ s(x) + s(w) + s(i, k = 4) + s(x, by = w), data = d, model = FALSE)
 stopifnot(length(serialize(small, NULL)) < 2^20)
-# The 2,000 points of each tp are part of it.
+# The object includes the 2,000 points of each thin plate spline.
 set.seed(2)
 many <- data.frame(x = runif(5000), w = runif(5000), z = runif(5000))
 many$y <- sin(6 * many$x) + rnorm(5000)
@@ -146,7 +146,7 @@ pointed <- tessera_bam(y ~ s(x) + s(w) + s(z) + s(x, w), data = many, model = FA
 saveRDS(pointed, file)
 stopifnot(nrow(pointed$smooth[[4]]$Xu) == 2000, file.size(file) < 1e6)
 
-# What to look at before a fit, of a file and of the same rows in a frame
+# Describing a table before a fit: a file, and the same rows in a frame
 csv <- tempfile(fileext = ".csv")
 write.csv(d[c("x", "g", "i", "day")], csv, row.names = FALSE)
 of_file <- tessera_columns(csv, options = list(date = "day"))

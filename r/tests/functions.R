@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What answers of an object without data, and what asks for them; objects in a process of R with mgcv alone; other
-# packages.
+# Functions that work on an object without data, and functions that ask for data; objects in an R process with only
+# mgcv; other packages.
 library(tessera)
 suppressMessages(library(mgcv))
 engine <- asNamespace("tessera")
@@ -93,13 +93,13 @@ for (name in names(objects)) {
   }
 }
 
-# A sample of the rows that the fit stored serves plots alone; the extents are those of all rows.
+# A stored sample of rows is used only for plots; the extents are those of all rows.
 sampled <- tessera_bam(y ~ fac + s(x) + te(x, z, k = 4), data = d, model = FALSE, quiet = TRUE,
                        options = list(sample = 80))
 found <- of(function(m) plot(m, pages = 1, rug = TRUE), sampled)
 if (is.character(found) || !isTRUE(all.equal(range(found[[1]]$x), range(d$x)))) fault("plot with a sample")
 if (!grepl("data = ", of(k.check, sampled))) fault("k.check of no rows")
-# Where it has all rows, sample_rows() and partial residuals are those of an object with data.
+# If the sample has all rows, sample_rows() and partial residuals equal those of an object with data.
 d$weight <- runif(n, 0.5, 2)
 d$count <- rpois(n, exp(d$y / 2))
 for (call in list(quote(tessera_bam(y ~ fac + s(x) + te(x, z, k = 4), d)),
@@ -134,7 +134,7 @@ if (!grepl("options = list(sample = 2000)", of(sample_rows, objects$gaussian$wit
   fault("sample_rows without a sample")
 }
 
-# Tables that are not that of the fit, and models of earlier versions, are one line.
+# A table other than the fit's, and models of earlier versions, give a message of one line.
 refused <- function(what, expression, ...) {
   message <- tryCatch({ expression; "an object" }, tessera_error = conditionMessage)
   if (!all(vapply(list(...), grepl, NA, message, fixed = TRUE)) || grepl("\n", message)) fault(what, ": ", message)
@@ -148,7 +148,7 @@ refused("other levels", read_tessera(files$gaussian, data = renamed), "0 complet
 earlier <- file.path(Sys.getenv("TESSERA_MODELS", "../../tests/data/models"), sprintf("version_%d.json", 2:7))
 for (file in earlier[file.exists(earlier)]) refused(basename(file), read_tessera(file), "has no extent of", "data = ")
 
-# An object that was saved: the same bits in a process without this package.
+# A saved object gives the same bits in a process without this package.
 folder <- tempfile()
 dir.create(folder)
 answers_of <- quote(lapply(objects, function(m) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fits by tessera-fit under a launcher: the bits of a fit in process, and errors by the status of the program.
+# Fits by tessera-fit under a launcher: the same bits as a fit in this process; errors follow the program's exit status.
 library(tessera)
 
 program <- Sys.getenv("TESSERA_FIT", Sys.which("tessera-fit"))
@@ -32,8 +32,8 @@ same(y ~ s(x) + g + dose + s(i, k = 4), weights = w, subset = l)
 same(y ~ g * w + distance(x) + s(x, by = g), offset = w)
 same(l ~ s(x) + relevel(g, "a"), family = binomial("probit"), select = TRUE)
 
-# What a file could lose: texts that are numbers, missing values, quotes or ends of lines elsewhere; names; bits. The
-# whole model is the same.
+# Things that a file could lose: texts that look like numbers, missing values, quotes and line ends within fields,
+# names, bits. The whole model must be the same.
 engine <- asNamespace("tessera")
 odd <- c("", "NA", "NA_", " a", "a ", "a,b", "b\"c", "\"", "\"\"", "line\nbreak", "\r", "cr\r\nlf", "\u00fc", "1", "01", "1.0",
          "1e5", "TRUE", "nan", "Inf", "'q'", "x=y", "@f", "tab\t", "-", "#", "\\n", "\ufeffbom", ";")

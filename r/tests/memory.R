@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The most memory that a fit takes, each in a process of its own: that of the engine, and of an object with data 8 bytes
-# for each number that R had not: prior weight, offset, predictor, mean, working weight and residual of each row.
+# The peak memory of fits, each in its own process: the engine's memory and, for an object with data, 8 bytes for each
+# new number: prior weight, offset, predictor, mean, working weight and residual of each row.
 if (!file.exists("/proc/self/status")) {
   cat("no /proc\n")
   quit(status = 0)
@@ -23,7 +23,7 @@ worker <- quote({
     table <- .Call(tessera:::C_table, data)
     .Call(tessera:::C_fit, deparse1(formula), table, c(threads = "1", device = "cpu", sample = "1"), NULL)
   }
-  invisible(fit(d[1:1000, ], what))  # so that all code is loaded
+  invisible(fit(d[1:1000, ], what))  # a first fit, so that all code is loaded
   invisible(gc())
   try(writeLines("5", "/proc/self/clear_refs"), silent = TRUE)
   before <- memory("VmRSS")

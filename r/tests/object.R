@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Objects of models of every kind of term and family, with data and without: mgcv's functions of them against the
-# engine's own output, and against bam's fits. `Rscript object.R all`: against bam for each model.
+# Model objects for every kind of term and family, with and without data: results of mgcv's functions are compared with
+# the engine's own output and with bam's fits. `Rscript object.R all` compares each model with bam.
 library(tessera)
 suppressMessages(library(mgcv))
 arguments <- commandArgs(TRUE)
@@ -115,7 +115,7 @@ models <- list(
 chosen <- intersect(arguments, names(models))
 if (length(chosen)) models <- models[chosen]
 
-#' The model of the engine: its pointer and the file of it.
+#' The engine's model: its pointer and its file.
 fit_of <- function(one) {
   table <- .Call(engine$C_table, d)
   options <- c(family = one$family, one$options)
@@ -134,14 +134,14 @@ bam_of <- function(one) {
   eval(call)
 }
 
-# With `all` each model is held against bam's, but for those that are known to differ: without smooths bam's object is
-# another; by= a number beside that number, one function more than there are; factor smooths, of which mgcv leaves a
-# choice to rounding, another optimum.
+# With `all` each model is compared with bam's, except those known to differ. Without smooths, bam's object has another
+# form. A smooth by = a number, together with that number, has one function more in bam. Factor smooths have another
+# optimum, because mgcv leaves a choice to rounding.
 of_bam <- c("ps", "tp", "te", "ti", "t2", "by", "re", "sz", "parametric", "coded", "side", "select", "id", "sp",
             "weights", "rho", "offset", "answer", "counts", "Gamma", "nb")
 if (length(arguments)) of_bam <- setdiff(names(models), c("linear", "number", "fs", "fs2"))
-# bam's null deviance is without the offset; gam.vcomp fails of smooths without a penalty; var.summary is of rows
-# outside of the subset, too.
+# Slots not compared: bam's null deviance omits the offset; gam.vcomp fails for smooths without a penalty; bam's
+# var.summary includes rows outside the subset.
 unlike <- list(offset = "null.deviance", given = "null.deviance",
                fixed = "gam.vcomp", subset = "var.summary")
 

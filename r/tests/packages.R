@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Packages that read objects of mgcv: with data they have of ours what they have of bam's, without data the same or
-# nothing.
+# Packages that read mgcv's objects: with data, results for our objects equal those for bam's; without data they are the
+# same or missing.
 library(tessera)
 suppressMessages(library(mgcv))
 engine <- asNamespace("tessera")
@@ -13,7 +13,7 @@ source(file.path(if (length(script)) dirname(script) else ".", "support", "table
 others <- data.frame(x = c(0.2, 0.5, 0.9), z = 0.4, fac = factor(c("a", "c", "b")),
                      g = factor(c("b", "a", "f"), levels = levels(d$g)))
 
-# Evaluated of those that are there.
+# Evaluated if the package is installed.
 calls <- alist(
   emmeans = list(
     means = function(m) as.data.frame(emmeans::emmeans(m, ~ fac)),
@@ -43,7 +43,7 @@ calls <- alist(
     groups = function(m) as.data.frame(ggeffects::ggpredict(m, c("x", "fac"))),
     means = function(m) as.data.frame(ggeffects::ggemmeans(m, "fac"))))
 
-#' The numbers and texts of a result; an error as its class.
+#' The numbers and texts of a result; for an error its class.
 result <- function(f, m) {
   values_of <- function(x) {
     if (is.factor(x)) as.character(x) else if (is.numeric(x)) as.numeric(x) else if (is.character(x)) x else deparse1(x)
@@ -80,8 +80,8 @@ for (name in c("gaussian", "binomial")) {
                     else all.equal(as_known(found), as_known(expected), tolerance = 1e-4)
       if (!isTRUE(difference)) faults <- c(faults, paste(what, "beside bam:", toString(difference)))
       numbers <- if (inherits(without, "error")) numeric(0) else as_known(without)[[1]]
-      # insight takes the likelihood of rows from their residuals, and else logLik's, which has the variance by other
-      # degrees of freedom.
+      # insight computes the likelihood of rows from residuals, or else uses logLik, whose variance has other degrees of
+      # freedom.
       tolerance <- if (grepl("logLik|aicc|all", what)) 1e-3 else 1e-8
       if (length(numbers) && !isTRUE(all.equal(as_known(without), as_known(found), tolerance = tolerance))) {
         faults <- c(faults, paste(what, "without data:", toString(utils::head(numbers))))
@@ -90,7 +90,7 @@ for (name in c("gaussian", "binomial")) {
     }
   }
 }
-# Without data means that are weighted by rows are missing, and factors cross as in the model.
+# Without data, means weighted by rows are missing, and factors are crossed as in the model.
 if ("emmeans" %in% there) {
   pointer <- .Call(engine$C_fit, "y ~ fac + g + s(x)", .Call(engine$C_table, d), c(sample = "1"), NULL)
   .Call(engine$C_save, pointer, file)
@@ -99,7 +99,7 @@ if ("emmeans" %in% there) {
   if (!isTRUE(all.equal(means(m0), means(read_tessera(file, data = d))))) faults <- c(faults, "emmeans of two factors")
   if (!all(is.na(means(m0, weights = "proportional")))) faults <- c(faults, "emmeans weighted by rows without data")
 }
-# effects fits the formula anew by glm(), which fails of bam's smooths; of ours they are at their mean.
+# effects refits the formula by glm(), which fails for bam's smooths; ours are held at their mean.
 if (requireNamespace("effects", quietly = TRUE)) {
   m <- tessera_bam(y ~ fac * z + s(x) + s(g, bs = "re"), data = d, quiet = TRUE)
   X <- cbind(model.matrix(~ fac * z, data.frame(fac = levels(d$fac), z = mean(d$z))), matrix(0, 3, length(coef(m)) - 6))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is compared of an object: with the engine's own output, with the same object without data, and with bam's.
+# Comparisons of an object: with the engine's own output, with the same object without data, and with bam's object.
 engine <- asNamespace("tessera")
 
 faults <- character(0)
-#' The largest difference by the largest value; a text where they cannot be compared.
+#' The largest difference relative to the largest value; a text if the two cannot be compared.
 apart <- function(ours, theirs) {
   ours <- as.matrix(ours)
   theirs <- as.matrix(theirs)
@@ -35,7 +35,7 @@ quietly <- function(expression) {
 
 predicted <- function(fit, table, ...) .Call(engine$C_predict, fit$pointer, .Call(engine$C_table, table), c(...))
 
-#' Predictions of every type, of the rows of `table`.
+#' Compares predictions of every type for the rows of `table`.
 same_predictions <- function(what, m, fit, table) {
   design <- predict(m, table, type = "lpmatrix")
   own <- predicted(fit, table, type = "lpmatrix")
@@ -47,7 +47,7 @@ same_predictions <- function(what, m, fit, table) {
     own <- predicted(fit, table, type = type, se = "true")
     is_se <- grepl(".se$|^se$", colnames(own))
     if (type %in% c("terms", "iterms")) {
-      # A term that the engine has left out is none there, and 0 here.
+      # The engine omits a dropped term; here the term is 0.
       there <- colnames(found$fit) %in% colnames(own) | colSums(found$fit != 0) > 0
       found <- lapply(found[1:2], function(one) one[, there, drop = FALSE])
       holds(paste(what, type, "names"), identical(colnames(found$fit), colnames(own)[!is_se]))
@@ -57,7 +57,7 @@ same_predictions <- function(what, m, fit, table) {
   }
 }
 
-#' Records as a data frame, NA where one has no value.
+#' Records as a data frame, with NA for a missing value.
 as_table <- function(records) {
   column <- function(name) sapply(records, function(one) if (is.null(one[[name]])) NA else one[[name]])
   as.data.frame(sapply(names(unlist(records[1], FALSE)), column, simplify = FALSE))
@@ -71,7 +71,7 @@ same_summary <- function(what, m, fit) {
   if (length(m$smooth)) {
     is_effect <- vapply(m$smooth, function(s) s$null.space.dim == 0, NA)
     same(paste(what, "edf"), found$s.table[, 1], own$smooths$edf, 1e-8)
-    # mgcv counts directions of random effects that the data leave out to rounding, which the sum of squares has not.
+    # mgcv counts directions of random effects that the data do not determine, except for rounding; the engine does not.
     same(paste(what, "reference df"), found$s.table[!is_effect, 2], own$smooths$df[!is_effect], 1e-6)
     df_of <- function(df) if (m$scale.estimated) df else 1
     same(paste(what, "statistic"), found$s.table[, 3] * df_of(found$s.table[, 2]),
@@ -89,14 +89,14 @@ same_summary <- function(what, m, fit) {
   same(paste(what, "deviance explained"), found$dev.expl, own$deviance_explained, 1e-8)
   value <- function(name) .Call(engine$C_value, fit$pointer, name)
   if (is.finite(value("AIC"))) {
-    # edf2 has some digits less.
+    # edf2 has fewer exact digits.
     same(paste(what, "AIC"), AIC(m), value("AIC"), 1e-6)
     same(paste(what, "logLik"), as.numeric(logLik(m)), value("log_likelihood"), 1e-8)
     same(paste(what, "BIC"), BIC(m), -2 * value("log_likelihood") + log(value("n")) * value("log_likelihood_df"), 5e-6)
   }
 }
 
-#' What the object gives without rows; with them it is the same.
+#' Functions that need no rows give the same results without rows.
 same_without_rows <- function(what, m, m0) {
   same(paste(what, "vcov"), vcov(m0), vcov(m), 0)
   same(paste(what, "vcov frequentist"), vcov(m0, freq = TRUE), vcov(m, freq = TRUE), 0)
@@ -115,8 +115,8 @@ same_without_rows <- function(what, m, m0) {
   holds(paste(what, "plot"), isTRUE(all.equal(of_plots[[1]], of_plots[[2]])))
 }
 
-#' Pictures, whose numbers are predictions and residuals, are drawn of an object with data, and of one without where
-#' they need no rows.
+#' Plots show predictions and residuals. They are drawn from an object with data and, if they need no rows, from one
+#' without.
 same_pictures <- function(what, m, m0) {
   drawn <- function(f, object) tryCatch({ quietly(f(object)); "drawn" }, error = conditionMessage)
   for (f in c("gam.check", "qq.gam")) {
@@ -125,18 +125,18 @@ same_pictures <- function(what, m, m0) {
   holds(paste(what, "vis.gam", drawn(vis.gam, m0)), drawn(vis.gam, m0) == drawn(vis.gam, m))
 }
 
-#' Residuals and what mgcv makes of them, of an object with data; `table` is that of the fit.
+#' Compares residuals and mgcv's results from them for an object with data; `table` is the fit's.
 same_rows <- function(what, m, fit, table) {
   handle <- .Call(engine$C_table, table)
   for (type in c("deviance", "pearson", "response", "working", "scaled.pearson")) {
     own <- tryCatch(.Call(engine$C_residuals, fit$pointer, handle, c(type = type))[, 1], error = function(e) NaN)
-    if (all(is.nan(own))) next  # there are no Pearson residuals of scat and betar
-    # mgcv leaves weights out of the saturated likelihood of betar.
+    if (all(is.nan(own))) next  # scat and betar have no Pearson residuals
+    # mgcv omits weights in the saturated likelihood of betar.
     if (grepl("^Beta", m$family$family) && any(m$prior.weights != 1) && type == "deviance") next
     same(paste(what, type, "residuals"), suppressWarnings(residuals(m, type = type)), own[!is.nan(own)], 1e-8)
   }
   same(paste(what, "model.matrix"), model.matrix(m) %*% coef(m) + m$offset, m$linear.predictors, 1e-10)
-  # As bam's, predictions are without the offset of the call.
+  # As in bam, predictions exclude the offset of the call.
   same(paste(what, "predict"), predict(m), m$linear.predictors - rowSums(cbind(0, m$model[["(offset)"]])), 1e-10)
   same(paste(what, "fitted"), fitted(m), m$family$linkinv(m$linear.predictors), 1e-10)
   if (!length(m$smooth)) return(invisible())
@@ -146,14 +146,14 @@ same_rows <- function(what, m, fit, table) {
          predict(m, some, type = "terms")[, label], 1e-10)
 }
 
-# Slots of bam's objects for its own use, and those of its bases that depend on the rows that a basis was made of.
+# Slots for bam's own use, and slots of its bases that depend on the rows from which a basis was made.
 own_slots <- c("G", "Sl", "qrx", "db.drho", "hat", "wt", "NA.action", "yX.last",
                "weights.name", "AR.sname")
 own_smooth_slots <- c("S", "C", "Cp", "fac", "ind", "XP", "ord", "Xb", "np", "mp", "L", "margin", "D", "m",
                       "udrop", "rind",
                       "tensor.possible", "Sp")
 
-#' The slots of bam's object `b`; `unlike`: those that are known to differ.
+#' Compares the slots with bam's object `b`, except `unlike`, which are known to differ.
 same_slots <- function(what, m, b, unlike) {
   alike <- function(ours, theirs, ...) isTRUE(all.equal(ours, theirs, check.attributes = FALSE, ...))
   missing <- setdiff(names(b), c(names(m), own_slots))
@@ -161,10 +161,10 @@ same_slots <- function(what, m, b, unlike) {
   for (slot in c("nsdf", "df.null", "assign", "xlevels", "contrasts", "AR1.rho", "method", "rank", "boundary")) {
     holds(paste(what, slot), alike(m[[slot]], b[[slot]]))
   }
-  has_parameters <- isTRUE(m$family$n.theta > 0)  # of which gam.vcomp of mgcv 1.9 knows by the optimizer
+  has_parameters <- isTRUE(m$family$n.theta > 0)  # gam.vcomp of mgcv 1.9 learns this from the optimizer
   holds(paste(what, "optimizer"), identical(m$optimizer, if (has_parameters) c("outer", "newton") else b$optimizer))
   for (slot in c("y", "prior.weights", "offset")) same(paste(what, slot), m[[slot]], b[[slot]], 1e-14)
-  # With select = TRUE the name of the first smoothing parameter of bs = "gp" has an S at its end in mgcv, by accident.
+  # With select = TRUE mgcv accidentally appends S to the name of the first smoothing parameter of bs = "gp".
   plain_names <- function(sp) sub("(S|[0-9]+)$", "", names(sp))
   holds(paste(what, "names"), identical(names(coef(m)), names(coef(b))) &&
           identical(plain_names(m$sp), plain_names(b$sp)))
@@ -184,7 +184,7 @@ same_smooth <- function(what, ours, theirs) {
   slots <- c("term", "by", "by.level", "label", "dim", "bs.dim", "first.para", "last.para",
              "null.space.dim", "p.order", "id", "fixed")
   if (!inherits(theirs, c("fs.interaction", "sz.interaction"))) slots <- c(slots, "df")
-  # The functions that m = c(2, 0) drops are in the basis here, and diagRP leaves them out.
+  # The functions that m = c(2, 0) drops are in the basis here, and diagRP removes them.
   if (isTRUE(theirs$drop.null > 0)) slots <- setdiff(slots, "bs.dim")
   for (slot in slots) {
     holds(paste(what, slot, deparse1(ours[[slot]]), "in place of", deparse1(theirs[[slot]])),
@@ -193,7 +193,7 @@ same_smooth <- function(what, ours, theirs) {
   holds(paste(what, "class"), identical(class(ours), class(theirs)))
 }
 
-#' Whether bam has ended at the same predictors.
+#' Whether bam's fit has the same linear predictors.
 same_predictors <- function(what, m, b, decide) {
   difference <- max(abs(m$linear.predictors - b$linear.predictors)) / diff(range(b$linear.predictors))
   if (difference <= 1e-5) return(TRUE)
@@ -201,8 +201,8 @@ same_predictors <- function(what, m, b, decide) {
   FALSE
 }
 
-#' Where bam has ended elsewhere, as it may where the criterion is flat, ours is to be lower, or `decide` to have
-#' nothing to say.
+#' If bam's fit ended elsewhere, which happens for a flat criterion, our criterion must be lower, or `decide` must find
+#' no fault.
 no_worse <- function(what, m, b, decide) {
   if (is.null(decide)) {
     holds(paste(what, "at fREML", m$gcv.ubre, "in place of", b$gcv.ubre), m$gcv.ubre <= b$gcv.ubre)
@@ -211,7 +211,7 @@ no_worse <- function(what, m, b, decide) {
   }
 }
 
-#' bam's estimates. It has other constraints, and so other coefficients.
+#' Compares bam's estimates. Other constraints give bam other coefficients, so these are not compared.
 same_estimates <- function(what, m, b, unlike) {
   edf_of <- function(object) {
     of_smooths <- if (!"columns" %in% unlike) {
@@ -220,11 +220,10 @@ same_estimates <- function(what, m, b, unlike) {
     c(sum(object$edf), of_smooths)
   }
   same(paste(what, "edf"), edf_of(m), edf_of(b), 1e-4)
-  # gam's corrected degrees of freedom have a prior of smoothing parameters, which matters where they are at an end of
-  # their range.
+  # gam's corrected degrees of freedom use a prior of the smoothing parameters, which matters at an end of their range.
   is_certain <- inherits(b, "bam") || all(diag(b$outer.info$hess)[seq_along(m$sp)] > 0.05)
   AIC_of <- if (is_certain) AIC else function(object) object$aic
-  # Of degrees of freedom beyond 1e8, where scat is the normal distribution, lgamma() leaves mgcv no digits.
+  # With more than 1e8 degrees of freedom scat is the normal distribution, and lgamma() has no exact digits in mgcv.
   is_normal <- grepl("^[Ss]caled t", m$family$family) && m$family$getTheta(TRUE)[1] > 1e8
   if (is.finite(AIC(m)) && !is_normal) {
     holds(paste(what, "AIC", AIC_of(m), AIC_of(b)), abs(AIC_of(m) - AIC_of(b)) < 0.05)
@@ -238,8 +237,8 @@ same_estimates <- function(what, m, b, unlike) {
   }
 }
 
-#' What mgcv makes of the derivatives of fREML. Smoothing parameters at an end of their range have no more digits than
-#' the iteration gives them.
+#' Compares mgcv's results from the derivatives of fREML. At an end of their range, smoothing parameters are only as
+#' exact as the iteration.
 same_components <- function(what, m, b, decide) {
   components <- function(object) {
     found <- quietly(gam.vcomp(object))
@@ -250,9 +249,9 @@ same_components <- function(what, m, b, decide) {
   certain <- diag(theirs)[of_sp] > 0.05
   thetas <- nrow(m$outer.info$hess) - nrow(theirs)
   at <- thetas + seq_len(nrow(theirs))
-  # The family's parameters are none of bam's Hessian, of which gam.vcomp of 1.8 leaves out as many smooths.
+  # bam's Hessian excludes the family's parameters, but gam.vcomp of 1.8 leaves out that many smooths.
   b$family$n.theta <- 0
-  # S.scale of more than 10,000 rows is that of a sample of them.
+  # With more than 10,000 rows S.scale is computed from a sample of them.
   deviations <- list(components(m)[of_sp, 1], components(b)[of_sp, 1])
   same(paste(what, "gam.vcomp"), deviations[[1]] * sqrt(m$sp / b$sp) / deviations[[2]], 0 * of_sp + 1, 1e-2)
   difference <- apart(deviations[[1]][certain], deviations[[2]][certain])
@@ -267,8 +266,8 @@ same_components <- function(what, m, b, decide) {
   }
 }
 
-#' By how much each measure of concurvity differs, with coefficients of `b` that give the predictors of `m`: those of
-#' two fits have fewer digits. NULL of dependent columns, as of a random effect beside the intercept, of which mgcv's
+#' The difference of each measure of concurvity, for coefficients of `b` that give the predictors of `m`, because two
+#' fits agree in fewer digits. NULL for dependent columns (e.g. a random effect with the intercept), for which mgcv's
 #' decomposition is rounding.
 concurvity_apart <- function(m, b) {
   b$coefficients <- qr.coef(qr(model.matrix(b)), m$linear.predictors - m$offset)
@@ -276,12 +275,12 @@ concurvity_apart <- function(m, b) {
   if (!isTRUE(all(measures[[2]]["worst", -1] < 1 - 1e-8))) return(NULL)
   differences <- abs(measures[[1]] - measures[[2]])
   is_zero <- vapply(m$smooth, function(s) sum(m$edf[s$first.para:s$last.para]), 0) < 1e-3
-  differences["observed", utils::tail(seq_len(ncol(differences)), length(is_zero))[is_zero]] <- 0  # of rounding
+  differences["observed", utils::tail(seq_len(ncol(differences)), length(is_zero))[is_zero]] <- 0  # only rounding
   apply(differences, 1, max)
 }
 
 same_checks <- function(what, m, b, unlike) {
-  # The estimate is that of gam's coordinates, which bam has not (differences.R).
+  # "estimate" depends on gam's coordinates, which bam does not use (differences.R).
   measures <- c("worst", "observed", if (!inherits(b, "bam")) "estimate")
   holds(paste(what, "concurvity"), all(concurvity_apart(m, b)[measures] < 1e-6))
   if ("columns" %in% unlike) return(invisible())
@@ -292,8 +291,8 @@ same_checks <- function(what, m, b, unlike) {
   same(paste(what, "k.check"), checked[[1]], checked[[2]], 1e-3)
 }
 
-#' A column of a smooth that depends on others, as by a number beside that number, is none here and one in bam's: they
-#' span the same.
+#' Whether bam keeps a dependent column of a smooth (e.g. by = a number, together with that number) that is dropped
+#' here; the spans must be equal.
 is_dependent <- function(what, m, b) {
   if (length(coef(b)) <= length(coef(m))) return(FALSE)
   rank_of <- function(object) qr(model.matrix(object), tol = 1e-9)$rank
@@ -305,7 +304,7 @@ same_as_bam <- function(what, m, b, unlike, decide = NULL) {
   if (is_dependent(what, m, b)) {
     unlike <- c(unlike, "columns", "min.edf")
   } else {
-    # Where all smoothing parameters are given bam's object is another.
+    # If all smoothing parameters are given, bam's object has another form.
     if (inherits(b, "bam") && length(m$sp)) same_slots(what, m, b, unlike)
     for (i in seq_along(b$smooth)) same_smooth(what, m$smooth[[i]], b$smooth[[i]])
   }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A table of two numbers and two factors, with a gaussian and a binomial response.
+# Makes a table of two numbers and two factors, with a gaussian and a binomial response.
 set.seed(7)
 n <- 300
 d <- data.frame(x = runif(n), z = runif(n), fac = factor(sample(c("a", "b", "c"), n, TRUE)),

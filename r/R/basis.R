@@ -86,7 +86,7 @@ component_points <- function(component, levels, size) {
 
 #' Some rows of `centres`, and points halfway between neighbouring rows: more points than the `size` functions need.
 spread_points <- function(centres, size) {
-  some <- centres[unique(round(seq(1, nrow(centres), length.out = min(nrow(centres), 2 * size)))), , drop = FALSE]
+  some <- centres[unique(round(seq(1, nrow(centres), length.out = min(nrow(centres), size)))), , drop = FALSE]
   after <- some[c(seq_len(nrow(some))[-1], 1), , drop = FALSE]
   unique(rbind(some, 0.5 * (some + after), 0.75 * some + 0.25 * after))
 }

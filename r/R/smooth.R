@@ -203,9 +203,8 @@ with_model_points <- function(smooth, component, size) {
 distance_sign <- function(isotropic) 1 - 2 * ((floor(isotropic$power / 2) + 1) %% 2)
 
 #' The matrix that maps a component's raw columns to mgcv's basis functions. If the raw columns are these functions, as
-#' they are where mgcv has the model's points: the
-#' identity, padded with zero columns. Otherwise by least squares, e.g. for the cells of a cubic spline, which has more
-#' columns than functions.
+#' they are where mgcv has the model's points: the identity, padded with zero columns. Otherwise by least squares, e.g.
+#' for the cells of a cubic spline, which has more columns than functions.
 margin_map <- function(margin, component, points) {
   if (!is.null(c(component$radial, component$isotropic))) return(diag(1, margin$bs.dim, component_size(component, NULL)))
   basis <- mgcv::Predict.matrix(margin, rename_points(points, margin$term))

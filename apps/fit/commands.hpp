@@ -143,10 +143,6 @@ struct ManyCommand {
   std::vector<std::string> data;
   std::string responses;
   std::string formula;
-  std::string responses_in = "auto";
-  std::string subset;
-  int min_rows = 2;
-  double min_share = 0;
   NamedArguments options;
   std::string out;
   std::string tests;

@@ -11,7 +11,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <string>
 #include <tessera/tessera.hpp>
 #include <vector>
@@ -19,13 +18,6 @@
 #include "common/file_name.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
-namespace {
-
-const std::map<std::string, ResponsesIn> orientations = {
-    {"auto", ResponsesIn::automatic}, {"rows", ResponsesIn::rows}, {"columns", ResponsesIn::columns}};
-
-}  // namespace
-
 CLI::App* ManyCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
       "many", "Fit one formula to each of many responses, such as the counts of each gene");
@@ -37,18 +29,7 @@ CLI::App* ManyCommand::add_to(CLI::App& program) {
       ->type_name("MATRIX");
   command->add_option("--formula", formula, "Terms of each model, without a response: 's(t, by = lineage)'")
       ->required();
-  command->add_option("--responses-in", responses_in, "Dimension of the matrix that has the responses")
-      ->check(CLI::IsMember(orientations))
-      ->capture_default_str();
-  command->add_option("--responses-subset", subset, "File with the names of the responses to fit, one a line")
-      ->type_name("FILE");
-  command->add_option("--min-rows", min_rows, "Least number of values of a response that is fitted")
-      ->check(CLI::Range(2, 2'000'000'000))
-      ->capture_default_str();
-  command->add_option("--min-share", min_share, "Least share of the rows that have a value")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  options.add_to(*command, OptionSet::fit, {"family", "weights", "knots"});
+  options.add_to(*command, OptionSet::many);
   options.add_to(*command, OptionSet::table);
   options.add_to(*command, OptionSet::job);
   command
@@ -65,18 +46,16 @@ CLI::App* ManyCommand::add_to(CLI::App& program) {
 int ManyCommand::run(mpi::Session& session) const {
   session.set_timeout(collective_timeout.value());
   Progress progress(session.is_root(), stderr);
-  const Responses source{.path = responses, .in = orientations.at(responses_in), .subset = subset};
-  ManyOptions many{.min_rows = min_rows, .min_share = min_share};
+  Responses source{.path = responses};
+  ManyOptions many;
   together(session.world(), [&] {
-    const FitOptions read = options.read<FitOptions>();
-    many.family = read.family;
-    many.weights = read.weights;
-    many.knots = read.knots;
+    options.read(source);
+    options.read(many);
     if (!session.is_root()) return;
     std::vector<std::string> inputs = data;
     // FILE.h5:/PATH: only the file's name.
     inputs.push_back(responses.substr(0, responses.rfind(":/")));
-    if (!subset.empty()) inputs.push_back(subset);
+    if (!source.subset.empty()) inputs.push_back(source.subset);
     refuse_to_overwrite({{"--out", out}, {"--tests", tests}}, inputs);
   });
   Job job(session.world(), job_options(options, collective_timeout));

@@ -4,6 +4,7 @@
 #include <tessera/gam/arrow.hpp>
 #include <tessera/gam/check.hpp>
 #include <tessera/gam/fit.hpp>
+#include <tessera/gam/many.hpp>
 #include <tessera/gam/posterior.hpp>
 #include <tessera/gam/predict.hpp>
 #include <tessera/gam/residuals.hpp>
@@ -41,6 +42,7 @@ enum class OptionSet : std::uint8_t {
   simulate,
   check,
   residuals,
+  many,
   table,
   arrow,
   job
@@ -71,7 +73,8 @@ struct OptionInfo {
   bool repeatable = false;
 };
 
-/// The options of a kind of call, in the order of its help; `derivatives` has the options of `smooths` too.
+/// The options of a kind of call, in the order of its help; `derivatives` has the options of `smooths` too,
+/// and `many` those of `ManyOptions` and of `Responses`.
 [[nodiscard]] TESSERA_EXPORT std::vector<OptionInfo> options_of(OptionSet set);
 
 /// Throws `Error(usage)` for a value that is invalid for this option whatever the other options are. Checks
@@ -96,6 +99,8 @@ TESSERA_EXPORT void read_options(std::span<NamedOption> given, DerivativeOptions
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, SimulateOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, CheckOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, ResidualOptions& options);
+TESSERA_EXPORT void read_options(std::span<NamedOption> given, ManyOptions& options);
+TESSERA_EXPORT void read_options(std::span<NamedOption> given, Responses& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, TableOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, ArrowOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, JobOptions& options);

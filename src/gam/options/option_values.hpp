@@ -73,6 +73,11 @@ struct OptionChoices<NewLevels> {
        {"error", NewLevels::error}}};
 };
 template <>
+struct OptionChoices<ResponsesIn> {
+  static constexpr std::array<std::pair<std::string_view, ResponsesIn>, 3> all{
+      {{"auto", ResponsesIn::automatic}, {"rows", ResponsesIn::rows}, {"columns", ResponsesIn::columns}}};
+};
+template <>
 struct OptionChoices<Policy> {
   static constexpr std::array<std::pair<std::string_view, Policy>, 3> all{
       {{"auto", Policy::automatic}, {"gpu", Policy::gpu}, {"cpu", Policy::cpu}}};

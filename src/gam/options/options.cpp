@@ -108,6 +108,11 @@ void set_rho(FitOptions& options, const NamedOption& given, const NumberRange& r
   if (!options.estimate_rho) set_value(given, range, options.rho);
 }
 
+void add_knots(std::map<std::string, std::vector<double>>& knots, const NamedOption& given) {
+  const auto [known, is_first] = knots.insert(parse_knots(given.value));
+  if (!is_first) refuse(given, fmt::format("{} has knots already: give all its knots at once", known->first));
+}
+
 constexpr NumberRange from(double least) {
   return {.least = least};
 }
@@ -116,6 +121,8 @@ constexpr NumberRange some_draws{1, 100'000'000};
 constexpr double most_integer = std::numeric_limits<int>::max();
 constexpr NumberRange block_sizes{1, static_cast<double>(std::int64_t{1} << 40)};
 constexpr std::string_view block_rows_help = "Rows per block of the reproducible sums";
+constexpr std::string_view knots_help = "Limits or knots of a variable: month=0.5,12.5";
+constexpr std::string_view weights_help = "Prior weights: a column, or an expression of R";
 constexpr std::string_view columns_memory_help =
     "Memory limit per node for columns, such as 2G; the rest is kept in scratch files (default: 3/4 of free "
     "memory)";
@@ -154,16 +161,9 @@ const Row<FitOptions> of_fits[]{
        if (plain_name(g.value) != "freml") refuse(g, "models are fitted by fREML only: leave method out");
      },
      [](const FitOptions&) { return std::string("fREML"); }},
-    option<&FitOptions::knots>({.name = "knots",
-                                .help = "Limits or knots of a variable: month=0.5,12.5",
-                                .repeatable = true,
-                                .decides = true},
-                               [](FitOptions& o, const NamedOption& g, const NumberRange&) {
-                                 const auto [known, is_first] = o.knots.insert(parse_knots(g.value));
-                                 if (!is_first)
-                                   refuse(g, fmt::format("{} has knots already: give all its knots at once",
-                                                         known->first));
-                               }),
+    option<&FitOptions::knots>(
+        {.name = "knots", .help = knots_help, .repeatable = true, .decides = true},
+        [](FitOptions& o, const NamedOption& g, const NumberRange&) { add_knots(o.knots, g); }),
     option<&FitOptions::sp>(
         {.name = "sp",
          .help = "Smoothing parameters, in the order of the smooths: 0.6,-1; a negative one is estimated",
@@ -180,8 +180,7 @@ const Row<FitOptions> of_fits[]{
                                 .help = "Above 1: smoother, as mgcv's gamma",
                                 .range = {1e-3, 1e3},
                                 .decides = true}),
-    option<&FitOptions::weights>(
-        {.name = "weights", .help = "Prior weights: a column, or an expression of R", .decides = true}),
+    option<&FitOptions::weights>({.name = "weights", .help = weights_help, .decides = true}),
     option<&FitOptions::offset>(
         {.name = "offset", .help = "Expression added in the fit, but not in predictions", .decides = true}),
     option<&FitOptions::subset>({.name = "subset",
@@ -372,6 +371,34 @@ const Row<ResidualOptions> of_residuals[]{
         {.name = "scratch", .help = scratch_help, .value = "DIR"}),
 };
 
+const Row<ManyOptions> of_many[]{
+    {{.name = "family",
+      .help = "The distribution of the responses: nb, poisson, binomial, gaussian or gamma; \"nb(theta=3)\" "
+              "fixes theta",
+      .value = "FAMILY"},
+     OptionKind::text,
+     nullptr,
+     [](ManyOptions& o, const NamedOption& g, const NumberRange&) { o.family = family(g.value); },
+     [](const ManyOptions& o) { return o.family.definition().text(); }},
+    option<&ManyOptions::weights>({.name = "weights", .help = weights_help}),
+    option<&ManyOptions::knots>(
+        {.name = "knots", .help = knots_help, .repeatable = true},
+        [](ManyOptions& o, const NamedOption& g, const NumberRange&) { add_knots(o.knots, g); }),
+    option<&ManyOptions::min_rows>({.name = "min-rows",
+                                    .help = "Least number of values of a response that is fitted",
+                                    .range = {2, most_integer}}),
+    option<&ManyOptions::min_share>(
+        {.name = "min-share", .help = "Least share of the rows that have a value", .range = {0, 1}}),
+};
+
+const Row<Responses> of_responses[]{
+    option<&Responses::in>(
+        {.name = "responses-in", .help = "Dimension of the matrix that has the responses"}),
+    option<&Responses::subset>({.name = "responses-subset",
+                                .help = "File with the names of the responses to fit, one a line",
+                                .value = "FILE"}),
+};
+
 const Row<TableOptions> of_tables[]{
     option<&TableOptions::missing>(
         {.name = "na-strings",
@@ -505,6 +532,10 @@ void for_each_table(OptionSet set, const Use& use) {
     case OptionSet::simulate: use(std::span<const Row<SimulateOptions>>(of_simulations)); break;
     case OptionSet::check: use(std::span<const Row<CheckOptions>>(of_checks)); break;
     case OptionSet::residuals: use(std::span<const Row<ResidualOptions>>(of_residuals)); break;
+    case OptionSet::many:
+      use(std::span<const Row<ManyOptions>>(of_many));
+      use(std::span<const Row<Responses>>(of_responses));
+      break;
     case OptionSet::table: use(std::span<const Row<TableOptions>>(of_tables)); break;
     case OptionSet::arrow: use(std::span<const Row<ArrowOptions>>(of_arrow)); break;
     case OptionSet::job: use(std::span<const Row<JobOptions>>(of_jobs)); break;
@@ -540,7 +571,7 @@ std::vector<DecidingOption> deciding(const Options& options, std::span<const Row
   return texts;
 }
 
-constexpr std::array<std::pair<std::string_view, OptionSet>, 10> sets{
+constexpr std::array<std::pair<std::string_view, OptionSet>, 11> sets{
     {{"fit", OptionSet::fit},
      {"predict", OptionSet::predict},
      {"smooths", OptionSet::smooths},
@@ -548,6 +579,7 @@ constexpr std::array<std::pair<std::string_view, OptionSet>, 10> sets{
      {"simulate", OptionSet::simulate},
      {"check", OptionSet::check},
      {"residuals", OptionSet::residuals},
+     {"many", OptionSet::many},
      {"table", OptionSet::table},
      {"arrow", OptionSet::arrow},
      {"job", OptionSet::job}}};
@@ -635,6 +667,12 @@ void read_options(std::span<NamedOption> given, CheckOptions& options) {
 }
 void read_options(std::span<NamedOption> given, ResidualOptions& options) {
   read<ResidualOptions>(given, options, of_residuals);
+}
+void read_options(std::span<NamedOption> given, ManyOptions& options) {
+  read<ManyOptions>(given, options, of_many);
+}
+void read_options(std::span<NamedOption> given, Responses& options) {
+  read<Responses>(given, options, of_responses);
 }
 void read_options(std::span<NamedOption> given, TableOptions& options) {
   read<TableOptions>(given, options, of_tables);

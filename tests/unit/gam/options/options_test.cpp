@@ -17,9 +17,10 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-constexpr std::array<OptionSet, 10> option_sets{
-    OptionSet::fit,   OptionSet::predict,   OptionSet::smooths, OptionSet::derivatives, OptionSet::simulate,
-    OptionSet::check, OptionSet::residuals, OptionSet::table,   OptionSet::arrow,       OptionSet::job};
+constexpr std::array<OptionSet, 11> option_sets{
+    OptionSet::fit,      OptionSet::predict, OptionSet::smooths,   OptionSet::derivatives,
+    OptionSet::simulate, OptionSet::check,   OptionSet::residuals, OptionSet::many,
+    OptionSet::table,    OptionSet::arrow,   OptionSet::job};
 
 template <class Options>
 bool takes(std::vector<NamedOption>& given) {
@@ -41,6 +42,7 @@ bool can_be(OptionSet set, const std::string& name, const std::string& value) {
       case OptionSet::simulate: is_read = takes<SimulateOptions>(given); break;
       case OptionSet::check: is_read = takes<CheckOptions>(given); break;
       case OptionSet::residuals: is_read = takes<ResidualOptions>(given); break;
+      case OptionSet::many: is_read = takes<ManyOptions>(given) || takes<Responses>(given); break;
       case OptionSet::table: is_read = takes<TableOptions>(given); break;
       case OptionSet::arrow: is_read = takes<ArrowOptions>(given); break;
       case OptionSet::job: is_read = takes<JobOptions>(given); break;

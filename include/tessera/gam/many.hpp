@@ -3,11 +3,13 @@
 
 #include <tessera/gam/family.hpp>
 #include <tessera/gam/fit.hpp>
+#include <tessera/gam/response_matrix.hpp>
 #include <tessera/gam/table.hpp>
 #include <tessera/job/job.hpp>
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,10 +27,13 @@ enum class ResponsesIn : std::uint8_t {
 /// A matrix of responses in a file that every rank can open: a table whose columns are the responses, in any
 /// format of `Table`; or within an HDF5 file, as "FILE.h5:/PATH", a dataset of two dimensions or a group of a
 /// compressed sparse matrix with `data`, `indices`, `indptr` and `shape`, as AnnData's `X` and `layers` are.
+/// Or in place of the path a matrix in memory, or the columns of a `Table`, which each rank has as a whole.
 struct Responses {
-  std::string path;
+  std::string path{};
   ResponsesIn in = ResponsesIn::automatic;
   std::string subset{};  ///< file with the names of the responses to fit, one a line; empty: all
+  std::optional<ResponseMatrix> matrix{};
+  std::optional<Table> table{};
 };
 
 /// Options of `fit_many`: the same on every rank.
@@ -56,17 +61,25 @@ struct ManySummary {
   std::vector<PhaseTime> phases{};
 };
 
+/// The results of `fit_many` as columns, in the order of the responses and the same on every rank: numbers,
+/// NaN where there is none, or a `Factor`.
+struct ManyResults {
+  std::vector<Table::Column> fits{};   ///< what a file of `ManyOutputs::fits` has
+  std::vector<Table::Column> tests{};  ///< and of `ManyOutputs::tests`
+  ManySummary summary{};
+};
+
 /// *Collective.* Fits the formula to each response by Laplace REML, as `gam(method = "REML")` of mgcv does,
 /// each with smoothing parameters of its own, and for nb with a theta of its own (Wood, JRSSB 73 (2011);
 /// Wood, Pya and Saefken, JASA 111 (2016)). The results have the same bits for any number of ranks and
 /// threads, and whatever other responses there are. The formula has no response: "s(t, by = lineage) +
 /// offset(log_size)".
 ///
-/// Rows of the matrix and of the covariates are matched by position. Rows without a value of a variable are
-/// left out, and a missing value of a response leaves its row out of that fit only. Throws the same `Error`
-/// on every rank: `usage` for a family or a term that is not supported, or options that contradict each
-/// other; `input` for data that cannot be read or that the family does not have, with response and row;
-/// `interrupted`. Nothing is left of the outputs then.
+/// Rows of the matrix and of the covariates are matched by position. A table of covariates in memory has all
+/// rows on each rank. Rows without a value of a variable are left out, and a missing value of a response
+/// leaves its row out of that fit only. Throws the same `Error` on every rank: `usage` for a family or a term
+/// that is not supported, or options that contradict each other; `input` for data that cannot be read or that
+/// the family does not have, with response and row; `interrupted`. Nothing is left of the outputs then.
 ///
 /// Computed on the host threads of all ranks. Memory of a rank: the model matrix, of 8 bytes for each row and
 /// coefficient that is not zero there, and some hundred megabytes of responses at a time. Cost of a response
@@ -74,6 +87,15 @@ struct ManySummary {
 [[nodiscard]] TESSERA_EXPORT ManySummary fit_many(Job& job, const std::string& formula,
                                                   const Table& covariates, const Responses& responses,
                                                   const ManyOptions& options, const ManyOutputs& outputs,
+                                                  FitObserver* observer = nullptr);
+/// *Collective.* As above, with the results as values, gathered on every rank:
+///
+///     const gam::DenseMatrix counts{std::span<const float>(values), cells, genes, genes, 1};  // by rows
+///     const auto results = gam::fit_many(job, "s(t)", cells, {.matrix = gam::ResponseMatrix{counts}},
+///                                        {.family = gam::family("nb")});
+[[nodiscard]] TESSERA_EXPORT ManyResults fit_many(Job& job, const std::string& formula,
+                                                  const Table& covariates, const Responses& responses,
+                                                  const ManyOptions& options = {},
                                                   FitObserver* observer = nullptr);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -10,6 +10,7 @@
 #include "gam/fit/run/device_choice.hpp"
 #include "gam/fit/run/phase_clock.hpp"
 #include "gam/many/device_likelihood.hpp"
+#include "gam/many/gathered_columns.hpp"
 #include "gam/many/response_results.hpp"
 #include "gam/many/responses.hpp"
 #include "gam/rows/real_devices.hpp"
@@ -101,8 +102,15 @@ CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const H
 FormulaTerms terms_of(const std::string& formula) {
   const auto first = formula.find_first_not_of(" \t\n");
   if (first == std::string::npos) throw base::usage_error("the formula is empty: write its terms, as s(t)");
-  const std::string right = formula[first] == '~' ? formula.substr(first + 1) : formula;
-  return parse_terms(fmt::format("`(response)` ~ {}", right));
+  const std::size_t begin = formula[first] == '~' ? first + 1 : 0;
+  const std::string response = "`(response)` ~ ";
+  try {
+    return parse_terms(response + formula.substr(begin));
+  } catch (const FormulaError& refused) {
+    std::vector<FormulaError::Refusal> refusals = refused.refusals();
+    for (FormulaError::Refusal& one : refusals) one.position = one.position + begin - response.size();
+    throw FormulaError(std::move(refusals));
+  }
 }
 
 /// The lines of a file; none without a file.
@@ -138,25 +146,25 @@ std::vector<double> false_discovery_rates(std::span<const double> p_values) {
 
 class ManyFit {
  public:
+  /// `tests`: null for none.
   ManyFit(Job& job, const Table& covariates, const Responses& responses, const ManyOptions& options,
-          const ManyOutputs& outputs, FitObserver& observer)
+          TableOutput& fits, TableOutput* tests, FitObserver& observer)
       : job_(job),
         covariates_(covariates),
         responses_(responses),
         options_(options),
-        outputs_(outputs),
+        fits_(fits),
+        tests_(tests),
         observer_(observer) {}
 
   ManySummary run(const FormulaTerms& formula) {
-    fits_ = output(outputs_.fits);
-    if (!outputs_.tests.empty()) tests_ = output(outputs_.tests);
     prepare(formula);
     const std::int64_t size = batch_size();
     const auto count = std::ssize(chosen_);
     for (std::int64_t begin = 0; begin < count; begin += size)
       fit_batch({begin, std::min(begin + size, count)});
     write_tests();
-    for (TableOutput* const one : {fits_.get(), tests_.get()}) {
+    for (TableOutput* const one : {&fits_, tests_}) {
       if (one == nullptr) continue;
       if (const std::string problem = one->commit(); !problem.empty()) observer_.note(problem);
     }
@@ -170,10 +178,6 @@ class ManyFit {
     Range responses;
     std::vector<std::vector<double>> p_values;  ///< by test, of this rank's responses
   };
-
-  [[nodiscard]] std::unique_ptr<TableOutput> output(const std::string& path) const {
-    return TableOutput::make(job_.comm(), path, output_format_of(path).value_or(OutputFormat::csv));
-  }
 
   /// Reads the covariates, and opens the responses.
   void prepare(const FormulaTerms& formula) {
@@ -226,7 +230,7 @@ class ManyFit {
     const std::set<std::string> only = names_in(responses_.subset);
     for (const std::string& name : only) {
       if (std::ranges::find(names, name) == names.end())
-        throw base::usage_error("{}: has no response '{}'{}", responses_.path, name,
+        throw base::usage_error("{}: has no response '{}'{}", name_of(responses_), name,
                                 base::did_you_mean(names, name));
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -234,7 +238,7 @@ class ManyFit {
       chosen_.push_back(static_cast<std::int64_t>(i));
       names_.push_back(names[i]);
     }
-    if (chosen_.empty()) throw base::input_error("{}: has no response", responses_.path);
+    if (chosen_.empty()) throw base::input_error("{}: has no response", name_of(responses_));
   }
 
   [[nodiscard]] std::int64_t batch_size() const {
@@ -293,8 +297,8 @@ class ManyFit {
       const std::int64_t response = batches_.back().responses.begin + mine.begin + index;
       const std::scoped_lock lock(fault_mutex_);
       if (!fault_ || response < fault_->first)
-        fault_.emplace(response, fmt::format("{}: response '{}', {}", responses_.path, names_[at(response)],
-                                             error.what()));
+        fault_.emplace(response, fmt::format("{}: response '{}', {}", name_of(responses_),
+                                             names_[at(response)], error.what()));
       return {};
     }
   }
@@ -347,10 +351,10 @@ class ManyFit {
     const Range mine = job_.local_range(batch.plan);
     const std::int64_t first = batch.responses.begin + mine.begin;
     std::vector<OutputColumn> columns = results_->columns(rows, names_, first);
-    fits_->add({.plan = batch.plan,
-                .first_row = batch.responses.begin,
-                .table_rows = std::ssize(chosen_),
-                .columns = columns});
+    fits_.add({.plan = batch.plan,
+               .first_row = batch.responses.begin,
+               .table_rows = std::ssize(chosen_),
+               .columns = columns});
     batch.p_values.assign(results_->tests().size(), {});
     std::vector<std::int64_t> counts(status_names.size());
     for (const ResponseRow& row : rows) {
@@ -365,7 +369,7 @@ class ManyFit {
 
   /// The p values of all responses are known on every rank, for the false discovery rates.
   void write_tests() {
-    if (!tests_) return;
+    if (tests_ == nullptr) return;
     PhaseClock clock(job_.comm(), summary_.phases, "tests", "the tests");
     const std::vector<std::string>& names = results_->tests();
     std::vector<std::vector<double>> p_values(names.size());
@@ -402,11 +406,11 @@ class ManyFit {
   const Table& covariates_;
   const Responses& responses_;
   const ManyOptions& options_;
-  const ManyOutputs& outputs_;
+  TableOutput& fits_;
+  TableOutput* tests_;
   FitObserver& observer_;
   mpi::Communicator serial_ = mpi::Communicator::serial();
   Workers alone_{serial_, job_.host_team()};
-  std::unique_ptr<TableOutput> fits_, tests_;
   std::optional<SharedDesign> design_;
   std::optional<DeviceLikelihood> device_;  ///< if responses are fitted on devices
   ManyEstimator estimator_;
@@ -428,8 +432,27 @@ ManySummary fit_many(Job& job, const std::string& formula, const Table& covariat
                      const Responses& responses, const ManyOptions& options, const ManyOutputs& outputs,
                      FitObserver* observer) {
   FitObserver silent;
-  return ManyFit(job, covariates, responses, options, outputs, observer != nullptr ? *observer : silent)
-      .run(terms_of(formula));
+  const auto output = [&](const std::string& path) {
+    return TableOutput::make(job.comm(), path, output_format_of(path).value_or(OutputFormat::csv));
+  };
+  const FormulaTerms terms = terms_of(formula);
+  const auto fits = output(outputs.fits);
+  const auto tests = outputs.tests.empty() ? nullptr : output(outputs.tests);
+  return ManyFit(job, covariates, responses, options, *fits, tests.get(),
+                 observer != nullptr ? *observer : silent)
+      .run(terms);
+}
+
+ManyResults fit_many(Job& job, const std::string& formula, const Table& covariates,
+                     const Responses& responses, const ManyOptions& options, FitObserver* observer) {
+  FitObserver silent;
+  ManyResults results;
+  GatheredColumns fits(job.comm(), results.fits);
+  GatheredColumns tests(job.comm(), results.tests);
+  results.summary =
+      ManyFit(job, covariates, responses, options, fits, &tests, observer != nullptr ? *observer : silent)
+          .run(terms_of(formula));
+  return results;
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

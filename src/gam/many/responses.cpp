@@ -5,6 +5,7 @@
 #include "base/errors.hpp"
 #include "gam/data/column_batches.hpp"
 #include "gam/data/source/table_reader.hpp"
+#include "gam/data/table_source.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,11 +21,11 @@ namespace {
 /// Responses that are the columns of a table.
 class TableResponses final : public ResponseSource {
  public:
-  TableResponses(const Workers& workers, const std::string& path, std::int64_t rows)
-      : workers_(workers), table_(open_table(workers, path)), names_(chosen_columns(*table_, {})) {
+  TableResponses(const Workers& workers, std::unique_ptr<TableReader> table, std::int64_t rows)
+      : workers_(workers), table_(std::move(table)), names_(chosen_columns(*table_, {})) {
     if (table_->rows() != rows)
-      throw base::input_error("{}: has {} rows, but the covariates have {}: give one row for each", path,
-                              table_->rows(), rows);
+      throw base::input_error("{}: has {} rows, but the covariates have {}: give one row for each",
+                              table_->name(), table_->rows(), rows);
   }
 
   [[nodiscard]] const std::vector<std::string>& names() const override { return names_; }
@@ -74,8 +75,14 @@ bool responses_in_columns(const std::string& name, std::int64_t matrix_rows, std
   return given == ResponsesIn::automatic ? columns : given == ResponsesIn::columns;
 }
 
+std::string name_of(const Responses& responses) {
+  if (responses.table && responses.table->in_files()) return responses.table->paths.front();
+  return responses.table || responses.matrix ? name_in_memory : responses.path;
+}
+
 std::unique_ptr<ResponseSource> open_responses(const Workers& workers, const Responses& responses,
                                                std::int64_t rows) {
+  if (responses.matrix) return open_memory_responses(workers.team, *responses.matrix, responses.in, rows);
   // "FILE:/PATH" is a dataset or a group within an HDF5 file.
   if (const auto colon = responses.path.rfind(":/"); colon != std::string::npos && colon > 0)
     return open_hdf5_responses(responses.path.substr(0, colon), responses.path.substr(colon + 1), responses,
@@ -84,8 +91,12 @@ std::unique_ptr<ResponseSource> open_responses(const Workers& workers, const Res
     throw base::usage_error(
         "{}: the responses of a table are its columns: transpose it, or name a matrix within an HDF5 file as "
         "FILE.h5:/PATH",
-        responses.path);
-  return std::make_unique<TableResponses>(workers, responses.path, rows);
+        name_of(responses));
+  return std::make_unique<TableResponses>(workers,
+                                          responses.table
+                                              ? open_source(workers, source_of(*responses.table), nullptr)
+                                              : open_table(workers, responses.path),
+                                          rows);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

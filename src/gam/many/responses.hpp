@@ -14,7 +14,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A matrix of responses in a file, some of which are read at a time. Each rank opens and reads it by itself.
+/// The name in messages of responses in memory.
+inline constexpr const char* name_in_memory = "the responses in memory";
+/// The name of responses in messages: their path, or where they are.
+[[nodiscard]] std::string name_of(const Responses& responses);
+
+/// A matrix of responses in a file or in memory, some of which are read at a time. Each rank opens and reads
+/// it by itself.
 class ResponseSource {
  public:
   ResponseSource() = default;
@@ -31,7 +37,8 @@ class ResponseSource {
   [[nodiscard]] virtual bool reads_all() const { return false; }
 };
 
-/// Opens the responses of `rows` covariates. `workers` has a serial communicator. Throws `Error(input)` for a
+/// Opens the responses of `rows` covariates, which must outlive the source. `workers` has a serial
+/// communicator. Throws `Error(input)` for a
 /// file that is not such a matrix, or has another number of rows; `Error(usage)` if the matrix is square and
 /// the options do not say which dimension the responses are.
 [[nodiscard]] std::unique_ptr<ResponseSource> open_responses(const Workers& workers,
@@ -43,6 +50,11 @@ class ResponseSource {
                                                                   const std::string& path,
                                                                   const Responses& responses,
                                                                   std::int64_t rows);
+
+/// As `open_responses`, for a matrix in memory, which must outlive the source.
+[[nodiscard]] std::unique_ptr<ResponseSource> open_memory_responses(HostTeam& team,
+                                                                    const ResponseMatrix& matrix,
+                                                                    ResponsesIn in, std::int64_t rows);
 
 /// Which dimension of a matrix the responses are: true for its columns. Throws as `open_responses` does.
 [[nodiscard]] bool responses_in_columns(const std::string& name, std::int64_t matrix_rows,

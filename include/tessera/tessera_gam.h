@@ -277,6 +277,74 @@ TESSERA_GAM_API int tessera_gam_check(tessera_gam_model model, tessera_gam_table
                                       const tessera_gam_call* call, int32_t form, const char** text,
                                       size_t* length);
 
+/* Many models: one formula, fitted to each of many responses */
+
+/// How a matrix of responses is stored.
+enum tessera_gam_layout {
+  TESSERA_GAM_DENSE = 0,  ///< with a stride for rows and one for columns
+  TESSERA_GAM_CSR = 1,    ///< compressed sparse rows
+  TESSERA_GAM_CSC = 2     ///< compressed sparse columns
+};
+/// The type of its numbers.
+enum tessera_gam_number {
+  TESSERA_GAM_FLOAT64 = 0,
+  TESSERA_GAM_FLOAT32 = 1,
+  TESSERA_GAM_INT8 = 2,
+  TESSERA_GAM_UINT8 = 3,
+  TESSERA_GAM_INT16 = 4,
+  TESSERA_GAM_UINT16 = 5,
+  TESSERA_GAM_INT32 = 6,
+  TESSERA_GAM_UINT32 = 7,
+  TESSERA_GAM_INT64 = 8,
+  TESSERA_GAM_UINT64 = 9
+};
+
+/// Responses: a matrix in memory, or the columns of a table. All is read in place, and must not change before
+/// the call returns.
+///
+/// A dense matrix has its element of row i and column j at `values[i * row_stride + j * column_stride]`. Of a
+/// sparse one `values[k]` for k from `begins[r]` to `begins[r + 1]` are elements of row r (CSR) or column r
+/// (CSC), and `indices[k]` are their columns or rows, from 0 and in any order; all others are 0, and several
+/// of one place are added. NaN is a missing value. Unused members are 0.
+typedef struct tessera_gam_responses {
+  size_t size;              ///< sizeof(tessera_gam_responses)
+  tessera_gam_table table;  ///< its columns are the responses; 0: the matrix is described by what follows
+  int32_t layout;           ///< a `tessera_gam_layout`
+  int32_t value_type;       ///< of `values`, a `tessera_gam_number`
+  int32_t index_type;       ///< of `indices` and `begins`: TESSERA_GAM_INT32 or TESSERA_GAM_INT64
+  int64_t rows;
+  int64_t columns;
+  const void* values;
+  size_t value_count;        ///< the number of elements that may be read from `values`, and from `indices`
+  int64_t row_stride;        ///< of a dense matrix, in elements; not negative
+  int64_t column_stride;     ///< likewise
+  const void* indices;       ///< of a sparse matrix
+  const void* begins;        ///< of a sparse matrix: rows + 1 (CSR) or columns + 1 (CSC) of them
+  const char* const* names;  ///< of the responses, copied; null: "1", "2", ...
+  size_t name_count;         ///< as many as responses, or 0
+} tessera_gam_responses;
+#define TESSERA_GAM_RESPONSES \
+  { sizeof(tessera_gam_responses), 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0 }
+
+/// Fits a formula without a response, "s(t, by=lineage) + offset(log_size)", to each response:
+/// `tessera::gam::fit_many` (<tessera/gam/many.hpp>). Rows of the covariates and of the responses go by
+/// position. `fits` receives an answer with a row for each response: its name and "status" are the kept
+/// columns; docs/many.md lists the computed ones. `tests`, which may be null, receives one with the p and q
+/// values of each term. Options: those of `ManyOptions`, of `Responses` and of `JobOptions`, and comm.
+///
+/// Which dimension of a matrix has the responses is found by the number of rows of the covariates;
+/// responses-in says it where both fit. A value that the family does not have is an error with its response
+/// and row (TESSERA_GAM_INPUT).
+///
+/// With comm the call is *collective* as `tessera_gam_fit` is, but each rank gives all rows of the covariates
+/// and the whole matrix, such as a mapped file: it reads a part of the responses, and gets the results of
+/// all. Results have the same bits on any number of ranks and threads.
+///
+/// Memory: the model matrix, up to 256 MB of responses at a time, and the results.
+TESSERA_GAM_API int tessera_gam_fit_many(const char* formula, tessera_gam_table covariates,
+                                         const tessera_gam_responses* responses, const tessera_gam_call* call,
+                                         tessera_gam_answer* fits, tessera_gam_answer* tests);
+
 /* Answers of a model, as tables */
 
 /// Predicts the rows of a table: `tessera::gam::predict` (<tessera/gam/predict.hpp>), with columns "fit",

@@ -3,6 +3,7 @@
 #include "support/on_cpu.hpp"
 #include "support/table_support.hpp"
 
+#include <tessera/tessera_gam.h>
 #include <tessera/gam/many.hpp>
 
 #include <fmt/format.h>
@@ -13,6 +14,9 @@
 #include <string>
 #include <variant>
 #include <vector>
+#if TESSERA_HAVE_MPI
+#include <mpi.h>
+#endif
 
 namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
@@ -199,6 +203,40 @@ TEST_F(ManyInMemory, HaveMissingValuesAsTheFilesHave) {
   EXPECT_EQ(rows.at(5), cells - 30);
   EXPECT_EQ(rows.at(6), cells);
 }
+
+#if TESSERA_HAVE_MPI
+TEST_F(ManyInMemory, AreTheSameFromCOverACommunicator) {
+  const auto all = counts<double>();
+  const auto& t = std::get<std::vector<double>>(covariates.columns.front().values);
+  tessera_gam_table table = 0;
+  ASSERT_EQ(tessera_gam_table_open(cells, nullptr, &table), TESSERA_GAM_OK);
+  ASSERT_EQ(tessera_gam_table_add_numbers(table, "t", t.data(), t.size()), TESSERA_GAM_OK);
+  tessera_gam_responses responses = TESSERA_GAM_RESPONSES;
+  responses.rows = cells;
+  responses.columns = genes;
+  responses.values = all.data();
+  responses.value_count = all.size();
+  responses.row_stride = genes;
+  responses.column_stride = 1;
+  const std::string handle = std::to_string(MPI_Comm_c2f(MPI_COMM_WORLD));
+  const tessera_gam_option options[] = {{"comm", handle.c_str()}, {"family", "nb"}, {"threads", "1"}};
+  tessera_gam_call call = TESSERA_GAM_CALL;
+  call.options = options;
+  call.option_count = 3;
+  tessera_gam_answer answer = 0;
+  ASSERT_EQ(tessera_gam_fit_many(terms, table, &responses, &call, &answer, nullptr), TESSERA_GAM_OK)
+      << tessera_gam_error();
+  // Behind the name and the status, which are kept columns.
+  const auto expected = fits(DenseMatrix{all, cells, genes, genes, 1}).fits;
+  for (std::size_t c = 2; c < expected.size(); ++c) {
+    std::vector<double> numbers(genes);
+    ASSERT_EQ(tessera_gam_answer_numbers(answer, c - 2, numbers.data(), genes), TESSERA_GAM_OK);
+    expect_same({{expected[c].name, numbers}}, {expected[c]});
+  }
+  EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+  EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
+}
+#endif
 
 TEST_F(ManyInMemory, ThatAreNoneAreRefusedOnAllRanks) {
   auto all = counts<double>();

@@ -119,6 +119,18 @@ class Cancelled : public ::testing::Test {
           [=](const tessera_gam_call* call) {
             return tessera_gam_fit("y ~ s(x, k=400)", many, call, none);
           }}},
+        {"tessera_gam_fit_many",
+         {{{"family", "poisson"}},
+          [=, this](const tessera_gam_call* call) {
+            // Many times the same response.
+            tessera_gam_responses responses = TESSERA_GAM_RESPONSES;
+            responses.rows = static_cast<std::int64_t>(many_.y.size());
+            responses.columns = 100'000;
+            responses.values = many_.y.data();
+            responses.value_count = many_.y.size();
+            responses.row_stride = 1;
+            return tessera_gam_fit_many("s(x)", many, &responses, call, none, nullptr);
+          }}},
         {"tessera_gam_columns",
          {{},
           [=](const tessera_gam_call* call) {

@@ -22,7 +22,7 @@ import sys
 import textwrap
 from typing import Any
 
-SOURCES = ("_describe.py", "_gam.py", "sklearn.py")
+SOURCES = ("_describe.py", "_gam.py", "_many.py", "sklearn.py")
 WIDTH = 120
 
 Option = dict[str, Any]

@@ -30,7 +30,7 @@ class Readme(InFolder):
 class Guide(InCopyOfRoot):
     def test_commands(self):
         code = blocks_of("docs/python.md", "python")
-        self.assertEqual(len(code), 3)
+        self.assertEqual(len(code), 4)
         names = {}
         self.assertIn("s(lcarat)", "".join(printed_by(block, names) for block in code))
         self.assertGreater((self.folder / "smooths.png").stat().st_size, 10_000)

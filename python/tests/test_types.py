@@ -42,6 +42,7 @@ class Types(InFolder):
             'GAM("y ~ s(x)", sp=GAM("y ~ s(x)").sp, min_sp=0.1)',
             'GAM("y ~ x").predict({}, new_levels="na", terms=["x"], keep="g")',
             "GAMRegressor(select=True, gamma=1.4, k=20)",
+            'fit_many({}, [], "s(x)", "nb", min_share=0.2, knots={"x": [0, 1]}, responses_in="rows", progress=True).fits',
         ]
         wrong = [
             'GAM("y ~ x", select="yes")',
@@ -50,9 +51,10 @@ class Types(InFolder):
             'GAM("y ~ x").predict({}, new_levels="none")',
             'GAM("y ~ x").smooths(order=2)',
             'GAMClassifier(options={"select": True})',
+            'fit_many({}, [], "s(x)", responses_in="cells")',
         ]
         code = self.folder / "code.py"
-        imports = ["from tessera_gam import GAM", "from tessera_gam.sklearn import GAMClassifier, GAMRegressor"]
+        imports = ["from tessera_gam import GAM, fit_many", "from tessera_gam.sklearn import GAMClassifier, GAMRegressor"]
         code.write_text("\n".join([*imports, *right, *wrong]))
         found = self.python("-m", "mypy", "--cache-dir", "/dev/null", str(code)).stdout
         lines = [int(line.split(":")[1]) for line in found.splitlines() if "error:" in line]

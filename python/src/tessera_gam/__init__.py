@@ -20,6 +20,7 @@ from ._errors import (
     UsageError,
 )
 from ._gam import GAM
+from ._many import ManyFits, fit_many
 from ._native import library_version
 from ._report import Report
 
@@ -29,12 +30,14 @@ __all__ = [
     "FaultError",
     "FormulaError",
     "InputError",
+    "ManyFits",
     "NotConvergedError",
     "Report",
     "TesseraError",
     "TesseraWarning",
     "UsageError",
     "columns",
+    "fit_many",
 ]
 
 

@@ -72,6 +72,26 @@ class ColumnInfo(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("name", c_char_p), ("is_factor", c_int32), ("levels", c_size_t)]
 
 
+class Responses(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("table", c_uint64),
+        ("layout", c_int32),
+        ("value_type", c_int32),
+        ("index_type", c_int32),
+        ("rows", c_int64),
+        ("columns", c_int64),
+        ("values", c_void_p),
+        ("value_count", c_size_t),
+        ("row_stride", c_int64),
+        ("column_stride", c_int64),
+        ("indices", c_void_p),
+        ("begins", c_void_p),
+        ("names", POINTER(c_char_p)),
+        ("name_count", c_size_t),
+    ]
+
+
 _CALL, _TEXT, _SIZE = POINTER(Call), POINTER(c_char_p), POINTER(c_size_t)
 _HANDLE = POINTER(c_uint64)
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -83,6 +103,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "columns": (c_uint64, _TEXT, c_size_t, _CALL, c_int32, _TEXT, _SIZE),
     "table_close": (c_uint64,),
     "fit": (c_char_p, c_uint64, _CALL, _HANDLE),
+    "fit_many": (c_char_p, c_uint64, POINTER(Responses), _CALL, _HANDLE, _HANDLE),
     "model_close": (c_uint64,),
     "model_to_json": (c_uint64, _TEXT, _SIZE),
     "model_from_json": (c_char_p, c_size_t, _HANDLE),

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One formula, fitted to each of many responses."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from ctypes import byref, c_char_p
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._columns import (
+    Column,
+    Columns,
+    Data,
+    Factor,
+    Numbers,
+    aligned,
+    data_of,
+    factor_texts,
+    made_by,
+    names_in,
+    result_frame,
+    rows_of,
+)
+from ._errors import InputError, UsageError
+from ._gam import _TABLE_OPTIONS, Progress, _arrays, _given, _shown
+from ._table import Answer, Table, columns_of, naming_columns
+
+# By the numbers of tessera_gam_number and tessera_gam_layout.
+_NUMBERS = ("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
+_LAYOUTS = ("dense", "csr", "csc")
+
+
+@dataclass(frozen=True)
+class ManyFits:
+    """The fits of many responses, with the columns that `tessera-fit many` writes (docs/many.md)."""
+
+    fits: Any
+    """A row for each response, a pandas frame; without pandas a dict of arrays: "response", "status", "edf", …"""
+    tests: Any
+    """A row for each response: "p:TERM" and "q:TERM" of each term."""
+
+    @property
+    def by_status(self) -> dict[str, int]:
+        """How many responses ended in which way: {"all_zero": 41, "converged": 13120}."""
+        ends, counts = np.unique(np.asarray(self.fits["status"], str), return_counts=True)
+        return dict(zip(ends.tolist(), counts.tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        ends = ", ".join(f"{count} {status}" for status, count in self.by_status.items())
+        return f"ManyFits of {len(self.fits['status'])} responses: {ends}"
+
+
+def fit_many(
+    covariates: Any,
+    counts: Any,
+    formula: str,
+    family: str = "gaussian",
+    *,
+    weights: Any = None,
+    names: Sequence[str] | None = None,
+    progress: Progress = None,
+    # Options: many -family -weights -responses-subset job -nthreads table -block-rows
+    knots: Mapping[str, Sequence[float] | Numbers] | None = None,
+    min_rows: int | None = None,
+    min_share: float | None = None,
+    responses_in: Literal["auto", "rows", "columns"] | None = None,
+    device: Literal["auto", "gpu", "cpu"] | None = None,
+    on_device_failure: Literal["cpu", "error", "exclude"] | None = None,
+    score_model: Literal["spec", "throughput"] | None = None,
+    allow_sharing: bool | None = None,
+    memory_fraction: float | None = None,
+    threads: int | None = None,
+    na_strings: Sequence[str] | str | None = None,
+    factor: Sequence[str] | str | None = None,
+    numeric: Sequence[str] | str | None = None,
+    date: Sequence[str] | str | None = None,
+    sep: str | None = None,
+    dec: str | None = None,
+    comment: str | None = None,
+    header: bool | None = None,
+    skip: int | None = None,
+    # End of options
+) -> ManyFits:
+    """Fits a formula to each of many responses over the same rows, such as the counts of each gene of the same cells:
+    what `tessera-fit many` does (docs/many.md), with the same numbers.
+
+    Each response gets its own smoothing parameters, by Laplace REML as `gam(method="REML")` of mgcv, and counts of family
+    "nb" their own theta. A row without a value of a covariate is left out, and one without a response's value of its fit.
+
+    Parameters
+    ----------
+    covariates
+        A table of n rows as `GAM.fit` takes it, such as `adata.obs`.
+    counts
+        The responses of these rows: an n x G array of numbers of any type and strides, or a CSR or CSC matrix of
+        scipy.sparse, which are read in place; a frame, an Arrow table, a dict of arrays or the path of a table, whose
+        columns are the responses; or an AnnData, whose X they are. Rows go by position, and by their labels where these
+        and the covariates have an index of pandas.
+    formula
+        In R's notation, without a response: ``"s(t, by=lineage) + offset(log_size)"``.
+    family
+        "gaussian", "binomial", "poisson", "gamma" or "nb", of one theta with "nb(theta=3)".
+    weights
+        Prior weights: a column's name, an expression, or an array of n values.
+    names
+        The names of the responses of a matrix; "1", "2", … without.
+    progress
+        As of `GAM.fit`; Ctrl-C ends the call.
+    knots
+        Limits or knots of variables: {'month': [0.5, 12.5]}.
+    min_rows
+        Least number of values of a response that is fitted (default: 2).
+    min_share
+        Least share of the rows that have a value (default: 0).
+    responses_in
+        Dimension of the matrix that has the responses (default: auto).
+    device
+        auto: GPUs, unless the CPU is estimated to be faster; gpu: GPUs or an error; cpu (default: auto).
+    on_device_failure
+        If a GPU fails: cpu: recompute all on the CPU; error: exit; exclude: continue on the others (default: cpu).
+    score_model
+        How the speeds of GPUs are estimated (default: throughput).
+    allow_sharing
+        Let ranks share a GPU if a node has more ranks than GPUs (default: False).
+    memory_fraction
+        Part of a GPU's free memory that a job may take, above 0, at most 1 (default: 0.5).
+    threads
+        Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
+    na_strings
+        Of files: fields that mean a missing value: ['NA', ''] are NA and the empty field (default: NA).
+    factor
+        Of files: columns to read as factors, even if numeric.
+    numeric
+        Of files: columns to read as numbers, even if quoted.
+    date
+        Of files: columns of ISO dates, read as days since 1970-01-01; with times as seconds since 1970-01-01 UTC.
+    sep
+        Of text files: the separator of fields, a character or 'tab' (default: found in the first 100 rows).
+    dec
+        Of text files: the decimal mark, '.' or ',' (default: found in the first 100 rows).
+    comment
+        Of text files: lines that begin with this character are skipped, as '#'.
+    header
+        Of text files: whether the first row names the columns; else they are V1, V2, ... (default: True).
+    skip
+        Of text files: lines before the table (default: 0).
+    """
+    options = _given(locals(), "covariates", "counts", "formula", "names", "progress")
+    of_table = _native.option_texts({name: options.pop(name) for name in [*options] if name in _TABLE_OPTIONS})
+    terms = _native.encoded(formula, "the formula")
+    arrays = _arrays({"weights": weights})
+    read = names_in(formula if arrays or weights is None else f"{formula} + {weights}")
+    options |= {name[1:]: name for name in arrays}
+    responses = _responses_of(counts, names)
+    rows = data_of(covariates, read, not _native.reads_hdf5())
+    if isinstance(rows, Data) and rows.rows == 0:
+        raise InputError("the covariates have no rows")
+    columns = columns_of(rows, read, arrays)
+    if isinstance(rows, Data) and rows.index is not None and responses.labels is not None:
+        columns = _in_order(columns, rows, responses.labels)
+    table, fits, tests = Table(rows, columns, of_table), Answer(), Answer()
+    with _shown(progress) as report, naming_columns(table):
+        _native.interruptible(
+            lambda call: _native.call(
+                "fit_many", terms, table.number, byref(responses.structure), call, fits.to, tests.to
+            ),
+            _native.option_texts(options),
+            report,
+        )
+    return ManyFits(_frame_of(fits), _frame_of(tests))
+
+
+@dataclass(frozen=True)
+class _Responses:
+    """Responses as the library takes them."""
+
+    structure: _native.Responses
+    kept: Any
+    """What the structure refers to."""
+    labels: Any = None
+    """Of the rows, an index of pandas."""
+
+
+def _responses_of(counts: Any, names: Sequence[str] | None) -> _Responses:
+    labels = None
+    if hasattr(counts, "X") and hasattr(counts, "obs_names") and hasattr(counts, "var_names"):  # an AnnData
+        labels, names = counts.obs_names, [*counts.var_names] if names is None else names
+        counts = counts.X
+    if made_by("scipy", counts) and hasattr(counts, "tocsr"):
+        return _sparse(counts, names, labels)
+    if isinstance(counts, np.ndarray) and not counts.dtype.names:
+        return _dense(counts, names, labels)
+    if names is not None:
+        raise UsageError("names: give them with a matrix; those of a table are its columns'")
+    found = data_of(counts, None, not _native.reads_hdf5())
+    columns = columns_of(found, {*found.names} if isinstance(found, Data) else None)
+    table = Table(found, {name: _truths_as_numbers(one) for name, one in columns.items()})
+    structure = _native.Responses(size=ctypes.sizeof(_native.Responses), table=table.number.value)
+    return _Responses(structure, table, found.index if isinstance(found, Data) else None)
+
+
+def _dense(counts: npt.NDArray[Any], names: Sequence[str] | None, labels: Any) -> _Responses:
+    if isinstance(counts, np.ma.MaskedArray):
+        counts = np.ma.filled(counts.astype(np.float64), np.nan)
+    if counts.ndim != 2:
+        raise InputError(f"counts have {counts.ndim} dimensions: give two, a column for each response")
+    counts = _numbers(counts)
+    if not counts.flags.aligned or any(stride < 0 or stride % counts.itemsize for stride in counts.strides):
+        counts = np.ascontiguousarray(counts)
+    strides = [stride // counts.itemsize for stride in counts.strides]
+    last = sum((size - 1) * stride for size, stride in zip(counts.shape, strides, strict=True))
+    structure = _structure("dense", counts, counts, names)
+    structure.value_count = last + 1 if counts.size else 0
+    structure.row_stride, structure.column_stride = strides
+    return _Responses(structure, counts, labels)
+
+
+def _sparse(counts: Any, names: Sequence[str] | None, labels: Any) -> _Responses:
+    if counts.format not in _LAYOUTS:
+        counts = counts.tocsr()
+    kind = np.promote_types(counts.indices.dtype, counts.indptr.dtype)
+    values = np.ascontiguousarray(_numbers(counts.data))
+    indices, begins = (np.ascontiguousarray(one, kind) for one in (counts.indices, counts.indptr))
+    structure = _structure(counts.format, counts, values, names)
+    structure.value_count = min(len(values), len(indices))
+    structure.index_type = _NUMBERS.index(kind.str[1:])
+    structure.indices, structure.begins = indices.ctypes.data, begins.ctypes.data
+    return _Responses(structure, (values, indices, begins), labels)
+
+
+def _structure(layout: str, counts: Any, values: npt.NDArray[Any], names: Sequence[str] | None) -> _native.Responses:
+    """What dense and sparse matrices have in common; the structure keeps the names."""
+    texts = [_native.encoded(str(name), "a response's name") for name in ([] if names is None else names)]
+    return _native.Responses(
+        size=ctypes.sizeof(_native.Responses),
+        layout=_LAYOUTS.index(layout),
+        value_type=_NUMBERS.index(values.dtype.str[1:]),
+        rows=counts.shape[0],
+        columns=counts.shape[1],
+        values=values.ctypes.data,
+        names=(c_char_p * len(texts))(*texts),
+        name_count=len(texts),
+    )
+
+
+def _numbers(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Numbers of a type that the library reads in place; others are copied."""
+    if values.dtype.kind == "b":
+        return values.view(np.uint8)
+    if values.dtype.isnative and values.dtype.str[1:] in _NUMBERS:
+        return values
+    if values.dtype.kind not in "iuf":
+        raise InputError(f"counts are of type {values.dtype}: give numbers")
+    return values.astype(np.float64)
+
+
+def _truths_as_numbers(column: Column) -> Column:
+    if isinstance(column, Factor) and column.levels == ["FALSE", "TRUE"]:
+        return np.where(column.codes < 0, np.nan, column.codes)
+    return column
+
+
+def _in_order(columns: Columns, rows: Data, labels: Any) -> Columns:
+    """Columns in the order of the labels of the responses' rows."""
+    import pandas as pd
+
+    places = np.asarray(aligned("covariates", pd.Series(np.arange(rows.rows), rows.index), labels))
+    return {name: rows_of(column, places) for name, column in columns.items()}
+
+
+def _frame_of(answer: Answer) -> Any:
+    columns = answer.columns(kept_first=True)
+    return result_frame({**columns, "response": factor_texts(columns["response"])})

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many models from every form of a matrix: the numbers of tessera-fit many, or a refusal."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+import types
+from unittest import mock
+
+import numpy as np
+from support import InFolder, main, needs
+
+from tessera_gam import InputError, ManyFits, UsageError, _many, fit_many
+
+CELLS = 120
+GENES = ["sox2", "gata1", "silent", "tal1", "klf4"]
+FORMULA = "lineage + s(t, by=lineage, bs='cr', k=5) + offset(log(size))"
+
+
+def cells():
+    random = np.random.default_rng(1)
+    return {
+        "t": random.random(CELLS),
+        "lineage": random.choice(np.array(["a", "b"]), CELLS),
+        "size": random.uniform(0.5, 2, CELLS),
+        "w": random.uniform(0.5, 2, CELLS),
+    }
+
+
+def matrix():
+    """Counts n x G; of the third gene there are none."""
+    random = np.random.default_rng(2)
+    means = np.exp(np.sin(5 * cells()["t"]))[:, None] * np.array([0.4, 3, 0, 1, 8])
+    return random.poisson(means)
+
+
+def numbers(fits):
+    """The columns of numbers, one below the other."""
+    names = [name for name in fits if name not in ("response", "status")]
+    return np.array([np.asarray(fits[name], float) for name in names])
+
+
+class Many(InFolder):
+    def fit(self, counts=None, names=GENES, **options):
+        counts = matrix() if counts is None else counts
+        given = {"family": "nb", "threads": 1, "names": names} | options
+        return fit_many(cells(), counts, FORMULA, **given)
+
+    def same(self, found, expected=None):
+        expected = self.fit() if expected is None else expected
+        for one, other in ((found.fits, expected.fits), (found.tests, expected.tests)):
+            self.assertEqual([*one], [*other])
+            self.assertEqual([*one["response"]], [*other["response"]])
+            np.testing.assert_array_equal(numbers(one), numbers(other))
+
+    def test_has_the_numbers_of_the_program(self):
+        self.write_csv("cells.csv", cells())
+        self.write_csv("counts.csv", dict(zip(GENES, matrix().T, strict=True)))
+        outputs = ["--out", self.folder / "fits.csv", "--tests", self.folder / "tests.csv"]
+        self.tessera_fit(
+            "many", self.folder / "cells.csv", "--responses", self.folder / "counts.csv", "--formula", FORMULA,
+            "--family", "nb", "--threads", 2, *outputs,
+        )  # fmt: skip
+        found = self.fit()
+        for name, frame in (("fits.csv", found.fits), ("tests.csv", found.tests)):
+            with (self.folder / name).open() as file:
+                titles, *lines = csv.reader(file)
+            self.assertEqual(titles, [*frame])
+            for title, column in zip(titles, zip(*lines, strict=True), strict=True):
+                if title in ("response", "status"):
+                    self.assertEqual([*column], [*frame[title]])
+                else:
+                    of_file = [np.nan if one == "NA" else float(one) for one in column]
+                    np.testing.assert_array_equal(np.asarray(frame[title]), of_file, title)
+        self.assertEqual(found.by_status, {"all_zero": 1, "converged": 4})
+        self.assertEqual(repr(found), "ManyFits of 5 responses: 1 all_zero, 4 converged")
+        self.assertIsInstance(found, ManyFits)
+        # Files are read by the library.
+        self.same(fit_many(self.folder / "cells.csv", self.folder / "counts.csv", FORMULA, "nb"), found)
+
+    def test_takes_arrays_of_any_kind(self):
+        counts = matrix()
+        for kind in ("f8", "f4", "f2", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">f8", ">i2", "g"):
+            self.same(self.fit(counts.astype(kind)))
+        self.same(self.fit(np.asfortranarray(counts)))
+        self.same(self.fit(np.repeat(np.repeat(counts, 2, 0), 3, 1)[::2, ::3]))
+        self.same(self.fit(counts[::-1][::-1][:, ::-1][:, ::-1]))
+        self.same(self.fit(counts[::-1].copy()[::-1]))
+        self.same(self.fit(np.rec.fromarrays([counts, counts]).f0))
+        self.same(self.fit(counts.T, responses_in="rows"))
+        self.same(self.fit(counts.T))  # as the number of rows says
+        self.assertEqual([*self.fit(names=None).fits["response"]], ["1", "2", "3", "4", "5"])
+
+    def test_reads_arrays_where_they_are(self):
+        for counts in (matrix(), np.asfortranarray(matrix().astype("f4")), matrix()[::2, ::3]):
+            structure = _many._dense(counts, None, None).structure
+            self.assertEqual(structure.values, counts.ctypes.data)
+            self.assertEqual(structure.row_stride * counts.itemsize, counts.strides[0])
+
+    @needs("scipy")
+    def test_takes_sparse_matrices(self):
+        import scipy.sparse as sparse
+
+        for kind in (sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.csc_array, sparse.coo_matrix):
+            counts = kind(matrix().astype(np.float32))
+            self.same(self.fit(counts))
+        counts = sparse.csr_matrix(matrix())
+        counts.indices, counts.indptr = counts.indices.astype(np.int64), counts.indptr.astype(np.int64)
+        self.same(self.fit(counts))
+        structure = _many._sparse(counts, None, None).structure
+        self.assertEqual(structure.values, counts.data.ctypes.data)
+        self.assertEqual(structure.indices, counts.indices.ctypes.data)
+        counts.indices[5] = 99
+        with self.assertRaisesRegex(InputError, "the index 99 of element 5 is outside of the matrix"):
+            self.fit(counts)
+
+    def test_takes_tables(self):
+        columns = dict(zip(GENES, matrix().T, strict=True))
+        self.same(self.fit(columns, None))
+        with self.assertRaisesRegex(UsageError, "names: give them with a matrix"):
+            self.fit(columns)
+        with self.assertRaisesRegex(InputError, "the response 'w' has texts, such as 'a'"):
+            self.fit({**columns, "w": cells()["lineage"]}, None)
+        seen = {"seen": matrix()[:, 0] > 0}
+        self.same(self.fit(seen, None, family="binomial"), self.fit(matrix()[:, :1] > 0, ["seen"], family="binomial"))
+
+    @needs("pandas", "polars", "pyarrow")
+    def test_takes_frames(self):
+        import pandas as pd
+        import polars as pl
+        import pyarrow as pa
+
+        columns = dict(zip(GENES, matrix().T, strict=True))
+        expected = self.fit()
+        self.assertIsInstance(expected.fits, pd.DataFrame)
+        for frame in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
+            self.same(self.fit(frame, None), expected)
+        # By the labels of the rows, where both have any.
+        of_cells = pd.DataFrame(cells(), index=[f"cell{i}" for i in range(CELLS)])
+        reverse = of_cells[::-1]
+        labelled = pd.DataFrame(columns, index=of_cells.index)
+        self.same(fit_many(reverse, labelled, FORMULA, "nb"), expected)
+        adata = types.SimpleNamespace(X=matrix(), obs_names=of_cells.index, var_names=pd.Index(GENES))
+        self.same(fit_many(reverse, adata, FORMULA, "nb"), expected)
+        self.same(fit_many(reverse, adata, FORMULA, "nb", weights=reverse["w"]), self.fit(weights=cells()["w"]))
+        with self.assertRaisesRegex(InputError, "the labels of 'covariates'"):
+            fit_many(of_cells.set_axis(range(CELLS)), labelled, FORMULA, "nb")
+
+    def test_has_missing_values(self):
+        counts = matrix().astype(float)
+        counts[:30, 1] = np.nan
+        found = self.fit(counts)
+        self.assertEqual([*found.fits["rows"]], [CELLS, CELLS - 30, CELLS, CELLS, CELLS])
+        self.same(self.fit(np.ma.masked_invalid(counts)), found)
+        self.assertEqual(self.fit(counts, min_share=0.9).by_status["too_few"], 1)
+
+    def test_has_weights(self):
+        found = self.fit(weights="w")
+        self.same(self.fit(weights=cells()["w"]), found)
+        self.assertFalse(np.array_equal(numbers(found.fits), numbers(self.fit().fits), equal_nan=True))
+
+    def test_refuses(self):
+        for counts, what in (
+            (matrix()[:, 0], "counts have 1 dimensions"),
+            (matrix()[1:], "is 119 x 5, but the covariates have 120 rows"),
+            (matrix() + 0.5, "response 'sox2', row 1: the value .*5 is not a count"),
+            (matrix().astype(str), "give numbers"),
+        ):
+            with self.assertRaisesRegex(InputError, what):
+                self.fit(counts)
+        with self.assertRaisesRegex(UsageError, "there are 2 names of 5 responses"):
+            self.fit(names=["a", "b"])
+        with self.assertRaisesRegex(UsageError, "data are a list"):
+            self.fit([1, 2], None)
+        with self.assertRaisesRegex(InputError, "unknown column 'day'"):
+            fit_many(cells(), matrix(), "s(day)")
+
+    def test_is_a_dict_of_arrays_without_pandas(self):
+        with mock.patch.dict(sys.modules, {"pandas": None}):
+            found = self.fit()
+        self.assertIsInstance(found.fits, dict)
+        self.same(found)
+        self.assertEqual(found.by_status, {"all_zero": 1, "converged": 4})
+
+    def test_ends_when_it_is_interrupted(self):
+        same = np.broadcast_to(matrix()[:, 1:2], (CELLS, 1_000_000))  # many times one gene, of no memory
+        lines = []
+
+        def interrupt(line):
+            lines.append(line)
+            if "responses 1 to" in line:
+                raise KeyboardInterrupt
+
+        start = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            self.fit(same, None, progress=interrupt)
+        self.assertLess(time.monotonic() - start, 20)
+        self.assertIn("setting up the model", lines)
+
+
+if __name__ == "__main__":
+    main()

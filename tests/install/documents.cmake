@@ -11,7 +11,7 @@ endif()
 # The documents show the examples unchanged.
 foreach(pair IN ITEMS README.md:squares docs/library.md:squares docs/library.md:celsius docs/library.md:moments docs/library.md:orbits
     docs/library.md:logistic docs/library.md:mandelbrot docs/library.md:centre docs/library.md:standardise
-    docs/library.md:visits docs/library.md:hours)
+    docs/library.md:visits docs/library.md:genes docs/library.md:hours)
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 document)
   list(GET pair 1 example)

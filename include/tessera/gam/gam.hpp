@@ -10,6 +10,7 @@
 #include <tessera/gam/convert.hpp>
 #include <tessera/gam/family.hpp>
 #include <tessera/gam/fit.hpp>
+#include <tessera/gam/fit_response.hpp>
 #include <tessera/gam/formula.hpp>
 #include <tessera/gam/many.hpp>
 #include <tessera/gam/matrix.hpp>

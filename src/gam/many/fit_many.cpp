@@ -15,6 +15,7 @@
 #include "gam/many/responses.hpp"
 #include "gam/rows/real_devices.hpp"
 
+#include <tessera/gam/fit_response.hpp>
 #include <tessera/gam/many.hpp>
 #include <tessera/job/stop_request.hpp>
 #include <tessera/job/together.hpp>
@@ -144,6 +145,36 @@ std::vector<double> false_discovery_rates(std::span<const double> p_values) {
   return rates;
 }
 
+/// The fitters of a design, for any number of threads: each makes one, and later ones take it over.
+class FitterPool {
+ public:
+  /// Both arguments must outlive it.
+  FitterPool(const SharedDesign& design, const ManyEstimator& estimator)
+      : design_(design), estimator_(estimator) {}
+
+  [[nodiscard]] std::unique_ptr<ResponseFitter> take() {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!fitters_.empty()) {
+        auto fitter = std::move(fitters_.back());
+        fitters_.pop_back();
+        return fitter;
+      }
+    }
+    return std::make_unique<ResponseFitter>(design_, estimator_);
+  }
+  void give_back(std::unique_ptr<ResponseFitter> fitter) {
+    const std::scoped_lock lock(mutex_);
+    fitters_.push_back(std::move(fitter));
+  }
+
+ private:
+  const SharedDesign& design_;
+  const ManyEstimator& estimator_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<ResponseFitter>> fitters_;
+};
+
 class ManyFit {
  public:
   /// `tests`: null for none.
@@ -193,6 +224,7 @@ class ManyFit {
       source_ = open_responses(alone_, responses_, design_->table_rows);
       choose_responses();
       results_.emplace(*design_, estimator_);
+      fitters_.emplace(*design_, estimator_);
     });
     choose_devices(formula);
     observer_.note(fmt::format("{} of {} rows, {} coefficients, {}", design_->rows, design_->table_rows,
@@ -265,9 +297,9 @@ class ManyFit {
       std::iota(indices.begin(), indices.end(), 0);
       const auto on_host = [&](const HostTile& /*tile*/, std::span<const std::int64_t> some,
                                std::span<ResponseRow> out) {
-        auto fitter = take_fitter();
+        auto fitter = fitters_->take();
         for (std::size_t i = 0; i < some.size(); ++i) out[i] = fit_one(*fitter, mine, some[i], values);
-        give_back(std::move(fitter));
+        fitters_->give_back(std::move(fitter));
       };
       const auto on_device = [&](Tile& tile, std::span<const std::int64_t> some, std::span<ResponseRow> out) {
         std::atomic<std::size_t> next = 0;
@@ -309,22 +341,6 @@ class ManyFit {
     constexpr int for_each_thread = 16;
     return at(for_each_thread *
               std::max(1, job_.threads() / std::max(1, static_cast<int>(job_.devices().size()))));
-  }
-
-  std::unique_ptr<ResponseFitter> take_fitter() {
-    {
-      const std::scoped_lock lock(fitters_mutex_);
-      if (!fitters_.empty()) {
-        auto fitter = std::move(fitters_.back());
-        fitters_.pop_back();
-        return fitter;
-      }
-    }
-    return std::make_unique<ResponseFitter>(*design_, estimator_);
-  }
-  void give_back(std::unique_ptr<ResponseFitter> fitter) {
-    const std::scoped_lock lock(fitters_mutex_);
-    fitters_.push_back(std::move(fitter));
   }
 
   /// The values of this rank's chosen responses [begin, end).
@@ -420,8 +436,7 @@ class ManyFit {
   std::vector<std::string> names_;    ///< their names
   std::mutex fault_mutex_;
   std::optional<std::pair<std::int64_t, std::string>> fault_;  ///< the first response with a wrong value
-  std::mutex fitters_mutex_;
-  std::vector<std::unique_ptr<ResponseFitter>> fitters_;
+  std::optional<FitterPool> fitters_;
   std::vector<Batch> batches_;
   ManySummary summary_;
 };
@@ -453,6 +468,48 @@ ManyResults fit_many(Job& job, const std::string& formula, const Table& covariat
       ManyFit(job, covariates, responses, options, fits, &tests, observer != nullptr ? *observer : silent)
           .run(terms_of(formula));
   return results;
+}
+
+struct ManyDesign::State {
+  State(SharedDesign shared, const ManyOptions& options)
+      : design(std::move(shared)), estimator(estimator_of(options, design.rows)) {}
+
+  SharedDesign design;
+  ManyEstimator estimator;
+  ResponseResults results{design, estimator};
+  FitterPool fitters{design, estimator};
+};
+
+ManyDesign::ManyDesign(const std::string& formula, const Table& covariates, const ManyOptions& options) {
+  const mpi::Communicator serial = mpi::Communicator::serial();
+  HostTeam team(1);
+  const Workers alone{serial, team};
+  const TableSource source = source_of(covariates);
+  const auto table = open_source(alone, source, nullptr);
+  state_ = std::make_shared<State>(
+      make_shared_design(alone, *table, source.options,
+                         {.formula = terms_of(formula), .weights = options.weights, .knots = options.knots}),
+      options);
+}
+std::int64_t ManyDesign::rows() const noexcept {
+  return state_->design.table_rows;
+}
+const std::vector<std::string>& ManyDesign::columns() const noexcept {
+  return state_->results.value_names();
+}
+const std::vector<std::string>& ManyDesign::tests() const noexcept {
+  return state_->results.tests();
+}
+
+ResponseResult fit_response(const ManyDesign& design, std::span<const double> values) {
+  ManyDesign::State& state = *design.state_;
+  if (std::ssize(values) != design.rows())
+    throw base::usage_error("the response has {} values, but the covariates have {} rows: give one for each",
+                            values.size(), design.rows());
+  auto fitter = state.fitters.take();
+  ResponseRow row = state.results.row_of(fitter->fit(values));
+  state.fitters.give_back(std::move(fitter));
+  return {status_names[at(static_cast<int>(row.status))], std::move(row.values), std::move(row.p_values)};
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

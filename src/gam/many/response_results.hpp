@@ -34,6 +34,8 @@ class ResponseResults {
   [[nodiscard]] ResponseRow row_of(const ResponseFit& fit) const;
   /// The terms that are tested: a parametric coefficient (Wald) or a smooth (Wood 2013).
   [[nodiscard]] const std::vector<std::string>& tests() const noexcept { return tests_; }
+  /// The names of `ResponseRow::values`.
+  [[nodiscard]] const std::vector<std::string>& value_names() const noexcept { return columns_; }
 
   /// Columns of some rows. `names` are the names of all responses, and `first` is the index of the first row.
   /// The columns own their values.

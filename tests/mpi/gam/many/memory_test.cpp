@@ -4,6 +4,7 @@
 #include "support/table_support.hpp"
 
 #include <tessera/tessera_gam.h>
+#include <tessera/gam/fit_response.hpp>
 #include <tessera/gam/many.hpp>
 
 #include <fmt/format.h>
@@ -192,6 +193,53 @@ TEST_F(ManyInMemory, HaveTheBitsOfEveryFormOfTheMatrix) {
     for (std::size_t run = 1; run < large.begins.size(); ++run) ++large.begins[run];
     same(fits(large.matrix(by_columns)));
   }
+}
+
+TEST_F(ManyInMemory, HaveTheBitsOfOneResponseWithinAPassOfTheCallersUnits) {
+  const auto all = counts<double>();
+  const ManyResults expected = fits(DenseMatrix{all, cells, genes, genes, 1});
+  const ManyDesign design(terms, covariates, {.family = family("nb")});
+  EXPECT_EQ(design.rows(), cells);
+  Job job(comm, on_cpu(2));
+  const Plan plan = job.plan(genes);
+  std::vector<int> mine;
+  for (std::int64_t j = job.local_range(plan).begin; j < job.local_range(plan).end; ++j)
+    mine.push_back(static_cast<int>(j));
+  const auto results = job.map<ResponseResult>(
+      plan, mine, host_only,
+      [&](const HostTile& /*tile*/, std::span<const int> some, std::span<ResponseResult> out) {
+        for (std::size_t u = 0; u < some.size(); ++u) {
+          std::vector<double> response(cells);
+          for (int i = 0; i < cells; ++i) response[static_cast<std::size_t>(i)] = all[by_rows(i, some[u])];
+          out[u] = fit_response(design, response);
+        }
+      });
+  const auto& status = std::get<Factor>(expected.fits.at(1).values);
+  ASSERT_EQ(design.columns().size() + 2, expected.fits.size());
+  ASSERT_EQ(2 * design.tests().size() + 1, expected.tests.size());
+  for (std::size_t u = 0; u < mine.size(); ++u) {
+    const auto j = static_cast<std::size_t>(mine[u]);
+    const auto same = [&](double found, const Table::Column& column) {
+      const double own = std::get<std::vector<double>>(column.values)[j];
+      EXPECT_TRUE(found == own || (std::isnan(found) && std::isnan(own))) << column.name << found << own;
+    };
+    EXPECT_EQ(results[u].status, status.levels[static_cast<std::size_t>(status.codes[j])]);
+    for (std::size_t c = 0; c < design.columns().size(); ++c) {
+      EXPECT_EQ(design.columns()[c], expected.fits[c + 2].name);
+      same(results[u].values[c], expected.fits[c + 2]);
+    }
+    for (std::size_t t = 0; t < design.tests().size(); ++t) {
+      EXPECT_EQ("p:" + design.tests()[t], expected.tests[2 * t + 1].name);
+      same(results[u].p_values[t], expected.tests[2 * t + 1]);
+    }
+  }
+  std::vector<double> wrong(cells, 1);
+  wrong[4] = 0.5;
+  expect_error(ErrorCode::input, "row 5: the value 0.5 is not a count",
+               [&] { static_cast<void>(fit_response(design, wrong)); });
+  wrong.pop_back();
+  expect_error(ErrorCode::usage, "the response has 69 values, but the covariates have 70 rows",
+               [&] { static_cast<void>(fit_response(design, wrong)); });
 }
 
 TEST_F(ManyInMemory, HaveMissingValuesAsTheFilesHave) {

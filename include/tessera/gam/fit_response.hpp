@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/gam/many.hpp>
+#include <tessera/gam/table.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// One response of many models at a time, without a job: a function of the response and a design that all
+/// share, for programs whose own units hold or make the responses:
+///
+///     const gam::ManyDesign design("s(t, k=6)", cells, {.family = gam::family("nb")});  // on each rank
+///     job.map<double>(plan, genes, tessera::host_only, [&](const tessera::HostTile&, auto in, auto out) {
+///       for (std::size_t i = 0; i < in.size(); ++i)
+///         out[i] = gam::fit_response(design, simulated(in[i])).p_values.back();
+///     });
+namespace TESSERA_NAMESPACE::gam {
+
+struct ResponseResult {
+  std::string_view status{};       ///< how the fit ended, "converged": docs/many.md; a static text
+  std::vector<double> values{};    ///< by `ManyDesign::columns`, NaN where there is none
+  std::vector<double> p_values{};  ///< by `ManyDesign::tests`, likewise
+};
+
+/// What the models of many responses share: rows, bases and penalties. An immutable value, cheap to copy; any
+/// thread may use it.
+class TESSERA_EXPORT ManyDesign {
+ public:
+  /// `formula`, `covariates` and `options` are those of `fit_many`; a table in memory has all rows. Not
+  /// collective: the same bits on every rank. Throws `Error` as `fit_many` does. Cost: a reading of the
+  /// covariates, and some passes of p^2 operations a row for p coefficients.
+  ManyDesign(const std::string& formula, const Table& covariates, const ManyOptions& options = {});
+
+  /// Rows of the covariates: a response has one value for each.
+  [[nodiscard]] std::int64_t rows() const noexcept;
+  /// The names of `ResponseResult::values`: the columns of numbers that `fit_many` gives.
+  [[nodiscard]] const std::vector<std::string>& columns() const noexcept;
+  /// The names of `ResponseResult::p_values`: the terms that are tested.
+  [[nodiscard]] const std::vector<std::string>& tests() const noexcept;
+
+ private:
+  friend TESSERA_EXPORT ResponseResult fit_response(const ManyDesign& design, std::span<const double> values);
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// Fits one response, on the calling thread: the numbers of `fit_many`, with the same bits. `values`: by row
+/// of the covariates, NaN for a missing one. Pure; any thread may call it at any time, also within a pass of
+/// a job. Bounds: 60 outer iterations, 100 inner steps in each. Throws `Error(usage)` for another number of
+/// values, and `Error(input)`, with the row, for a value that the family does not have.
+[[nodiscard]] TESSERA_EXPORT ResponseResult fit_response(const ManyDesign& design,
+                                                         std::span<const double> values);
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -3,6 +3,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/errors.hpp"
+#include "files/node_scratch.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -29,12 +30,18 @@ constexpr std::size_t stretches_ahead = 2;
                           std::strerror(reason));
 }
 
+/// Opens a file with a new name, which is returned in `path`.
+base::Descriptor open_named(const std::string& folder, std::string& path) {
+  path = folder + "/tessera-scratch-XXXXXX";
+  return base::Descriptor(::mkostemp(path.data(), O_CLOEXEC));
+}
+
 /// Opens a file without a name; on some file systems it needs a name at first.
 base::Descriptor open_unnamed(const std::string& folder) {
   base::Descriptor file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.is_open() || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
-  std::string path = folder + "/tessera-scratch-XXXXXX";
-  file = base::Descriptor(::mkostemp(path.data(), O_CLOEXEC));
+  std::string path;
+  file = open_named(folder, path);
   if (file.is_open()) ::unlink(path.c_str());
   return file;
 }
@@ -45,6 +52,20 @@ void refuse_memory(const std::string& folder, const base::Descriptor& file) {
   if (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC)
     throw base::input_error("{}: its files are in memory (tmpfs): name a folder on a disk for scratch files",
                             folder);
+}
+
+void allocate(const std::string& folder, const base::Descriptor& file, std::size_t bytes) {
+  refuse_memory(folder, file);
+  int refused = 0;
+  do refused = ::posix_fallocate(file.number(), 0, static_cast<off_t>(bytes));
+  while (refused == EINTR);
+  if (refused != 0) fail(folder, fmt::format("has no room for {} bytes", bytes), refused);
+}
+
+void* map_shared(int descriptor, const std::string& name, std::size_t bytes) {
+  void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (mapped == MAP_FAILED) fail(name, fmt::format("{} bytes cannot be mapped", bytes), errno);
+  return mapped;
 }
 
 }  // namespace
@@ -58,14 +79,8 @@ ScratchMemory::ScratchMemory(const std::string& folder, std::size_t bytes) {
   if (bytes == 0) return;
   const base::Descriptor file = open_unnamed(folder);
   if (!file.is_open()) fail(folder, "no scratch file can be created", errno);
-  refuse_memory(folder, file);
-  int refused = 0;
-  do refused = ::posix_fallocate(file.number(), 0, static_cast<off_t>(bytes));
-  while (refused == EINTR);
-  if (refused != 0) fail(folder, fmt::format("has no room for {} bytes", bytes), refused);
-  void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
-  if (mapped == MAP_FAILED) fail(folder, fmt::format("{} bytes cannot be mapped", bytes), errno);
-  data_ = mapped;
+  allocate(folder, file, bytes);
+  data_ = map_shared(file.number(), folder, bytes);
   size_bytes_ = bytes;
   advise(0, bytes, MADV_SEQUENTIAL);
 }
@@ -98,6 +113,38 @@ void ScratchMemory::advise(std::size_t begin, std::size_t end, int advice) const
   begin = begin / page * page;
   end = std::min(end, size_bytes_);
   if (begin < end) (void)::madvise(static_cast<std::byte*>(data_) + begin, end - begin, advice);
+}
+
+NodeScratch::NodeScratch(const std::string& folder, std::size_t bytes) {
+  const base::Descriptor file = open_named(folder, path_);
+  if (!file.is_open()) fail(folder, "no scratch file can be created", errno);
+  try {
+    allocate(folder, file, bytes);
+    data_ = map_shared(file.number(), folder, bytes);
+  } catch (...) {
+    forget_name();
+    throw;
+  }
+  bytes_ = bytes;
+}
+
+NodeScratch NodeScratch::open(const std::string& path, std::size_t bytes) {
+  const base::Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!file.is_open()) fail(path, "the scratch file cannot be opened", errno);
+  NodeScratch scratch;
+  scratch.data_ = map_shared(file.number(), path, bytes);
+  scratch.bytes_ = bytes;
+  return scratch;
+}
+
+NodeScratch::~NodeScratch() {
+  forget_name();
+  if (data_ != nullptr) ::munmap(data_, bytes_);
+}
+
+void NodeScratch::forget_name() noexcept {
+  if (!path_.empty()) ::unlink(path_.c_str());
+  path_.clear();
 }
 
 }  // namespace tessera::files

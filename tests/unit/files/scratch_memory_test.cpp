@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/scratch_memory.hpp"
 
+#include "files/node_scratch.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -70,6 +72,26 @@ TEST(ScratchMemory, IsNotInMemory) {
   if (!std::filesystem::is_directory("/dev/shm")) GTEST_SKIP() << "there is no /dev/shm";
   EXPECT_EQ(refusal("/dev/shm", bytes),
             "/dev/shm: its files are in memory (tmpfs): name a folder on a disk for scratch files");
+}
+
+TEST(NodeScratch, IsSharedByThoseWhoOpenItUntilItsNameIsForgotten) {
+  const TemporaryFolder folder;
+  NodeScratch made(folder.path(), bytes);
+  const NodeScratch opened = NodeScratch::open(made.path(), bytes);
+  static_cast<char*>(made.data())[bytes - 1] = 7;
+  EXPECT_EQ(static_cast<const char*>(opened.data())[bytes - 1], 7);
+  EXPECT_FALSE(std::filesystem::is_empty(folder.path()));
+  const std::string path = made.path();
+  made.forget_name();
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_EQ(static_cast<const char*>(opened.data())[bytes - 1], 7);
+  const auto reopen = [&] { static_cast<void>(NodeScratch::open(path, bytes)); };
+  EXPECT_EQ(error_of(ErrorCode::input, reopen),
+            path +
+                ": the scratch file cannot be opened: No such file or directory: name another folder for "
+                "scratch files");
+  const auto make = [] { const NodeScratch none("/nowhere", bytes); };
+  EXPECT_TRUE(error_of(ErrorCode::input, make).starts_with("/nowhere: no scratch file can be created"));
 }
 
 }  // namespace

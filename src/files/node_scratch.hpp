@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace tessera::files {
+
+/// Memory backed by a scratch file that the processes of a node share: one makes it, the others open it by
+/// its name. The file disappears with the last of them, or when they end in any way after `forget_name`.
+/// Move-only.
+class NodeScratch {
+ public:
+  NodeScratch() = default;
+  /// Makes it. Throws as `ScratchMemory` does.
+  NodeScratch(const std::string& folder, std::size_t bytes);
+  /// Opens what another process has made. Throws `Error(input)`.
+  [[nodiscard]] static NodeScratch open(const std::string& path, std::size_t bytes);
+  ~NodeScratch();
+  NodeScratch(NodeScratch&& other) noexcept { swap(other); }
+  NodeScratch& operator=(NodeScratch&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+
+  /// The name of what this process has made.
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// Removes the name, once the others have opened the file.
+  void forget_name() noexcept;
+  [[nodiscard]] void* data() const noexcept { return data_; }
+
+ private:
+  void swap(NodeScratch& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  std::string path_;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace tessera::files

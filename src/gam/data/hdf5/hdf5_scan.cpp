@@ -2,8 +2,8 @@
 #include "gam/data/hdf5/hdf5_scan.hpp"
 
 #include "base/errors.hpp"
-#include "gam/data/bytes/inflater.hpp"
 #include "gam/data/frame/frame_part.hpp"
+#include "gam/data/hdf5/hdf5_chunks.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -20,147 +20,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Lock it while using HDF5 if other threads may use it.
-std::mutex& hdf5_mutex() {
-  static std::mutex mutex;
-  return mutex;
-}
-
-/// The filters and chunks of a one-dimensional dataset.
-struct ChunkPacking {
-  std::size_t rows = 0;
-  std::size_t value_bytes = 0;
-  /// Index of the filter among the dataset's filters, which is its bit in a chunk's mask of skipped filters;
-  /// nothing: not used.
-  std::optional<unsigned> shuffle{};
-  std::optional<unsigned> deflate{};
-};
-
-/// Reverses the shuffle filter, which stores the first bytes of all values, then the second ones, and so on.
-template <std::size_t ValueBytes>
-void unshuffle_values(const char* from, std::size_t count, char* to) {
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t byte = 0; byte < ValueBytes; ++byte) to[i * ValueBytes + byte] = from[byte * count + i];
-  }
-}
-
-void unshuffle(std::span<const char> from, std::size_t value_bytes, char* to) {
-  const std::size_t count = from.size() / value_bytes;
-  switch (value_bytes) {
-    case 2: return unshuffle_values<2>(from.data(), count, to);
-    case 4: return unshuffle_values<4>(from.data(), count, to);
-    case 8: return unshuffle_values<8>(from.data(), count, to);
-    default: break;
-  }
-  for (std::size_t byte = 0; byte < value_bytes; ++byte) {
-    for (std::size_t i = 0; i < count; ++i) to[i * value_bytes + byte] = from[byte * count + i];
-  }
-}
-
-/// Whether a chunk was written with a filter of its dataset.
-bool has(std::optional<unsigned> filter, std::uint32_t left_out) {
-  return filter && (left_out >> *filter & 1) == 0;
-}
-
-/// Nothing if only the library can unpack the chunks: it supports deflate, or shuffle followed by deflate.
-std::optional<ChunkPacking> packing_of(hid_t creation, std::size_t value_bytes) {
-  ChunkPacking packing{.value_bytes = value_bytes};
-  hsize_t rows = 0;
-  unsigned options = 0;
-  if (H5Pget_chunk(creation, 1, &rows) != 1 || H5Pget_chunk_opts(creation, &options) < 0 || options != 0)
-    return std::nullopt;
-  packing.rows = static_cast<std::size_t>(rows);
-  const int filters = H5Pget_nfilters(creation);
-  for (unsigned i = 0; i < static_cast<unsigned>(filters); ++i) {
-    unsigned flags = 0;
-    std::size_t parameters = 1;
-    unsigned parameter = 0;
-    switch (H5Pget_filter2(creation, i, &flags, &parameters, &parameter, 0, nullptr, nullptr)) {
-      case H5Z_FILTER_SHUFFLE:
-        if (packing.shuffle || packing.deflate || parameter != value_bytes) return std::nullopt;
-        packing.shuffle = i;
-        break;
-      case H5Z_FILTER_DEFLATE:
-        if (packing.deflate) return std::nullopt;
-        packing.deflate = i;
-        break;
-      default: return std::nullopt;
-    }
-  }
-  return packing;
-}
-
-/// One thread's buffers for unpacking chunks.
-class ChunkUnpacker {
- public:
-  /// The values of the chunk that begins at a row, including padding after the last row; valid until the next
-  /// call. Nothing if it cannot be read, or is damaged.
-  std::optional<std::span<const char>> unpack(hid_t dataset, const ChunkPacking& packing, hsize_t first_row) {
-    const auto left_out = load(dataset, packing, first_row);
-    if (!left_out) return std::nullopt;
-    const std::size_t bytes = packing.rows * packing.value_bytes;
-    std::span<const char> values = packed_;
-    if (has(packing.deflate, *left_out)) {
-      inflated_.resize(bytes);
-      if (inflate_zlib(packed_, inflated_) != bytes) return std::nullopt;
-      values = inflated_;
-    }
-    if (values.size() != bytes) return std::nullopt;
-    if (!has(packing.shuffle, *left_out)) return values;
-    values_.resize(bytes);
-    unshuffle(values, packing.value_bytes, values_.data());
-    return values_;
-  }
-
- private:
-  /// Returns the filters that the chunk was written without, as a bit mask.
-  std::optional<std::uint32_t> load(hid_t dataset, const ChunkPacking& packing, hsize_t first_row) {
-    const std::lock_guard lock(hdf5_mutex());
-    hsize_t bytes = 0;
-    if (H5Dget_chunk_storage_size(dataset, &first_row, &bytes) < 0 || bytes == 0) return std::nullopt;
-    // Deflate enlarges incompressible data only slightly.
-    if (bytes > 2 * packing.rows * packing.value_bytes + 64) return std::nullopt;
-    packed_.resize(static_cast<std::size_t>(bytes));
-    std::uint32_t left_out = 0;
-    if (H5Dread_chunk(dataset, H5P_DEFAULT, &first_row, &left_out, packed_.data()) < 0) return std::nullopt;
-    return left_out;
-  }
-
-  std::vector<char> packed_;
-  std::vector<char> inflated_;
-  std::vector<char> values_;
-};
-
 /// The library unpacks larger chunks, once for all threads: otherwise each thread has a chunk of each column
 /// in memory.
 constexpr std::int64_t most_of_chunk = std::int64_t{1} << 18;
-
-/// Converts numbers from their form in the file to doubles.
-using ToNumbers = void (*)(const std::byte* from, std::span<double> to);
-
-template <class T>
-void to_numbers(const std::byte* from, std::span<double> to) {
-  for (double& number : to) {
-    T value;
-    std::memcpy(&value, from, sizeof value);
-    number = static_cast<double>(value);
-    from += sizeof value;
-  }
-}
-
-/// Null for numbers that only the library converts, such as numbers of the other byte order.
-ToNumbers conversion_of(hid_t type) {
-  const std::pair<hid_t, ToNumbers> native[]{
-      {H5T_NATIVE_DOUBLE, to_numbers<double>},      {H5T_NATIVE_FLOAT, to_numbers<float>},
-      {H5T_NATIVE_INT8, to_numbers<std::int8_t>},   {H5T_NATIVE_UINT8, to_numbers<std::uint8_t>},
-      {H5T_NATIVE_INT16, to_numbers<std::int16_t>}, {H5T_NATIVE_UINT16, to_numbers<std::uint16_t>},
-      {H5T_NATIVE_INT32, to_numbers<std::int32_t>}, {H5T_NATIVE_UINT32, to_numbers<std::uint32_t>},
-      {H5T_NATIVE_INT64, to_numbers<std::int64_t>}, {H5T_NATIVE_UINT64, to_numbers<std::uint64_t>}};
-  for (const auto& [one, conversion] : native) {
-    if (H5Tequal(type, one) > 0) return conversion;
-  }
-  return nullptr;
-}
 
 std::int64_t rows_of_chunk(hid_t creation) {
   hsize_t rows = 1;
@@ -269,8 +131,8 @@ class Column {
     const H5D_layout_t layout = H5Pget_layout(creation.get());
     if (layout == H5D_CHUNKED) chunk_rows_ = rows_of_chunk(creation.get());
     as_in_memory_ = kind_ != Hdf5Kind::variable_text && H5Tequal(file_type, memory_type_.get()) > 0;
-    if (kind_ == Hdf5Kind::number && !as_in_memory_) to_numbers_ = conversion_of(file_type);
-    if (!as_in_memory_ && to_numbers_ == nullptr) return;
+    if (kind_ == Hdf5Kind::number && !as_in_memory_) form_ = number_form(file_type);
+    if (!as_in_memory_ && !form_) return;
     if (layout == H5D_CHUNKED && chunk_rows_ <= most_of_chunk)
       packing_ = packing_of(creation.get(), file_bytes_);
     if (layout != H5D_CONTIGUOUS) return;
@@ -287,7 +149,7 @@ class Column {
       read_chunks(rows, stored, scratch.chunks);
     else
       read_in_one_piece(rows, stored);
-    if (!as_in_memory_) to_numbers_(stored.data(), numbers_);
+    if (!as_in_memory_) form_->convert(stored.data(), numbers_);
     return true;
   }
 
@@ -301,7 +163,8 @@ class Column {
     for (std::int64_t row = rows.begin; row < rows.end;) {
       const std::int64_t first = row - row % chunk_rows_;
       const std::int64_t end = std::min(rows.end, first + chunk_rows_);
-      const auto chunk = unpacker.unpack(dataset_.get(), *packing_, static_cast<hsize_t>(first));
+      const auto at_row = static_cast<hsize_t>(first);
+      const auto chunk = unpacker.unpack(dataset_.get(), *packing_, &at_row);
       if (!chunk) fail();
       const auto bytes = [&](std::int64_t count) { return static_cast<std::size_t>(count) * file_bytes_; };
       std::memcpy(stored.data() + bytes(row - rows.begin), chunk->data() + bytes(row - first),
@@ -413,7 +276,7 @@ class Column {
   std::int64_t place_ = -1;              // offset of the first value in the file, if read without the library
   std::optional<ChunkPacking> packing_;  // of its chunks, if it has any
   bool as_in_memory_ = false;            // values have the same form in the file
-  ToNumbers to_numbers_ = nullptr;       // else, where numbers are read without the library
+  std::optional<NumberForm> form_;       // else, where numbers are read without the library
   std::int64_t chunk_rows_ = 1;
   std::vector<std::string> members_;                          // names, of an enumeration
   std::unordered_map<std::uint64_t, std::int32_t> place_of_;  // by its value

@@ -51,20 +51,25 @@ TESSERA_LANE_CLONES CountTail::Value sums_of(const double* above, std::size_t co
 }  // namespace
 
 void CountTail::clear() noexcept {
-  above_.clear();
+  of_count_.clear();
   large_.clear();
 }
 
 void CountTail::add(double count, double weight) {
-  if (count > most_terms) large_.emplace_back(count, weight);
-  const double cut = std::min(count, most_terms);
-  if (!(cut >= 1)) return;
-  const auto last = static_cast<std::size_t>(cut) - 1;
-  if (above_.size() <= last) above_.resize((last / lane_count + 1) * lane_count);
-  above_[last] += weight;
+  if (!(count >= 1)) return;
+  if (count > most_terms) {
+    large_.emplace_back(count, weight);
+    return;
+  }
+  const auto last = static_cast<std::size_t>(count) - 1;
+  if (of_count_.size() <= last) of_count_.resize((last / lane_count + 1) * lane_count);
+  of_count_[last] += weight;
 }
 
 void CountTail::finish() {
+  if (!large_.empty()) of_count_.resize(static_cast<std::size_t>(most_terms));
+  above_ = of_count_;
+  for (const auto& one : large_) above_.back() += one.second;
   for (std::size_t j = above_.size(); j-- > 1;) above_[j - 1] += above_[j];
   // Equal counts are one.
   std::ranges::sort(large_);

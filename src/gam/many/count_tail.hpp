@@ -3,6 +3,7 @@
 
 #include <tessera/version.hpp>
 
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,19 @@ class CountTail {
   };
   [[nodiscard]] Value at(double theta) const;
 
+  /// The sum of w f(y) over counts above zero, from one value of f for each distinct count.
+  template <class Function>
+  [[nodiscard]] double sum_of(const Function& f) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < of_count_.size(); ++i) {
+      if (of_count_[i] != 0) sum += of_count_[i] * f(static_cast<double>(i + 1));
+    }
+    for (const auto& [count, weight] : large_) sum += weight * f(count);
+    return sum;
+  }
+
  private:
+  std::vector<double> of_count_;  ///< by count - 1: its weight, up to `most_terms`
   /// By j: the weight of the counts above j, up to `most_terms`. Stirling's series sums the rest of larger
   /// counts.
   std::vector<double> above_;

@@ -13,7 +13,7 @@ using base::at;
 using base::lane_count;
 
 HostLikelihoodSums::HostLikelihoodSums(const SharedDesign& design)
-    : design_(design), eta_(design.slots()), mean_(design.slots()), score_by_tau_(design.slots()) {}
+    : design_(design), eta_(design.slots()), mean_(design.slots()) {}
 
 void HostLikelihoodSums::set_response(std::span<const double> y, std::span<const double> weights,
                                       std::span<const double> offset) {
@@ -22,12 +22,28 @@ void HostLikelihoodSums::set_response(std::span<const double> y, std::span<const
   offset_ = offset;
 }
 
-const double* HostLikelihoodSums::of_group(const ActiveColumns& active, std::size_t group,
-                                           const std::vector<double>& values) {
-  gathered_.clear();
-  for (const int place : active.places_of(group)) gathered_.push_back(values[at(place)]);
-  return gathered_.data();
+namespace {
+
+/// A group's active columns of a vector over all active columns.
+void gather_group(const ActiveColumns& active, std::size_t group, const std::vector<double>& values,
+                  std::vector<double>& to) {
+  to.clear();
+  for (const int place : active.places_of(group)) to.push_back(values[at(place)]);
 }
+
+/// The elements of a packed matrix over all active columns that belong to a group.
+std::vector<double> matrix_of_group(const ActiveColumns& active, std::size_t group,
+                                    const std::vector<double>& packed) {
+  std::vector<double> of_group;
+  const std::vector<int>& places = active.places_of(group);
+  for (std::size_t a = 0; a < places.size(); ++a) {
+    for (std::size_t b = a; b < places.size(); ++b)
+      of_group.push_back(packed[place_in_packed(active.size(), places[a], places[b])]);
+  }
+  return of_group;
+}
+
+}  // namespace
 
 void HostLikelihoodSums::score_and_gram(const LikelihoodPoint& point, const std::vector<double>& b,
                                         std::vector<double>& score, std::vector<double>& gram) {
@@ -36,13 +52,16 @@ void HostLikelihoodSums::score_and_gram(const LikelihoodPoint& point, const std:
   GroupSums sums(point.active);
   std::array<double, run_rows> row_score;
   std::array<double, run_rows> row_weight;
+  bool begins = true;
   point.active.for_each_run(
       [&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets, bool ends) {
+        if (begins) gather_group(point.active, g, b, gathered_);
+        begins = ends;
         const ResponseRows rows = rows_at(slot);
-        linear_combination(columns, of_group(point.active, g, b), packets, offset_.data() + slot, rows.eta);
+        linear_combination(columns, gathered_.data(), packets, offset_.data() + slot, rows.eta);
         first_derivatives(point.family, point.theta, rows, packets, row_score.data(), row_weight.data());
-        add_gram(columns, row_weight.data(), packets, sums.gram(g));
-        add_products(columns, row_score.data(), packets, sums.products(g));
+        add_gram_and_products(columns, row_weight.data(), row_score.data(), packets, sums.gram(g),
+                              sums.products(g));
         if (!ends) return;
         sums.take_gram(g, gram);
         sums.take_products(g, score);
@@ -54,11 +73,12 @@ LossDerivatives HostLikelihoodSums::loss(const LikelihoodPoint& point, std::vect
   LossSums losses;
   GroupSums sums(point.active);
   const bool with_tau = point.family == ManyFamily::nb;
+  std::array<double, run_rows> score_by_tau;
   point.active.for_each_run(
       [&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets, bool ends) {
-        add_losses(point.family, point.theta, rows_at(slot), packets, losses, score_by_tau_.data() + slot);
+        add_losses(point.family, point.theta, rows_at(slot), packets, losses, score_by_tau.data());
         if (!with_tau) return;
-        add_products(columns, score_by_tau_.data() + slot, packets, sums.products(g));
+        add_products(columns, score_by_tau.data(), packets, sums.products(g));
         if (ends) sums.take_products(g, by_tau);
       });
   return {base::sum_of_lanes(losses.loss), -base::sum_of_lanes(losses.by_tau),
@@ -117,22 +137,6 @@ double HostLikelihoodSums::null_loss(ManyFamily family, double theta, double lev
   return base::sum_of_lanes(sums.loss);
 }
 
-namespace {
-
-/// The elements of a packed matrix over all active columns that belong to a group.
-std::vector<double> matrix_of_group(const ActiveColumns& active, std::size_t group,
-                                    const std::vector<double>& packed) {
-  std::vector<double> of_group;
-  const std::vector<int>& places = active.places_of(group);
-  for (std::size_t a = 0; a < places.size(); ++a) {
-    for (std::size_t b = a; b < places.size(); ++b)
-      of_group.push_back(packed[place_in_packed(active.size(), places[a], places[b])]);
-  }
-  return of_group;
-}
-
-}  // namespace
-
 void HostLikelihoodSums::weight_derivatives(const LikelihoodPoint& point, const std::vector<double>& inverse,
                                             const std::vector<std::vector<double>>& first, bool with_tau,
                                             WeightSums& to) {
@@ -140,63 +144,57 @@ void HostLikelihoodSums::weight_derivatives(const LikelihoodPoint& point, const 
   to.set_zero(m, point.active.size());
   // The weights of gaussian responses are constant.
   if (point.family == ManyFamily::gaussian) return;
-  std::vector<double> pair_sums(lane_count * m * m);
-  std::vector<GroupSums> sums(m + 2, GroupSums(point.active));
-  std::vector<std::array<double, run_rows>> predictor(m);
-  std::vector<std::array<double, run_rows>> change(m);
+  const auto parameters = static_cast<int>(m);
+  pair_sums_.assign(lane_count * m * m, 0);
+  predictors_.resize(m * run_rows);
+  std::vector<GroupSums> sums(m, GroupSums(point.active));
+  GroupSums other_sums(point.active);
   std::array<double, run_rows> leverage;
-  std::array<double, run_rows> scratch;
+  std::array<double, run_rows> leverage_slope;
+  std::array<double, run_rows> score_by_tau;
   std::array<std::array<double, run_rows>, 6> w;
   const WeightDerivatives derivatives{w[0].data(), w[1].data(), w[2].data(),
                                       w[3].data(), w[4].data(), w[5].data()};
-  static const std::array<double, run_rows> ones = [] {
-    std::array<double, run_rows> all;
-    all.fill(1);
-    return all;
-  }();
-  point.active.for_each_run([&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets,
-                                bool ends) {
-    quadratic_forms(columns, matrix_of_group(point.active, g, inverse).data(), packets, leverage.data());
-    gam::weight_derivatives(point.family, point.theta, rows_at(slot), packets, derivatives);
-    multiply_rows(leverage.data(), derivatives.eta, packets, scratch.data());
-    add_products(columns, scratch.data(), packets, sums[m].products(g));
-    for (std::size_t j = 0; j < m; ++j) {
-      linear_combination(columns, of_group(point.active, g, first[j]), packets, nullptr, predictor[j].data());
-      if (with_tau && j == m - 1)
-        multiply_add_rows(derivatives.eta, predictor[j].data(), derivatives.tau, packets, change[j].data());
-      else
-        multiply_rows(derivatives.eta, predictor[j].data(), packets, change[j].data());
-      add_gram(columns, change[j].data(), packets, sums[j].gram(g));
-    }
-    for (std::size_t j = 0; j < m; ++j) {
-      multiply_rows(derivatives.eta_eta, predictor[j].data(), packets, scratch.data());
-      for (std::size_t k = j; k < m; ++k)
-        add_sum_of_products(leverage.data(), scratch.data(), predictor[k].data(), packets,
-                            pair_sums.data() + lane_count * (j * m + k));
-    }
-    if (with_tau) {
-      for (std::size_t j = 0; j < m; ++j) {
-        // Twice for tau itself, as d2w has it once for each of the two factors.
-        for (int times = 0; times < (j == m - 1 ? 2 : 1); ++times)
-          add_sum_of_products(leverage.data(), derivatives.eta_tau, predictor[j].data(), packets,
-                              pair_sums.data() + lane_count * (j * m + m - 1));
-      }
-      add_sum_of_products(leverage.data(), derivatives.tau_tau, ones.data(), packets,
-                          pair_sums.data() + lane_count * (m * m - 1));
-      // d/dtau of X's_tau: -dw/dtau deta/dtau + d3l/(deta dtau2).
-      for (int i = 0; i < packets * lane_count; ++i)
-        scratch[at(i)] = derivatives.score_tau_tau[i] - derivatives.tau[i] * predictor[m - 1][at(i)];
-      add_products(columns, scratch.data(), packets, sums[m + 1].products(g));
-    }
-    if (!ends) return;
-    for (std::size_t j = 0; j < m; ++j) sums[j].take_gram(g, to.grams[j]);
-    sums[m].take_products(g, to.leverage_slope);
-    if (with_tau) sums[m + 1].take_products(g, to.score_by_tau_twice);
-  });
+  const WeightChanges changes{
+      parameters,          with_tau,         predictors_.data(), run_rows, leverage_slope.data(),
+      score_by_tau.data(), pair_sums_.data()};
+  std::vector<double> of_group;
+  std::vector<std::vector<double>> first_of_group(m);
+  bool begins = true;
+  point.active.for_each_run(
+      [&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets, bool ends) {
+        if (begins) {
+          of_group = matrix_of_group(point.active, g, inverse);
+          for (std::size_t j = 0; j < m; ++j) gather_group(point.active, g, first[j], first_of_group[j]);
+        }
+        begins = ends;
+        quadratic_forms(columns, of_group.data(), packets, leverage.data());
+        gam::weight_derivatives(point.family, point.theta, rows_at(slot), packets, derivatives);
+        for (std::size_t j = 0; j < m; ++j)
+          linear_combination(columns, first_of_group[j].data(), packets, nullptr,
+                             predictors_.data() + j * run_rows);
+        add_weight_changes(derivatives, leverage.data(), packets, changes);
+        for (std::size_t j = 0; j < m; ++j) {
+          const double* const change = predictors_.data() + j * run_rows;
+          if (j == 0)
+            add_gram_and_products(columns, change, leverage_slope.data(), packets, sums[j].gram(g),
+                                  sums[j].products(g));
+          else if (with_tau && j == m - 1)
+            add_gram_and_products(columns, change, score_by_tau.data(), packets, sums[j].gram(g),
+                                  sums[j].products(g));
+          else
+            add_gram(columns, change, packets, sums[j].gram(g));
+        }
+        if (with_tau && m == 1) add_products(columns, score_by_tau.data(), packets, other_sums.products(g));
+        if (!ends) return;
+        for (std::size_t j = 0; j < m; ++j) sums[j].take_gram(g, to.grams[j]);
+        sums[0].take_products(g, to.leverage_slope);
+        if (with_tau) (m == 1 ? other_sums : sums[m - 1]).take_products(g, to.score_by_tau_twice);
+      });
   for (std::size_t j = 0; j < m; ++j) {
     for (std::size_t k = j; k < m; ++k)
       to.leverage_sums(static_cast<int>(j), static_cast<int>(k)) =
-          base::sum_of_lanes(base::load_lanes(pair_sums.data() + lane_count * (j * m + k)));
+          base::sum_of_lanes(base::load_lanes(pair_sums_.data() + lane_count * (j * m + k)));
   }
 }
 

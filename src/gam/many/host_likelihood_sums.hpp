@@ -26,14 +26,11 @@ class HostLikelihoodSums final : public LikelihoodSums {
   [[nodiscard]] ResponseRows rows_at(std::size_t slot) {
     return {y_.data() + slot, weights_.data() + slot, eta_.data() + slot, mean_.data() + slot};
   }
-  /// A group's active columns of a vector over all active columns; valid until the next call.
-  [[nodiscard]] const double* of_group(const ActiveColumns& active, std::size_t group,
-                                       const std::vector<double>& values);
 
   const SharedDesign& design_;
-  std::span<const double> y_, weights_, offset_;   ///< by slot
-  std::vector<double> eta_, mean_, score_by_tau_;  ///< by slot
-  std::vector<double> gathered_;
+  std::span<const double> y_, weights_, offset_;  ///< by slot
+  std::vector<double> eta_, mean_;                ///< by slot
+  std::vector<double> gathered_, pair_sums_, predictors_;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -7,15 +7,24 @@
 #include "gam/many/gaussian_moments.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstdint>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
 using base::lane_count;
+
+namespace {
+
+/// A count that a 64-bit integer has.
+bool is_small_count(double y) {
+  constexpr double most = 1e15;
+  return y >= 0 && y <= most && static_cast<double>(static_cast<std::int64_t>(y)) == y;
+}
+
+}  // namespace
 
 LaplaceCriterion::LaplaceCriterion(const SharedDesign& design, const ManyEstimator& estimator,
                                    std::unique_ptr<LikelihoodSums> sums)
@@ -36,6 +45,7 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
   double most = -infinite;
   int zeros = 0;
   double plain_sum = 0;
+  const bool with_counts = has_counts();
   for (std::size_t row = 0; row < values.size(); ++row) {
     const int slot = design_.slot_of_row[row];
     if (slot < 0) continue;
@@ -50,8 +60,10 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
       weight *= own.weights[row];
     }
     if (weight == 0) continue;
-    if (const char* const fault = fault_of(y))
-      throw base::input_error("row {}: the value {} {}", row + 1, y, fault);
+    if (!(with_counts && is_small_count(y))) {
+      if (const char* const fault = fault_of(y))
+        throw base::input_error("row {}: the value {} {}", row + 1, y, fault);
+    }
     if (!own.offsets.empty()) {
       if (!std::isfinite(own.offsets[row]))
         throw base::input_error("row {}: the offset {} is not a finite number", row + 1, own.offsets[row]);
@@ -64,7 +76,7 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
     zeros += y == 0 ? 1 : 0;
     plain_sum += y;
     sum_ += weight * y;
-    if (estimator_.family == ManyFamily::nb) tail_.add(y, weight);
+    if (with_counts && y > 0) tail_.add(y, weight);
   }
   tail_.finish();
   out.mean = plain_sum / out.rows;
@@ -74,9 +86,9 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
                             : least == most && !has_counts() ? ManyStatus::constant
                                                              : ManyStatus::converged;
   if (status != ManyStatus::converged) return status;
-  constants_ = constants_of(estimator_.family, y_, weight_);
+  constants_ = constants_of(estimator_.family, y_, weight_, tail_);
   if (has_scale()) {
-    saturated_ = saturated_loss(estimator_.family, 1, y_, weight_);
+    saturated_ = saturated_loss(estimator_.family, 1, y_, weight_, tail_);
     scale_likelihood_ = ScaleLikelihood(estimator_.family, weight_);
   }
   sums_ = moments_ && weight_ == design_.weight ? moments_.get() : row_sums_.get();
@@ -147,9 +159,15 @@ ManyPoint LaplaceCriterion::start() {
   ManyPoint point;
   point.log_sp.assign(at(design_.parameters), 0);
   point.b.assign(at(design_.columns), 0);
-  double offsets = 0;
-  for (std::size_t i = 0; i < y_.size(); ++i)
-    offsets += weight_[i] * (has_log_link() ? std::exp(offset_[i]) : offset_[i]);
+  if (has_log_link()) {
+    exp_offset_.resize(offset_.size());
+    exp_rows(offset_.data(), design_.packets, exp_offset_.data());
+  }
+  const std::vector<double>& of_row = has_log_link() ? exp_offset_ : offset_;
+  base::Lanes sum_of_offsets{};
+  for (std::size_t i = 0; i < of_row.size(); i += lane_count)
+    sum_of_offsets += base::load_lanes(weight_.data() + i) * base::load_lanes(of_row.data() + i);
+  const double offsets = base::sum_of_lanes(sum_of_offsets);
   double level = 0;
   if (has_log_link())
     level = std::log(sum_ / offsets);
@@ -191,13 +209,18 @@ ManyPoint LaplaceCriterion::start() {
 
 /// The theta for which counts of means e^(level + offset) have the observed variance.
 double LaplaceCriterion::theta_by_moments(double level) const {
-  double excess = 0;
-  double squares = 0;
-  for (std::size_t i = 0; i < y_.size(); ++i) {
-    const double mean = std::exp(level + offset_[i]);
-    excess += weight_[i] * ((y_[i] - mean) * (y_[i] - mean) - mean);
-    squares += weight_[i] * mean * mean;
+  const double factor = std::exp(level);
+  base::Lanes excesses{};
+  base::Lanes squares_of_means{};
+  for (std::size_t i = 0; i < y_.size(); i += lane_count) {
+    const base::Lanes weight = base::load_lanes(weight_.data() + i);
+    const base::Lanes mean = base::load_lanes(exp_offset_.data() + i) * factor;
+    const base::Lanes residual = base::load_lanes(y_.data() + i) - mean;
+    excesses += weight * (residual * residual - mean);
+    squares_of_means += weight * mean * mean;
   }
+  const double excess = base::sum_of_lanes(excesses);
+  const double squares = base::sum_of_lanes(squares_of_means);
   constexpr double least = 0.02;
   constexpr double most = 1e3;
   return excess > 0 ? std::clamp(squares / excess, least, most) : most;
@@ -305,7 +328,7 @@ void LaplaceCriterion::add_tau(const ManyPoint& point, ManyDerivatives& to) cons
 }
 
 void LaplaceCriterion::describe(const ManyPoint& point, ResponseFit& out) {
-  const double saturated = saturated_loss(family_at(point), theta_at(point), y_, weight_);
+  const double saturated = saturated_loss(family_at(point), theta_at(point), y_, weight_, tail_);
   const double loss = loss_ + (family_at(point) == ManyFamily::nb ? tail_.at(theta_at(point)).sum : 0);
   out.deviance = 2 * (loss - saturated);
   out.null_deviance = 2 * (sums_->null_loss(family_at(point), theta_at(point), start_level_) - saturated);

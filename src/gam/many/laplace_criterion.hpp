@@ -91,6 +91,7 @@ class LaplaceCriterion {
   LikelihoodSums* sums_ = nullptr;           ///< one of these
   // The response.
   std::vector<double> y_, weight_, offset_;  ///< by slot
+  std::vector<double> exp_offset_;           ///< of a family with the log link
   double sum_ = 0;
   CountTail tail_;
   ResponseConstants constants_;

@@ -38,23 +38,29 @@ double log_factorial(double count) {
 /// The term of one row's log likelihood that its loss leaves out.
 double constant_of(ManyFamily family, double y, double weight) {
   switch (family) {
-    case ManyFamily::nb:
-    case ManyFamily::poisson: return -weight * log_factorial(y);
     case ManyFamily::binomial:
       return weight == 1
                  ? 0
                  : std::lgamma(weight + 1) - std::lgamma(weight * y + 1) - std::lgamma(weight * (1 - y) + 1);
     case ManyFamily::gamma: return -std::log(y);
-    case ManyFamily::gaussian: return 0;
+    default: return 0;
   }
-  return 0;
+}
+
+bool is_of_counts(ManyFamily family) {
+  return family == ManyFamily::nb || family == ManyFamily::poisson;
 }
 
 }  // namespace
 
-ResponseConstants constants_of(ManyFamily family, std::span<const double> y,
-                               std::span<const double> weights) {
+ResponseConstants constants_of(ManyFamily family, std::span<const double> y, std::span<const double> weights,
+                               const CountTail& counts) {
   ResponseConstants sums;
+  if (is_of_counts(family)) {
+    // The weights alone are not read of these.
+    sums.log_likelihood = -counts.sum_of(log_factorial);
+    return sums;
+  }
   for (std::size_t i = 0; i < y.size(); ++i) {
     if (weights[i] == 0) continue;
     sums.rows += 1;
@@ -67,7 +73,10 @@ ResponseConstants constants_of(ManyFamily family, std::span<const double> y,
 }
 
 double saturated_loss(ManyFamily family, double theta, std::span<const double> y,
-                      std::span<const double> weights) {
+                      std::span<const double> weights, const CountTail& counts) {
+  // The loss of a count of zero is zero.
+  if (is_of_counts(family))
+    return counts.sum_of([&](double count) { return saturated_loss_of(family, theta, count); });
   double sum = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
     // The loss of a zero is zero.

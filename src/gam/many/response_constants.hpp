@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/many/count_tail.hpp"
 #include "gam/many/row_kernels.hpp"
 
 #include <span>
@@ -15,12 +16,13 @@ struct ResponseConstants {
   double log_response = 0;    ///< gamma: weighted sum of the logarithms of the responses
   double log_likelihood = 0;  ///< the terms of the log likelihood that `add_losses` leaves out
 };
+/// `counts`: the responses above zero of a family of counts; else not read.
 [[nodiscard]] ResponseConstants constants_of(ManyFamily family, std::span<const double> y,
-                                             std::span<const double> weights);
+                                             std::span<const double> weights, const CountTail& counts);
 
 /// The sum of the losses of `add_losses` with each mean at its response.
 [[nodiscard]] double saturated_loss(ManyFamily family, double theta, std::span<const double> y,
-                                    std::span<const double> weights);
+                                    std::span<const double> weights, const CountTail& counts);
 
 /// The log likelihood in mgcv's AIC: of gaussian with the variance deviance / rows, of gamma with the scale
 /// `phi`. `loss`: the sum of `add_losses`, minus the sum of `CountTail` for nb.

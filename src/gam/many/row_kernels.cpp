@@ -14,10 +14,12 @@ using base::store_lanes;
 
 namespace {
 
-/// Up to this many columns, all sums of a group fit in registers where there are enough registers.
+/// Loops over up to this many columns are unrolled: the sums of a gram matrix fit in 32 registers. More
+/// columns are processed in tiles of four.
 constexpr int most_columns_at_once = 7;
-/// More columns are processed in tiles of this many.
 constexpr int tile = 4;
+/// Beside those of a gram matrix, registers are left for the products of so many columns with a vector.
+constexpr int most_columns_with_products = 6;
 
 TESSERA_LANE_INLINE const double* packet_at(const LaneColumns& columns, std::ptrdiff_t packet) {
   return columns.x + packet * columns.stride * lane_count;
@@ -28,25 +30,91 @@ TESSERA_LANE_INLINE void add_to(double* sums, int index, const Lanes& value) {
   store_lanes(at, load_lanes(at) + value);
 }
 
+/// The first elements of the columns in a packet.
 template <int Columns>
-TESSERA_LANE_INLINE void add_whole_gram(const LaneColumns& columns, const double* weights, int packets,
-                                        double* to) {
-  std::ptrdiff_t offsets[Columns];
-  for (int a = 0; a < Columns; ++a) offsets[a] = std::ptrdiff_t{lane_count} * columns.at[a];
+struct ColumnOffsets {
+  std::ptrdiff_t of[Columns];
+  TESSERA_LANE_INLINE explicit ColumnOffsets(const LaneColumns& columns) {
+    for (int a = 0; a < Columns; ++a) of[a] = std::ptrdiff_t{lane_count} * columns.at[a];
+  }
+};
+
+template <int Columns>
+TESSERA_LANE_INLINE void combine(const LaneColumns& columns, const double* b, int packets, const double* base,
+                                 double* to) {
+  const ColumnOffsets<Columns> offsets(columns);
+  for (int p = 0; p < packets; ++p) {
+    const double* const x = packet_at(columns, p);
+    Lanes sum = base == nullptr ? Lanes{} : load_lanes(base + std::ptrdiff_t{lane_count} * p);
+#pragma GCC unroll 8
+    for (int a = 0; a < Columns; ++a) sum += load_lanes(x + offsets.of[a]) * b[a];
+    store_lanes(to + std::ptrdiff_t{lane_count} * p, sum);
+  }
+}
+
+template <int Columns>
+TESSERA_LANE_INLINE void fill_forms(const LaneColumns& columns, const double* packed, int packets,
+                                    double* to) {
+  const ColumnOffsets<Columns> offsets(columns);
+  for (int p = 0; p < packets; ++p) {
+    const double* const x = packet_at(columns, p);
+    const double* c = packed;
+    Lanes form{};
+#pragma GCC unroll 8
+    for (int a = 0; a < Columns; ++a) {
+      const Lanes own = load_lanes(x + offsets.of[a]);
+      Lanes sum = own * (*c++ * 0.5);
+#pragma GCC unroll 8
+      for (int b = a + 1; b < Columns; ++b) sum += load_lanes(x + offsets.of[b]) * *c++;
+      form += own * sum;
+    }
+    store_lanes(to + std::ptrdiff_t{lane_count} * p, form * 2.0);
+  }
+}
+
+/// X' diag(weights) X, and X'v unless `v` is null.
+template <int Columns>
+TESSERA_LANE_INLINE void add_whole_gram(const LaneColumns& columns, const double* weights, const double* v,
+                                        int packets, double* gram, double* products) {
+  const ColumnOffsets<Columns> offsets(columns);
   Lanes sums[packed_size(Columns)];
-  for (int i = 0; i < packed_size(Columns); ++i) sums[i] = load_lanes(to + std::ptrdiff_t{lane_count} * i);
+  for (int i = 0; i < packed_size(Columns); ++i) sums[i] = load_lanes(gram + std::ptrdiff_t{lane_count} * i);
+  Lanes of_v[Columns];
+  for (int i = 0; i < Columns; ++i)
+    of_v[i] = v == nullptr ? Lanes{} : load_lanes(products + std::ptrdiff_t{lane_count} * i);
   for (int p = 0; p < packets; ++p) {
     const double* const x = packet_at(columns, p);
     const Lanes w = load_lanes(weights + std::ptrdiff_t{lane_count} * p);
     int i = 0;
 #pragma GCC unroll 8
     for (int a = 0; a < Columns; ++a) {
-      const Lanes weighted = w * load_lanes(x + offsets[a]);
+      const Lanes weighted = w * load_lanes(x + offsets.of[a]);
 #pragma GCC unroll 8
-      for (int b = a; b < Columns; ++b) sums[i++] += weighted * load_lanes(x + offsets[b]);
+      for (int b = a; b < Columns; ++b) sums[i++] += weighted * load_lanes(x + offsets.of[b]);
     }
+    if (v == nullptr) continue;
+    const Lanes value = load_lanes(v + std::ptrdiff_t{lane_count} * p);
+#pragma GCC unroll 8
+    for (int a = 0; a < Columns; ++a) of_v[a] += load_lanes(x + offsets.of[a]) * value;
   }
-  for (int i = 0; i < packed_size(Columns); ++i) store_lanes(to + std::ptrdiff_t{lane_count} * i, sums[i]);
+  for (int i = 0; i < packed_size(Columns); ++i) store_lanes(gram + std::ptrdiff_t{lane_count} * i, sums[i]);
+  if (v == nullptr) return;
+  for (int i = 0; i < Columns; ++i) store_lanes(products + std::ptrdiff_t{lane_count} * i, of_v[i]);
+}
+
+template <int Columns>
+TESSERA_LANE_INLINE void add_whole_products(const LaneColumns& columns, const double* v, int packets,
+                                            double* to) {
+  const ColumnOffsets<Columns> offsets(columns);
+  Lanes sums[Columns];
+  for (int i = 0; i < Columns; ++i) sums[i] = load_lanes(to + std::ptrdiff_t{lane_count} * i);
+  for (int p = 0; p < packets; ++p) {
+    const double* const x = packet_at(columns, p);
+    const Lanes value = load_lanes(v + std::ptrdiff_t{lane_count} * p);
+#pragma GCC unroll 8
+    for (int a = 0; a < Columns; ++a) sums[a] += load_lanes(x + offsets.of[a]) * value;
+  }
+  for (int i = 0; i < Columns; ++i) store_lanes(to + std::ptrdiff_t{lane_count} * i, sums[i]);
 }
 
 /// Products of up to `tile` columns from `first_a` on with up to `tile` columns from `first_b` on.
@@ -80,6 +148,16 @@ TESSERA_LANE_INLINE void add_tile(const LaneColumns& columns, const double* weig
 
 TESSERA_LANE_CLONES void linear_combination_clones(const LaneColumns& columns, const double* b, int packets,
                                                    const double* base, double* to) {
+  switch (columns.count) {
+    case 1: return combine<1>(columns, b, packets, base, to);
+    case 2: return combine<2>(columns, b, packets, base, to);
+    case 3: return combine<3>(columns, b, packets, base, to);
+    case 4: return combine<4>(columns, b, packets, base, to);
+    case 5: return combine<5>(columns, b, packets, base, to);
+    case 6: return combine<6>(columns, b, packets, base, to);
+    case most_columns_at_once: return combine<7>(columns, b, packets, base, to);
+    default: break;
+  }
   for (int p = 0; p < packets; ++p) {
     const double* const x = packet_at(columns, p);
     Lanes sum = base == nullptr ? Lanes{} : load_lanes(base + std::ptrdiff_t{lane_count} * p);
@@ -89,25 +167,19 @@ TESSERA_LANE_CLONES void linear_combination_clones(const LaneColumns& columns, c
   }
 }
 
-TESSERA_LANE_CLONES void add_gram_clones(const LaneColumns& columns, const double* weights, int packets,
-                                         double* sums) {
-  switch (columns.count) {
-    case 0: return;
-    case 1: return add_whole_gram<1>(columns, weights, packets, sums);
-    case 2: return add_whole_gram<2>(columns, weights, packets, sums);
-    case 3: return add_whole_gram<3>(columns, weights, packets, sums);
-    case 4: return add_whole_gram<4>(columns, weights, packets, sums);
-    case 5: return add_whole_gram<5>(columns, weights, packets, sums);
-    case 6: return add_whole_gram<6>(columns, weights, packets, sums);
-    case most_columns_at_once: return add_whole_gram<most_columns_at_once>(columns, weights, packets, sums);
-    default: break;
-  }
-  for (int a = 0; a < columns.count; a += tile)
-    for (int b = a; b < columns.count; b += tile) add_tile(columns, weights, packets, a, b, sums);
-}
-
 TESSERA_LANE_CLONES void add_products_clones(const LaneColumns& columns, const double* v, int packets,
                                              double* sums) {
+  switch (columns.count) {
+    case 0: return;
+    case 1: return add_whole_products<1>(columns, v, packets, sums);
+    case 2: return add_whole_products<2>(columns, v, packets, sums);
+    case 3: return add_whole_products<3>(columns, v, packets, sums);
+    case 4: return add_whole_products<4>(columns, v, packets, sums);
+    case 5: return add_whole_products<5>(columns, v, packets, sums);
+    case 6: return add_whole_products<6>(columns, v, packets, sums);
+    case most_columns_at_once: return add_whole_products<7>(columns, v, packets, sums);
+    default: break;
+  }
   for (int first = 0; first < columns.count; first += tile) {
     std::ptrdiff_t at[tile];
     for (int i = 0; i < tile; ++i)
@@ -123,8 +195,50 @@ TESSERA_LANE_CLONES void add_products_clones(const LaneColumns& columns, const d
   }
 }
 
+TESSERA_LANE_CLONES void add_gram_clones(const LaneColumns& columns, const double* weights, int packets,
+                                         double* sums) {
+  switch (columns.count) {
+    case 0: return;
+    case 1: return add_whole_gram<1>(columns, weights, nullptr, packets, sums, nullptr);
+    case 2: return add_whole_gram<2>(columns, weights, nullptr, packets, sums, nullptr);
+    case 3: return add_whole_gram<3>(columns, weights, nullptr, packets, sums, nullptr);
+    case 4: return add_whole_gram<4>(columns, weights, nullptr, packets, sums, nullptr);
+    case 5: return add_whole_gram<5>(columns, weights, nullptr, packets, sums, nullptr);
+    case 6: return add_whole_gram<6>(columns, weights, nullptr, packets, sums, nullptr);
+    case most_columns_at_once: return add_whole_gram<7>(columns, weights, nullptr, packets, sums, nullptr);
+    default: break;
+  }
+  for (int a = 0; a < columns.count; a += tile)
+    for (int b = a; b < columns.count; b += tile) add_tile(columns, weights, packets, a, b, sums);
+}
+
+/// Of up to `most_columns_with_products` columns.
+TESSERA_LANE_CLONES void add_gram_and_products_clones(const LaneColumns& columns, const double* weights,
+                                                      const double* v, int packets, double* gram,
+                                                      double* products) {
+  switch (columns.count) {
+    case 1: return add_whole_gram<1>(columns, weights, v, packets, gram, products);
+    case 2: return add_whole_gram<2>(columns, weights, v, packets, gram, products);
+    case 3: return add_whole_gram<3>(columns, weights, v, packets, gram, products);
+    case 4: return add_whole_gram<4>(columns, weights, v, packets, gram, products);
+    case 5: return add_whole_gram<5>(columns, weights, v, packets, gram, products);
+    case most_columns_with_products: return add_whole_gram<6>(columns, weights, v, packets, gram, products);
+    default: return;
+  }
+}
+
 TESSERA_LANE_CLONES void quadratic_forms_clones(const LaneColumns& columns, const double* packed, int packets,
                                                 double* to) {
+  switch (columns.count) {
+    case 1: return fill_forms<1>(columns, packed, packets, to);
+    case 2: return fill_forms<2>(columns, packed, packets, to);
+    case 3: return fill_forms<3>(columns, packed, packets, to);
+    case 4: return fill_forms<4>(columns, packed, packets, to);
+    case 5: return fill_forms<5>(columns, packed, packets, to);
+    case 6: return fill_forms<6>(columns, packed, packets, to);
+    case most_columns_at_once: return fill_forms<7>(columns, packed, packets, to);
+    default: break;
+  }
   for (int p = 0; p < packets; ++p) {
     const double* const x = packet_at(columns, p);
     const double* c = packed;
@@ -140,13 +254,71 @@ TESSERA_LANE_CLONES void quadratic_forms_clones(const LaneColumns& columns, cons
   }
 }
 
-TESSERA_LANE_CLONES void multiply_rows_clones(const double* a, const double* b, int packets, double* to) {
-  for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{lane_count} * packets; ++i) to[i] = a[i] * b[i];
+/// `Parameters`: their number, if it is small and the sums fit in registers; else 0.
+template <int Parameters>
+TESSERA_LANE_INLINE void add_changes(const WeightDerivatives& weights, const double* leverage, int packets,
+                                     const WeightChanges& to) {
+  const int m = Parameters > 0 ? Parameters : to.parameters;
+  const int last = m - 1;
+  Lanes own[Parameters > 0 ? Parameters * Parameters : 1];
+  for (int i = 0; i < Parameters * Parameters; ++i)
+    own[i] = load_lanes(to.pair_sums + std::ptrdiff_t{lane_count} * i);
+  for (std::ptrdiff_t at = 0; at < std::ptrdiff_t{lane_count} * packets; at += lane_count) {
+    const Lanes h = load_lanes(leverage + at);
+    const Lanes by_eta = load_lanes(weights.eta + at);
+    const Lanes twice = h * load_lanes(weights.eta_eta + at);
+    const Lanes with_tau = to.with_tau ? h * load_lanes(weights.eta_tau + at) : Lanes{};
+    const Lanes by_tau = to.with_tau ? load_lanes(weights.tau + at) : Lanes{};
+    store_lanes(to.leverage_slope + at, h * by_eta);
+    if (to.with_tau)
+      store_lanes(to.score_by_tau + at, load_lanes(weights.score_tau_tau + at) -
+                                            by_tau * load_lanes(to.rows + to.stride * last + at));
+#pragma GCC unroll 4
+    for (int j = 0; j < m; ++j) {
+      const Lanes predictor = load_lanes(to.rows + to.stride * j + at);
+      const Lanes scaled = twice * predictor;
+#pragma GCC unroll 4
+      for (int k = j; k < m; ++k) {
+        Lanes sum = scaled * load_lanes(to.rows + to.stride * k + at);
+        if (to.with_tau && k == last) {
+          sum += with_tau * predictor;
+          // Twice for tau itself, as d2w has it once for each of the two factors.
+          if (j == last) sum += with_tau * predictor + h * load_lanes(weights.tau_tau + at);
+        }
+        if constexpr (Parameters > 0)
+          own[Parameters * j + k] += sum;
+        else
+          add_to(to.pair_sums, m * j + k, sum);
+      }
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < m; ++j) {
+      double* const row = to.rows + to.stride * j + at;
+      const Lanes change = by_eta * load_lanes(row);
+      store_lanes(row, to.with_tau && j == last ? change + by_tau : change);
+    }
+  }
+  for (int i = 0; i < Parameters * Parameters; ++i)
+    store_lanes(to.pair_sums + std::ptrdiff_t{lane_count} * i, own[i]);
 }
 
-TESSERA_LANE_CLONES void multiply_add_rows_clones(const double* a, const double* b, const double* c,
-                                                  int packets, double* to) {
-  for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{lane_count} * packets; ++i) to[i] = a[i] * b[i] + c[i];
+TESSERA_LANE_CLONES void add_weight_changes_clones(const WeightDerivatives& weights, const double* leverage,
+                                                   int packets, const WeightChanges& to) {
+  switch (to.parameters) {
+    case 1: return add_changes<1>(weights, leverage, packets, to);
+    case 2: return add_changes<2>(weights, leverage, packets, to);
+    case 3: return add_changes<3>(weights, leverage, packets, to);
+    default: return add_changes<0>(weights, leverage, packets, to);
+  }
+}
+
+TESSERA_LANE_CLONES void exp_rows_clones(const double* x, int packets, double* to) {
+  for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{lane_count} * packets; i += lane_count)
+    store_lanes(to + i, base::exp_lanes(load_lanes(x + i)));
+}
+
+TESSERA_LANE_CLONES void multiply_rows_clones(const double* a, const double* b, int packets, double* to) {
+  for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{lane_count} * packets; ++i) to[i] = a[i] * b[i];
 }
 
 TESSERA_LANE_CLONES void add_sum_of_products_clones(const double* a, const double* b, const double* c,
@@ -169,14 +341,27 @@ void add_gram(const LaneColumns& columns, const double* weights, int packets, do
 void add_products(const LaneColumns& columns, const double* v, int packets, double* sums) {
   add_products_clones(columns, v, packets, sums);
 }
+void add_gram_and_products(const LaneColumns& columns, const double* weights, const double* v, int packets,
+                           double* gram, double* products) {
+  if (columns.count > most_columns_with_products) {
+    add_gram_clones(columns, weights, packets, gram);
+    add_products_clones(columns, v, packets, products);
+    return;
+  }
+  add_gram_and_products_clones(columns, weights, v, packets, gram, products);
+}
 void quadratic_forms(const LaneColumns& columns, const double* packed, int packets, double* to) {
   quadratic_forms_clones(columns, packed, packets, to);
 }
+void add_weight_changes(const WeightDerivatives& weights, const double* leverage, int packets,
+                        const WeightChanges& to) {
+  add_weight_changes_clones(weights, leverage, packets, to);
+}
+void exp_rows(const double* x, int packets, double* to) {
+  exp_rows_clones(x, packets, to);
+}
 void multiply_rows(const double* a, const double* b, int packets, double* to) {
   multiply_rows_clones(a, b, packets, to);
-}
-void multiply_add_rows(const double* a, const double* b, const double* c, int packets, double* to) {
-  multiply_add_rows_clones(a, b, c, packets, to);
 }
 void add_sum_of_products(const double* a, const double* b, const double* c, int packets, double* sum) {
   add_sum_of_products_clones(a, b, c, packets, sum);

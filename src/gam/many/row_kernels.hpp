@@ -33,6 +33,9 @@ void linear_combination(const LaneColumns& columns, const double* b, int packets
 void add_gram(const LaneColumns& columns, const double* weights, int packets, double* sums);
 /// sums += X' v.
 void add_products(const LaneColumns& columns, const double* v, int packets, double* sums);
+/// Both.
+void add_gram_and_products(const LaneColumns& columns, const double* weights, const double* v, int packets,
+                           double* gram, double* products);
 /// to_i = x_i' C x_i for the packed symmetric matrix C.
 void quadratic_forms(const LaneColumns& columns, const double* packed, int packets, double* to);
 
@@ -79,9 +82,27 @@ struct WeightDerivatives {
 void weight_derivatives(ManyFamily family, double theta, const ResponseRows& rows, int packets,
                         const WeightDerivatives& to);
 
-/// to = a b, to = a b + c and the sum of a b c, by rows.
+/// to = e^x.
+void exp_rows(const double* x, int packets, double* to);
+/// What the derivatives of the weights give for some parameters, the last of which is tau if `with_tau`.
+struct WeightChanges {
+  int parameters;
+  bool with_tau;
+  /// By parameter, `stride` rows apart: the derivatives of the linear predictors; they become those of the
+  /// weights.
+  double* rows;
+  std::ptrdiff_t stride;
+  double* leverage_slope;  ///< h dw/deta, for the leverages h
+  double* score_by_tau;    ///< d/dtau of d2l/(deta dtau)
+  /// By pairs of parameters j <= k, from element 8 (m j + k) on: the sum of h d2w without the second
+  /// derivatives of the coefficients.
+  double* pair_sums;
+};
+void add_weight_changes(const WeightDerivatives& weights, const double* leverage, int packets,
+                        const WeightChanges& to);
+
+/// to = a b, and the sum of a b c, by rows.
 void multiply_rows(const double* a, const double* b, int packets, double* to);
-void multiply_add_rows(const double* a, const double* b, const double* c, int packets, double* to);
 void add_sum_of_products(const double* a, const double* b, const double* c, int packets, double* sum);
 
 }  // namespace TESSERA_NAMESPACE::gam

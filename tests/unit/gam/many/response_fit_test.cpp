@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -149,6 +150,58 @@ TEST_F(Lineages, RefuseWhatIsNoCount) {
   expect_error(ErrorCode::input, "row 5: the value 1.5 is not a count", [&] { static_cast<void>(fit(y)); });
   y[4] = -1;
   expect_error(ErrorCode::input, "row 5: the value -1 is not a count", [&] { static_cast<void>(fit(y)); });
+}
+
+/// Components only save work: the same design as one component has the same fits.
+TEST(Components, HaveTheFitsOfTheWholeMatrix) {
+  std::mt19937_64 random(5);
+  std::vector<double> t;
+  Factor lineage{.codes = {}, .levels = {"a", "b", "c"}};
+  for (int i = 0; i < cell_count; ++i) {
+    t.push_back(std::uniform_real_distribution<double>(0, 1)(random));
+    lineage.codes.push_back(i % 3);
+  }
+  for (const char* const terms : {"lineage + s(t, by = lineage, bs = \"cr\", k = 6)",
+                                  "lineage + s(t, by = lineage, bs = \"cr\", k = 6, id = 1)",
+                                  "lineage + te(t, t2, by = lineage, bs = \"cr\", k = 3)"}) {
+    std::vector<double> t2(t.rbegin(), t.rend());
+    const ManyModel model({{"t", t}, {"t2", t2}, {"lineage", lineage}}, cell_count, terms);
+    const SharedDesign& blocks = model.design();
+    ASSERT_EQ(blocks.components.size(), 3U);
+    SharedDesign whole = blocks;
+    for (std::size_t i = 1; i < whole.components.size(); ++i) {
+      DesignComponent& first = whole.components[0];
+      const DesignComponent& next = whole.components[i];
+      first.end = next.end;
+      first.last_group = next.last_group;
+      first.penalties.insert(first.penalties.end(), next.penalties.begin(), next.penalties.end());
+      first.bases.insert(first.bases.end(), next.bases.begin(), next.bases.end());
+      for (const int parameter : next.parameters) {
+        if (std::ranges::find(first.parameters, parameter) == first.parameters.end())
+          first.parameters.push_back(parameter);
+      }
+    }
+    std::ranges::sort(whole.components[0].parameters);
+    whole.components.resize(1);
+    for (const ManyFamily family : {ManyFamily::nb, ManyFamily::gaussian, ManyFamily::gamma}) {
+      std::vector<double> y;
+      for (int i = 0; i < cell_count; ++i) {
+        const double mean = std::exp(1 + std::sin((3 + i % 3) * t[static_cast<std::size_t>(i)]) -
+                                     (i % 3 == 1 ? t.front() : 0));
+        const double level = mean * std::gamma_distribution<double>(2, 0.5)(random);
+        y.push_back(family == ManyFamily::nb ? std::poisson_distribution<int>(level)(random) : level);
+      }
+      const ResponseFit one = ResponseFitter(blocks, {.family = family}).fit(y);
+      const ResponseFit other = ResponseFitter(whole, {.family = family}).fit(y);
+      ASSERT_EQ(one.status, ManyStatus::converged);
+      ASSERT_EQ(other.status, ManyStatus::converged);
+      EXPECT_NEAR(one.criterion, other.criterion, 1e-8 * std::abs(other.criterion));
+      EXPECT_NEAR(one.scale, other.scale, 1e-6 * other.scale);
+      for (std::size_t i = 0; i < one.coef.size(); ++i) EXPECT_NEAR(one.coef[i], other.coef[i], 1e-5);
+      for (std::size_t i = 0; i < one.inverse.size(); ++i)
+        EXPECT_NEAR(one.inverse[i], other.inverse[i], 1e-5 * other.inverse[0]);
+    }
+  }
 }
 
 /// The claim of the search: no smoothing parameters and theta of a wide grid have a lower criterion.

@@ -296,6 +296,7 @@ struct DeviceLikelihood::OnDevice {
   std::vector<Buffer<long long>> begins;
 
   std::vector<ResponseMemory> responses;
+  std::vector<FiberStack> stacks;  ///< by response
   PinnedBuffer<double> host_numbers;
   PinnedBuffer<LikelihoodRequest> host_requests;
   Buffer<double> of_responses, partials;
@@ -344,6 +345,7 @@ void DeviceLikelihood::OnDevice::reserve(std::size_t count, std::size_t slots, s
   count = std::clamp<std::size_t>(budget / ((values + inputs + sums) * sizeof(double)), 1, count);
   if (count <= responses.size()) return;
   responses.clear();
+  stacks.clear();
   const std::size_t on_host = values + inputs + outputs;
   const std::size_t on_device = values + inputs;
   host_numbers = PinnedBuffer<double>(count * on_host, context);
@@ -357,6 +359,7 @@ void DeviceLikelihood::OnDevice::reserve(std::size_t count, std::size_t slots, s
     double* const host = host_numbers.data() + i * on_host;
     double* const from_device = static_cast<double*>(mapped) + i * on_host;
     double* const device = of_responses.data() + i * on_device;
+    stacks.emplace_back();
     responses.push_back({host, host + values, host + values + inputs, device, device + values,
                          from_device + values, from_device + values + inputs});
   }
@@ -430,16 +433,16 @@ DeviceLikelihood::OnDevice& DeviceLikelihood::on_device(int index) {
   return *slot;
 }
 
-void DeviceLikelihood::run(Tile& tile, std::size_t threads,
+void DeviceLikelihood::run(Tile& tile, std::size_t threads, std::size_t responses,
                            FunctionRef<void(std::unique_ptr<LikelihoodSums>)> fit) {
   const auto backend = probe_backend_with_compile(source_.name, [&](const BackendContext& context) {
     return Kernels(context.modules->load(source_, context.capability));
   });
   OnDevice& on = on_device(tile.device_index());
   on.load(design_, layout_, tile);
-  on.reserve(threads, design_.slots(), parts_, layout_, tile, *backend.context.device);
+  on.reserve(responses, design_.slots(), parts_, layout_, tile, *backend.context.device);
 
-  const std::size_t count = std::min(threads, on.responses.size());
+  const std::size_t count = std::min(responses, on.responses.size());
   Queue queue(count);
   std::mutex mutex;
   std::exception_ptr fault;
@@ -448,38 +451,44 @@ void DeviceLikelihood::run(Tile& tile, std::size_t threads,
     if (!fault) fault = std::current_exception();
     queue.close();
   };
-  std::vector<std::thread> workers;
-  workers.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
+  const auto fit_with = [&](std::size_t response) {
     try {
-      workers.emplace_back([&, i] {
-        try {
-          fit(std::make_unique<DeviceSums>(design_, layout_, on.shared, on.responses[i], queue));
-        } catch (const Queue::Closed&) {
-          // The thread that closed the queue has the reason.
-        } catch (...) {
-          keep_fault();
-        }
-        queue.leave();
-      });
-    } catch (const std::system_error&) {
-      if (i == 0) keep_fault();
-      queue.leave();
-    }
-  }
-  for (auto batch = queue.next(); !batch.empty(); batch = queue.next()) {
-    if (tile.stopping()) {
-      queue.close();
-      continue;
-    }
-    try {
-      on.serve(batch, design_.slots(), layout_, *backend.built, tile);
-      queue.finish();
+      fit(std::make_unique<DeviceSums>(design_, layout_, on.shared, on.responses[response], queue));
+    } catch (const Queue::Closed&) {
+      // Whoever closed the queue has the reason.
     } catch (...) {
       keep_fault();
     }
+  };
+  {
+    std::vector<std::jthread> workers;
+    const std::size_t worker_count = std::min(threads, count);
+    for (std::size_t i = 0; i < worker_count; ++i) {
+      const std::size_t begin = count * i / worker_count;
+      const std::size_t own = count * (i + 1) / worker_count - begin;
+      try {
+        workers.emplace_back([&, begin, own] {
+          queue.run(std::span(on.stacks).subspan(begin, own), [&](std::size_t j) { fit_with(begin + j); });
+        });
+      } catch (const std::system_error&) {
+        // The system grants fewer threads.
+        if (workers.empty()) throw;
+        queue.expect_fewer(own);
+      }
+    }
+    for (auto batch = queue.next(); !batch.empty(); batch = queue.next()) {
+      if (tile.stopping()) {
+        queue.close();
+        continue;
+      }
+      try {
+        on.serve(batch, design_.slots(), layout_, *backend.built, tile);
+        queue.finish();
+      } catch (...) {
+        keep_fault();
+      }
+    }
   }
-  for (std::thread& worker : workers) worker.join();
   if (fault) std::rethrow_exception(fault);
 }
 

@@ -14,8 +14,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// `LikelihoodSums` by devices, for many responses at once: each response is fitted by a host thread that
-/// waits while the device sums, and passes that wait are computed together.
+/// `LikelihoodSums` by devices, for many responses at once: each response is fitted by a fiber of a host
+/// thread that waits while the device sums, and passes that wait are computed together.
 class DeviceLikelihood {
  public:
   /// The design must outlive it. `own_rows`: responses may have weights or offsets of their own.
@@ -27,11 +27,13 @@ class DeviceLikelihood {
   /// The kernels, to be compiled for the job (`Job::compile`) before its first pass.
   [[nodiscard]] const ModuleSource& source() const noexcept { return source_; }
 
-  /// Calls `fit` on up to `threads` threads, each with its own sums on the tile's device, and returns when
-  /// all have returned. Fewer threads if the device's memory asks for it. Thread-safe for tiles of different
-  /// devices. Once a stop is requested or a CUDA call fails, sums throw what `fit` must let pass. Throws
-  /// `Error(job_fault)` naming the CUDA call that failed, and what `fit` threw.
-  void run(Tile& tile, std::size_t threads, FunctionRef<void(std::unique_ptr<LikelihoodSums>)> fit);
+  /// Calls `fit` for up to `responses` responses at a time, fewer if the device's memory asks for it, each in
+  /// a fiber of `threads` threads and with its own sums on the tile's device; returns when all have returned.
+  /// Thread-safe for tiles of different devices. Once a stop is requested or a CUDA call fails, sums throw
+  /// what `fit` must let pass. Throws `Error(job_fault)` naming the CUDA call that failed, and what `fit`
+  /// threw.
+  void run(Tile& tile, std::size_t threads, std::size_t responses,
+           FunctionRef<void(std::unique_ptr<LikelihoodSums>)> fit);
 
  private:
   struct OnDevice;

@@ -42,6 +42,9 @@ namespace {
 
 /// Bytes of responses that a rank has in memory at a time.
 constexpr std::int64_t bytes_of_batch = std::int64_t{256} << 20;
+/// Responses that a device fits at a time: enough that it has work while the host decides on the next steps
+/// of others.
+constexpr std::size_t responses_on_device = 1024;
 /// A source that is read in pieces is fitted in at least this many batches, so that progress shows.
 constexpr std::int64_t least_batches = 20;
 
@@ -279,8 +282,10 @@ class ManyFit {
         job_.comm().size() *
         std::max<std::int64_t>(1, bytes_of_batch / (8 * std::max<std::int64_t>(1, design_->table_rows)));
     const std::int64_t for_progress = source_->reads_all() ? count : (count - 1) / least_batches + 1;
-    const std::int64_t least = std::int64_t{64} * job_.comm().size();
-    return std::clamp(for_progress, std::min(least, count), std::max<std::int64_t>(in_memory, 1));
+    const std::int64_t least =
+        device_ ? static_cast<std::int64_t>(responses_on_device) * std::max(1, job_.inventory().gpus())
+                : std::int64_t{64} * job_.comm().size();
+    return std::clamp<std::int64_t>(std::max(for_progress, least), 1, std::min(in_memory, count));
   }
 
   void fit_batch(Range batch) {
@@ -303,13 +308,14 @@ class ManyFit {
       };
       const auto on_device = [&](Tile& tile, std::span<const std::int64_t> some, std::span<ResponseRow> out) {
         std::atomic<std::size_t> next = 0;
-        device_->run(tile, std::min(some.size(), at_once()), [&](std::unique_ptr<LikelihoodSums> sums) {
-          ResponseFitter fitter(*design_, estimator_, std::move(sums));
-          for (std::size_t i = next++; i < some.size(); i = next++) {
-            out[i] = fit_one(fitter, mine, some[i], values);
-            out[i].on_device = true;
-          }
-        });
+        device_->run(tile, threads_of_device(), std::min(some.size(), responses_on_device),
+                     [&](std::unique_ptr<LikelihoodSums> sums) {
+                       ResponseFitter fitter(*design_, estimator_, std::move(sums));
+                       for (std::size_t i = next++; i < some.size(); i = next++) {
+                         out[i] = fit_one(fitter, mine, some[i], values);
+                         out[i].on_device = true;
+                       }
+                     });
       };
       rows = on_devices ? job_.map<ResponseRow>(plan, indices, on_device, on_host)
                         : job_.map<ResponseRow>(plan, indices, host_only, on_host);
@@ -335,12 +341,9 @@ class ManyFit {
     }
   }
 
-  /// Responses that a device fits at a time: several for each host thread, which work on some while the
-  /// device sums the rows of others.
-  [[nodiscard]] std::size_t at_once() {
-    constexpr int for_each_thread = 16;
-    return at(for_each_thread *
-              std::max(1, job_.threads() / std::max(1, static_cast<int>(job_.devices().size()))));
+  /// The share of one device of this rank's host threads.
+  [[nodiscard]] std::size_t threads_of_device() {
+    return at(std::max(1, job_.threads() / std::max(1, static_cast<int>(job_.devices().size()))));
   }
 
   /// The values of this rank's chosen responses [begin, end).

@@ -12,7 +12,7 @@ DeviceLikelihood::DeviceLikelihood(const SharedDesign& design, ManyFamily family
     : design_(design), layout_(design), source_(likelihood_kernel_source(design, family)), parts_(1) {}
 DeviceLikelihood::~DeviceLikelihood() = default;
 
-void DeviceLikelihood::run(Tile& /*tile*/, std::size_t /*threads*/,
+void DeviceLikelihood::run(Tile& /*tile*/, std::size_t /*threads*/, std::size_t /*responses*/,
                            FunctionRef<void(std::unique_ptr<LikelihoodSums>)> /*fit*/) {
   throw Error(ErrorCode::job_fault, "this build has no CUDA: configure with TESSERA_ENABLE_CUDA=ON");
 }

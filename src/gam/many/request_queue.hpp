@@ -1,91 +1,165 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tessera/version.hpp>
+#include "gam/many/fiber.hpp"
+
+#include <tessera/function.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Requests of several threads, each of which waits for its own, to one thread that serves them in batches.
+/// Requests of many fibers, each of which waits for its own, to one thread that serves them in batches. The
+/// fibers run on a few threads; a thread sleeps only if all of its fibers wait.
 template <class Request>
 class RequestQueue {
  public:
   /// Thrown by `wait_for` once the queue is closed.
   struct Closed {};
 
-  /// `threads` threads will make requests, until they leave.
-  explicit RequestQueue(std::size_t threads) : threads_(threads) {}
+  /// `fibers`: the number of fibers that `run` will be asked for by all threads.
+  explicit RequestQueue(std::size_t fibers) : fibers_(fibers) {}
 
-  /// Waits until the request has been served. Throws `Closed`.
-  void wait_for(Request& request) {
-    std::uint64_t batch = 0;
-    {
-      const std::scoped_lock lock(mutex_);
-      if (closed_) throw Closed();
-      batch = collected_;
-      waiting_.push_back(&request);
-      if (suffice()) ready_.notify_one();
+  /// Runs `body(i)` for each stack i, each in a fiber of its own on this thread, and returns when all have
+  /// ended. `body` must not throw.
+  void run(std::span<const FiberStack> stacks, FunctionRef<void(std::size_t)> body) {
+    Thread self;
+    for (std::size_t i = 0; i < stacks.size(); ++i)
+      self.fibers.push_back(std::make_unique<Fiber>(stacks[i], [&body, i] { body(i); }));
+    current_ = &self;
+    for (const auto& fiber : self.fibers) self.ready.push_back(fiber.get());
+    for (std::size_t left = stacks.size(); left > 0;) {
+      left -= resume(self);
+      if (left > 0) self.wait_for_ready();
     }
-    // A wait of its own for each batch, so that the end of one does not wake the threads of the next.
-    std::atomic<std::uint64_t>& served = served_[batch % 2];
-    for (std::uint64_t last = served.load(); last <= batch; last = served.load()) served.wait(last);
+    current_ = nullptr;
+  }
+  /// `run` will be asked for this number of fibers less.
+  void expect_fewer(std::size_t fibers) {
+    const std::scoped_lock lock(mutex_);
+    fibers_ -= fibers;
+    if (fibers_ == 0 || suffice()) ready_.notify_one();
+  }
+  /// Waits until the request has been served. Called by a body of `run`. Throws `Closed`.
+  void wait_for(Request& request) {
+    if (closed_) throw Closed();
+    Thread& self = *current_;
+    Fiber* const fiber = self.running;
+    self.requests.push_back({&request, fiber, &self});
+    fiber->suspend();
     if (closed_) throw Closed();
   }
-  /// The calling thread makes no more requests.
-  void leave() {
-    const std::scoped_lock lock(mutex_);
-    --threads_;
-    if (threads_ == 0 || suffice()) ready_.notify_one();
-  }
 
-  /// The next requests to serve, valid until the next call; none once all threads have left.
+  /// The next requests to serve, valid until the next call; none once all fibers have ended.
   [[nodiscard]] std::span<Request* const> next() {
     std::unique_lock lock(mutex_);
-    ready_.wait(lock, [&] { return threads_ == 0 || suffice(); });
+    ready_.wait(lock, [&] { return fibers_ == 0 || suffice(); });
     serving_.clear();
     std::swap(serving_, waiting_);
-    ++collected_;
-    return serving_;
+    requests_.clear();
+    for (const Waiting& waiting : serving_) requests_.push_back(waiting.request);
+    return requests_;
   }
   /// The requests of the last `next` have been served.
-  void finish() { finish(collected_ - 1, collected_); }
-  /// Lets all threads that wait, or will, throw.
+  void finish() { wake(serving_); }
+  /// Lets all fibers that wait, or will, throw.
   void close() {
+    std::vector<Waiting> waiting;
     {
       const std::scoped_lock lock(mutex_);
       closed_ = true;
-      waiting_.clear();
+      std::swap(waiting, waiting_);
+      waiting.insert(waiting.end(), serving_.begin(), serving_.end());
+      serving_.clear();
     }
-    for (std::uint64_t i = 0; i < served_.size(); ++i) finish(i, std::numeric_limits<std::uint64_t>::max());
+    wake(waiting);
   }
 
  private:
-  /// Whether a batch is worth serving: the other threads work meanwhile.
+  struct Thread;
+  struct Waiting {
+    Request* request;
+    Fiber* fiber;
+    Thread* thread;
+  };
+  /// A thread in `run`.
+  struct Thread {
+    std::vector<std::unique_ptr<Fiber>> fibers;
+    Fiber* running = nullptr;
+    std::vector<Fiber*> ready;
+    std::vector<Waiting> requests;  ///< not yet in the queue
+    std::mutex mutex;
+    std::condition_variable served;
+    std::vector<Fiber*> woken;
+
+    void wait_for_ready() {
+      std::unique_lock lock(mutex);
+      served.wait(lock, [&] { return !woken.empty(); });
+      ready.clear();
+      std::swap(ready, woken);
+    }
+  };
+
+  /// Resumes each fiber that is ready, and queues their requests. Returns how many have ended.
+  std::size_t resume(Thread& self) {
+    // The queue gets requests while others are still to be made, so that they are served meanwhile.
+    constexpr std::size_t at_once = 8;
+    std::size_t ended = 0;
+    std::size_t all_ended = 0;
+    for (std::size_t i = 0; i < self.ready.size(); ++i) {
+      self.running = self.ready[i];
+      self.running->resume();
+      ended += self.running->has_ended() ? 1 : 0;
+      if (self.requests.size() < at_once && i + 1 < self.ready.size()) continue;
+      all_ended += ended;
+      put(self, ended);
+      ended = 0;
+    }
+    return all_ended;
+  }
+  void put(Thread& self, std::size_t ended) {
+    bool is_closed = false;
+    {
+      const std::scoped_lock lock(mutex_);
+      fibers_ -= ended;
+      is_closed = closed_;
+      if (!is_closed) waiting_.insert(waiting_.end(), self.requests.begin(), self.requests.end());
+      if (fibers_ == 0 || suffice()) ready_.notify_one();
+    }
+    if (is_closed) wake(self.requests);
+    self.requests.clear();
+  }
+  /// Whether a batch is worth serving: the other fibers run meanwhile.
   [[nodiscard]] bool suffice() const {
     constexpr std::size_t share = 4;
-    return !waiting_.empty() && waiting_.size() >= threads_ / share;
+    return !waiting_.empty() && waiting_.size() >= fibers_ / share;
   }
-  void finish(std::uint64_t batch, std::uint64_t value) {
-    served_[batch % 2].store(value);
-    served_[batch % 2].notify_all();
+  static void wake(std::span<const Waiting> some) {
+    // Those of a thread are mostly neighbours.
+    for (std::size_t begin = 0; begin < some.size();) {
+      Thread& thread = *some[begin].thread;
+      std::size_t end = begin;
+      const std::scoped_lock lock(thread.mutex);
+      for (; end < some.size() && some[end].thread == &thread; ++end) thread.woken.push_back(some[end].fiber);
+      thread.served.notify_one();
+      begin = end;
+    }
   }
+
+  static thread_local inline Thread* current_ = nullptr;
 
   std::mutex mutex_;
   std::condition_variable ready_;
-  std::size_t threads_;
-  std::vector<Request*> waiting_, serving_;
-  std::uint64_t collected_ = 0;                         ///< batches
-  std::array<std::atomic<std::uint64_t>, 2> served_{};  ///< by parity of the batch: batches up to this one
+  std::size_t fibers_;
+  std::vector<Waiting> waiting_, serving_;
+  std::vector<Request*> requests_;
   std::atomic<bool> closed_ = false;
 };
 

@@ -84,22 +84,22 @@ class GpuManyModels : public tessera::testing::GpuJob, public ::testing::WithPar
   }
 
   /// Calls `fit` with sums of this rank's first device.
-  void on_device(DeviceLikelihood& device, std::size_t threads,
+  void on_device(DeviceLikelihood& device, std::size_t at_once,
                  const std::function<void(std::unique_ptr<LikelihoodSums>)>& fit) {
     const Plan plan = job_->plan(job_->inventory().gpus());
     const std::vector<int> units(static_cast<std::size_t>(job_->local_range(plan).size()));
     (void)job_->map<int>(
-        plan, units, [&](Tile& tile, auto, auto) { device.run(tile, threads, fit); },
+        plan, units, [&](Tile& tile, auto, auto) { device.run(tile, 3, at_once, fit); },
         [](const HostTile&, auto, auto) { FAIL() << "fell back to the host"; });
     ASSERT_FALSE(job_->on_host()) << to_string(job_->last_verdict());
   }
   std::vector<ResponseFit> fits_on_device(const SharedDesign& design, const std::vector<Values>& all,
-                                          std::size_t threads) {
+                                          std::size_t at_once) {
     DeviceLikelihood device(design, GetParam().family, false);
     (void)job_->compile(device.source());
     std::vector<ResponseFit> fits(all.size());
     std::atomic<std::size_t> next = 0;
-    on_device(device, threads, [&](std::unique_ptr<LikelihoodSums> sums) {
+    on_device(device, at_once, [&](std::unique_ptr<LikelihoodSums> sums) {
       ResponseFitter fitter(design, {.family = GetParam().family}, std::move(sums));
       for (std::size_t i = next++; i < all.size(); i = next++) fits[i] = fitter.fit(all[i]);
     });
@@ -245,7 +245,7 @@ TEST_P(GpuManyModels, PassOnWhatAFitThrows) {
   (void)job_->map<int>(
       plan, units,
       [&](Tile& tile, auto, auto) {
-        device.run(tile, 8, [&](std::unique_ptr<LikelihoodSums> sums) {
+        device.run(tile, 3, 8, [&](std::unique_ptr<LikelihoodSums> sums) {
           if (begun++ == 3) throw std::runtime_error("on purpose");
           ResponseFitter fitter(model_.design(), {.family = GetParam().family}, std::move(sums));
           for (const Values& values : responses()) (void)fitter.fit(values);

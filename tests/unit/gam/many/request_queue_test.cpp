@@ -5,6 +5,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -17,61 +20,93 @@ struct Sum {
 };
 using Queue = RequestQueue<Sum>;
 
-TEST(RequestQueue, ServesEachRequestOnce) {
-  constexpr std::size_t thread_count = 40;
-  constexpr int requests = 300;
-  Queue queue(thread_count);
+constexpr std::size_t thread_count = 5;
+constexpr std::size_t fiber_count = 13;  // of each thread
+
+/// Runs `body(fiber)` in fibers of several threads while this one serves.
+void run(Queue& queue, const std::function<void(std::size_t)>& body, const std::function<void()>& serve) {
+  std::vector<std::vector<FiberStack>> stacks(thread_count);
   std::vector<std::thread> threads;
-  std::atomic<int> wrong = 0;
-  for (std::size_t i = 0; i < thread_count; ++i) {
-    threads.emplace_back([&, i] {
-      Sum sum;
-      // Some leave earlier than others.
-      const int own = requests + static_cast<int>(i);
-      for (int request = 0; request < own; ++request) {
-        queue.wait_for(sum);
-        if (sum.served != request + 1) ++wrong;
-      }
-      queue.leave();
-    });
+  for (std::size_t t = 0; t < thread_count; ++t) {
+    for (std::size_t i = 0; i < fiber_count; ++i) stacks[t].emplace_back();
+    threads.emplace_back([&, t] { queue.run(stacks[t], [&](std::size_t i) { body(t * fiber_count + i); }); });
   }
-  int served = 0;
-  for (auto batch = queue.next(); !batch.empty(); batch = queue.next()) {
-    for (Sum* const each : batch) ++each->served;
-    served += static_cast<int>(batch.size());
-    queue.finish();
-  }
+  serve();
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(served, static_cast<int>(thread_count) * requests +
-                        static_cast<int>(thread_count * (thread_count - 1) / 2));
 }
 
-TEST(RequestQueue, LetsAllThreadsEndOnceItIsClosed) {
-  constexpr std::size_t thread_count = 16;
-  Queue queue(thread_count);
-  std::atomic<int> closed = 0;
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < thread_count; ++i) {
-    threads.emplace_back([&] {
-      Sum sum;
-      try {
-        while (true) queue.wait_for(sum);
-      } catch (const Queue::Closed&) {
-        ++closed;
-      }
-      queue.leave();
-    });
-  }
-  int batches = 0;
-  for (auto batch = queue.next(); !batch.empty(); batch = queue.next()) {
-    if (++batches == 20)
-      queue.close();
-    else
-      queue.finish();
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(closed, static_cast<int>(thread_count));
+TEST(RequestQueue, ServesEachRequestOnce) {
+  constexpr int requests = 300;
+  Queue queue(thread_count * fiber_count);
+  std::atomic<int> wrong = 0;
+  std::atomic<int> made = 0;
+  int served = 0;
+  run(
+      queue,
+      [&](std::size_t fiber) {
+        Sum sum;
+        // Some end earlier than others.
+        for (int request = 0; request < requests + static_cast<int>(fiber); ++request) {
+          ++made;
+          queue.wait_for(sum);
+          if (sum.served != request + 1) ++wrong;
+        }
+      },
+      [&] {
+        for (auto batch = queue.next(); !batch.empty(); batch = queue.next()) {
+          for (Sum* const each : batch) ++each->served;
+          served += static_cast<int>(batch.size());
+          queue.finish();
+        }
+      });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(served, made);
+}
+
+TEST(RequestQueue, EndsAllFibersOnceItIsClosed) {
+  Queue queue(thread_count * fiber_count);
+  std::atomic<std::size_t> closed = 0;
+  run(
+      queue,
+      [&](std::size_t) {
+        Sum sum;
+        try {
+          while (true) queue.wait_for(sum);
+        } catch (const Queue::Closed&) {
+          ++closed;
+        }
+      },
+      [&] {
+        int batches = 0;
+        for (auto batch = queue.next(); !batch.empty(); batch = queue.next()) {
+          if (++batches == 20)
+            queue.close();
+          else
+            queue.finish();
+        }
+      });
+  EXPECT_EQ(closed, thread_count * fiber_count);
+}
+
+/// Exceptions within a fiber are caught there, also while others wait.
+TEST(RequestQueue, LetsFibersThrowAndCatch) {
+  Queue queue(thread_count * fiber_count);
+  std::atomic<std::size_t> caught = 0;
+  run(
+      queue,
+      [&](std::size_t fiber) {
+        Sum sum;
+        try {
+          for (std::size_t i = 0; i <= fiber; ++i) queue.wait_for(sum);
+          throw std::out_of_range(std::to_string(fiber));
+        } catch (const std::out_of_range& error) {
+          if (error.what() == std::to_string(fiber)) ++caught;
+        }
+      },
+      [&] {
+        for (auto batch = queue.next(); !batch.empty(); batch = queue.next()) queue.finish();
+      });
+  EXPECT_EQ(caught, thread_count * fiber_count);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <exception>
 #include <limits>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -26,7 +27,6 @@ namespace {
 
 /// The share of a device's memory budget that responses and their partial sums may take.
 constexpr int responses_share = 2;
-constexpr unsigned gather_blocks = 4;
 
 struct Kernels {
   explicit Kernels(const Module& module)
@@ -47,19 +47,18 @@ struct ResponseMemory {
   double* host_output;
   double* values;  ///< on the device, as `host_values`
   double* input;
+  double* sums;
   // The device's addresses of the host's memory.
   double* mapped_input;
   double* mapped_output;
+  /// Bytes of each part of `host_values` that the device does not have yet.
+  std::array<std::size_t, 3> to_copy{};
 };
 
-/// A pass that a thread waits for.
+/// A pass that a fiber waits for.
 struct WaitingPass {
-  LikelihoodPass pass;
   LikelihoodRequest request;
-  /// Bytes of `ResponseMemory::values` to be copied to the device first, by part: responses, weights,
-  /// offsets.
-  std::array<std::size_t, 3> copies;
-  const ResponseMemory* memory;
+  ResponseMemory* memory;
 };
 
 using Queue = RequestQueue<WaitingPass>;
@@ -69,14 +68,12 @@ class DeviceSums final : public LikelihoodSums {
  public:
   /// All must outlive it. `shared`: weights and offset of the design.
   DeviceSums(const SharedDesign& design, const LikelihoodLayout& layout, const LikelihoodResponse& shared,
-             const ResponseMemory& memory, Queue& queue)
-      : design_(design), layout_(layout), shared_(shared), memory_(memory), queue_(queue) {
-    waiting_.memory = &memory_;
-    waiting_.request.host_input = memory_.mapped_input;
-    waiting_.request.input = memory_.input;
-    waiting_.request.output = memory_.mapped_output;
-  }
+             ResponseMemory& memory, Queue& queue)
+      : design_(design), layout_(layout), shared_(shared), memory_(memory), queue_(queue) {}
 
+  void for_each(std::size_t count, FunctionRef<void(std::size_t)> work) override {
+    queue_.for_each(count, work);
+  }
   void set_response(std::span<const double> y, std::span<const double> weights,
                     std::span<const double> offset) override;
   void score_and_gram(const LikelihoodPoint& point, const std::vector<double>& b, std::vector<double>& score,
@@ -93,46 +90,57 @@ class DeviceSums final : public LikelihoodSums {
   void set_own(std::size_t part, std::span<const double> values, const double*& on_device) {
     const std::size_t begin = part * design_.slots();
     std::ranges::copy(values, memory_.host_values + begin);
-    waiting_.copies[part] = values.size_bytes();
+    memory_.to_copy[part] = values.size_bytes();
     on_device = memory_.values + begin;
   }
   /// Computes a pass over groups [first, last) with the coefficients of their last `score_and_gram`, and
   /// waits for it.
-  void sum(LikelihoodPass pass, ManyFamily family, double theta, std::size_t first, std::size_t last) {
-    LikelihoodRequest& request = waiting_.request;
-    waiting_.pass = pass;
-    request.theta = theta;
-    request.log_theta = std::log(theta);
-    request.is_poisson = family == ManyFamily::poisson ? 1 : 0;
-    request.first_group = static_cast<int>(first);
-    request.end_group = static_cast<int>(last);
-    queue_.wait_for(waiting_);
-    waiting_.copies = {};
+  void sum(LikelihoodPass pass, ManyFamily family, double theta, std::size_t first, std::size_t last,
+           bool with_tau = false, double level = 0) {
+    WaitingPass waiting{.request = {.response = response_,
+                                    .host_input = memory_.mapped_input,
+                                    .input = memory_.input,
+                                    .inputs = layout_.inputs_of(pass),
+                                    .sums = memory_.sums,
+                                    .output = memory_.mapped_output,
+                                    .theta = theta,
+                                    .log_theta = std::log(theta),
+                                    .level = level,
+                                    .pass = pass,
+                                    .first_group = static_cast<int>(first),
+                                    .end_group = static_cast<int>(last),
+                                    .is_poisson = family == ManyFamily::poisson ? 1 : 0,
+                                    .with_tau = with_tau ? 1 : 0},
+                        .memory = &memory_};
+    queue_.wait_for(waiting);
   }
-  void sum(LikelihoodPass pass, const LikelihoodPoint& point) {
-    sum(pass, point.family, point.theta, point.active.first_group(), point.active.last_group());
+  void sum(LikelihoodPass pass, const LikelihoodPoint& point, bool with_tau = false) {
+    sum(pass, point.family, point.theta, point.active.first_group(), point.active.last_group(), with_tau);
   }
-  /// Calls `use(sums)` for each group of the columns that is not absent, with the places of its columns.
+  /// Calls `use(places, sums)` for each group of the columns that is not absent, with the places of its
+  /// columns.
   template <class Use>
-  void for_each_group(LikelihoodPass pass, const ActiveColumns& active, const Use& use) {
+  void for_each_group(const ActiveColumns& active, const Use& use) const {
+    std::vector<int> places;
     for (std::size_t g = active.first_group(); g < active.last_group(); ++g) {
       if (active.is_absent(g)) continue;
-      places_.clear();
-      for (const int column : design_.groups[g].columns) places_.push_back(active.place(column));
-      use(memory_.host_output + layout_.of(pass).output_begins[g]);
+      places.clear();
+      for (const int column : design_.groups[g].columns) places.push_back(active.place(column));
+      use(places, memory_.host_output + layout_.output_begins[g]);
     }
   }
-  void take_vector(const double* sums, std::vector<double>& to) const {
-    for (std::size_t a = 0; a < places_.size(); ++a) {
-      if (places_[a] >= 0) to[at(places_[a])] += sums[a];
+  static void take_vector(const std::vector<int>& places, const double* sums, std::vector<double>& to) {
+    for (std::size_t a = 0; a < places.size(); ++a) {
+      if (places[a] >= 0) to[at(places[a])] += sums[a];
     }
   }
-  void take_matrix(const ActiveColumns& active, const double* sums, std::vector<double>& to) const {
+  static void take_matrix(const ActiveColumns& active, const std::vector<int>& places, const double* sums,
+                          std::vector<double>& to) {
     std::size_t i = 0;
-    for (std::size_t a = 0; a < places_.size(); ++a) {
-      for (std::size_t b = a; b < places_.size(); ++b, ++i) {
-        if (places_[a] >= 0 && places_[b] >= 0)
-          to[place_in_packed(active.size(), places_[a], places_[b])] += sums[i];
+    for (std::size_t a = 0; a < places.size(); ++a) {
+      for (std::size_t b = a; b < places.size(); ++b, ++i) {
+        if (places[a] >= 0 && places[b] >= 0)
+          to[place_in_packed(active.size(), places[a], places[b])] += sums[i];
       }
     }
   }
@@ -151,17 +159,15 @@ class DeviceSums final : public LikelihoodSums {
   const SharedDesign& design_;
   const LikelihoodLayout& layout_;
   LikelihoodResponse shared_;
-  ResponseMemory memory_;
+  LikelihoodResponse response_{};
+  ResponseMemory& memory_;
   Queue& queue_;
-  WaitingPass waiting_{};
-  std::vector<int> places_;
 };
 
 void DeviceSums::set_response(std::span<const double> y, std::span<const double> weights,
                               std::span<const double> offset) {
   const std::size_t slots = design_.slots();
-  LikelihoodResponse& response = waiting_.request.response;
-  response = shared_;
+  response_ = shared_;
   const auto is_missing = [&](std::size_t slot) { return weights[slot] == 0 && design_.weight[slot] != 0; };
   constexpr double most_count = 65534;
   bool are_counts = true;
@@ -174,16 +180,16 @@ void DeviceSums::set_response(std::span<const double> y, std::span<const double>
     auto* const to = reinterpret_cast<unsigned short*>(memory_.host_values);
     for (std::size_t slot = 0; slot < slots; ++slot)
       to[slot] = static_cast<unsigned short>(is_missing(slot) ? most_count + 1 : y[slot]);
-    response.counts = reinterpret_cast<const unsigned short*>(memory_.values);
-    waiting_.copies = {slots * sizeof(unsigned short)};
+    response_.counts = reinterpret_cast<const unsigned short*>(memory_.values);
+    memory_.to_copy = {slots * sizeof(unsigned short)};
   } else {
     for (std::size_t slot = 0; slot < slots; ++slot)
       memory_.host_values[slot] = is_missing(slot) ? std::numeric_limits<double>::quiet_NaN() : y[slot];
-    response.y = memory_.values;
-    waiting_.copies = {slots * sizeof(double)};
+    response_.y = memory_.values;
+    memory_.to_copy = {slots * sizeof(double)};
   }
-  if (has_own_weights) set_own(1, weights, response.weights);
-  if (!std::ranges::equal(offset, design_.offset)) set_own(2, offset, response.offset);
+  if (has_own_weights) set_own(1, weights, response_.weights);
+  if (!std::ranges::equal(offset, design_.offset)) set_own(2, offset, response_.offset);
 }
 
 void DeviceSums::score_and_gram(const LikelihoodPoint& point, const std::vector<double>& b,
@@ -192,9 +198,9 @@ void DeviceSums::score_and_gram(const LikelihoodPoint& point, const std::vector<
   sum(LikelihoodPass::score_and_gram, point);
   score.assign(b.size(), 0);
   gram.assign(at(packed_size(point.active.size())), 0);
-  for_each_group(LikelihoodPass::score_and_gram, point.active, [&](const double* sums) {
-    take_matrix(point.active, sums, gram);
-    take_vector(sums + packed_size(static_cast<int>(places_.size())), score);
+  for_each_group(point.active, [&](const std::vector<int>& places, const double* sums) {
+    take_matrix(point.active, places, sums, gram);
+    take_vector(places, sums + packed_size(static_cast<int>(places.size())), score);
   });
 }
 
@@ -202,11 +208,11 @@ LossDerivatives DeviceSums::loss(const LikelihoodPoint& point, std::vector<doubl
   sum(LikelihoodPass::loss, point);
   by_tau.assign(at(point.active.size()), 0);
   LossDerivatives total;
-  for_each_group(LikelihoodPass::loss, point.active, [&](const double* sums) {
+  for_each_group(point.active, [&](const std::vector<int>& places, const double* sums) {
     total.value += sums[0];
     total.by_tau -= sums[1];
     total.by_tau_twice -= sums[2];
-    take_vector(sums + 3, by_tau);
+    take_vector(places, sums + 3, by_tau);
   });
   return total;
 }
@@ -234,22 +240,21 @@ void DeviceSums::weight_derivatives(const LikelihoodPoint& point, const std::vec
   std::fill_n(derivatives, at(layout_.parameters * layout_.coefficients), 0.0);
   for (std::size_t j = 0; j < m; ++j)
     put_vector(active, first[j], derivatives + slot_of(j) * at(layout_.coefficients));
-  waiting_.request.with_tau = with_tau ? 1 : 0;
-  sum(LikelihoodPass::weight_derivatives, point);
+  sum(LikelihoodPass::weight_derivatives, point, with_tau);
 
   to.set_zero(m, active.size());
   const auto all = at(layout_.parameters);
-  for_each_group(LikelihoodPass::weight_derivatives, active, [&](const double* sums) {
-    const auto elements = at(packed_size(static_cast<int>(places_.size())));
+  for_each_group(active, [&](const std::vector<int>& places, const double* sums) {
+    const auto elements = at(packed_size(static_cast<int>(places.size())));
     const double* const pairs = sums + all * elements;
     const double* const vectors = pairs + all * all;
     for (std::size_t j = 0; j < m; ++j) {
-      take_matrix(active, sums + slot_of(j) * elements, to.grams[j]);
+      take_matrix(active, places, sums + slot_of(j) * elements, to.grams[j]);
       for (std::size_t k = j; k < m; ++k)
         to.leverage_sums(static_cast<int>(j), static_cast<int>(k)) += pairs[slot_of(j) * all + slot_of(k)];
     }
-    take_vector(vectors, to.leverage_slope);
-    if (with_tau) take_vector(vectors + places_.size(), to.score_by_tau_twice);
+    take_vector(places, vectors, to.leverage_slope);
+    if (with_tau) take_vector(places, vectors + places.size(), to.score_by_tau_twice);
   });
 }
 
@@ -257,9 +262,9 @@ double DeviceSums::expected_gram(const LikelihoodPoint& point, std::vector<doubl
   sum(LikelihoodPass::expected_gram, point);
   gram.assign(at(packed_size(point.active.size())), 0);
   double pearson = 0;
-  for_each_group(LikelihoodPass::expected_gram, point.active, [&](const double* sums) {
-    take_matrix(point.active, sums, gram);
-    pearson += sums[packed_size(static_cast<int>(places_.size()))];
+  for_each_group(point.active, [&](const std::vector<int>& places, const double* sums) {
+    take_matrix(point.active, places, sums, gram);
+    pearson += sums[packed_size(static_cast<int>(places.size()))];
   });
   return pearson;
 }
@@ -267,12 +272,11 @@ double DeviceSums::expected_gram(const LikelihoodPoint& point, std::vector<doubl
 double DeviceSums::null_loss(ManyFamily family, double theta, double level) {
   double loss = 0;
   const auto at = [&](double at_level) {
-    waiting_.request.level = at_level;
-    sum(LikelihoodPass::null_model, family, theta, 0, design_.groups.size());
+    sum(LikelihoodPass::null_model, family, theta, 0, design_.groups.size(), false, at_level);
     NullDerivatives total;
     loss = 0;
-    const double* sums = memory_.host_output;
-    for (std::size_t g = 0; g < design_.groups.size(); ++g, sums += 3) {
+    for (std::size_t g = 0; g < design_.groups.size(); ++g) {
+      const double* const sums = memory_.host_output + layout_.output_begins[g];
       total.score += sums[0];
       total.weight += sums[1];
       loss += sums[2];
@@ -285,6 +289,14 @@ double DeviceSums::null_loss(ManyFamily family, double theta, double level) {
 
 }  // namespace
 
+/// Requests of a batch, on the host and on the device; so that one is computed while the next is written,
+/// there are two.
+struct RequestMemory {
+  PinnedBuffer<LikelihoodRequest> host;
+  Buffer<LikelihoodRequest> device;
+  std::optional<Event> served;
+};
+
 /// What stays on one device between passes.
 struct DeviceLikelihood::OnDevice {
   LikelihoodBatch design{};  ///< without requests
@@ -292,22 +304,21 @@ struct DeviceLikelihood::OnDevice {
   std::vector<Buffer<double>> numbers;
   Buffer<LikelihoodGroup> groups;
   Buffer<LikelihoodChunk> chunks;
-  std::array<LikelihoodBatch, likelihood_passes> passes;  ///< by `LikelihoodPass`, without requests
-  std::vector<Buffer<long long>> begins;
+  std::array<Buffer<long long>, 2> begins;
 
   std::vector<ResponseMemory> responses;
   std::vector<FiberStack> stacks;  ///< by response
   PinnedBuffer<double> host_numbers;
-  PinnedBuffer<LikelihoodRequest> host_requests;
-  Buffer<double> of_responses, partials;
-  Buffer<LikelihoodRequest> requests;
+  Buffer<double> device_numbers;
+  std::array<RequestMemory, 2> requests;
 
   void load(const SharedDesign& shared_design, const LikelihoodLayout& layout, const Tile& tile);
   /// Memory for `count` responses at a time, or as many as the budget allows.
-  void reserve(std::size_t count, std::size_t slots, std::size_t parts, const LikelihoodLayout& layout,
-               const Tile& tile, const DeviceContext& context);
-  void serve(std::span<WaitingPass* const> batch, std::size_t slots, const LikelihoodLayout& layout,
-             const Kernels& kernels, const Tile& tile);
+  void reserve(std::size_t count, const SharedDesign& shared_design, std::size_t parts,
+               const LikelihoodLayout& layout, const Tile& tile, const DeviceContext& context);
+  /// Begins to compute a batch.
+  void serve(const Queue::Batch& batch, RequestMemory& memory, std::size_t slots,
+             const LikelihoodLayout& layout, const Kernels& kernels, const Tile& tile);
 };
 
 void DeviceLikelihood::OnDevice::load(const SharedDesign& shared_design, const LikelihoodLayout& layout,
@@ -322,108 +333,111 @@ void DeviceLikelihood::OnDevice::load(const SharedDesign& shared_design, const L
   shared.offset = keep(shared_design.offset);
   groups = kept(with_rows, tile);
   chunks = kept(layout.chunks, tile);
-  for (std::size_t i = 0; i < passes.size(); ++i) {
-    const LikelihoodLayout::Pass& pass = layout.passes[i];
-    passes[i] = {groups.data(),
-                 chunks.data(),
-                 nullptr,
-                 begins.emplace_back(kept(pass.partial_begins, tile)).data(),
-                 begins.emplace_back(kept(pass.output_begins, tile)).data(),
-                 pass.partial_begins.back(),
-                 nullptr};
-  }
+  begins = {kept(layout.partial_begins, tile), kept(layout.output_begins, tile)};
+  design = {groups.data(), chunks.data(), begins[0].data(), begins[1].data(), nullptr};
 }
 
-void DeviceLikelihood::OnDevice::reserve(std::size_t count, std::size_t slots, std::size_t parts,
-                                         const LikelihoodLayout& layout, const Tile& tile,
+void DeviceLikelihood::OnDevice::reserve(std::size_t count, const SharedDesign& shared_design,
+                                         std::size_t parts, const LikelihoodLayout& layout, const Tile& tile,
                                          const DeviceContext& context) {
-  const std::size_t values = slots * parts;
+  const std::size_t values = shared_design.slots() * parts;
   const auto inputs = at(layout.inputs());
-  const auto outputs = at(layout.outputs());
-  const auto sums = at(layout.partials());
+  const auto on_host = values + inputs + at(layout.outputs());
+  const auto on_device = values + inputs + at(layout.partials());
   const auto budget = at(tile.memory_budget_bytes() / responses_share);
-  count = std::clamp<std::size_t>(budget / ((values + inputs + sums) * sizeof(double)), 1, count);
+  count = std::clamp<std::size_t>(budget / (on_device * sizeof(double)), 1, count);
   if (count <= responses.size()) return;
   responses.clear();
   stacks.clear();
-  const std::size_t on_host = values + inputs + outputs;
-  const std::size_t on_device = values + inputs;
   host_numbers = PinnedBuffer<double>(count * on_host, context);
-  host_requests = PinnedBuffer<LikelihoodRequest>(count, context);
-  of_responses = tile.buffers().take<double>(count * on_device, tile.stream());
-  partials = tile.buffers().take<double>(count * sums, tile.stream());
-  requests = tile.buffers().take<LikelihoodRequest>(count, tile.stream());
+  device_numbers = tile.buffers().take<double>(count * on_device, tile.stream());
+  for (RequestMemory& memory : requests) {
+    const std::size_t most = count * shared_design.components.size();
+    memory.host = PinnedBuffer<LikelihoodRequest>(most, context);
+    memory.device = tile.buffers().take<LikelihoodRequest>(most, tile.stream());
+    memory.served.emplace(context);
+  }
   void* mapped = nullptr;
   check(cudaHostGetDevicePointer(&mapped, host_numbers.data(), 0), "cudaHostGetDevicePointer");
   for (std::size_t i = 0; i < count; ++i) {
     double* const host = host_numbers.data() + i * on_host;
     double* const from_device = static_cast<double*>(mapped) + i * on_host;
-    double* const device = of_responses.data() + i * on_device;
-    stacks.emplace_back();
+    double* const device = device_numbers.data() + i * on_device;
     responses.push_back({host, host + values, host + values + inputs, device, device + values,
-                         from_device + values, from_device + values + inputs});
+                         device + values + inputs, from_device + values, from_device + values + inputs});
+    stacks.emplace_back();
   }
 }
 
-void DeviceLikelihood::OnDevice::serve(std::span<WaitingPass* const> batch, std::size_t slots,
+void DeviceLikelihood::OnDevice::serve(const Queue::Batch& batch, RequestMemory& memory, std::size_t slots,
                                        const LikelihoodLayout& layout, const Kernels& kernels,
                                        const Tile& tile) {
-  std::array<std::size_t, likelihood_passes> counts{};
-  std::array<int, likelihood_passes> most_chunks{};
-  std::array<int, likelihood_passes> most_groups{};
-  for (const WaitingPass* const waiting : batch) {
-    const auto pass = static_cast<std::size_t>(waiting->pass);
-    const LikelihoodRequest& request = waiting->request;
-    ++counts[pass];
-    most_groups[pass] = std::max(most_groups[pass], request.end_group - request.first_group);
-    most_chunks[pass] = std::max(most_chunks[pass], layout.groups[at(request.end_group - 1)].end_chunk -
-                                                        layout.groups[at(request.first_group)].first_chunk);
-    for (std::size_t part = 0; part < waiting->copies.size(); ++part) {
-      const std::size_t begin = part * slots;
-      if (waiting->copies[part] > 0)
-        check(cudaMemcpyAsync(waiting->memory->values + begin, waiting->memory->host_values + begin,
-                              waiting->copies[part], cudaMemcpyHostToDevice, stream_of(tile)),
+  struct Pass {
+    unsigned count = 0;
+    int most_chunks = 0;
+  };
+  std::array<Pass, likelihood_passes> passes{};
+  int most_groups = 0;
+  int most_inputs = 0;
+  for (const Queue::Waiting& waiting : batch) {
+    const LikelihoodRequest& request = waiting.request->request;
+    Pass& pass = passes[static_cast<std::size_t>(request.pass)];
+    ++pass.count;
+    const int chunk_count = layout.groups[at(request.end_group - 1)].end_chunk -
+                            layout.groups[at(request.first_group)].first_chunk;
+    pass.most_chunks = std::max(pass.most_chunks, chunk_count);
+    most_groups = std::max(most_groups, request.end_group - request.first_group);
+    most_inputs = std::max(most_inputs, request.inputs);
+    ResponseMemory& response = *waiting.request->memory;
+    for (std::size_t part = 0; part < response.to_copy.size(); ++part) {
+      const std::size_t bytes = std::exchange(response.to_copy[part], 0);
+      if (bytes > 0)
+        check(cudaMemcpyAsync(response.values + part * slots, response.host_values + part * slots, bytes,
+                              cudaMemcpyHostToDevice, stream_of(tile)),
               "copy of a response to the device");
     }
   }
   // Sorted by pass.
-  std::array<std::size_t, likelihood_passes> next{};
-  for (std::size_t i = 1; i < next.size(); ++i) next[i] = next[i - 1] + counts[i - 1];
-  for (const WaitingPass* const waiting : batch)
-    host_requests.data()[next[static_cast<std::size_t>(waiting->pass)]++] = waiting->request;
-  upload(requests.data(), host_requests.data(), batch.size(), tile);
+  std::array<unsigned, likelihood_passes> next{};
+  for (std::size_t i = 1; i < next.size(); ++i) next[i] = next[i - 1] + passes[i - 1].count;
+  for (const Queue::Waiting& waiting : batch) {
+    const LikelihoodRequest& request = waiting.request->request;
+    memory.host.data()[next[static_cast<std::size_t>(request.pass)]++] = request;
+  }
+  upload(memory.device.data(), memory.host.data(), batch.size(), tile);
 
   const StreamView stream = tile.stream();
   constexpr tessera::Extent block{likelihood_threads};
-  const LikelihoodRequest* first = requests.data();
+  const auto count = static_cast<unsigned>(batch.size());
+  const auto parts = static_cast<unsigned>(layout.parts);
+  LikelihoodBatch all = design;
+  all.requests = memory.device.data();
+  if (most_inputs > 0) launch(kernels.gather, {blocks_for(most_inputs), count}, block, 0, stream, all);
+  LikelihoodBatch some = all;
   for (std::size_t i = 0; i < passes.size(); ++i) {
-    if (counts[i] == 0) continue;
     const auto pass = static_cast<LikelihoodPass>(i);
-    LikelihoodBatch of_pass = passes[i];
-    of_pass.requests = first;
-    of_pass.sums = partials.data();
-    first += counts[i];
-    const auto count = static_cast<unsigned>(counts[i]);
-    const auto parts = static_cast<unsigned>(layout.parts);
-    const auto all_chunks = static_cast<unsigned>(most_chunks[i]);
-    if (const int inputs = layout.inputs_of(pass); inputs > 0)
-      launch(kernels.gather, {gather_blocks, count}, block, 0, stream, of_pass, inputs);
-    if (pass == LikelihoodPass::weight_derivatives)
-      launch(kernels.sum[i], {all_chunks, count, static_cast<unsigned>(layout.parameters + 1) * parts}, block,
-             0, stream, of_pass, layout.parts);
+    const auto [of_pass, most_chunks] = passes[i];
+    if (of_pass == 0) continue;
+    const bool differentiates = pass == LikelihoodPass::weight_derivatives;
+    const unsigned depth = differentiates ? static_cast<unsigned>(layout.parameters + 1) * parts
+                           : pass == LikelihoodPass::null_model ? 1
+                                                                : parts;
+    const tessera::Extent grid{static_cast<unsigned>(most_chunks), of_pass, depth};
+    if (differentiates)
+      launch(kernels.sum[i], grid, block, 0, stream, some, layout.parts);
     else
-      launch(kernels.sum[i], {all_chunks, count, pass == LikelihoodPass::null_model ? 1 : parts}, block, 0,
-             stream, of_pass);
-    launch(kernels.add_chunks, {static_cast<unsigned>(most_groups[i]), count}, block, 0, stream, of_pass);
+      launch(kernels.sum[i], grid, block, 0, stream, some);
+    some.requests += of_pass;
   }
-  check(cudaStreamSynchronize(stream_of(tile)), "pass over the rows of many responses");
+  launch(kernels.add_chunks, {static_cast<unsigned>(most_groups), count}, block, 0, stream, all);
+  memory.served->record(stream);
 }
 
 DeviceLikelihood::DeviceLikelihood(const SharedDesign& design, ManyFamily family, bool own_rows)
     : design_(design),
       layout_(design),
       source_(likelihood_kernel_source(design, family)),
-      parts_(own_rows ? WaitingPass{}.copies.size() : 1) {}
+      parts_(own_rows ? ResponseMemory{}.to_copy.size() : 1) {}
 DeviceLikelihood::~DeviceLikelihood() = default;
 
 DeviceLikelihood::OnDevice& DeviceLikelihood::on_device(int index) {
@@ -440,7 +454,7 @@ void DeviceLikelihood::run(Tile& tile, std::size_t threads, std::size_t response
   });
   OnDevice& on = on_device(tile.device_index());
   on.load(design_, layout_, tile);
-  on.reserve(responses, design_.slots(), parts_, layout_, tile, *backend.context.device);
+  on.reserve(responses, design_, parts_, layout_, tile, *backend.context.device);
 
   const std::size_t count = std::min(responses, on.responses.size());
   Queue queue(count);
@@ -476,17 +490,28 @@ void DeviceLikelihood::run(Tile& tile, std::size_t threads, std::size_t response
         queue.expect_fewer(own);
       }
     }
-    for (auto batch = queue.next(); !batch.empty(); batch = queue.next()) {
-      if (tile.stopping()) {
-        queue.close();
-        continue;
+    // One batch is computed while the next is collected.
+    Queue::Batch computed;
+    Queue::Batch next;
+    try {
+      for (std::size_t slot = 0;; computed = std::exchange(next, {})) {
+        next = computed.empty() ? queue.next() : queue.next_if_ready();
+        if (next.empty() && computed.empty()) break;
+        const std::size_t slot_of_computed = slot;
+        if (!next.empty()) {
+          slot = 1 - slot;
+          on.serve(next, on.requests[slot], design_.slots(), layout_, *backend.built, tile);
+        }
+        if (!computed.empty()) {
+          on.requests[slot_of_computed].served->synchronize();
+          queue.finish(computed);
+        }
+        if (tile.stopping()) queue.close();
       }
-      try {
-        on.serve(batch, design_.slots(), layout_, *backend.built, tile);
-        queue.finish();
-      } catch (...) {
-        keep_fault();
-      }
+    } catch (...) {
+      keep_fault();
+      queue.finish(computed);
+      queue.finish(next);
     }
   }
   if (fault) std::rethrow_exception(fault);

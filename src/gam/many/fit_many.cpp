@@ -40,8 +40,10 @@ using base::at;
 
 namespace {
 
-/// Bytes of responses that a rank has in memory at a time.
+/// Bytes of responses that a rank has in memory at a time. On devices a batch ends when its slowest response
+/// does, which the others should take as long as.
 constexpr std::int64_t bytes_of_batch = std::int64_t{256} << 20;
+constexpr std::int64_t bytes_of_device_batch = std::int64_t{1} << 30;
 /// Responses that a device fits at a time: enough that it has work while the host decides on the next steps
 /// of others.
 constexpr std::size_t responses_on_device = 1024;
@@ -280,10 +282,11 @@ class ManyFit {
     const auto count = std::ssize(chosen_);
     const std::int64_t in_memory =
         job_.comm().size() *
-        std::max<std::int64_t>(1, bytes_of_batch / (8 * std::max<std::int64_t>(1, design_->table_rows)));
+        std::max<std::int64_t>(1, (device_ ? bytes_of_device_batch : bytes_of_batch) /
+                                      (8 * std::max<std::int64_t>(1, design_->table_rows)));
     const std::int64_t for_progress = source_->reads_all() ? count : (count - 1) / least_batches + 1;
     const std::int64_t least =
-        device_ ? static_cast<std::int64_t>(responses_on_device) * std::max(1, job_.inventory().gpus())
+        device_ ? 4 * static_cast<std::int64_t>(responses_on_device) * std::max(1, job_.inventory().gpus())
                 : std::int64_t{64} * job_.comm().size();
     return std::clamp<std::int64_t>(std::max(for_progress, least), 1, std::min(in_memory, count));
   }

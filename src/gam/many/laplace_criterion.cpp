@@ -181,8 +181,9 @@ ManyPoint LaplaceCriterion::start() {
     point.tau = std::log(estimator_.theta ? *estimator_.theta : theta_by_moments(level));
   // Each lambda makes its penalty as large as X'WX on the coefficients that it penalises.
   std::vector<double> by_column(at(design_.columns));
-  for (const auto& component : components_)
-    component->add_information(family_at(point), theta_at(point), absent_, point, by_column);
+  sums_->for_each(components_.size(), [&](std::size_t c) {
+    components_[c]->add_information(family_at(point), theta_at(point), absent_, point, by_column);
+  });
   std::vector<double> information(at(design_.parameters));
   std::vector<double> penalty(at(design_.parameters));
   for (const SharedPenalty& one : design_.penalties) {
@@ -228,9 +229,12 @@ double LaplaceCriterion::theta_by_moments(double level) const {
 
 bool LaplaceCriterion::settle(ManyPoint& point, double tolerance) {
   const double theta = theta_at(point);
-  for (const auto& component : components_) {
-    if (!component->settle(family_at(point), theta, absent_, point, tolerance)) return false;
-  }
+  std::size_t settled = 0;
+  sums_->for_each(components_.size(), [&](std::size_t c) {
+    const bool is_settled = components_[c]->settle(family_at(point), theta, absent_, point, tolerance);
+    settled += is_settled ? 1 : 0;
+  });
+  if (settled < components_.size()) return false;
   evaluate(point);
   return std::isfinite(point.value);
 }
@@ -280,8 +284,9 @@ void LaplaceCriterion::list_parameters(ManyDerivatives& to) const {
 void LaplaceCriterion::differentiate(const ManyPoint& point, ManyDerivatives& to) {
   const bool with_tau = has_tau() && !point.poisson;
   to.components.resize(components_.size());
-  for (std::size_t c = 0; c < components_.size(); ++c)
+  sums_->for_each(components_.size(), [&](std::size_t c) {
     components_[c]->differentiate(point, with_tau && !has_scale(), to.components[c]);
+  });
   list_parameters(to);
   if (with_tau) to.parameters.push_back(index_of_tau);
   to.gradient.assign(to.parameters.size(), 0);
@@ -341,10 +346,21 @@ bool LaplaceCriterion::add_covariance(const ManyPoint& point, ResponseFit& out) 
   out.gram.assign(size, 0);
   out.inverse.assign(size, 0);
   out.coef_of_tests = point.b;
+  struct ComponentPart {
+    bool is_regular = false;
+    double pearson = 0;
+    double edf = 0;
+  };
+  std::vector<ComponentPart> parts(components_.size());
+  sums_->for_each(parts.size(), [&](std::size_t c) {
+    parts[c].is_regular = components_[c]->add_covariance(point, parts[c].pearson, parts[c].edf, out);
+  });
   double pearson = 0;
   double edf = 0;
-  for (const auto& component : components_) {
-    if (!component->add_covariance(point, pearson, edf, out)) return false;
+  for (const ComponentPart& part : parts) {
+    if (!part.is_regular) return false;
+    pearson += part.pearson;
+    edf += part.edf;
   }
   if (has_scale()) out.scale = pearson / (out.rows - edf);
   return true;

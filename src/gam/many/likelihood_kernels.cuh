@@ -223,7 +223,7 @@ struct Work {
         chunk(batch.chunks[index]),
         group(batch.groups[chunk.group]),
         b(request.input + group.first_coefficient),
-        to(batch.sums + blockIdx.y * batch.partials + batch.partial_begins[index]) {}
+        to(request.sums + batch.partial_begins[index]) {}
 
   /// Calls `work(row, y, prior weight, offset)` for each row of this thread that counts.
   template <class Do>
@@ -366,9 +366,10 @@ using namespace tessera::gam;
 
 #define TESSERA_KERNEL extern "C" __global__ void __launch_bounds__(likelihood_threads)
 
-TESSERA_KERNEL gather_inputs(LikelihoodBatch batch, int count) {
+TESSERA_KERNEL gather_inputs(LikelihoodBatch batch) {
   const LikelihoodRequest& request = batch.requests[blockIdx.y];
-  for (int i = blockIdx.x * likelihood_threads + threadIdx.x; i < count; i += gridDim.x * likelihood_threads)
+  for (int i = blockIdx.x * likelihood_threads + threadIdx.x; i < request.inputs;
+       i += gridDim.x * likelihood_threads)
     request.input[i] = request.host_input[i];
 }
 
@@ -440,12 +441,11 @@ TESSERA_KERNEL add_chunks(LikelihoodBatch batch) {
   if (index >= request.end_group) return;
   const LikelihoodGroup& group = batch.groups[index];
   const long long begin = batch.output_begins[index];
-  const long long count = batch.output_begins[index + 1] - begin;
-  const double* const sums = batch.sums + blockIdx.y * batch.partials;
+  const long long count = likelihood_sums(request.pass, group.columns, fixed::parameters);
   for (long long i = threadIdx.x; i < count; i += likelihood_threads) {
     double sum = 0;
     for (int chunk = group.first_chunk; chunk < group.end_chunk; ++chunk)
-      sum += sums[batch.partial_begins[chunk] + i];
+      sum += request.sums[batch.partial_begins[chunk] + i];
     request.output[begin + i] = sum;
   }
 }

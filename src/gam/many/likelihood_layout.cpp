@@ -23,30 +23,17 @@ LikelihoodLayout::LikelihoodLayout(const SharedDesign& design) {
       parts = std::max(parts, packed_size(tiles));
     }
   }
-  for (int i = 0; i < likelihood_passes; ++i) {
-    Pass& pass = passes[static_cast<std::size_t>(i)];
-    const auto sums = [&](int group) {
-      return sums_of(LikelihoodPass{i}, groups[static_cast<std::size_t>(group)].columns);
-    };
-    pass.partial_begins = {0};
-    for (const LikelihoodChunk& chunk : chunks)
-      pass.partial_begins.push_back(pass.partial_begins.back() + sums(chunk.group));
-    pass.output_begins = {0};
-    for (int g = 0; g < static_cast<int>(groups.size()); ++g)
-      pass.output_begins.push_back(pass.output_begins.back() + sums(g));
-  }
-}
-
-long long LikelihoodLayout::sums_of(LikelihoodPass pass, int columns) const {
-  switch (pass) {
-    case LikelihoodPass::score_and_gram: return packed_size(columns) + columns;
-    case LikelihoodPass::expected_gram: return packed_size(columns) + 1;
-    case LikelihoodPass::loss: return 3 + columns;
-    case LikelihoodPass::weight_derivatives:
-      return static_cast<long long>(parameters) * (packed_size(columns) + parameters) + 2LL * columns;
-    case LikelihoodPass::null_model: return 3;
-  }
-  return 0;
+  const auto room_of = [&](const LikelihoodGroup& group) {
+    long long most = 0;
+    for (int pass = 0; pass < likelihood_passes; ++pass)
+      most = std::max(most, likelihood_sums(LikelihoodPass{pass}, group.columns, parameters));
+    return most;
+  };
+  partial_begins = {0};
+  for (const LikelihoodChunk& chunk : chunks)
+    partial_begins.push_back(partial_begins.back() + room_of(groups[static_cast<std::size_t>(chunk.group)]));
+  output_begins = {0};
+  for (const LikelihoodGroup& group : groups) output_begins.push_back(output_begins.back() + room_of(group));
 }
 
 int LikelihoodLayout::inputs_of(LikelihoodPass pass) const {
@@ -56,18 +43,6 @@ int LikelihoodLayout::inputs_of(LikelihoodPass pass) const {
       return coefficients + static_cast<int>(elements) + parameters * coefficients;
     default: return 0;
   }
-}
-
-long long LikelihoodLayout::outputs() const {
-  long long most = 0;
-  for (const Pass& pass : passes) most = std::max(most, pass.output_begins.back());
-  return most;
-}
-
-long long LikelihoodLayout::partials() const {
-  long long most = 0;
-  for (const Pass& pass : passes) most = std::max(most, pass.partial_begins.back());
-  return most;
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

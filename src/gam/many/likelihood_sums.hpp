@@ -4,6 +4,7 @@
 #include "gam/many/active_columns.hpp"
 #include "gam/many/row_kernels.hpp"
 
+#include <tessera/function.hpp>
 #include <tessera/gam/matrix.hpp>
 
 #include <algorithm>
@@ -74,6 +75,12 @@ class LikelihoodSums {
   virtual ~LikelihoodSums() = default;
   LikelihoodSums(const LikelihoodSums&) = delete;
   LikelihoodSums& operator=(const LikelihoodSums&) = delete;
+
+  /// Calls `work` for each index below `count`, in any order, at a time where sums of several components can
+  /// be computed together.
+  virtual void for_each(std::size_t count, FunctionRef<void(std::size_t)> work) {
+    for (std::size_t i = 0; i < count; ++i) work(i);
+  }
 
   /// `y`, the prior weights and the offset, by slot of the design, must stay valid.
   virtual void set_response(std::span<const double> y, std::span<const double> weights,

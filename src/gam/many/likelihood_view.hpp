@@ -17,6 +17,23 @@ inline constexpr int tile_columns = 6;
 /// Smoothing parameters of a component of the design, and tau.
 inline constexpr int most_parameters = 64;
 
+/// The kinds of passes over the rows of a response.
+enum class LikelihoodPass { score_and_gram, expected_gram, loss, weight_derivatives, null_model };
+inline constexpr int likelihood_passes = 5;
+
+/// Numbers that a pass sums in a group of `columns` columns.
+constexpr long long likelihood_sums(LikelihoodPass pass, int columns, int parameters) {
+  const long long elements = columns * (columns + 1LL) / 2;
+  switch (pass) {
+    case LikelihoodPass::score_and_gram: return elements + columns;
+    case LikelihoodPass::expected_gram: return elements + 1;
+    case LikelihoodPass::loss: return 3 + columns;
+    case LikelihoodPass::weight_derivatives: return parameters * (elements + parameters) + 2LL * columns;
+    case LikelihoodPass::null_model: return 3;
+  }
+  return 0;
+}
+
 /// A `RowGroup`.
 struct LikelihoodGroup {
   const double* x;
@@ -52,26 +69,25 @@ struct LikelihoodRequest {
   /// memory of the host, and of the device.
   const double* host_input;
   double* input;
+  int inputs;      ///< numbers to be copied to the device
+  double* sums;    ///< partial sums by chunk
   double* output;  ///< sums by group, in the memory of the host
   double theta;
   double log_theta;
-  double level;     ///< of a null model
+  double level;  ///< of a null model
+  LikelihoodPass pass;
   int first_group;  ///< the rows of groups [first, end) are summed
   int end_group;
   int is_poisson;  ///< the limit of nb
   int with_tau;
 };
 
-/// Passes of one kind.
 struct LikelihoodBatch {
   const LikelihoodGroup* groups;
   const LikelihoodChunk* chunks;
-  const LikelihoodRequest* requests;
-  /// Where the sums of a chunk begin among the partial sums of a request, and those of a group in its output.
   const long long* partial_begins;
   const long long* output_begins;
-  long long partials;  ///< of a request
-  double* sums;        ///< partial sums of all requests
+  const LikelihoodRequest* requests;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <functional>
@@ -54,9 +55,9 @@ TEST(RequestQueue, ServesEachRequestOnce) {
       },
       [&] {
         for (auto batch = queue.next(); !batch.empty(); batch = queue.next()) {
-          for (Sum* const each : batch) ++each->served;
+          for (const Queue::Waiting& each : batch) ++each.request->served;
           served += static_cast<int>(batch.size());
-          queue.finish();
+          queue.finish(batch);
         }
       });
   EXPECT_EQ(wrong, 0);
@@ -79,13 +80,49 @@ TEST(RequestQueue, EndsAllFibersOnceItIsClosed) {
       [&] {
         int batches = 0;
         for (auto batch = queue.next(); !batch.empty(); batch = queue.next()) {
-          if (++batches == 20)
-            queue.close();
-          else
-            queue.finish();
+          if (++batches == 20) queue.close();
+          queue.finish(batch);
         }
       });
   EXPECT_EQ(closed, thread_count * fiber_count);
+}
+
+/// Several waits of one body at a time, also one within another.
+TEST(RequestQueue, WaitsForSeveralRequestsAtATime) {
+  Queue queue(thread_count * fiber_count);
+  std::atomic<int> served = 0;
+  std::atomic<std::size_t> caught = 0;
+  std::size_t largest = 0;
+  run(
+      queue,
+      [&](std::size_t fiber) {
+        queue.for_each(4, [&](std::size_t i) {
+          queue.for_each(i, [&](std::size_t) {
+            Sum sum;
+            queue.wait_for(sum);
+            served += sum.served;
+          });
+        });
+        try {
+          queue.for_each(3, [&](std::size_t i) {
+            Sum sum;
+            queue.wait_for(sum);
+            if (i == fiber % 3) throw std::out_of_range("on purpose");
+          });
+        } catch (const std::out_of_range&) {
+          ++caught;
+        }
+      },
+      [&] {
+        for (auto batch = queue.next(); !batch.empty(); batch = queue.next()) {
+          for (const Queue::Waiting& each : batch) ++each.request->served;
+          largest = std::max(largest, batch.size());
+          queue.finish(batch);
+        }
+      });
+  EXPECT_EQ(served, static_cast<int>(thread_count * fiber_count * 6));
+  EXPECT_EQ(caught, thread_count * fiber_count);
+  EXPECT_GT(largest, 6U);
 }
 
 /// Exceptions within a fiber are caught there, also while others wait.
@@ -104,7 +141,7 @@ TEST(RequestQueue, LetsFibersThrowAndCatch) {
         }
       },
       [&] {
-        for (auto batch = queue.next(); !batch.empty(); batch = queue.next()) queue.finish();
+        for (auto batch = queue.next(); !batch.empty(); batch = queue.next()) queue.finish(batch);
       });
   EXPECT_EQ(caught, thread_count * fiber_count);
 }

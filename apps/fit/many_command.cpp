@@ -23,8 +23,9 @@ CLI::App* ManyCommand::add_to(CLI::App& program) {
       "many", "Fit one formula to each of many responses, such as the counts of each gene");
   command->add_option("DATA", data, "Table of the covariates, as for fit: files or folders")->required();
   command
-      ->add_option("--responses", responses,
-                   "Table whose columns are the responses, or FILE.h5:/PATH: a matrix, dense or sparse")
+      ->add_option(
+          "--responses", responses,
+          "Table whose columns are the responses, FILE.npy, or FILE.h5:/PATH: a matrix, dense or sparse")
       ->required()
       ->type_name("MATRIX");
   command->add_option("--formula", formula, "Terms of each model, without a response: 's(t, by = lineage)'")
@@ -54,7 +55,8 @@ int ManyCommand::run(mpi::Session& session) const {
     if (!session.is_root()) return;
     std::vector<std::string> inputs = data;
     // FILE.h5:/PATH: only the file's name.
-    inputs.push_back(responses.substr(0, responses.rfind(":/")));
+    for (const std::string& matrix : {responses, source.weights, source.offsets})
+      if (!matrix.empty()) inputs.push_back(matrix.substr(0, matrix.rfind(":/")));
     if (!source.subset.empty()) inputs.push_back(source.subset);
     refuse_to_overwrite({{"--out", out}, {"--tests", tests}}, inputs);
   });

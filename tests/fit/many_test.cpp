@@ -51,6 +51,31 @@ class Many : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(Many, MatchesRowsByAKeyAndTakesWeightsOfEachResponse) {
+  std::string cells = "id,t,lineage,size\n";
+  std::string weights = "id,gata1,sox2,silent\n";
+  std::string counts = "sox2,gata1,silent,id\n";
+  for (int i = 0; i < 90; ++i) {
+    cells += "c" + std::to_string(i) + "," + std::to_string(i * 0.1) + (i % 2 == 0 ? ",a," : ",b,") +
+             std::to_string(1 + i % 4) + "\n";
+    weights += "c" + std::to_string(i) + ",1," + (i % 10 == 0 ? "0" : "1") + ",1\n";
+    const int j = 89 - i;
+    counts += std::to_string(j * j % 7 + j / 30) + "," + std::to_string(j * 5 % 11) + ",0,c" +
+              std::to_string(j) + "\n";
+  }
+  successful(many("--family nb --out " + path("plain.csv")));
+  write("cells.csv", cells);
+  write("counts.csv", counts);
+  write("weights.csv", weights);
+  successful(many("--family nb --key id --out " + path("matched.csv")));
+  EXPECT_EQ(read("matched.csv"), read("plain.csv"));
+  successful(many(
+      "--family nb --key id --weights-matrix " + path("weights.csv") + " --out " + path("weighted.csv"), 2));
+  const std::string weighted = read("weighted.csv");
+  EXPECT_NE(weighted.find("\n\"sox2\",\"converged\",81,"), std::string::npos) << weighted;
+  EXPECT_NE(weighted.find("\n\"gata1\",\"converged\",90,"), std::string::npos) << weighted;
+}
+
 TEST_F(Many, WritesFitsAndTests) {
   const std::string outputs = "--family nb --out " + path("fits.csv") + " --tests " + path("tests.csv");
   const ProgramResult result = successful(many(outputs));

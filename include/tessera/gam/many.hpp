@@ -25,15 +25,24 @@ enum class ResponsesIn : std::uint8_t {
 };
 
 /// A matrix of responses in a file that every rank can open: a table whose columns are the responses, in any
-/// format of `Table`; or within an HDF5 file, as "FILE.h5:/PATH", a dataset of two dimensions or a group of a
-/// compressed sparse matrix with `data`, `indices`, `indptr` and `shape`, as AnnData's `X` and `layers` are.
-/// Or in place of the path a matrix in memory, or the columns of a `Table`, which each rank has as a whole.
+/// format of `Table`; NumPy's "FILE.npy"; or within an HDF5 file, as "FILE.h5:/PATH", a dataset of two
+/// dimensions or a group of a compressed sparse matrix with `data`, `indices`, `indptr` and `shape`, as
+/// AnnData's `X` and `layers` are. Or in place of the path a matrix in memory, or the columns of a `Table`,
+/// which each rank has as a whole.
 struct Responses {
   std::string path{};
   ResponsesIn in = ResponsesIn::automatic;
   std::string subset{};  ///< file with the names of the responses to fit, one a line; empty: all
   std::optional<ResponseMatrix> matrix{};
   std::optional<Table> table{};
+  /// Column of the covariates, by whose texts their rows are matched to those of the matrix: to AnnData's
+  /// names of observations, or to the column of the same name of a table. Empty: by position.
+  std::string key{};
+  /// Matrices of the same shape, as `path`, whose responses are matched by name if both have names; empty:
+  /// none. Weights are multiplied with the prior weights, and zero leaves a row out of that response; offsets
+  /// are added to the linear predictors.
+  std::string weights{};
+  std::string offsets{};
 };
 
 /// Options of `fit_many`: the same on every rank.
@@ -46,6 +55,9 @@ struct ManyOptions {
   /// A response with fewer values, or a smaller share of the rows, is not fitted (`too_few`).
   int min_rows = 2;
   double min_share = 0;
+  /// Matrices that are compressed by rows are sorted in the memory of each rank up to 64 MiB, or its part of
+  /// `node_bytes`, else in a scratch file of each node.
+  MemoryOptions memory{};
 };
 
 /// Where `fit_many` writes, by the endings of `Table`'s formats (.h5, .csv, .parquet, .feather).
@@ -75,11 +87,11 @@ struct ManyResults {
 /// threads, and whatever other responses there are. The formula has no response: "s(t, by = lineage) +
 /// offset(log_size)".
 ///
-/// Rows of the matrix and of the covariates are matched by position. A table of covariates in memory has all
-/// rows on each rank. Rows without a value of a variable are left out, and a missing value of a response
-/// leaves its row out of that fit only. Throws the same `Error` on every rank: `usage` for a family or a term
-/// that is not supported, or options that contradict each other; `input` for data that cannot be read or that
-/// the family does not have, with response and row; `interrupted`. Nothing is left of the outputs then.
+/// A table of covariates in memory has all rows on each rank. Rows without a value of a variable are left
+/// out, and a missing value of a response leaves its row out of that fit only. Throws the same `Error` on
+/// every rank: `usage` for a family or a term that is not supported, or options that contradict each other;
+/// `input` for data that cannot be read or that the family does not have, with response and row;
+/// `interrupted`. Nothing is left of the outputs then.
 ///
 /// Computed on the host threads of all ranks. Memory of a rank: the model matrix, of 8 bytes for each row and
 /// coefficient that is not zero there, and some hundred megabytes of responses at a time. Cost of a response

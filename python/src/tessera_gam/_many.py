@@ -65,7 +65,7 @@ def fit_many(
     weights: Any = None,
     names: Sequence[str] | None = None,
     progress: Progress = None,
-    # Options: many -family -weights -responses-subset job -nthreads table -block-rows
+    # Options: many.knots many.min-rows many.min-share many.responses-in job -nthreads table -block-rows
     knots: Mapping[str, Sequence[float] | Numbers] | None = None,
     min_rows: int | None = None,
     min_share: float | None = None,

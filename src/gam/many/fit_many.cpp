@@ -23,6 +23,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <mutex>
@@ -196,7 +197,7 @@ class ManyFit {
   ManySummary run(const FormulaTerms& formula) {
     prepare(formula);
     const std::int64_t size = batch_size();
-    const auto count = std::ssize(chosen_);
+    const auto count = std::ssize(names_);
     for (std::int64_t begin = 0; begin < count; begin += size)
       fit_batch({begin, std::min(begin + size, count)});
     write_tests();
@@ -226,19 +227,36 @@ class ManyFit {
           make_shared_design(alone_, *table, source.options,
                              {.formula = formula, .weights = options_.weights, .knots = options_.knots}));
       estimator_ = estimator_of(options_, design_->rows);
-      source_ = open_responses(alone_, responses_, design_->table_rows);
-      choose_responses();
+      open_matrices(*table, source.options);
       results_.emplace(*design_, estimator_);
       fitters_.emplace(*design_, estimator_);
     });
+    for (const ResponseReader& reader : readers_) reader.source().prepare(job_, options_.memory);
     choose_devices(formula);
     observer_.note(fmt::format("{} of {} rows, {} coefficients, {}", design_->rows, design_->table_rows,
-                               design_->columns, base::pluralised(chosen_.size(), "response")));
+                               design_->columns, base::pluralised(names_.size(), "response")));
     if (design_->dropped > 0)
       observer_.note(fmt::format("{} of the formula that other terms determine {} no coefficient",
                                  base::pluralised(design_->dropped, "unpenalised function"),
                                  design_->dropped == 1 ? "has" : "have"));
-    observer_.note("rows of the responses are those of the covariates, by position");
+    observer_.note(
+        responses_.key.empty()
+            ? "rows of the responses are those of the covariates, by position"
+            : fmt::format("rows of the responses are matched by their names in '{}'", responses_.key));
+  }
+
+  void open_matrices(TableReader& covariates, const TableOptions& options) {
+    std::vector<std::string> row_names;
+    if (!responses_.key.empty()) row_names = names_of_rows(alone_, covariates, options, responses_.key);
+    readers_.emplace_back(open_responses(alone_, responses_, design_->table_rows), name_of(responses_),
+                          row_names);
+    choose_responses();
+    for (const std::string& path : {responses_.weights, responses_.offsets}) {
+      if (path.empty()) continue;
+      const Responses matrix{.path = path, .in = responses_.in, .key = responses_.key};
+      readers_.emplace_back(open_responses(alone_, matrix, design_->table_rows), path, row_names);
+      readers_.back().choose_as(readers_.front());
+    }
   }
 
   /// Devices are used unless the host is estimated to be faster. Gaussian responses need few passes over
@@ -249,21 +267,21 @@ class ManyFit {
       return;
     const FitOptions options{.family = options_.family, .weights = options_.weights};
     const auto estimate = estimate_to_choose_by(job_, formula, options, [&](const Hardware& hardware) {
-      return cost_of(*design_, std::ssize(chosen_), hardware);
+      return cost_of(*design_, std::ssize(names_), hardware);
     });
     if (estimate && estimate->host_seconds <= estimate->device_seconds) {
       observer_.note("using the CPU: " + reason_for_host(*estimate, job_.inventory().gpus()));
       return;
     }
     device_.emplace(*design_, estimator_.family, false);
-    if (!begins_on_real_devices(job_, job_.plan(std::ssize(chosen_)))) return;
+    if (!begins_on_real_devices(job_, job_.plan(std::ssize(names_)))) return;
     observer_.now("compiling the kernels");
     (void)job_.compile(device_->source());
     mark_as_compiled(job_, formula, options);
   }
 
   void choose_responses() {
-    const std::vector<std::string>& names = source_->names();
+    const std::vector<std::string>& names = readers_.front().source().names();
     const std::set<std::string> only = names_in(responses_.subset);
     for (const std::string& name : only) {
       if (std::ranges::find(names, name) == names.end())
@@ -272,32 +290,35 @@ class ManyFit {
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!responses_.subset.empty() && !only.contains(names[i])) continue;
-      chosen_.push_back(static_cast<std::int64_t>(i));
+      readers_.front().chosen.push_back(static_cast<std::int64_t>(i));
       names_.push_back(names[i]);
     }
-    if (chosen_.empty()) throw base::input_error("{}: has no response", name_of(responses_));
+    if (names_.empty()) throw base::input_error("{}: has no response", name_of(responses_));
   }
 
   [[nodiscard]] std::int64_t batch_size() const {
-    const auto count = std::ssize(chosen_);
+    const auto count = std::ssize(names_);
+    const std::int64_t ranks = job_.comm().size();
+    const std::int64_t bytes = 8 * std::max<std::int64_t>(1, design_->table_rows) * std::ssize(readers_);
     const std::int64_t in_memory =
-        job_.comm().size() *
-        std::max<std::int64_t>(1, (device_ ? bytes_of_device_batch : bytes_of_batch) /
-                                      (8 * std::max<std::int64_t>(1, design_->table_rows)));
-    const std::int64_t for_progress = source_->reads_all() ? count : (count - 1) / least_batches + 1;
-    const std::int64_t least =
+        ranks * std::max<std::int64_t>(1, (device_ ? bytes_of_device_batch : bytes_of_batch) / bytes);
+    const std::int64_t for_progress = (count - 1) / least_batches + 1;
+    std::int64_t least =
         device_ ? 4 * static_cast<std::int64_t>(responses_on_device) * std::max(1, job_.inventory().gpus())
-                : std::int64_t{64} * job_.comm().size();
-    return std::clamp<std::int64_t>(std::max(for_progress, least), 1, std::min(in_memory, count));
+                : std::int64_t{64} * ranks;
+    // Few responses of a rank share a chunk with those of another rank or batch.
+    for (const ResponseReader& reader : readers_)
+      least = std::max(least, 4 * reader.source().stored_together() * ranks);
+    return std::min({std::max(for_progress, least), in_memory, count});
   }
 
   void fit_batch(Range batch) {
-    observer_.now(fmt::format("responses {} to {} of {}", batch.begin + 1, batch.end, chosen_.size()));
+    observer_.now(fmt::format("responses {} to {} of {}", batch.begin + 1, batch.end, names_.size()));
     const bool on_devices = device_.has_value() && !job_.on_host();
     batches_.push_back({on_devices ? job_.plan(batch.size()) : job_.plan_for_hosts(batch.size()), batch, {}});
     const Plan& plan = batches_.back().plan;
     const Range mine = job_.local_range(plan);
-    const Matrix values = read({batch.begin + mine.begin, batch.begin + mine.end});
+    const std::vector<Matrix> values = read({batch.begin + mine.begin, batch.begin + mine.end});
     std::vector<ResponseRow> rows;
     {
       PhaseClock clock(job_.comm(), summary_.phases, "fit", "the fits of the responses");
@@ -331,17 +352,30 @@ class ManyFit {
   }
 
   [[nodiscard]] ResponseRow fit_one(ResponseFitter& fitter, Range mine, std::int64_t index,
-                                    const Matrix& values) {
+                                    const std::vector<Matrix>& values) {
     try {
-      return results_->row_of(fitter.fit(values.column(static_cast<int>(index))));
+      // Responses, weights and offsets.
+      std::array<std::span<const double>, 3> columns;
+      for (std::size_t i = 0; i < values.size(); ++i)
+        columns[i + (i == 1 && responses_.weights.empty() ? 1 : 0)] =
+            values[i].column(static_cast<int>(index));
+      return results_->row_of(fitter.fit(columns[0], {.weights = columns[1], .offsets = columns[2]}));
     } catch (const Error& error) {
       const std::int64_t response = batches_.back().responses.begin + mine.begin + index;
       const std::scoped_lock lock(fault_mutex_);
       if (!fault_ || response < fault_->first)
-        fault_.emplace(response, fmt::format("{}: response '{}', {}", name_of(responses_),
-                                             names_[at(response)], error.what()));
+        fault_.emplace(response, fmt::format("{}: response '{}', {}{}", name_of(responses_),
+                                             names_[at(response)], error.what(), hint_of(error.what())));
       return {};
     }
+  }
+
+  /// AnnData's X is often log-normalised, and the counts are one of its layers.
+  [[nodiscard]] std::string hint_of(std::string_view fault) const {
+    const auto colon = responses_.path.rfind(":/");
+    if (colon == std::string::npos || fault.find("is not a count") == std::string_view::npos) return {};
+    return fmt::format("; if the matrix is normalised, name that of the counts, such as {}:/layers/counts",
+                       responses_.path.substr(0, colon));
   }
 
   /// The share of one device of this rank's host threads.
@@ -349,21 +383,13 @@ class ManyFit {
     return at(std::max(1, job_.threads() / std::max(1, static_cast<int>(job_.devices().size()))));
   }
 
-  /// The values of this rank's chosen responses [begin, end).
-  [[nodiscard]] Matrix read(Range some) {
+  /// The values of this rank's chosen responses [begin, end), by matrix.
+  [[nodiscard]] std::vector<Matrix> read(Range some) {
     PhaseClock clock(job_.comm(), summary_.phases, "read", "the reading of the responses");
-    Matrix values(static_cast<int>(design_->table_rows), static_cast<int>(some.size()));
+    std::vector<Matrix> values;
     together(job_.comm(), [&] {
-      // A read for each run of neighbouring responses.
-      for (std::int64_t begin = some.begin; begin < some.end;) {
-        stop_if_asked(job_.options().stop);
-        std::int64_t end = begin + 1;
-        while (end < some.end && chosen_[at(end)] == chosen_[at(end - 1)] + 1) ++end;
-        const Matrix run = source_->read({chosen_[at(begin)], chosen_[at(end - 1)] + 1});
-        for (int j = 0; j < run.cols(); ++j)
-          std::ranges::copy(run.column(j), values.column(static_cast<int>(begin - some.begin) + j).begin());
-        begin = end;
-      }
+      for (const ResponseReader& reader : readers_)
+        values.push_back(reader.read(some, design_->table_rows, [&] { stop_if_asked(job_.options().stop); }));
     });
     return values;
   }
@@ -375,7 +401,7 @@ class ManyFit {
     std::vector<OutputColumn> columns = results_->columns(rows, names_, first);
     fits_.add({.plan = batch.plan,
                .first_row = batch.responses.begin,
-               .table_rows = std::ssize(chosen_),
+               .table_rows = std::ssize(names_),
                .columns = columns});
     batch.p_values.assign(results_->tests().size(), {});
     std::vector<std::int64_t> counts(status_names.size());
@@ -415,7 +441,7 @@ class ManyFit {
       }
       tests_->add({.plan = batch.plan,
                    .first_row = batch.responses.begin,
-                   .table_rows = std::ssize(chosen_),
+                   .table_rows = std::ssize(names_),
                    .columns = columns});
     }
     for (std::size_t t = 0; t < names.size(); ++t) {
@@ -437,9 +463,8 @@ class ManyFit {
   std::optional<DeviceLikelihood> device_;  ///< if responses are fitted on devices
   ManyEstimator estimator_;
   std::optional<ResponseResults> results_;
-  std::unique_ptr<ResponseSource> source_;
-  std::vector<std::int64_t> chosen_;  ///< indices of the responses to fit, among those of the source
-  std::vector<std::string> names_;    ///< their names
+  std::vector<ResponseReader> readers_;  ///< of the responses, and of their weights and offsets
+  std::vector<std::string> names_;       ///< of the responses to fit
   std::mutex fault_mutex_;
   std::optional<std::pair<std::int64_t, std::string>> fault_;  ///< the first response with a wrong value
   std::optional<FitterPool> fitters_;

@@ -91,7 +91,9 @@ class CompressedResponses final : public ResponseSource {
   }
 
   [[nodiscard]] const std::vector<std::string>& names() const override { return names_; }
-  [[nodiscard]] bool reads_all() const override { return !matrix_.by_columns && !is_sorted_; }
+  [[nodiscard]] std::int64_t stored_together() const override {
+    return matrix_.by_columns || is_sorted_ ? 1 : std::ssize(names_);
+  }
 
   [[nodiscard]] Matrix read(Range responses) override {
     Matrix values(static_cast<int>(matrix_.rows), static_cast<int>(responses.size()));
@@ -174,7 +176,7 @@ std::unique_ptr<ResponseSource> open_memory_responses(HostTeam& team, const Resp
           transpose(elements);
         std::vector<std::string> names = matrix.names;
         if (names.empty()) {
-          for (std::int64_t i = 1; i <= elements.columns; ++i) names.push_back(std::to_string(i));
+          names = numbers_as_names(elements.columns);
         } else if (std::ssize(names) != elements.columns) {
           throw base::usage_error("{}: there are {} names of {} responses: give one for each", name_in_memory,
                                   names.size(), elements.columns);

@@ -2,14 +2,16 @@
 #include "gam/many/responses.hpp"
 
 #include "base/at.hpp"
+#include "base/did_you_mean.hpp"
 #include "base/errors.hpp"
 #include "gam/data/column_batches.hpp"
-#include "gam/data/source/table_reader.hpp"
 #include "gam/data/table_source.hpp"
+#include "gam/many/dense_responses.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -21,15 +23,18 @@ namespace {
 /// Responses that are the columns of a table.
 class TableResponses final : public ResponseSource {
  public:
-  TableResponses(const Workers& workers, std::unique_ptr<TableReader> table, std::int64_t rows)
+  TableResponses(const Workers& workers, std::unique_ptr<TableReader> table, const std::string& key,
+                 std::int64_t rows)
       : workers_(workers), table_(std::move(table)), names_(chosen_columns(*table_, {})) {
     if (table_->rows() != rows)
       throw base::input_error("{}: has {} rows, but the covariates have {}: give one row for each",
                               table_->name(), table_->rows(), rows);
+    if (std::erase(names_, key) > 0) row_names_ = names_of_rows(workers, *table_, {}, key);
   }
 
   [[nodiscard]] const std::vector<std::string>& names() const override { return names_; }
-  [[nodiscard]] bool reads_all() const override { return true; }
+  [[nodiscard]] const std::vector<std::string>& row_names() const override { return row_names_; }
+  [[nodiscard]] std::int64_t stored_together() const override { return std::ssize(names_); }
 
   [[nodiscard]] Matrix read(Range responses) override {
     Matrix values(static_cast<int>(table_->rows()), static_cast<int>(responses.size()));
@@ -57,9 +62,52 @@ class TableResponses final : public ResponseSource {
   const Workers& workers_;
   std::unique_ptr<TableReader> table_;
   std::vector<std::string> names_;
+  std::vector<std::string> row_names_;
 };
 
+/// The places of names. Throws `Error(input)` for one that is there twice.
+std::unordered_map<std::string_view, std::size_t> places_of(const std::vector<std::string>& names,
+                                                            const std::string& whose) {
+  std::unordered_map<std::string_view, std::size_t> places;
+  places.reserve(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto [other, is_new] = places.emplace(names[i], i);
+    if (!is_new)
+      throw base::input_error("{}: rows {} and {} have the same name '{}': give each its own", whose,
+                              other->second + 1, i + 1, names[i]);
+  }
+  return places;
+}
+
+/// By row of the source, the row of the covariates with its name.
+std::vector<std::size_t> matched_rows(const std::vector<std::string>& covariates,
+                                      const std::vector<std::string>& source, const std::string& path) {
+  const auto places = places_of(covariates, "the covariates");
+  const auto own = places_of(source, path);
+  const auto absent_from = [](const auto& names, const auto& others) {
+    return std::ranges::find_if(names, [&](const std::string& name) { return !others.contains(name); });
+  };
+  const auto missing = absent_from(covariates, own);
+  const auto superfluous = absent_from(source, places);
+  if (missing != covariates.end() || superfluous != source.end()) {
+    // As many rows, and no name twice: each lacks one of the other.
+    throw base::input_error(
+        "{}: has no row '{}' of the covariates, and a row '{}' that they lack: give both the same rows, in "
+        "any order",
+        path, *missing, *superfluous);
+  }
+  std::vector<std::size_t> rows;
+  rows.reserve(source.size());
+  for (const std::string& name : source) rows.push_back(places.at(name));
+  return rows;
+}
+
 }  // namespace
+
+const std::vector<std::string>& ResponseSource::row_names() const {
+  static const std::vector<std::string> none;
+  return none;
+}
 
 bool responses_in_columns(const std::string& name, std::int64_t matrix_rows, std::int64_t matrix_columns,
                           ResponsesIn given, std::int64_t covariate_rows) {
@@ -75,6 +123,88 @@ bool responses_in_columns(const std::string& name, std::int64_t matrix_rows, std
   return given == ResponsesIn::automatic ? columns : given == ResponsesIn::columns;
 }
 
+std::vector<std::string> numbers_as_names(std::int64_t count) {
+  std::vector<std::string> numbers;
+  for (std::int64_t i = 1; i <= count; ++i) numbers.push_back(std::to_string(i));
+  return numbers;
+}
+
+std::vector<std::string> names_of_rows(const Workers& workers, TableReader& table,
+                                       const TableOptions& options, const std::string& column) {
+  FrameRequest request;
+  request.options = options;
+  request.every_row = true;
+  request.variables = {column_expression(column)};
+  request.texts = {request.variables.front().text};
+  // Options of other columns are not known here.
+  for (auto* const of_options : {&request.options.factors, &request.options.numbers, &request.options.dates})
+    of_options->clear();
+  const Frame frame = table.read(workers, request, {0, table.rows()});
+  const Variable& names = frame.variables.front();
+  std::vector<std::string> texts;
+  texts.reserve(names.codes.size());
+  for (std::size_t row = 0; row < names.codes.size(); ++row) {
+    if (names.codes[row] < 0)
+      throw base::input_error("{}: has no name in the column '{}'",
+                              table.place(static_cast<std::int64_t>(row) + 1), column);
+    texts.push_back(names.levels[at(names.codes[row])]);
+  }
+  return texts;
+}
+
+ResponseReader::ResponseReader(std::unique_ptr<ResponseSource> source, const std::string& path,
+                               const std::vector<std::string>& row_names)
+    : source_(std::move(source)), path_(path) {
+  if (row_names.empty()) return;
+  if (source_->row_names().empty())
+    throw base::input_error("{}: has no names of its rows for the key: leave it out to match by position",
+                            path);
+  row_of_ = matched_rows(row_names, source_->row_names(), path);
+}
+
+void ResponseReader::choose_as(const ResponseReader& of) {
+  const std::vector<std::string>& names = of.source().names();
+  const std::vector<std::string>& own = source_->names();
+  const auto are_numbers = [](const std::vector<std::string>& all) {
+    return all == numbers_as_names(std::ssize(all));
+  };
+  if (are_numbers(own) || are_numbers(names)) {
+    if (own.size() != names.size())
+      throw base::input_error("{}: has {} responses, but {} has {}: give one for each", path_, own.size(),
+                              of.path_, names.size());
+    chosen = of.chosen;
+    return;
+  }
+  std::unordered_map<std::string_view, std::int64_t> places;
+  for (std::size_t i = 0; i < own.size(); ++i) places.emplace(own[i], static_cast<std::int64_t>(i));
+  for (const std::int64_t one : of.chosen) {
+    const auto found = places.find(names[at(one)]);
+    if (found == places.end())
+      throw base::input_error("{}: has no response '{}'{}", path_, names[at(one)],
+                              base::did_you_mean(own, names[at(one)]));
+    chosen.push_back(found->second);
+  }
+}
+
+Matrix ResponseReader::read(Range some, std::int64_t rows, FunctionRef<void()> between) const {
+  Matrix values(static_cast<int>(rows), static_cast<int>(some.size()));
+  // A read for each run of neighbouring responses.
+  for (std::int64_t begin = some.begin; begin < some.end;) {
+    between();
+    std::int64_t end = begin + 1;
+    while (end < some.end && chosen[at(end)] == chosen[at(end - 1)] + 1) ++end;
+    const Matrix run = source_->read({chosen[at(begin)], chosen[at(end - 1)] + 1});
+    for (int j = 0; j < run.cols(); ++j) {
+      const auto from = run.column(j);
+      const auto to = values.column(static_cast<int>(begin - some.begin) + j);
+      if (row_of_.empty()) std::ranges::copy(from, to.begin());
+      for (std::size_t i = 0; i < row_of_.size(); ++i) to[row_of_[i]] = from[i];
+    }
+    begin = end;
+  }
+  return values;
+}
+
 std::string name_of(const Responses& responses) {
   if (responses.table && responses.table->in_files()) return responses.table->paths.front();
   return responses.table || responses.matrix ? name_in_memory : responses.path;
@@ -83,10 +213,13 @@ std::string name_of(const Responses& responses) {
 std::unique_ptr<ResponseSource> open_responses(const Workers& workers, const Responses& responses,
                                                std::int64_t rows) {
   if (responses.matrix) return open_memory_responses(workers.team, *responses.matrix, responses.in, rows);
+  const std::string& path = responses.path;
   // "FILE:/PATH" is a dataset or a group within an HDF5 file.
-  if (const auto colon = responses.path.rfind(":/"); colon != std::string::npos && colon > 0)
-    return open_hdf5_responses(responses.path.substr(0, colon), responses.path.substr(colon + 1), responses,
-                               rows);
+  if (const auto colon = path.rfind(":/"); colon != std::string::npos && colon > 0)
+    return open_hdf5_responses(workers, path.substr(0, colon), path.substr(colon + 1), responses.in, rows);
+  if (path.ends_with(".npy")) return open_npy_responses(workers, path, responses.in, rows);
+  if (path.ends_with(".npz"))
+    throw base::input_error("{}: is an archive of NumPy arrays: numpy.save(FILE.npy, X) writes one", path);
   if (responses.in == ResponsesIn::rows)
     throw base::usage_error(
         "{}: the responses of a table are its columns: transpose it, or name a matrix within an HDF5 file as "
@@ -95,8 +228,8 @@ std::unique_ptr<ResponseSource> open_responses(const Workers& workers, const Res
   return std::make_unique<TableResponses>(workers,
                                           responses.table
                                               ? open_source(workers, source_of(*responses.table), nullptr)
-                                              : open_table(workers, responses.path),
-                                          rows);
+                                              : open_table(workers, path),
+                                          responses.key, rows);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

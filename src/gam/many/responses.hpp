@@ -2,9 +2,11 @@
 #pragma once
 
 #include "gam/data/frame/workers.hpp"
+#include "gam/data/source/table_reader.hpp"
 
 #include <tessera/gam/many.hpp>
 #include <tessera/gam/matrix.hpp>
+#include <tessera/job/job.hpp>
 #include <tessera/partition/plan.hpp>
 
 #include <cstdint>
@@ -28,27 +30,31 @@ class ResponseSource {
   ResponseSource(const ResponseSource&) = delete;
   ResponseSource& operator=(const ResponseSource&) = delete;
 
-  /// One for each column of a table, or for each row or column of a matrix.
+  /// One for each column of a table, or for each row or column of a matrix; numbers from 1 on without names.
   [[nodiscard]] virtual const std::vector<std::string>& names() const = 0;
-  /// The values of responses [begin, end), a column each, by row of the covariates; NaN where there is none.
+  /// The names of the rows, as of the cells; empty: it has none.
+  [[nodiscard]] virtual const std::vector<std::string>& row_names() const;
+  /// *Collective.* Call it before the first `read`. Throws the same `Error(input)` on every rank.
+  virtual void prepare(Job& /*job*/, const MemoryOptions& /*memory*/) {}
+  /// The values of responses [begin, end), a column each, by row of the matrix; NaN where there is none.
   /// Throws `Error(input)`.
   [[nodiscard]] virtual Matrix read(Range responses) = 0;
-  /// True if each `read` reads the whole file, so that few calls are better.
-  [[nodiscard]] virtual bool reads_all() const { return false; }
+  /// Neighbouring responses that are read at the cost of one, as those of a chunk or of a text: fewer at a
+  /// time cost more.
+  [[nodiscard]] virtual std::int64_t stored_together() const { return 1; }
 };
 
 /// Opens the responses of `rows` covariates, which must outlive the source. `workers` has a serial
-/// communicator. Throws `Error(input)` for a
-/// file that is not such a matrix, or has another number of rows; `Error(usage)` if the matrix is square and
-/// the options do not say which dimension the responses are.
+/// communicator. Throws `Error(input)` for a file that is not such a matrix, or has another number of rows;
+/// `Error(usage)` if the matrix is square and the options do not say which dimension the responses are.
 [[nodiscard]] std::unique_ptr<ResponseSource> open_responses(const Workers& workers,
                                                              const Responses& responses, std::int64_t rows);
 
 /// As `open_responses`, for "FILE.h5:/PATH": a dataset of two dimensions, or the group of a compressed sparse
-/// matrix (data, indices and indptr, with the attribute or dataset `shape`), as in AnnData.
-[[nodiscard]] std::unique_ptr<ResponseSource> open_hdf5_responses(const std::string& file,
-                                                                  const std::string& path,
-                                                                  const Responses& responses,
+/// matrix (data, indices and indptr, with the attribute or dataset `shape`), as in AnnData and Cell Ranger.
+[[nodiscard]] std::unique_ptr<ResponseSource> open_hdf5_responses(const Workers& workers,
+                                                                  const std::string& file,
+                                                                  const std::string& path, ResponsesIn in,
                                                                   std::int64_t rows);
 
 /// As `open_responses`, for a matrix in memory, which must outlive the source.
@@ -60,5 +66,36 @@ class ResponseSource {
 [[nodiscard]] bool responses_in_columns(const std::string& name, std::int64_t matrix_rows,
                                         std::int64_t matrix_columns, ResponsesIn given,
                                         std::int64_t covariate_rows);
+
+/// 1, 2, …: the names of responses without names.
+[[nodiscard]] std::vector<std::string> numbers_as_names(std::int64_t count);
+
+/// The texts of a column of all rows. Throws `Error(input)` for a row without one.
+[[nodiscard]] std::vector<std::string> names_of_rows(const Workers& workers, TableReader& table,
+                                                     const TableOptions& options, const std::string& column);
+
+/// The responses of a fit, in the order of the rows of the covariates.
+class ResponseReader {
+ public:
+  /// `row_names`: those of the covariates, to which the source's rows are matched; empty: by position. Throws
+  /// `Error(input)` if the source has no names of rows, or others.
+  ResponseReader(std::unique_ptr<ResponseSource> source, const std::string& path,
+                 const std::vector<std::string>& row_names);
+
+  [[nodiscard]] ResponseSource& source() const noexcept { return *source_; }
+  /// The indices of these responses among the source's, by their names if both have any, else as they are.
+  /// `of`: the source of the names. Throws `Error(input)` for one that is not there.
+  void choose_as(const ResponseReader& of);
+  /// Indices of the responses to read, among the source's.
+  std::vector<std::int64_t> chosen{};
+
+  /// The values of the chosen responses [begin, end). `between` is called between reads of the source.
+  [[nodiscard]] Matrix read(Range some, std::int64_t rows, FunctionRef<void()> between) const;
+
+ private:
+  std::unique_ptr<ResponseSource> source_;
+  std::string path_;
+  std::vector<std::size_t> row_of_;  ///< by row of the source: that of the covariates; empty: the same
+};
 
 }  // namespace TESSERA_NAMESPACE::gam

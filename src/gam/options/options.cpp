@@ -389,6 +389,12 @@ const Row<ManyOptions> of_many[]{
                                     .range = {2, most_integer}}),
     option<&ManyOptions::min_share>(
         {.name = "min-share", .help = "Least share of the rows that have a value", .range = {0, 1}}),
+    option<&ManyOptions::memory, &MemoryOptions::node_bytes>(
+        {.name = "memory",
+         .help = "Memory limit per node for sorting a sparse matrix by response, such as 2G; beyond it a "
+                 "scratch file (default: 64M per rank)"}),
+    option<&ManyOptions::memory, &MemoryOptions::scratch>(
+        {.name = "scratch", .help = scratch_help, .value = "DIR"}),
 };
 
 const Row<Responses> of_responses[]{
@@ -397,6 +403,19 @@ const Row<Responses> of_responses[]{
     option<&Responses::subset>({.name = "responses-subset",
                                 .help = "File with the names of the responses to fit, one a line",
                                 .value = "FILE"}),
+    option<&Responses::key>(
+        {.name = "key",
+         .help =
+             "Column of the covariates by which their rows are matched to the names of the matrix's rows"}),
+    option<&Responses::weights>(
+        {.name = "weights-matrix",
+         .help =
+             "Weights of each response, in a file like the responses': multiplied with 'weights'; 0 leaves "
+             "a row out",
+         .value = "MATRIX"}),
+    option<&Responses::offsets>({.name = "offset-matrix",
+                                 .help = "Offsets of each response, in a file like the responses'",
+                                 .value = "MATRIX"}),
 };
 
 const Row<TableOptions> of_tables[]{

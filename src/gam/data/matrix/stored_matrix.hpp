@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/frame/number_form.hpp"
+
+#include <tessera/function.hpp>
+#include <tessera/job/host_team.hpp>
+#include <tessera/partition/plan.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "files/input_file.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// A block of a matrix.
+struct MatrixBlock {
+  Range rows;
+  Range columns;
+  [[nodiscard]] std::int64_t size() const noexcept { return rows.size() * columns.size(); }
+};
+
+/// A matrix of numbers in a file, row after row, of which all threads of a team read a block. An array of one
+/// dimension is a matrix of one row.
+class StoredMatrix {
+ public:
+  StoredMatrix() = default;
+  virtual ~StoredMatrix() = default;
+  StoredMatrix(const StoredMatrix&) = delete;
+  StoredMatrix& operator=(const StoredMatrix&) = delete;
+
+  [[nodiscard]] virtual const std::string& name() const = 0;
+  [[nodiscard]] virtual std::int64_t rows() const = 0;
+  [[nodiscard]] virtual std::int64_t columns() const = 0;
+  /// Rows and columns that are stored together, as a packed chunk: any part of it costs as much as all.
+  struct Piece {
+    std::int64_t rows = 1;
+    std::int64_t columns = 1;
+  };
+  [[nodiscard]] virtual Piece chunk() const { return {}; }
+  /// Whether floats have all values exactly.
+  [[nodiscard]] virtual bool is_exact_in_float() const { return false; }
+
+  /// Calls `take` with blocks that cover `block`, and their values, row after row: on any thread of the team,
+  /// several at a time. Throws `Error(input)`, and what `take` throws.
+  using Take = FunctionRef<void(const MatrixBlock& block, std::span<const double> values)>;
+  void read(HostTeam& team, const MatrixBlock& block, Take take) const;
+  /// Values [range.begin, range.end) of a matrix of one row.
+  [[nodiscard]] std::vector<double> read(HostTeam& team, Range range) const;
+
+ protected:
+  /// One thread's reading.
+  class Reader {
+   public:
+    Reader() = default;
+    virtual ~Reader() = default;
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+    /// Fills `values` with a block, which lies within one piece.
+    virtual void read(const MatrixBlock& block, std::span<double> values) = 0;
+  };
+  [[nodiscard]] virtual std::unique_ptr<Reader> reader() const = 0;
+  /// The size of the pieces of a reading, which begin at its multiples.
+  [[nodiscard]] virtual Piece piece_of(const MatrixBlock& block) const;
+  [[noreturn]] void fail(const MatrixBlock& block) const;
+};
+
+/// Numbers that are one after the other in a file.
+struct PlainNumbers {
+  std::shared_ptr<const files::InputFile> file;
+  std::string name;         ///< for messages
+  std::int64_t offset = 0;  ///< of the first
+  NumberForm form;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+[[nodiscard]] std::unique_ptr<StoredMatrix> plain_matrix(PlainNumbers numbers);
+
+/// A matrix of two dimensions in NumPy's format. Source: NumPy Enhancement Proposal 1, "A simple file format
+/// for NumPy arrays", versions 1 to 3.
+struct NpyMatrix {
+  std::unique_ptr<StoredMatrix> stored;
+  bool is_transposed = false;  ///< Fortran's order: the rows of `stored` are the columns of the array
+};
+/// Throws `Error(input)` for an array that is not of numbers or not of two dimensions, or a truncated file.
+[[nodiscard]] NpyMatrix open_npy(const std::string& path);
+
+}  // namespace TESSERA_NAMESPACE::gam

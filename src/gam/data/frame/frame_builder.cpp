@@ -381,10 +381,12 @@ void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
         .unit = used.text ? "" : unit_of(used, counts[c]),
         .without_quotes = counts[c].without_quotes && counts[c].quoted_numbers > 0 && !used.text &&
                           used.numbers_for.empty()};
-    for (const Variable& variable : frame_.variables) {
-      if (!used.text || variable.name != reading.variable) continue;
-      reading.levels = static_cast<std::int64_t>(variable.levels.size());
-      if (!variable.levels.empty()) reading.first = variable.levels.front();
+    if (used.text) {
+      for (const Variable& variable : frame_.variables) {
+        if (variable.name != reading.variable) continue;
+        reading.levels = static_cast<std::int64_t>(variable.levels.size());
+        if (!variable.levels.empty()) reading.first = variable.levels.front();
+      }
     }
     if (used.known_levels != nullptr) {
       std::int64_t unseen = 0;

@@ -10,6 +10,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -61,11 +66,14 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
   numbers_may_be_missing_ = std::ranges::any_of(request.options.missing, [](const std::string& field) {
     return field_number(trimmed_field(field), false) || field_number(trimmed_field(field), true);
   });
+  // There may be tens of thousands of columns. Of two with the same name, the first counts.
+  std::unordered_map<std::string_view, int> position_of;
+  for (std::size_t i = 0; i < file_columns.size(); ++i)
+    position_of.emplace(file_columns[i], static_cast<int>(i));
+  std::unordered_set<std::string_view> planned;
+  std::map<std::pair<std::string, std::string>, std::size_t> place_of;  // by name and factor call
   for (const Expression& expression : request.variables) {
-    const bool repeated = std::any_of(variables_.begin(), variables_.end(), [&](const PlannedVariable& v) {
-      return v.expression->text == expression.text;
-    });
-    if (repeated) continue;
+    if (!planned.insert(expression.text).second) continue;
     const auto is_among = [&](const std::vector<std::string>& texts) {
       return std::ranges::find(texts, expression.text) != texts.end();
     };
@@ -80,21 +88,19 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
       throw base::usage_error("{} has levels, but the model needs numbers", expression.text);
     const std::string factor_call = expression.factor ? expression.text : std::string();
     for (const std::string& name : expression.columns()) {
-      auto used = std::find_if(columns_.begin(), columns_.end(), [&](const UsedColumn& column) {
-        return column.name == name && column.factor_call == factor_call;
-      });
-      if (used == columns_.end()) {
-        const auto found = std::find(file_columns.begin(), file_columns.end(), name);
-        if (found == file_columns.end()) unknown_column(path_, file_columns, name);
+      const auto [place, is_new] = place_of.emplace(std::pair(name, factor_call), columns_.size());
+      if (is_new) {
+        const auto found = position_of.find(name);
+        if (found == position_of.end()) unknown_column(path_, file_columns, name);
         UsedColumn column;
         column.name = name;
         column.factor_call = factor_call;
-        column.position = static_cast<int>(found - file_columns.begin());
+        column.position = found->second;
         if (expression.factor) make_number_factor(column);
-        used = columns_.insert(columns_.end(), std::move(column));
+        columns_.push_back(std::move(column));
       }
-      if (needs_numbers) used->numbers_for = expression.text;
-      variable.columns.push_back(static_cast<int>(used - columns_.begin()));
+      if (needs_numbers) columns_[place->second].numbers_for = expression.text;
+      variable.columns.push_back(static_cast<int>(place->second));
     }
     for (const auto& [name, levels] : request.known_levels) {
       if (name != expression.text || !expression.is_column()) continue;

@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 from support import FORMULA, InFolder, main, needs, rows
 
-from tessera_gam import GAM, InputError, UsageError, _native
+from tessera_gam import GAM, InputError, UsageError, _native, fit_many
 
 RANKS = 3
 UNDER_LAUNCHER = "TESSERA_TEST_RANKS" in os.environ
@@ -123,6 +123,16 @@ class Ranks(InFolder):
         # And the next fit is one as ever.
         again = GAM("y ~ s(x)").fit(self.mine(self.all), comm=self.comm).to_json()
         self.assertEqual(again, GAM("y ~ s(x)").fit(self.all).to_json())
+
+    def test_many_models_are_cut_over_the_processes(self):
+        counts = np.random.default_rng(3).poisson(2, (1000, 8))
+        expected = fit_many(self.all, counts, "s(x, k=5)", "poisson")
+        found = fit_many(self.all, counts, "s(x, k=5)", "poisson", comm=self.comm)
+        self.assertTrue(found.fits.equals(expected.fits))
+        self.assertTrue(found.tests.equals(expected.tests))
+        wrong = counts.astype(str) if self.rank == 1 else counts
+        with self.assertRaisesRegex(InputError, "rank 1: counts are of type"):
+            fit_many(self.all, wrong, "s(x)", comm=self.comm)
 
     def test_refusals(self):
         with self.assertRaisesRegex(UsageError, "comm is a object: give a communicator of mpi4py"):

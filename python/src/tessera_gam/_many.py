@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from . import _native
+from . import _comm, _native
 from ._columns import (
     Column,
     Columns,
@@ -65,6 +65,7 @@ def fit_many(
     weights: Any = None,
     names: Sequence[str] | None = None,
     progress: Progress = None,
+    comm: Any = None,
     # Options: many.knots many.min-rows many.min-share many.responses-in job -nthreads table -block-rows
     knots: Mapping[str, Sequence[float] | Numbers] | None = None,
     min_rows: int | None = None,
@@ -112,6 +113,10 @@ def fit_many(
         The names of the responses of a matrix; "1", "2", … without.
     progress
         As of `GAM.fit`; Ctrl-C ends the call.
+    comm
+        A communicator of mpi4py, all of whose processes call this with the same arguments: each reads and fits a part
+        of the responses, as of a mapped file (`numpy.load(path, mmap_mode="r")`), and gets the results of all. As of
+        `GAM.fit` the library is to have that MPI.
     knots
         Limits or knots of variables: {'month': [0.5, 12.5]}.
     min_rows
@@ -151,22 +156,32 @@ def fit_many(
     skip
         Of text files: lines before the table (default: 0).
     """
-    options = _given(locals(), "covariates", "counts", "formula", "names", "progress")
+    options = _given(locals(), "covariates", "counts", "formula", "names", "progress", "comm")
     of_table = _native.option_texts({name: options.pop(name) for name in [*options] if name in _TABLE_OPTIONS})
     terms = _native.encoded(formula, "the formula")
     arrays = _arrays({"weights": weights})
     read = names_in(formula if arrays or weights is None else f"{formula} + {weights}")
     options |= {name[1:]: name for name in arrays}
-    responses = _responses_of(counts, names)
-    rows = data_of(covariates, read, not _native.reads_hdf5())
-    if isinstance(rows, Data) and rows.rows == 0:
-        raise InputError("the covariates have no rows")
-    columns = columns_of(rows, read, arrays)
-    if isinstance(rows, Data) and rows.index is not None and responses.labels is not None:
-        columns = _in_order(columns, rows, responses.labels)
-    table, fits, tests = Table(rows, columns, of_table), Answer(), Answer()
+
+    def given() -> tuple[Table, _Responses]:
+        responses = _responses_of(counts, names)
+        rows = data_of(covariates, read, not _native.reads_hdf5())
+        if isinstance(rows, Data) and rows.rows == 0:
+            raise InputError("the covariates have no rows")
+        columns = columns_of(rows, read, arrays)
+        if isinstance(rows, Data) and rows.index is not None and responses.labels is not None:
+            columns = _in_order(columns, rows, responses.labels)
+        return Table(rows, columns, of_table), responses
+
+    if comm is None:
+        table, responses = given()
+    else:
+        options["comm"] = _comm.handle_of(comm)
+        table, responses = _comm.on_all(comm, given)
+    fits, tests = Answer(), Answer()
+    run = _native.interruptible if comm is None else _native.on_this_thread
     with _shown(progress) as report, naming_columns(table):
-        _native.interruptible(
+        run(
             lambda call: _native.call(
                 "fit_many", terms, table.number, byref(responses.structure), call, fits.to, tests.to
             ),

@@ -41,6 +41,9 @@ constexpr std::array formulas{"y ~ x",
                               "y ~ 0",
                               "y ~ 0 + offset(x)",
                               "y ~ s(x, bs='cs', k=4) + s(f, z, bs='re')"};
+/// Of many models, without a response.
+constexpr std::array terms{"x",     "1",  "s(x, k=4)", "f + s(x, bs='cr', k=4)", "s(x, by=f, k=4)",
+                           "y ~ x", "((("};
 constexpr std::array options{
     "family",        "link",       "gamma",          "select",  "knots", "sp",         "weights",
     "type",          "se.fit",     "terms",          "exclude", "keep",  "new-levels", "interval",
@@ -360,6 +363,52 @@ class Calls {
     add(held(status, is_open(table, Kind::table)), Kind::model, model);
   }
 
+  /// Matrices of any numbers, indices and strides, in arrays that are as long as is said.
+  void fit_many() {
+    const std::uint64_t table = handle(Kind::table);
+    const std::size_t rows = size_near(rows_.contains(table) ? rows_.at(table) : 3);
+    const std::size_t width = take_byte(input_) % 4;
+    const std::size_t count = size_near(rows * width);
+    const unsigned kind = take_byte(input_);
+    std::vector<double> numbers(count);
+    std::vector<std::int64_t> indices(count);
+    std::vector<std::int64_t> begins(std::max(rows, width) + 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      const unsigned byte = i % 5 == 0 ? take_byte(input_) : kind;
+      numbers[i] = byte == 255   ? std::numeric_limits<double>::quiet_NaN()
+                   : byte == 254 ? 1e300
+                                 : static_cast<double>((i * 7 + kind) % 5) / (byte % 16 == 0 ? 2 : 1);
+      indices[i] = byte == 253 ? -1 : static_cast<std::int64_t>((i + kind % 2) % (std::max(rows, width) + 1));
+    }
+    for (std::size_t i = 0; i < begins.size(); ++i)
+      begins[i] = static_cast<std::int64_t>(std::min(i * (1 + kind % 3), count)) - (kind % 32 == 7 ? 1 : 0);
+    tessera_gam_responses responses = TESSERA_GAM_RESPONSES;
+    responses.layout = static_cast<std::int32_t>(take_byte(input_) % 4);
+    const unsigned type = take_byte(input_);
+    responses.value_type = static_cast<std::int32_t>(type < 192 ? 0 : type % 12);
+    responses.index_type = type % 8 == 0 ? TESSERA_GAM_INT32 : TESSERA_GAM_INT64;
+    responses.rows = static_cast<std::int64_t>(rows);
+    responses.columns = static_cast<std::int64_t>(width);
+    responses.values = numbers.data();
+    responses.value_count = count;
+    responses.row_stride = static_cast<std::int64_t>(size_near(width));
+    responses.column_stride = kind % 16 == 3 ? std::numeric_limits<std::int64_t>::max() : 1;
+    responses.indices = indices.data();
+    responses.begins = begins.data();
+    if (type % 16 == 5) responses.table = handle(Kind::table);
+    const bool all_open =
+        is_open(table, Kind::table) && (responses.table == 0 || is_open(responses.table, Kind::table));
+    const char* const formula = pick(terms);
+    const std::string kept = formula != nullptr ? formula : "";
+    std::uint64_t fits = 0;
+    std::uint64_t tests = 0;
+    const int status = held(tessera_gam_fit_many(formula != nullptr ? kept.c_str() : nullptr, table,
+                                                 &responses, call(), &fits, &tests),
+                            all_open);
+    add(status, Kind::answer, fits);
+    add(status, Kind::answer, tests);
+  }
+
   void read_model() {
     const std::uint64_t model = handle(Kind::model);
     const char* const name = pick(values);
@@ -501,6 +550,7 @@ class Calls {
     const unsigned other = take_byte(input_) % 8;
     if (other == 1) return add_arrow();
     if (other == 2) return table_of_arrow();
+    if (other == 3) return fit_many();
     if (other == 4) return lie_about_counts();
     if (other == 5) return add_arrow(true);
     if (other != 0) return;

@@ -322,9 +322,14 @@ typedef struct tessera_gam_responses {
   const void* begins;        ///< of a sparse matrix: rows + 1 (CSR) or columns + 1 (CSC) of them
   const char* const* names;  ///< of the responses, copied; null: "1", "2", ...
   size_t name_count;         ///< as many as responses, or 0
+  /// Matrices beside these responses, of as many rows and columns; null: none. Their responses go by name if
+  /// both have names. Weights are multiplied with the prior weights, and 0 leaves a row out of that response;
+  /// offsets are added to its linear predictor.
+  const struct tessera_gam_responses* weights;
+  const struct tessera_gam_responses* offsets;
 } tessera_gam_responses;
 #define TESSERA_GAM_RESPONSES \
-  { sizeof(tessera_gam_responses), 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0 }
+  { sizeof(tessera_gam_responses), 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL }
 
 /// Fits a formula without a response, "s(t, by=lineage) + offset(log_size)", to each response:
 /// `tessera::gam::fit_many` (<tessera/gam/many.hpp>). Rows of the covariates and of the responses go by

@@ -43,6 +43,8 @@ struct Responses {
   /// are added to the linear predictors.
   std::string weights{};
   std::string offsets{};
+  std::optional<ResponseMatrix> weights_matrix{};  ///< in memory, in place of `weights`
+  std::optional<ResponseMatrix> offsets_matrix{};
 };
 
 /// Options of `fit_many`: the same on every rank.

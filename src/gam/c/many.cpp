@@ -57,6 +57,10 @@ IndicesInPlace indices_of(const tessera_gam_responses& given, const void* indice
   }
 }
 
+tessera_gam_responses read_responses(const tessera_gam_responses* given, const char* name) {
+  return read_structure(given, tessera_gam_responses TESSERA_GAM_RESPONSES, name);
+}
+
 ResponseMatrix matrix_of(const tessera_gam_responses& given) {
   if (given.rows < 0 || given.columns < 0) refuse("responses has a negative number of rows or columns");
   ResponseMatrix matrix;
@@ -83,6 +87,15 @@ ResponseMatrix matrix_of(const tessera_gam_responses& given) {
     }
     default: refuse(fmt::format("unknown layout {}: give a tessera_gam_layout", given.layout));
   }
+}
+
+/// A matrix beside the responses.
+std::optional<ResponseMatrix> matrix_beside(const tessera_gam_responses* given, const char* name) {
+  if (given == nullptr) return std::nullopt;
+  const tessera_gam_responses beside = read_responses(given, name);
+  if (beside.table != 0 || beside.weights != nullptr || beside.offsets != nullptr)
+    refuse(fmt::format("{} is no plain matrix: leave its table, weights and offsets empty", name));
+  return matrix_of(beside);
 }
 
 /// Numbers are computed columns, factors kept ones.
@@ -114,8 +127,7 @@ int tessera_gam_fit_many(const char* formula, tessera_gam_table covariates,
         c::require(fits, "fits");
         const std::string terms = c::text_of(formula, "formula");
         const auto rows = c::object_of<gam::Table>(covariates);
-        const tessera_gam_responses given_responses =
-            c::read_structure(responses, tessera_gam_responses TESSERA_GAM_RESPONSES, "responses");
+        const tessera_gam_responses given_responses = c::read_responses(responses, "responses");
         c::Call given(call);
         gam::Responses source;
         gam::ManyOptions options;
@@ -126,6 +138,8 @@ int tessera_gam_fit_many(const char* formula, tessera_gam_table covariates,
           source.table = *c::object_of<gam::Table>(given_responses.table);
         else
           source.matrix = c::matrix_of(given_responses);
+        source.weights_matrix = c::matrix_beside(given_responses.weights, "weights");
+        source.offsets_matrix = c::matrix_beside(given_responses.offsets, "offsets");
         std::optional<gam::ManyResults> found;
         const auto fit = [&](tessera::Job& job, gam::FitObserver* observer) {
           found = gam::fit_many(job, terms, *rows, source, options, observer);

@@ -28,8 +28,8 @@ template <>
 constexpr std::size_t first_size<tessera_gam_column_info> = offsetof(tessera_gam_column_info, levels) +
                                                             sizeof(std::size_t);
 template <>
-constexpr std::size_t first_size<tessera_gam_responses> = offsetof(tessera_gam_responses, name_count) +
-                                                          sizeof(std::size_t);
+constexpr std::size_t first_size<tessera_gam_responses> = offsetof(tessera_gam_responses, offsets) +
+                                                          sizeof(void*);
 
 /// Larger sizes are refused: no version has such a structure.
 constexpr std::size_t largest_structure = 4096;

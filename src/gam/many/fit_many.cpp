@@ -251,12 +251,15 @@ class ManyFit {
     readers_.emplace_back(open_responses(alone_, responses_, design_->table_rows), name_of(responses_),
                           row_names);
     choose_responses();
-    for (const std::string& path : {responses_.weights, responses_.offsets}) {
-      if (path.empty()) continue;
-      const Responses matrix{.path = path, .in = responses_.in, .key = responses_.key};
-      readers_.emplace_back(open_responses(alone_, matrix, design_->table_rows), path, row_names);
+    const auto open_beside = [&](const std::string& path, const std::optional<ResponseMatrix>& matrix) {
+      if (path.empty() && !matrix) return false;
+      const Responses beside{.path = path, .in = responses_.in, .matrix = matrix, .key = responses_.key};
+      readers_.emplace_back(open_responses(alone_, beside, design_->table_rows), name_of(beside), row_names);
       readers_.back().choose_as(readers_.front());
-    }
+      return true;
+    };
+    has_weights_ = open_beside(responses_.weights, responses_.weights_matrix);
+    (void)open_beside(responses_.offsets, responses_.offsets_matrix);
   }
 
   /// Devices are used unless the host is estimated to be faster. Gaussian responses need few passes over
@@ -357,8 +360,7 @@ class ManyFit {
       // Responses, weights and offsets.
       std::array<std::span<const double>, 3> columns;
       for (std::size_t i = 0; i < values.size(); ++i)
-        columns[i + (i == 1 && responses_.weights.empty() ? 1 : 0)] =
-            values[i].column(static_cast<int>(index));
+        columns[i + (i == 1 && !has_weights_ ? 1 : 0)] = values[i].column(static_cast<int>(index));
       return results_->row_of(fitter.fit(columns[0], {.weights = columns[1], .offsets = columns[2]}));
     } catch (const Error& error) {
       const std::int64_t response = batches_.back().responses.begin + mine.begin + index;
@@ -465,6 +467,7 @@ class ManyFit {
   std::optional<ResponseResults> results_;
   std::vector<ResponseReader> readers_;  ///< of the responses, and of their weights and offsets
   std::vector<std::string> names_;       ///< of the responses to fit
+  bool has_weights_ = false;             ///< whether the second of the readers has weights, else offsets
   std::mutex fault_mutex_;
   std::optional<std::pair<std::int64_t, std::string>> fault_;  ///< the first response with a wrong value
   std::optional<FitterPool> fitters_;
@@ -532,13 +535,19 @@ const std::vector<std::string>& ManyDesign::tests() const noexcept {
   return state_->results.tests();
 }
 
-ResponseResult fit_response(const ManyDesign& design, std::span<const double> values) {
+ResponseResult fit_response(const ManyDesign& design, std::span<const double> values,
+                            std::span<const double> weights, std::span<const double> offsets) {
   ManyDesign::State& state = *design.state_;
-  if (std::ssize(values) != design.rows())
-    throw base::usage_error("the response has {} values, but the covariates have {} rows: give one for each",
-                            values.size(), design.rows());
+  const auto require_rows = [&](std::span<const double> given, const char* what) {
+    if (std::ssize(given) != design.rows())
+      throw base::usage_error("the response has {} {}, but the covariates have {} rows: give one for each",
+                              given.size(), what, design.rows());
+  };
+  require_rows(values, "values");
+  if (!weights.empty()) require_rows(weights, "weights");
+  if (!offsets.empty()) require_rows(offsets, "offsets");
   auto fitter = state.fitters.take();
-  ResponseRow row = state.results.row_of(fitter->fit(values));
+  ResponseRow row = state.results.row_of(fitter->fit(values, {.weights = weights, .offsets = offsets}));
   state.fitters.give_back(std::move(fitter));
   return {status_names[at(static_cast<int>(row.status))], std::move(row.values), std::move(row.p_values)};
 }

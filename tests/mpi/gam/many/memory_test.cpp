@@ -233,6 +233,31 @@ TEST_F(ManyInMemory, HaveTheBitsOfOneResponseWithinAPassOfTheCallersUnits) {
       same(results[u].p_values[t], expected.tests[2 * t + 1]);
     }
   }
+  // Weights of a response.
+  std::vector<double> some(cells, 1);
+  for (std::size_t i = 0; i < some.size(); i += 4) some[i] = 0;
+  const std::vector<double> offsets(cells, 0.25);
+  std::vector<double> response(cells);
+  for (int i = 0; i < cells; ++i) response[static_cast<std::size_t>(i)] = all[by_rows(i, 7)];
+  const ResponseResult weighted = fit_response(design, response, some, offsets);
+  std::vector<double> all_weights(all.size(), 1);
+  for (int i = 0; i < cells; i += 4) all_weights[by_rows(i, 7)] = 0;
+  const ManyResults beside =
+      fits({.matrix = ResponseMatrix{DenseMatrix{all, cells, genes, genes, 1}},
+            .weights_matrix = ResponseMatrix{DenseMatrix{all_weights, genes, cells, 1, genes}},
+            .offsets_matrix = ResponseMatrix{DenseMatrix{offsets, cells, genes, 0, 0}}});
+  for (std::size_t c = 0; c < design.columns().size(); ++c) {
+    const double own = std::get<std::vector<double>>(beside.fits[c + 2].values)[7];
+    EXPECT_TRUE(weighted.values[c] == own || (std::isnan(own) && std::isnan(weighted.values[c])))
+        << design.columns()[c];
+  }
+  EXPECT_EQ(weighted.values[0], cells - (cells + 3) / 4);
+  const auto only_offsets =
+      fits({.matrix = ResponseMatrix{DenseMatrix{all, cells, genes, genes, 1}},
+            .offsets_matrix = ResponseMatrix{DenseMatrix{offsets, cells, genes, 1, 0}}});
+  EXPECT_EQ(std::get<std::vector<double>>(only_offsets.fits[2].values)[7], cells);
+  expect_error(ErrorCode::usage, "the response has 69 weights, but the covariates have 70 rows",
+               [&] { static_cast<void>(fit_response(design, response, std::span(some).subspan(1))); });
   std::vector<double> wrong(cells, 1);
   wrong[4] = 0.5;
   expect_error(ErrorCode::input, "row 5: the value 0.5 is not a count",

@@ -173,6 +173,28 @@ int main(void) {
   EXPECT(fabs(intercepts[2] - log(sum / rows)) < 1e-10);
   EXPECT(tessera_gam_answer_close(means) == TESSERA_GAM_OK);
 
+  /* Weights of 0 leave rows out, and a constant offset is taken from the intercept. */
+  static float weights[rows * genes];
+  static double offset = 0.5;
+  for (int row = 0; row < rows; ++row)
+    for (int gene = 0; gene < genes; ++gene) weights[row * genes + gene] = gene == 2 && row % 3 == 0 ? 0 : 1;
+  tessera_gam_responses of_weights = dense(), of_offsets = dense();
+  of_weights.value_type = TESSERA_GAM_FLOAT32;
+  of_weights.values = weights;
+  of_offsets.value_type = TESSERA_GAM_FLOAT64;
+  of_offsets.values = &offset;
+  of_offsets.value_count = 1;
+  of_offsets.row_stride = of_offsets.column_stride = 0;
+  responses.weights = &of_weights;
+  responses.offsets = &of_offsets;
+  EXPECT(tessera_gam_fit_many("1", cells, &responses, &call, &means, NULL) == TESSERA_GAM_OK);
+  EXPECT(tessera_gam_answer_numbers(means, column(means, "(Intercept)"), intercepts, genes) ==
+         TESSERA_GAM_OK);
+  double weighted = 0;
+  for (int row = 0; row < rows; ++row) weighted += row % 3 == 0 ? 0 : counts[row][2];
+  EXPECT(fabs(intercepts[2] - (log(weighted / (rows - rows / 3)) - offset)) < 1e-10);
+  EXPECT(tessera_gam_answer_close(means) == TESSERA_GAM_OK);
+
   /* Refusals write nothing. */
   tessera_gam_answer none = 77;
   responses.row_stride = genes + 1;
@@ -188,6 +210,11 @@ int main(void) {
   responses.name_count = 3;
   EXPECT(tessera_gam_fit_many(formula, cells, &responses, &call, &none, NULL) == TESSERA_GAM_USAGE);
   EXPECT(strstr(tessera_gam_error(), "there are 3 names of 5 responses") != NULL);
+  responses = dense();
+  of_weights.table = columns;
+  responses.weights = &of_weights;
+  EXPECT(tessera_gam_fit_many(formula, cells, &responses, &call, &none, NULL) == TESSERA_GAM_USAGE);
+  EXPECT(strstr(tessera_gam_error(), "weights is no plain matrix") != NULL);
   responses = dense();
   responses.value_type = 99;
   EXPECT(tessera_gam_fit_many(formula, cells, &responses, &call, &none, NULL) == TESSERA_GAM_USAGE);

@@ -119,6 +119,10 @@ class Many(InFolder):
     def test_takes_tables(self):
         columns = dict(zip(GENES, matrix().T, strict=True))
         self.same(self.fit(columns, None))
+        # Rows by name.
+        of_cells = cells() | {"id": np.array([f"cell{i}" for i in range(CELLS)])}
+        backwards = {name: column[::-1] for name, column in (columns | {"id": of_cells["id"]}).items()}
+        self.same(fit_many(of_cells, backwards, FORMULA, "nb", key="id"))
         with self.assertRaisesRegex(UsageError, "names: give them with a matrix"):
             self.fit(columns)
         with self.assertRaisesRegex(InputError, "the response 'w' has texts, such as 'a'"):
@@ -160,6 +164,29 @@ class Many(InFolder):
         found = self.fit(weights="w")
         self.same(self.fit(weights=cells()["w"]), found)
         self.assertFalse(np.array_equal(numbers(found.fits), numbers(self.fit().fits), equal_nan=True))
+        self.same(self.fit(weights=np.repeat(cells()["w"][:, None], len(GENES), 1)), found)
+
+    @needs("scipy")
+    def test_has_matrices_of_weights_and_offsets(self):
+        import scipy.sparse as sparse
+
+        whole = np.ones((CELLS, len(GENES)))
+        whole[::3, 1] = 0
+        found = self.fit(weights=whole)
+        self.assertEqual([*found.fits["rows"]], [CELLS, CELLS - len(range(0, CELLS, 3)), CELLS, CELLS, CELLS])
+        self.same(self.fit(weights=sparse.csr_array(whole)), found)
+        other = np.delete(matrix(), range(0, CELLS, 3), 0)[:, 1:2]
+        alone = fit_many(
+            {name: np.delete(column, range(0, CELLS, 3)) for name, column in cells().items()},
+            other, "lineage", "poisson",
+        )  # fmt: skip
+        both = fit_many(cells(), matrix()[:, 1:2], "lineage", "poisson", weights=whole[:, 1:2], offsets=whole[:, 1:2])
+        np.testing.assert_allclose(both.fits["(Intercept)"] + 1, alone.fits["(Intercept)"], rtol=1e-9)
+        np.testing.assert_allclose(both.fits["lineageb"], alone.fits["lineageb"], rtol=1e-9)
+        with self.assertRaisesRegex(UsageError, "offsets are no matrix of n x G"):
+            self.fit(offsets=cells()["w"])
+        with self.assertRaisesRegex(InputError, "is 120 x 2, but|has 2 responses, but"):
+            self.fit(weights=whole[:, :2])
 
     def test_refuses(self):
         for counts, what in (

@@ -63,14 +63,16 @@ def fit_many(
     family: str = "gaussian",
     *,
     weights: Any = None,
+    offsets: Any = None,
     names: Sequence[str] | None = None,
     progress: Progress = None,
     comm: Any = None,
-    # Options: many.knots many.min-rows many.min-share many.responses-in job -nthreads table -block-rows
+    # Options: many.knots many.min-rows many.min-share many.responses-in many.key job -nthreads table -block-rows
     knots: Mapping[str, Sequence[float] | Numbers] | None = None,
     min_rows: int | None = None,
     min_share: float | None = None,
     responses_in: Literal["auto", "rows", "columns"] | None = None,
+    key: str | None = None,
     device: Literal["auto", "gpu", "cpu"] | None = None,
     on_device_failure: Literal["cpu", "error", "exclude"] | None = None,
     score_model: Literal["spec", "throughput"] | None = None,
@@ -108,7 +110,10 @@ def fit_many(
     family
         "gaussian", "binomial", "poisson", "gamma" or "nb", of one theta with "nb(theta=3)".
     weights
-        Prior weights: a column's name, an expression, or an array of n values.
+        Prior weights: a column's name, an expression, an array of n values, or of each response a matrix as counts.
+        A weight of 0 leaves a row out of that response.
+    offsets
+        A matrix as counts that is added to the linear predictors. One of rows is a term, "offset(log_size)".
     names
         The names of the responses of a matrix; "1", "2", … without.
     progress
@@ -125,6 +130,8 @@ def fit_many(
         Least share of the rows that have a value (default: 0).
     responses_in
         Dimension of the matrix that has the responses (default: auto).
+    key
+        Column of the covariates by which their rows are matched to the names of the matrix's rows.
     device
         auto: GPUs, unless the CPU is estimated to be faster; gpu: GPUs or an error; cpu (default: auto).
     on_device_failure
@@ -156,15 +163,24 @@ def fit_many(
     skip
         Of text files: lines before the table (default: 0).
     """
-    options = _given(locals(), "covariates", "counts", "formula", "names", "progress", "comm")
+    options = _given(locals(), "covariates", "counts", "formula", "offsets", "names", "progress", "comm")
     of_table = _native.option_texts({name: options.pop(name) for name in [*options] if name in _TABLE_OPTIONS})
     terms = _native.encoded(formula, "the formula")
+    if offsets is not None and not _is_matrix(offsets):
+        raise UsageError("offsets are no matrix of n x G: an offset of the rows is a term, as offset(log_size)")
+    beside = {"offsets": offsets}
+    if _is_matrix(weights):
+        beside["weights"] = options.pop("weights")
+        weights = None
     arrays = _arrays({"weights": weights})
-    read = names_in(formula if arrays or weights is None else f"{formula} + {weights}")
+    read = names_in(formula if arrays or weights is None else f"{formula} + {weights}") | ({key} if key else set())
     options |= {name[1:]: name for name in arrays}
 
     def given() -> tuple[Table, _Responses]:
         responses = _responses_of(counts, names)
+        for name, matrix in beside.items():
+            if matrix is not None:
+                responses.add(name, _responses_of(matrix, None))
         rows = data_of(covariates, read, not _native.reads_hdf5())
         if isinstance(rows, Data) and rows.rows == 0:
             raise InputError("the covariates have no rows")
@@ -196,10 +212,23 @@ class _Responses:
     """Responses as the library takes them."""
 
     structure: _native.Responses
-    kept: Any
+    kept: list[Any]
     """What the structure refers to."""
     labels: Any = None
     """Of the rows, an index of pandas."""
+
+    def add(self, name: str, beside: _Responses) -> None:
+        """A matrix of weights or offsets."""
+        self.kept.append(beside)
+        setattr(self.structure, name, ctypes.addressof(beside.structure))
+
+
+def _is_matrix(values: Any) -> bool:
+    return (isinstance(values, np.ndarray) and values.ndim == 2) or _is_sparse(values)
+
+
+def _is_sparse(values: Any) -> bool:
+    return made_by("scipy", values) and hasattr(values, "tocsr")
 
 
 def _responses_of(counts: Any, names: Sequence[str] | None) -> _Responses:
@@ -207,7 +236,7 @@ def _responses_of(counts: Any, names: Sequence[str] | None) -> _Responses:
     if hasattr(counts, "X") and hasattr(counts, "obs_names") and hasattr(counts, "var_names"):  # an AnnData
         labels, names = counts.obs_names, [*counts.var_names] if names is None else names
         counts = counts.X
-    if made_by("scipy", counts) and hasattr(counts, "tocsr"):
+    if _is_sparse(counts):
         return _sparse(counts, names, labels)
     if isinstance(counts, np.ndarray) and not counts.dtype.names:
         return _dense(counts, names, labels)
@@ -217,7 +246,7 @@ def _responses_of(counts: Any, names: Sequence[str] | None) -> _Responses:
     columns = columns_of(found, {*found.names} if isinstance(found, Data) else None)
     table = Table(found, {name: _truths_as_numbers(one) for name, one in columns.items()})
     structure = _native.Responses(size=ctypes.sizeof(_native.Responses), table=table.number.value)
-    return _Responses(structure, table, found.index if isinstance(found, Data) else None)
+    return _Responses(structure, [table], found.index if isinstance(found, Data) else None)
 
 
 def _dense(counts: npt.NDArray[Any], names: Sequence[str] | None, labels: Any) -> _Responses:
@@ -233,7 +262,7 @@ def _dense(counts: npt.NDArray[Any], names: Sequence[str] | None, labels: Any) -
     structure = _structure("dense", counts, counts, names)
     structure.value_count = last + 1 if counts.size else 0
     structure.row_stride, structure.column_stride = strides
-    return _Responses(structure, counts, labels)
+    return _Responses(structure, [counts], labels)
 
 
 def _sparse(counts: Any, names: Sequence[str] | None, labels: Any) -> _Responses:
@@ -246,7 +275,7 @@ def _sparse(counts: Any, names: Sequence[str] | None, labels: Any) -> _Responses
     structure.value_count = min(len(values), len(indices))
     structure.index_type = _NUMBERS.index(kind.str[1:])
     structure.indices, structure.begins = indices.ctypes.data, begins.ctypes.data
-    return _Responses(structure, (values, indices, begins), labels)
+    return _Responses(structure, [values, indices, begins], labels)
 
 
 def _structure(layout: str, counts: Any, values: npt.NDArray[Any], names: Sequence[str] | None) -> _native.Responses:

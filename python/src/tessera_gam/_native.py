@@ -89,6 +89,8 @@ class Responses(ctypes.Structure):
         ("begins", c_void_p),
         ("names", POINTER(c_char_p)),
         ("name_count", c_size_t),
+        ("weights", c_void_p),
+        ("offsets", c_void_p),
     ]
 
 

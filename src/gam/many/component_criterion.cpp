@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -121,8 +122,11 @@ bool ComponentCriterion::find_coefficients(const ManyPoint& point, double tolera
     step_ = gradient_;
     factor_.solve(step_.data());
     slope = dot(gradient_, step_);
-    if (slope < tolerance) {
-      decrement_ = slope;
+    // Coefficients far above their standard errors, as of responses far from zero, have no more digits.
+    constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
+    const bool is_rounding = largest(step_) <= rounding * largest(b_);
+    if (slope < tolerance || is_rounding) {
+      decrement_ = is_rounding ? 0 : slope;
       return true;
     }
     // Far coefficients, as of a curve that falls steeply after the last count, are reached by doubling.

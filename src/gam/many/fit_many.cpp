@@ -225,7 +225,10 @@ class ManyFit {
       const auto table = open_source(alone_, source, job_.options().stop);
       design_.emplace(
           make_shared_design(alone_, *table, source.options,
-                             {.formula = formula, .weights = options_.weights, .knots = options_.knots}));
+                             {.formula = formula,
+                              .weights = options_.weights,
+                              .knots = options_.knots,
+                              .with_spectrum = options_.family.definition().name() == "gaussian"}));
       estimator_ = estimator_of(options_, design_->rows);
       open_matrices(*table, source.options);
       results_.emplace(*design_, estimator_);
@@ -522,7 +525,10 @@ ManyDesign::ManyDesign(const std::string& formula, const Table& covariates, cons
   const auto table = open_source(alone, source, nullptr);
   state_ = std::make_shared<State>(
       make_shared_design(alone, *table, source.options,
-                         {.formula = terms_of(formula), .weights = options.weights, .knots = options.knots}),
+                         {.formula = terms_of(formula),
+                          .weights = options.weights,
+                          .knots = options.knots,
+                          .with_spectrum = options.family.definition().name() == "gaussian"}),
       options);
 }
 std::int64_t ManyDesign::rows() const noexcept {

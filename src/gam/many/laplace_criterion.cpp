@@ -231,7 +231,8 @@ bool LaplaceCriterion::settle(ManyPoint& point, double tolerance) {
   const double theta = theta_at(point);
   std::size_t settled = 0;
   sums_->for_each(components_.size(), [&](std::size_t c) {
-    const bool is_settled = components_[c]->settle(family_at(point), theta, absent_, point, tolerance);
+    const bool is_settled =
+        components_[c]->settle(family_at(point), theta, absent_, point, tolerance * phi_at(point));
     settled += is_settled ? 1 : 0;
   });
   if (settled < components_.size()) return false;

@@ -45,7 +45,7 @@ class LaplaceCriterion {
   [[nodiscard]] ManyPoint start();
 
   /// Finds the coefficients at the parameters of a point, by Newton's method from its coefficients, until the
-  /// squared step in the metric of A is below `tolerance`; sets its criterion. False on failure.
+  /// squared step in the metric of A / phi is below `tolerance`; sets its criterion. False on failure.
   [[nodiscard]] bool settle(ManyPoint& point, double tolerance);
   /// Derivatives at the last settled point. `to` keeps those of components that have not changed since.
   void differentiate(const ManyPoint& point, ManyDerivatives& to);

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/many/gaussian_spectrum.hpp"
 #include "gam/many/host_likelihood_sums.hpp"
 #include "gam/many/laplace_criterion.hpp"
 
@@ -23,11 +24,6 @@ constexpr int no_parameter = -2;
 /// Range of log(theta): beyond it the criterion of counts does not change.
 constexpr double least_log_theta = -9.2;
 constexpr double most_log_theta = 16.118;
-/// Range of a log smoothing parameter around its start.
-constexpr double range_below = 14;
-constexpr double range_above = 24;
-/// In tests an infinite log smoothing parameter is this far above its start: as far as gam goes.
-constexpr double range_of_tests = 20;
 
 /// The tolerance of coefficients in results.
 constexpr double exact = 1e-20;
@@ -42,6 +38,11 @@ class ResponseFitter::Search {
 
   ResponseFit fit(std::span<const double> values, const RowAdjustments& own) {
     ResponseFit out;
+    if (estimator_.family == ManyFamily::gaussian && design_.spectrum && own.weights.empty() &&
+        own.offsets.empty()) {
+      if (design_.spectrum->fit(design_, estimator_.least_rows, values, spectrum_buffers_, out)) return out;
+      out = {};
+    }
     out.status = criterion_.set_response(values, own, out);
     if (out.status != ManyStatus::converged) return out;
     ManyPoint point = criterion_.start();
@@ -335,6 +336,7 @@ class ResponseFitter::Search {
   const SharedDesign& design_;
   ManyEstimator estimator_;
   LaplaceCriterion criterion_;
+  GaussianSpectrum::Buffers spectrum_buffers_;
   std::vector<double> origin_;          ///< the starts of the log smoothing parameters
   std::vector<double> slope_of_limit_;  ///< by parameter + 1: slopes below it let its limit be tried
 };

@@ -10,6 +10,7 @@
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/many/active_columns.hpp"
+#include "gam/many/gaussian_spectrum.hpp"
 #include "gam/many/local_coordinates.hpp"
 #include "gam/rows/row_reader.hpp"
 
@@ -54,6 +55,7 @@ class SharedDesignMaker {
     for (std::size_t g = 0; g < rows_of_group_.size(); ++g) add_group(g);
     find_own_curves();
     add_gram();
+    if (request_.with_spectrum) out_.spectrum = GaussianSpectrum::of(out_);
     return std::move(out_);
   }
 

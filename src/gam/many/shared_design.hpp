@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,8 @@ struct SharedPenalty {
   }
 };
 
+class GaussianSpectrum;
+
 /// What all responses of `fit_many` share: the rows of the covariates, in packets of eight, and the
 /// penalties.
 ///
@@ -94,6 +97,7 @@ struct SharedDesign {
   Matrix to_formula;                 ///< coefficients of the formula x columns
   Matrix from_formula;               ///< columns x coefficients of the formula: its inverse on their range
   int null_space = 0;                ///< dimension of the unpenalised space
+  std::shared_ptr<const GaussianSpectrum> spectrum;  ///< if asked for, and the design has one
 
   [[nodiscard]] std::size_t slots() const noexcept {
     return static_cast<std::size_t>(packets) * base::lane_count;
@@ -105,6 +109,7 @@ struct SharedDesignRequest {
   FormulaTerms formula;  ///< its response is not read
   std::string weights;   ///< an expression; empty: 1
   SuppliedKnots knots;
+  bool with_spectrum = true;  ///< responses may be gaussian
 };
 
 /// Reads the covariates and sets up the model on this rank alone: `workers` has a serial communicator. The

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/many/response_fit.hpp"
+#include "gam/many/shared_design.hpp"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// Coordinates of a design with one smoothing parameter in which X'WX and S are diagonal, so that a gaussian
+/// response costs one pass over its rows, and O(p) for each value of lambda.
+///
+/// A component has unpenalised coordinates u, orthonormal in its rows, and penalised ones c, which are
+/// orthogonal to u, with the penalty lambda |c|^2 and X'WX = diag(g). With w = X'W(y - offset) in the latter,
+/// c = w / (g + lambda).
+class GaussianSpectrum {
+  struct Projections {
+    std::vector<double> w;     ///< by coordinate of all components: w, or u
+    std::vector<double> base;  ///< coordinates near the least squares
+    std::vector<double> rest;  ///< w of the residuals there
+    double squares = 0;        ///< of these residuals
+    double mean = 0;
+    double zeros = 0;
+    double null_deviance = 0;
+    bool is_constant = false;
+  };
+
+ public:
+  /// Memory of one fit after another.
+  class Buffers {
+    friend class GaussianSpectrum;
+    std::vector<double> y_, sums_, residual_sums_;
+    Projections of_response_;
+  };
+
+  /// Null for other designs: of several smoothing parameters, matrices that are not diagonal, weights of
+  /// zero.
+  [[nodiscard]] static std::shared_ptr<const GaussianSpectrum> of(const SharedDesign& design);
+
+  /// Fits a response as `ResponseFitter` does. False, and `out` is of no meaning, if it has missing values or
+  /// others that are not finite, or if its residuals are zero but for rounding. Thread-safe.
+  [[nodiscard]] bool fit(const SharedDesign& design, int least_rows, std::span<const double> values,
+                         Buffers& buffers, ResponseFit& out) const;
+
+ private:
+  struct Component {
+    int begin = 0;  ///< columns [begin, begin + size) of the design
+    int unpenalised = 0;
+    std::vector<double> g{};         ///< by penalised coordinate
+    Matrix coordinates{};            ///< coefficients of the design by coordinate, the unpenalised ones first
+    std::vector<double> constant{};  ///< by unpenalised coordinate, of a predictor of one
+  };
+  struct Group {
+    int begin = 0;  ///< packets [begin, end)
+    int end = 0;
+    int component = 0;
+    std::vector<double> x;  ///< as `LaneColumns`, by coordinate of the component
+  };
+  struct Value;
+
+  void add_component(const SharedDesign& design, const DesignComponent& component, Component one);
+  /// X'v by coordinate. `weigh` writes v of some rows.
+  template <class Weigh>
+  void project(const Weigh& weigh, std::vector<double>& sums, std::vector<double>& to) const;
+  /// Calls `use(index, g, largest g)` for each coordinate; g is -1 for the unpenalised ones.
+  template <class Use>
+  void for_each_coordinate(const Use& use) const;
+  [[nodiscard]] bool add_rows(const SharedDesign& design, Buffers& buffers) const;
+  void add_centre(double centre, Projections& to) const;
+  /// The criterion, and its derivatives by the log smoothing parameter.
+  [[nodiscard]] Value value_at(const SharedDesign& design, const Projections& of, double log_sp) const;
+  [[nodiscard]] ManyStatus search(const SharedDesign& design, const Projections& of, double& log_sp,
+                                  int& iterations) const;
+  [[nodiscard]] std::vector<double> coefficients(const Projections& of, double log_sp) const;
+  void write_covariance(const SharedDesign& design, double log_sp, ResponseFit& out) const;
+
+  std::vector<Component> components_;
+  std::vector<Group> groups_;
+  std::vector<int> indices_;   ///< 0, 1, …
+  int coordinates_ = 0;        ///< of all components
+  bool has_constant_ = false;  ///< a constant is an unpenalised function
+  bool in_order_ = false;      ///< row i of the table is slot i
+  double sum_of_weights_ = 0;
+  double log_weights_ = 0;
+  double log_determinant_ = 0;  ///< of the unpenalised part of X'WX, halved
+  double origin_ = 0;           ///< where the search begins
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -364,7 +364,8 @@ class ManyFit {
       std::array<std::span<const double>, 3> columns;
       for (std::size_t i = 0; i < values.size(); ++i)
         columns[i + (i == 1 && !has_weights_ ? 1 : 0)] = values[i].column(static_cast<int>(index));
-      return results_->row_of(fitter.fit(columns[0], {.weights = columns[1], .offsets = columns[2]}));
+      return results_->row_of(fitter.fit(columns[0], {.weights = columns[1], .offsets = columns[2]}),
+                              tests_ != nullptr);
     } catch (const Error& error) {
       const std::int64_t response = batches_.back().responses.begin + mine.begin + index;
       const std::scoped_lock lock(fault_mutex_);

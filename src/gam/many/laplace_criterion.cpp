@@ -86,12 +86,14 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
                             : least == most && !has_counts() ? ManyStatus::constant
                                                              : ManyStatus::converged;
   if (status != ManyStatus::converged) return status;
-  constants_ = constants_of(estimator_.family, y_, weight_, tail_);
-  if (has_scale()) {
-    saturated_ = saturated_loss(estimator_.family, 1, y_, weight_, tail_);
+  const bool has_design_weights = moments_ && weight_ == design_.weight;
+  // Those of a gaussian response depend on the weights only.
+  if (!has_design_weights || sums_ != moments_.get()) {
+    constants_ = constants_of(estimator_.family, y_, weight_, tail_);
     scale_likelihood_ = ScaleLikelihood(estimator_.family, weight_);
   }
-  sums_ = moments_ && weight_ == design_.weight ? moments_.get() : row_sums_.get();
+  if (has_scale()) saturated_ = saturated_loss(estimator_.family, 1, y_, weight_, tail_);
+  sums_ = has_design_weights ? moments_.get() : row_sums_.get();
   sums_->set_response(y_, weight_, offset_);
   for (const auto& component : components_) component->set_response(*sums_);
   leave_out_absent(out);

@@ -78,6 +78,7 @@ double saturated_loss(ManyFamily family, double theta, std::span<const double> y
   if (is_of_counts(family))
     return counts.sum_of([&](double count) { return saturated_loss_of(family, theta, count); });
   double sum = 0;
+  if (family == ManyFamily::gaussian) return sum;
   for (std::size_t i = 0; i < y.size(); ++i) {
     // The loss of a zero is zero.
     if (weights[i] != 0 && y[i] != 0) sum += weights[i] * saturated_loss_of(family, theta, y[i]);

@@ -61,7 +61,7 @@ ResponseResults::ResponseResults(const SharedDesign& design, const ManyEstimator
   }
 }
 
-ResponseRow ResponseResults::row_of(const ResponseFit& fit) const {
+ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) const {
   ResponseRow row{.status = fit.status};
   row.p_values.assign(tests_.size(), none);
   row.values = {static_cast<double>(fit.rows), fit.mean, fit.zeros};
@@ -81,12 +81,7 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit) const {
   const Matrix gram =
       multiply_tn(design_.from_formula, multiply(unpacked(fit.gram, design_.columns), design_.from_formula));
   const Matrix covariance = multiply_nt(multiply(design_.to_formula, inverse), design_.to_formula);
-  const Matrix influence = multiply(covariance, gram);
-  const Matrix twice = multiply(influence, influence);
-  for (int i = 0; i < influence.rows(); ++i) {
-    model.edf.push_back(influence(i, i));
-    model.edf1.push_back(2 * influence(i, i) - twice(i, i));
-  }
+  for (int i = 0; i < gram.cols(); ++i) model.edf.push_back(dot(covariance.column(i), gram.column(i)));
   const double edf = std::accumulate(model.edf.begin(), model.edf.end(), 0.0);
   row.values.insert(row.values.end(), {static_cast<double>(fit.iterations), fit.criterion, fit.log_likelihood,
                                        2 * (edf + (has_scale ? 1 : 0)) - 2 * fit.log_likelihood, fit.deviance,
@@ -122,7 +117,11 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit) const {
     const auto j = static_cast<int>(i);
     row.values.push_back(absent[i] ? none : std::sqrt(fit.scale * covariance(j, j)));
   }
-  if (fit.status != ManyStatus::converged) return row;
+  if (fit.status != ManyStatus::converged || !with_tests) return row;
+  const Matrix influence = multiply(covariance, gram);
+  const Matrix transposed = transpose(influence);
+  for (int i = 0; i < influence.cols(); ++i)
+    model.edf1.push_back(2 * influence(i, i) - dot(transposed.column(i), influence.column(i)));
   const TermTests tests =
       test_terms(design, model, PartedMatrix(gram), has_scale, static_cast<double>(fit.rows) - edf);
   auto coefficient = tests.coefficients.begin();

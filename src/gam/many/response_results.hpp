@@ -30,8 +30,9 @@ class ResponseResults {
   /// The design must outlive it.
   ResponseResults(const SharedDesign& design, const ManyEstimator& estimator);
 
-  /// Thread-safe. Cost: O(p^3) for p coefficients.
-  [[nodiscard]] ResponseRow row_of(const ResponseFit& fit) const;
+  /// Thread-safe. Cost: O(p^3) for p coefficients; p values of smooths cost most. Without tests the p values
+  /// are NaN.
+  [[nodiscard]] ResponseRow row_of(const ResponseFit& fit, bool with_tests = true) const;
   /// The terms that are tested: a parametric coefficient (Wald) or a smooth (Wood 2013).
   [[nodiscard]] const std::vector<std::string>& tests() const noexcept { return tests_; }
   /// The names of `ResponseRow::values`.

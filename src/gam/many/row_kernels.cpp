@@ -43,11 +43,13 @@ template <int Columns>
 TESSERA_LANE_INLINE void combine(const LaneColumns& columns, const double* b, int packets, const double* base,
                                  double* to) {
   const ColumnOffsets<Columns> offsets(columns);
+  Lanes factors[Columns];
+  for (int a = 0; a < Columns; ++a) factors[a] = all_lanes(b[a]);
   for (int p = 0; p < packets; ++p) {
     const double* const x = packet_at(columns, p);
     Lanes sum = base == nullptr ? Lanes{} : load_lanes(base + std::ptrdiff_t{lane_count} * p);
 #pragma GCC unroll 8
-    for (int a = 0; a < Columns; ++a) sum += load_lanes(x + offsets.of[a]) * b[a];
+    for (int a = 0; a < Columns; ++a) sum += load_lanes(x + offsets.of[a]) * factors[a];
     store_lanes(to + std::ptrdiff_t{lane_count} * p, sum);
   }
 }
@@ -56,16 +58,20 @@ template <int Columns>
 TESSERA_LANE_INLINE void fill_forms(const LaneColumns& columns, const double* packed, int packets,
                                     double* to) {
   const ColumnOffsets<Columns> offsets(columns);
+  Lanes factors[packed_size(Columns)];
+  for (int a = 0, i = 0; a < Columns; ++a) {
+    for (int b = a; b < Columns; ++b, ++i) factors[i] = all_lanes(packed[i] * (a == b ? 0.5 : 1.0));
+  }
   for (int p = 0; p < packets; ++p) {
     const double* const x = packet_at(columns, p);
-    const double* c = packed;
+    int i = 0;
     Lanes form{};
 #pragma GCC unroll 8
     for (int a = 0; a < Columns; ++a) {
       const Lanes own = load_lanes(x + offsets.of[a]);
-      Lanes sum = own * (*c++ * 0.5);
+      Lanes sum = own * factors[i++];
 #pragma GCC unroll 8
-      for (int b = a + 1; b < Columns; ++b) sum += load_lanes(x + offsets.of[b]) * *c++;
+      for (int b = a + 1; b < Columns; ++b) sum += load_lanes(x + offsets.of[b]) * factors[i++];
       form += own * sum;
     }
     store_lanes(to + std::ptrdiff_t{lane_count} * p, form * 2.0);

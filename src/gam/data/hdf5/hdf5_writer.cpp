@@ -4,6 +4,7 @@
 #include "base/errors.hpp"
 #include "gam/data/hdf5/hdf5_contents.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #if H5_VERSION_GE(1, 13, 0)
@@ -104,15 +105,17 @@ class Hdf5Output {
   Handle hdf5_;
 };
 
+Handle text_type(std::size_t bytes) {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.get(), bytes);
+  H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
+  H5Tset_cset(type.get(), H5T_CSET_UTF8);
+  return type;
+}
+
 Handle type_of(const ColumnEncoding& encoding) {
   if (encoding.kind == ColumnEncoding::Kind::number) return {H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose};
-  if (encoding.kind == ColumnEncoding::Kind::text) {
-    Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-    H5Tset_size(type.get(), encoding.value_bytes);
-    H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
-    H5Tset_cset(type.get(), H5T_CSET_UTF8);
-    return type;
-  }
+  if (encoding.kind == ColumnEncoding::Kind::text) return text_type(encoding.value_bytes);
   const bool small = encoding.value_bytes == sizeof(std::int8_t);
   Handle type(H5Tenum_create(small ? H5T_NATIVE_INT8 : H5T_NATIVE_INT16), H5Tclose);
   std::int16_t value = 0;
@@ -148,8 +151,6 @@ std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<co
                                            std::int64_t rows) {
   const QuietHdf5 quiet;
   Hdf5Output hdf5(file, [&](hid_t access) { return H5Fopen(file.link().c_str(), H5F_ACC_RDWR, access); });
-  const auto count = static_cast<hsize_t>(rows);
-  const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
   const Handle link(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_char_encoding(link.get(), H5T_CSET_UTF8);
   // Allocates the storage of the values immediately, without writing them.
@@ -161,6 +162,8 @@ std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<co
   std::vector<std::int64_t> places;
   for (const NewColumn& column : columns) {
     const Handle type = hdf5.valid(type_of(column.encoding));
+    const std::array extents{static_cast<hsize_t>(rows), static_cast<hsize_t>(column.width)};
+    const Handle space(H5Screate_simple(column.width > 0 ? 2 : 1, extents.data(), nullptr), H5Sclose);
     const Handle dataset = hdf5.valid(Handle(H5Dcreate2(hdf5.get(), column.name.c_str(), type.get(),
                                                         space.get(), link.get(), creation.get(), H5P_DEFAULT),
                                              H5Dclose));
@@ -170,6 +173,32 @@ std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<co
   }
   hdf5.close();
   return places;
+}
+
+void add_hdf5_texts(files::OutputFile& file, std::span<const NewText> texts) {
+  const QuietHdf5 quiet;
+  Hdf5Output hdf5(file, [&](hid_t access) { return H5Fopen(file.link().c_str(), H5F_ACC_RDWR, access); });
+  const Handle scalar(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_obj_track_times(creation.get(), false);
+  for (const NewText& one : texts) {
+    if (one.text.empty()) continue;
+    const Handle type = hdf5.valid(text_type(one.text.size()));
+    if (one.as == NewText::As::dataset) {
+      const Handle dataset =
+          hdf5.valid(Handle(H5Dcreate2(hdf5.get(), one.name.c_str(), type.get(), scalar.get(), H5P_DEFAULT,
+                                       creation.get(), H5P_DEFAULT),
+                            H5Dclose));
+      if (H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, one.text.data()) < 0)
+        hdf5.fail();
+      continue;
+    }
+    const Handle attribute = hdf5.valid(
+        Handle(H5Acreate2(hdf5.get(), one.name.c_str(), type.get(), scalar.get(), H5P_DEFAULT, H5P_DEFAULT),
+               H5Aclose));
+    if (H5Awrite(attribute.get(), type.get(), one.text.data()) < 0) hdf5.fail();
+  }
+  hdf5.close();
 }
 
 std::string problem_of_hdf5_name(const std::string& name) {

@@ -17,6 +17,15 @@ namespace TESSERA_NAMESPACE::gam {
 struct NewColumn {
   std::string name;
   ColumnEncoding encoding;
+  std::int64_t width = 0;  ///< of a matrix: values in each row; 0: a column
+};
+
+/// A text of the whole file.
+struct NewText {
+  enum class As : std::uint8_t { attribute, dataset };  ///< an attribute has at most some kilobytes
+  std::string name;
+  std::string text;
+  As as = As::attribute;
 };
 
 /// False in a build without HDF5.
@@ -31,6 +40,9 @@ void begin_hdf5(files::OutputFile& file);
 [[nodiscard]] std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file,
                                                          std::span<const NewColumn> columns,
                                                          std::int64_t rows);
+
+/// Adds attributes of the root, and datasets without dimensions. Texts without a character are left out.
+void add_hdf5_texts(files::OutputFile& file, std::span<const NewText> texts);
 
 /// Why a column cannot have this name in the file, in words that follow the name; empty: it can.
 [[nodiscard]] std::string problem_of_hdf5_name(const std::string& name);

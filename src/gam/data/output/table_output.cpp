@@ -5,7 +5,6 @@
 #include "base/csv_text.hpp"
 #include "base/errors.hpp"
 #include "files/output_stream.hpp"
-#include "gam/data/hdf5/hdf5_writer.hpp"
 #include "gam/data/output/arrow_output.hpp"
 #include "gam/data/output/folder_output.hpp"
 #include "gam/data/row_pieces.hpp"
@@ -120,23 +119,43 @@ class Hdf5TableOutput final : public TableOutput {
     });
   }
 
+  void add_texts(std::span<const NewText> texts) override {
+    together(comm_, [&] {
+      if (file_) add_hdf5_texts(*file_, texts);
+    });
+  }
+
   void add(const OutputRows& rows) override {
     if (rows.first_row == 0) together(comm_, [&] { begin(rows); });
     for (std::size_t c = 0; c < rows.columns.size(); ++c) {
       const Variable& values = rows.columns[c].values;
       const ColumnEncoding encoding = encoding_of_part(rows.columns[c]);
-      std::int64_t& place = places_[c];
-      write_in_row_order(
-          comm_, rows.plan, numbers_per_piece, [&](Range some) { return encoding.bytes_of(values, some); },
-          [&](std::string_view bytes) {
-            file_->write_at(place, bytes);
-            place += std::ssize(bytes);
-          });
+      write(rows.plan, numbers_per_piece, places_[c],
+            [&](Range some) { return encoding.bytes_of(values, some); });
+    }
+    for (std::size_t m = 0; m < rows.matrices.size(); ++m) {
+      const OutputMatrix& matrix = rows.matrices[m];
+      write(rows.plan, std::max<std::int64_t>(1, numbers_per_piece / matrix.width),
+            places_[rows.columns.size() + m], [&](Range some) {
+              const auto numbers =
+                  std::span(matrix.values)
+                      .subspan(at(some.begin * matrix.width), at(some.size() * matrix.width));
+              return std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
+            });
     }
   }
   std::string commit() override { return commit_on_root(comm_, file_); }
 
  private:
+  /// Writes the bytes of all rows of the plan from `place` on, which it moves.
+  template <class Make>
+  void write(const Plan& plan, std::int64_t rows_of_piece, std::int64_t& place, const Make& bytes_of) {
+    write_in_row_order(comm_, plan, rows_of_piece, bytes_of, [&](std::string_view bytes) {
+      file_->write_at(place, bytes);
+      place += std::ssize(bytes);
+    });
+  }
+
   [[nodiscard]] ColumnEncoding encoding_of_part(const OutputColumn& column) const {
     return encoding_of(column.values, column.name, column.may_be_missing, path_);
   }
@@ -148,6 +167,7 @@ class Hdf5TableOutput final : public TableOutput {
         throw base::usage_error("{}: the column '{}' {}: write CSV", path_, column.name, problem);
       columns.push_back({column.name, encoding_of_part(column)});
     }
+    for (const OutputMatrix& matrix : rows.matrices) columns.push_back({matrix.name, {}, matrix.width});
     places_.resize(columns.size());
     if (file_) places_ = add_hdf5_columns(*file_, columns, rows.table_rows);
   }
@@ -162,6 +182,10 @@ class Hdf5TableOutput final : public TableOutput {
 
 bool is_folder_name(std::string_view path) {
   return path.ends_with('/');
+}
+
+bool holds_matrices(std::string_view path) {
+  return !is_folder_name(path) && output_format_of(path) == OutputFormat::hdf5;
 }
 
 std::optional<OutputFormat> output_format_of(std::string_view path) {

@@ -2,6 +2,7 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "gam/inference/distributions.hpp"
+#include "gam/inference/term_tests.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/linalg/whole_inverse.hpp"
@@ -27,22 +28,6 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 /// P(F > f). If the scale is known, the residual degrees of freedom are infinite.
 double tail_of_ratio(double f, double df, double residual_df) {
   return std::isinf(residual_df) ? chi_squared_tail(f * df, df) : f_tail(f, df, residual_df);
-}
-
-/// Wald statistic of some coefficients, using the pseudo-inverse of their covariance, and the rank of the
-/// latter, as in summary.gam.
-std::pair<double, int> wald(const Matrix& covariance, std::span<const double> coef) {
-  const SymmetricEigen eigen = symmetric_eigen(covariance);
-  const double least = std::sqrt(std::numeric_limits<double>::epsilon()) * eigen.values.back();
-  double statistic = 0;
-  int rank = 0;
-  for (int i = 0; i < covariance.rows(); ++i) {
-    if (!(eigen.values[at(i)] > least)) continue;
-    const double part = dot(eigen.vectors.column(i), coef);
-    statistic += part * part / eigen.values[at(i)];
-    ++rank;
-  }
-  return {statistic, rank};
 }
 
 /// The number of estimated parameters that mgcv counts in addition to the scale (`n.theta`).
@@ -97,11 +82,10 @@ TermAnova anova(const Model& model) {
     }
     // All columns of the term were dropped.
     if (places.empty()) continue;
-    const auto [statistic, rank] = wald(submatrix(fitted.covariance.core, places, places), coef);
-    out.parametric.push_back({term.label, static_cast<double>(rank), unknown,
-                              estimated ? statistic / rank : statistic,
-                              estimated ? f_tail(statistic / rank, rank, fitted.residual_df())
-                                        : chi_squared_tail(statistic, rank)});
+    const JointTest test = test_jointly(submatrix(fitted.covariance.core, places, places), coef, estimated,
+                                        fitted.residual_df());
+    out.parametric.push_back(
+        {term.label, static_cast<double>(test.rank), unknown, test.statistic, test.p_value});
   }
   for (const SmoothTest& test : fitted.smooth_tests)
     out.smooths.push_back({test.label, test.reference_df, test.edf, test.statistic, test.p_value});

@@ -421,6 +421,23 @@ CoefficientTest test_coefficient(const std::string& name, double estimate, doubl
           scale_estimated ? student_two_sided(statistic, residual_df) : normal_two_sided(statistic)};
 }
 
+JointTest test_jointly(const Matrix& covariance, std::span<const double> coef, bool scale_estimated,
+                       double residual_df) {
+  const SymmetricEigen eigen = symmetric_eigen(covariance);
+  const double least = std::sqrt(machine_epsilon) * eigen.values.back();
+  JointTest test;
+  for (int i = 0; i < covariance.rows(); ++i) {
+    if (!(eigen.values[at(i)] > least)) continue;
+    const double part = dot(eigen.vectors.column(i), coef);
+    test.statistic += part * part / eigen.values[at(i)];
+    ++test.rank;
+  }
+  if (scale_estimated) test.statistic /= test.rank;
+  test.p_value = scale_estimated ? f_tail(test.statistic, test.rank, residual_df)
+                                 : chi_squared_tail(test.statistic, test.rank);
+  return test;
+}
+
 bool is_left_untested(const Design& design, const CoefBlock& block, int largest_tested) {
   if (!has_random_effect_test(block)) return false;
   if (block.coef_size > largest_tested) return true;

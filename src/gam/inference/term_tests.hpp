@@ -8,6 +8,7 @@
 #include <tessera/gam/terms.hpp>
 
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,16 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] CoefficientTest test_coefficient(const std::string& name, double estimate,
                                                double standard_error, bool scale_estimated,
                                                double residual_df);
+
+/// Coefficients against zero, jointly: the whole of a parametric term, as `anova.gam` of mgcv.
+struct JointTest {
+  int rank = 0;          ///< of their covariance
+  double statistic = 0;  ///< F if the scale is estimated, else chi-squared
+  double p_value = 0;
+};
+/// By Wald's statistic with the pseudo-inverse of the covariance.
+[[nodiscard]] JointTest test_jointly(const Matrix& covariance, std::span<const double> coef,
+                                     bool scale_estimated, double residual_df);
 
 /// The tests of R's `summary.gam` (mgcv 1.8).
 ///

@@ -47,7 +47,8 @@ int complete(PredictionsFile& written, bool root, const std::vector<std::string>
 }
 
 void PosteriorArguments::add_to(CLI::App& command) {
-  command.add_option("MODEL", model, "model.json of a fit")->required();
+  command.add_option("MODEL", model, "model.json of a fit, or a response of many models: fits.h5:NAME")
+      ->required();
   options.add_to(command, OptionSet::job, {"threads"});
   collective_timeout.add_to(command);
   add_out(command, out);
@@ -69,7 +70,7 @@ int PosteriorArguments::run_in_parts(
   const bool root = session.is_root();
   std::optional<Model> fitted;
   together(session.world(), [&] {
-    if (root) refuse_to_overwrite({{"--out", out}}, {model, table, other}, {.model = model});
+    if (root) refuse_to_overwrite({{"--out", out}}, {file_of_model(model), table, other}, {.model = model});
     fitted = load_model(model);
   });
   PredictionsFile written(session.world(), out);

@@ -19,7 +19,8 @@
 namespace TESSERA_NAMESPACE::gam {
 CLI::App* PredictCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand("predict", "Predict the rows of a table from a model");
-  command->add_option("MODEL", model, "model.json of a fit")->required();
+  command->add_option("MODEL", model, "model.json of a fit, or a response of many models: fits.h5:NAME")
+      ->required();
   command->add_option("DATA", data, "Table with the predictors of the formula: files or folders")->required();
   options.add_to(*command, OptionSet::predict,
                  {"type", "terms", "exclude", "new-levels", "se", "interval", "prediction-interval",
@@ -39,7 +40,7 @@ int PredictCommand::run(mpi::Session& session) const {
   std::optional<Model> fitted;
   together(session.world(), [&] {
     std::vector<std::string> read = data;
-    read.push_back(model);
+    read.push_back(file_of_model(model));
     if (root) refuse_to_overwrite({{"--out", out}}, read, {.model = model});
     fitted = load_model(model);
   });

@@ -65,7 +65,7 @@ ReportRows ReportCommand::rows(const mpi::Session& session) const {
 
 std::vector<std::string> ReportCommand::read_files() const {
   std::vector<std::string> files = data;
-  files.insert(files.end(), {model, run_report});
+  files.insert(files.end(), {file_of_model(model), run_report});
   return files;
 }
 

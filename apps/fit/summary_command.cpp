@@ -14,7 +14,8 @@ namespace TESSERA_NAMESPACE::gam {
 
 CLI::App* SummaryCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand("summary", "Print the summary of a model, as R's summary.gam");
-  command->add_option("MODEL", model, "model.json of a fit")->required();
+  command->add_option("MODEL", model, "model.json of a fit, or a response of many models: fits.h5:NAME")
+      ->required();
   command->add_flag("--json", json, "Print JSON");
   return command;
 }

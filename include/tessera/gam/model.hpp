@@ -143,7 +143,15 @@ TESSERA_EXPORT SavedModel save_model(const Model& model, const std::string& path
 
 /// Reads and validates a model from an untrusted file. Not collective. Throws `Error(input)`, with the field,
 /// for a file that cannot be read, is damaged, or is not a model of a supported version.
+///
+/// "FITS.h5:NAME" is the model of a response among the results of `fit_many` in HDF5. Coefficients that it
+/// does not have are NaN: where their curve is not zero the linear predictor is minus infinity. It has a
+/// covariance if the results have (`ManyOptions::covariances`), and no residuals; throws `Error(usage)` for a
+/// response without a fit.
 [[nodiscard]] TESSERA_EXPORT Model load_model(const std::string& path);
+
+/// The file that `load_model` reads: FITS.h5 of "FITS.h5:NAME".
+[[nodiscard]] TESSERA_EXPORT std::string file_of_model(const std::string& path);
 
 /// A complete model as a single text: the text of its file including the covariance, whatever its size, for a
 /// database, or an object of R or Python. Numbers read back to the same bits. Pure. Cost: some 20 bytes for

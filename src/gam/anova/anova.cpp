@@ -6,6 +6,7 @@
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/linalg/whole_inverse.hpp"
+#include "gam/model/covariance.hpp"
 #include "gam/model/model.hpp"
 #include "gam/predict/prediction_plan.hpp"
 
@@ -67,6 +68,7 @@ void require_same_rows(std::span<const Model> models) {
 
 TermAnova anova(const Model& model) {
   const FittedModel& fitted = model.fitted();
+  require_covariance(fitted, "tests of terms");
   const bool estimated = !fitted.family.scale_is_known();
   TermAnova out;
   for (const ModelTerm& term : terms_of(fitted, parse_terms(fitted.formula))) {
@@ -96,7 +98,7 @@ ModelFigures figures_of(const Model& model) {
   const FittedModel& fitted = model.fitted();
   ModelFigures out;
   out.edf1 = fitted.edf1_total;
-  out.edf2 = WholeInverse::follows_from(fitted.covariance)
+  out.edf2 = fitted.why_no_covariance.empty() && WholeInverse::follows_from(fitted.covariance)
                  ? fitted.edf_total + fitted.smoothing_uncertainty().edf
                  : unknown;
   if (out.edf2 > out.edf1) out.edf2 = out.edf1;

@@ -29,7 +29,13 @@ PartedMatrix with_uncertainty(PartedMatrix sum, const Matrix& k) {
   return sum;
 }
 
+void require_covariance(const FittedModel& model, const char* what) {
+  if (model.why_no_covariance.empty()) return;
+  throw Error(ErrorCode::usage, fmt::format("{} need covariances, and {}", what, model.why_no_covariance));
+}
+
 void require_whole_covariance(const FittedModel& model, const char* what) {
+  require_covariance(model, what);
   if (!model.covariance.is_parted()) return;
   throw Error(ErrorCode::usage, fmt::format("{} need the whole covariance, but the model stores only its "
                                             "diagonal for large random effects: fit a model without them",
@@ -37,6 +43,7 @@ void require_whole_covariance(const FittedModel& model, const char* what) {
 }
 
 void require_following_covariance(const FittedModel& model, const char* what) {
+  require_covariance(model, what);
   if (WholeInverse::follows_from(model.covariance)) return;
   throw Error(ErrorCode::usage,
               fmt::format("{} need the whole covariance: the model stores only a part of it, from which the "
@@ -50,6 +57,7 @@ Matrix uncertainty_root(const FittedModel& model) {
 }
 
 PartedMatrix covariance_of(const FittedModel& model, bool unconditional) {
+  require_covariance(model, "standard errors");
   if (!unconditional) return model.covariance;
   return with_uncertainty(model.covariance, uncertainty_root(model));
 }

@@ -8,6 +8,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
+/// Throws `Error(usage)` ("`what` need …") for a model without a covariance.
+void require_covariance(const FittedModel& model, const char* what);
+
 /// Throws `Error(usage)` ("`what` need the whole …") if the model stores only a part of its covariance.
 void require_whole_covariance(const FittedModel& model, const char* what);
 

@@ -6,6 +6,7 @@
 #include "gam/design/design_json.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/linalg/submatrix.hpp"
+#include "gam/model/fitted_response.hpp"
 #include "gam/model/recipe_json.hpp"
 
 #include <fmt/core.h>
@@ -916,7 +917,20 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
   return saved;
 }
 
+std::optional<NamedResponse> named_response(const std::string& path) {
+  std::size_t end = std::string::npos;
+  for (const std::string_view ending : {".h5:", ".hdf5:"}) {
+    const std::size_t found = path.find(ending);
+    if (found != std::string::npos) end = std::min(end, found + ending.size() - 1);
+  }
+  std::error_code unreadable;
+  if (end == std::string::npos || std::filesystem::exists(path, unreadable)) return std::nullopt;
+  return NamedResponse{path.substr(0, end), path.substr(end + 1)};
+}
+
 FittedModel read_model(const std::string& path) {
+  if (path.ends_with(".h5") || path.ends_with(".hdf5"))
+    refuse(path, "has many models: name a response, as in " + path + ":NAME");
   return model_in(files::JsonFile(path, what_it_is, advice), path);
 }
 

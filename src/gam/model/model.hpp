@@ -62,10 +62,15 @@ struct FittedModel {
   Design design;
   /// Units of columns read from dates, by column: "days since 1970-01-01".
   std::vector<std::pair<std::string, std::string>> units;
-  Recipe recipe;  ///< how to compute the design's variables from columns
-  std::vector<double> coef;
-  PartedMatrix covariance;  ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
-  Centring centring;        ///< for numeric columns that were centred
+  Recipe recipe;             ///< how to compute the design's variables from columns
+  std::vector<double> coef;  ///< NaN: of a curve at minus infinity
+  /// If there is such a curve: coefficients whose predictor is 1 in rows at minus infinity and 0 in all
+  /// others, and the coefficients of the predictor in the others, of which `covariance` is; else empty.
+  std::vector<double> absent_rows;
+  std::vector<double> predictor_coef;
+  PartedMatrix covariance;        ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
+  std::string why_no_covariance;  ///< in words for messages; empty: there is one
+  Centring centring;              ///< for numeric columns that were centred
   // In a model file of a version that did not store them, column_means, edf1 and triangle are empty.
   std::vector<double> column_means;  ///< column means of the model matrix over the complete rows
   std::vector<double> edf;           ///< edf of each coefficient: the diagonal of the influence matrix F

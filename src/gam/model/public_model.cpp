@@ -2,6 +2,7 @@
 // Members of the public `Model`, except for its parts: see model_parts.cpp.
 #include "gam/linalg/linalg.hpp"
 #include "gam/model/covariance.hpp"
+#include "gam/model/fitted_response.hpp"
 #include "gam/model/model.hpp"
 
 #include <tessera/error.hpp>
@@ -172,7 +173,13 @@ SavedModel save_model(const Model& model, const std::string& path) {
 }
 
 Model load_model(const std::string& path) {
-  return Model(std::make_shared<const FittedModel>(read_model(path)));
+  const auto named = named_response(path);
+  return Model(std::make_shared<const FittedModel>(named ? read_response(*named) : read_model(path)));
+}
+
+std::string file_of_model(const std::string& path) {
+  const auto named = named_response(path);
+  return named ? named->file : path;
 }
 
 std::string to_json(const Model& model) {

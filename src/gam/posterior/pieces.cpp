@@ -153,8 +153,12 @@ std::vector<const CoefBlock*> smooths_of(const FittedModel& model, const SmoothO
     if (!block.penalty) continue;
     known += (known.empty() ? "" : ", ") + block.label;
     if (options.terms && std::ranges::find(*options.terms, block.label) == options.terms->end()) continue;
-    smooths.push_back(&block);
     unknown.erase(block.label);
+    if (!std::isnan(model.coef[at(block.coef_begin)])) {
+      smooths.push_back(&block);
+    } else if (options.terms) {
+      throw base::usage_error("the smooth '{}' is at minus infinity: leave it out", block.label);
+    }
   }
   if (!unknown.empty())
     throw base::usage_error("the model has no smooth '{}': it has {}", *unknown.begin(),

@@ -243,6 +243,7 @@ class TablePrediction {
       base::resize_in_huge_pages(out.columns[at(one.begin)].values, frame.complete.size());
     });
     evaluate(of_model, out);
+    if (!plan_.absent_rows.empty() || !plan_.absent_of_term.empty()) leave_out_absent(of_model, out);
     leave_out_unseen(frame, out);
     if (!kept_.variables.empty()) keep(rows, out);
     return out;
@@ -426,6 +427,28 @@ class TablePrediction {
       return "their predictions are NA";
     return options_.new_levels == NewLevels::population ? "predicted without its effects"
                                                         : "predicted without that random effect";
+  }
+  /// Rows at minus infinity have that predictor; nothing else is known of them.
+  void leave_out_absent(const Rows& rows, Predictions& out) const {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+    const double limit =
+        options_.type == PredictionType::response ? model_.family.mean(-infinity) : -infinity;
+    const std::size_t size = model_.coef.size();
+    gam::design_rows(job_, out.plan, rows, [&](std::size_t first, std::span<const double> elements) {
+      for (std::size_t i = 0; i * size < elements.size(); ++i) {
+        const auto row = elements.subspan(i * size, size);
+        for (std::size_t c = 0; c < plan_.absent_of_term.size(); ++c) {
+          const auto is_in_row = [&](int coefficient) { return row[at(coefficient)] != 0; };
+          if (std::ranges::none_of(plan_.absent_of_term[c], is_in_row)) continue;
+          for (std::size_t k = 0; k < columns_of_term(); ++k)
+            out.columns[c * columns_of_term() + k].values[first + i] = missing;
+        }
+        if (plan_.absent_rows.empty() || !(dot(row, plan_.absent_rows) > 0.5)) continue;
+        for (std::size_t c = 0; c < out.columns.size(); ++c)
+          out.columns[c].values[first + i] = c == 0 || options_.draws > 0 ? limit : missing;
+      }
+    });
   }
   void leave_out_unseen(const Frame& frame, Predictions& out) const {
     constexpr double missing = std::numeric_limits<double>::quiet_NaN();

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -103,6 +104,7 @@ class Planner {
       require_probability(probability);
     if (options_.prediction_interval > 0 && options_.type != PredictionType::response)
       throw base::usage_error("prediction intervals need another type: set type to response");
+    if (needs_covariance(options_)) require_covariance(model_, "standard errors, intervals and draws");
     if (options_.draws > 0) {
       if (!plan_.offsets || options_.standard_errors || options_.interval > 0 ||
           options_.prediction_interval > 0)
@@ -146,6 +148,32 @@ class Planner {
       }
     }
     keep_blocks(plan_.design, kept);
+    if (!model_.absent_rows.empty()) plan_absent_rows(kept);
+  }
+
+  void plan_absent_rows(const std::vector<bool>& kept) {
+    plan_.posterior.coef = model_.predictor_coef;
+    if (plan_.terms) {
+      for (const ModelTerm* term : asked_for_) {
+        std::vector<int>& absent = plan_.absent_of_term.emplace_back();
+        for (const int b : term->blocks) {
+          const CoefBlock& block = model_.design.blocks[at(b)];
+          for (int i = block.coef_begin; i < block.coef_begin + block.coef_size; ++i) {
+            if (std::isnan(model_.coef[at(i)])) absent.push_back(i);
+          }
+        }
+      }
+      return;
+    }
+    if (plan_.design_rows) return;
+    plan_.absent_rows = model_.absent_rows;
+    for (std::size_t b = 0; b < kept.size(); ++b) {
+      const CoefBlock& block = model_.design.blocks[b];
+      const auto own = std::span(model_.absent_rows).subspan(at(block.coef_begin), at(block.coef_size));
+      if (!kept[b] && std::ranges::any_of(own, [](double one) { return one != 0; }))
+        throw base::usage_error(
+            "the term '{}' is needed, as a curve is at minus infinity: do not leave it out", block.label);
+    }
   }
 
   /// Assigns the columns to the terms of the plan.

@@ -4,6 +4,7 @@
 #include "gam/check/check_rows.hpp"
 #include "gam/data/table_source.hpp"
 #include "gam/fit/row_sample.hpp"
+#include "gam/model/covariance.hpp"
 #include "gam/model/model.hpp"
 #include "gam/report/page.hpp"
 #include "gam/report/reported_rows.hpp"
@@ -33,6 +34,7 @@ ReportRows report_rows(Job& job, const Model& model, const Table& table, const C
 }
 
 Report report(const Model& model, const ReportOptions& options) {
+  require_covariance(model.fitted(), "plots");
   PageOptions page{.same_y_scale = options.same_y_scale, .run = {}, .rows = options.rows.rows()};
   if (!options.run_report.empty()) {
     page.run = load_run_record(options.run_report);

@@ -3,6 +3,7 @@
 
 #include "gam/data/table_source.hpp"
 #include "gam/many/shared_design.hpp"
+#include "gam/many/shared_model.hpp"
 #include "support/on_cpu.hpp"
 
 #include <tessera/gam/formula.hpp>
@@ -27,17 +28,20 @@ class ManyModel {
     const Workers workers{comm_, job_.host_team()};
     const TableSource source = source_of(table_);
     const auto reader = open_source(workers, source, nullptr);
-    design_ = make_shared_design(
-        workers, *reader, source.options,
-        {.formula = parse_terms("`(response)` ~ " + terms), .weights = weights, .knots = {}});
+    const FormulaTerms formula = parse_terms("`(response)` ~ " + terms);
+    design_ = make_shared_design(workers, *reader, source.options,
+                                 {.formula = formula, .weights = weights, .knots = {}});
+    model_ = shared_model(design_, formula, {.weights = weights});
   }
   [[nodiscard]] const SharedDesign& design() const noexcept { return design_; }
+  [[nodiscard]] const FittedModel& model() const noexcept { return model_; }
 
  private:
   mpi::Communicator comm_ = mpi::Communicator::serial();
   Job job_;
   Table table_;
   SharedDesign design_;
+  FittedModel model_;
 };
 
 /// Columns of a fixture: texts are factors.

@@ -60,9 +60,19 @@ struct ManyOptions {
   /// Matrices that are compressed by rows are sorted in the memory of each rank up to 64 MiB, or its part of
   /// `node_bytes`, else in a scratch file of each node.
   MemoryOptions memory{};
+  /// Writes the covariances of the coefficients, which standard errors of a response's predictions need: in
+  /// HDF5 only.
+  bool covariances = false;
+  /// Checkpoint file, written after every batch of responses; a later call with the same input and options
+  /// resumes from it, on any number of ranks, and gives the same values (`Checkpoint`). The batches are
+  /// beside it, in FILE.batch-N. Removed at the end. Empty: none.
+  std::string checkpoint{};
+  /// If a device fails after others have computed responses, all is computed anew on the CPU.
+  bool require_one_kind = false;
 };
 
-/// Where `fit_many` writes, by the endings of `Table`'s formats (.h5, .csv, .parquet, .feather).
+/// Where `fit_many` writes, by the endings of `Table`'s formats (.h5, .csv, .parquet, .feather). A response
+/// of fits in HDF5 is a model: see `load_model`.
 struct ManyOutputs {
   std::string fits;     ///< a row for each response
   std::string tests{};  ///< a row for each response, with p and q values of each term; empty: none
@@ -93,7 +103,7 @@ struct ManyResults {
 /// out, and a missing value of a response leaves its row out of that fit only. Throws the same `Error` on
 /// every rank: `usage` for a family or a term that is not supported, or options that contradict each other;
 /// `input` for data that cannot be read or that the family does not have, with response and row;
-/// `interrupted`. Nothing is left of the outputs then.
+/// `interrupted` when the job is asked to stop. Nothing is left of the outputs then.
 ///
 /// Computed on the host threads of all ranks. Memory of a rank: the model matrix, of 8 bytes for each row and
 /// coefficient that is not zero there, and some hundred megabytes of responses at a time. Cost of a response

@@ -2,17 +2,22 @@
 #include "base/at.hpp"
 #include "base/did_you_mean.hpp"
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 #include "base/pluralised.hpp"
 #include "gam/data/output/table_output.hpp"
 #include "gam/data/table_source.hpp"
 #include "gam/family/family.hpp"
+#include "gam/fit/pirls/fit_state.hpp"
 #include "gam/fit/run/compiled_fits.hpp"
 #include "gam/fit/run/device_choice.hpp"
 #include "gam/fit/run/phase_clock.hpp"
 #include "gam/many/device_likelihood.hpp"
 #include "gam/many/gathered_columns.hpp"
+#include "gam/many/many_checkpoint.hpp"
 #include "gam/many/response_results.hpp"
 #include "gam/many/responses.hpp"
+#include "gam/many/shared_model.hpp"
+#include "gam/model/fitted_response.hpp"
 #include "gam/rows/real_devices.hpp"
 
 #include <tessera/gam/fit_response.hpp>
@@ -26,6 +31,8 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -181,31 +188,40 @@ class FitterPool {
   std::vector<std::unique_ptr<ResponseFitter>> fitters_;
 };
 
+/// The tables of the results, which are made anew if all responses are.
+struct TablesOfResults {
+  std::function<std::unique_ptr<TableOutput>()> make_fits;
+  std::function<std::unique_ptr<TableOutput>()> make_tests{};  ///< empty: none
+  bool hold_matrices = false;
+};
+
 class ManyFit {
  public:
-  /// `tests`: null for none.
   ManyFit(Job& job, const Table& covariates, const Responses& responses, const ManyOptions& options,
-          TableOutput& fits, TableOutput* tests, FitObserver& observer)
+          TablesOfResults outputs, FitObserver& observer)
       : job_(job),
         covariates_(covariates),
         responses_(responses),
         options_(options),
-        fits_(fits),
-        tests_(tests),
+        outputs_(std::move(outputs)),
         observer_(observer) {}
 
   ManySummary run(const FormulaTerms& formula) {
+    if (options_.covariances && !outputs_.hold_matrices)
+      throw base::usage_error(
+          "covariances are in HDF5 only: let the name of the file of fits end in .h5, or leave them out");
+    open_outputs();
     prepare(formula);
-    const std::int64_t size = batch_size();
-    const auto count = std::ssize(names_);
-    for (std::int64_t begin = 0; begin < count; begin += size)
-      fit_batch({begin, std::min(begin + size, count)});
-    write_tests();
-    for (TableOutput* const one : {&fits_, tests_}) {
-      if (one == nullptr) continue;
-      if (const std::string problem = one->commit(); !problem.empty()) observer_.note(problem);
+    open_checkpoint(formula);
+    try {
+      while (!fit_all()) start_over();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::interrupted || job_.options().stop == nullptr) throw;
+      stop();
     }
-    summary_.responses = count;
+    write_tests();
+    commit();
+    summary_.responses = std::ssize(names_);
     return std::move(summary_);
   }
 
@@ -215,6 +231,50 @@ class ManyFit {
     Range responses;
     std::vector<std::vector<double>> p_values;  ///< by test, of this rank's responses
   };
+
+  /// Returns false if a device has failed although all responses are to be computed on one kind.
+  [[nodiscard]] bool fit_all() {
+    if (outputs_.hold_matrices) add_texts();
+    std::int64_t begin = take_from_checkpoint();
+    const std::int64_t size = batch_size();
+    for (const auto count = std::ssize(names_); begin < count; begin += size) {
+      fit_batch({begin, std::min(begin + size, count)});
+      if (options_.require_one_kind && any_on_device_ && !use_devices_) return false;
+    }
+    return true;
+  }
+  void start_over() {
+    observer_.note("all responses are computed anew on the CPU");
+    open_outputs();
+    batches_.clear();
+    summary_.by_status.clear();
+    any_on_device_ = false;
+    if (checkpoint_) checkpoint_->start_over(use_devices_);
+  }
+
+  void open_outputs() {
+    fits_ = outputs_.make_fits();
+    if (outputs_.make_tests) tests_ = outputs_.make_tests();
+  }
+  void add_texts() {
+    fits_->add_texts(std::array{NewText{"formula", model_.formula.substr(model_.formula.find('~'))},
+                                NewText{"family", std::string(options_.family.name())},
+                                NewText{"weights", options_.weights}, NewText{"criterion", "REML"},
+                                NewText{"tessera", tessera::version()},
+                                NewText{ManyDatasets::model, model_text(model_), NewText::As::dataset}});
+  }
+  void commit() {
+    bool is_safe = true;
+    for (TableOutput* const one : {fits_.get(), tests_.get()}) {
+      if (one == nullptr) continue;
+      if (const std::string problem = one->commit(); !problem.empty()) {
+        is_safe = false;
+        observer_.note(problem);
+      }
+    }
+    const int safe = job_.comm().allreduce(is_safe ? 1 : 0, mpi::Reduction::min);
+    if (checkpoint_ && safe != 0) checkpoint_->remove();
+  }
 
   /// Reads the covariates, and opens the responses.
   void prepare(const FormulaTerms& formula) {
@@ -231,7 +291,8 @@ class ManyFit {
                               .with_spectrum = options_.family.definition().name() == "gaussian"}));
       estimator_ = estimator_of(options_, design_->rows);
       open_matrices(*table, source.options);
-      results_.emplace(*design_, estimator_);
+      model_ = shared_model(*design_, formula, options_);
+      results_.emplace(*design_, model_, estimator_, options_.covariances);
       fitters_.emplace(*design_, estimator_);
     });
     for (const ResponseReader& reader : readers_) reader.source().prepare(job_, options_.memory);
@@ -279,11 +340,90 @@ class ManyFit {
       observer_.note("using the CPU: " + reason_for_host(*estimate, job_.inventory().gpus()));
       return;
     }
-    device_.emplace(*design_, estimator_.family, false);
+    device_.emplace(*design_, estimator_.family, readers_.size() > 1);
+    use_devices_ = true;
     if (!begins_on_real_devices(job_, job_.plan(std::ssize(names_)))) return;
     observer_.now("compiling the kernels");
     (void)job_.compile(device_->source());
     mark_as_compiled(job_, formula, options);
+  }
+
+  void open_checkpoint(const FormulaTerms& formula) {
+    if (options_.checkpoint.empty()) return;
+    if (!covariates_.in_files() || responses_.path.empty())
+      throw base::usage_error("a checkpoint is for tables in files: leave it out");
+    checkpoint_.emplace(job_.comm(), options_.checkpoint, fingerprint(formula), hardware_of(job_),
+                        results_->row_size(), observer_);
+    use_devices_ = use_devices_ && checkpoint_->uses_devices();
+  }
+
+  /// What the results depend on, on rank 0.
+  [[nodiscard]] Fingerprint fingerprint(const FormulaTerms& formula) const {
+    FitOptions fit;
+    fit.family = options_.family;
+    fit.weights = options_.weights;
+    fit.knots = options_.knots;
+    std::optional<files::FileState> looked_at;
+    Fingerprint print = fingerprint_of({job_.comm(), job_.host_team()}, covariates_, formula, fit, looked_at);
+    together(job_.comm(), [&] {
+      if (job_.comm().rank() != 0) return;
+      std::string chosen;
+      for (const std::string& name : names_) chosen += name + '\n';
+      print.insert(print.end(), {{"responses", responses_.path},
+                                 {"names of the responses", base::hex(base::fnv1a(chosen))},
+                                 {"least rows", std::to_string(estimator_.least_rows)},
+                                 {"covariances", options_.covariances ? "true" : "false"},
+                                 {"tests", tests_ ? "true" : "false"},
+                                 {"weights of the responses", responses_.weights},
+                                 {"offsets of the responses", responses_.offsets},
+                                 {"key", responses_.key},
+                                 {"require-one-kind", options_.require_one_kind ? "true" : "false"}});
+      const std::string file = responses_.path.substr(0, responses_.path.rfind(":/"));
+      add_identity(print, "the responses", list_files({file}));
+    });
+    return print;
+  }
+
+  /// Writes the results that the checkpoint has. Returns the first response without.
+  [[nodiscard]] std::int64_t take_from_checkpoint() {
+    if (!checkpoint_) return 0;
+    const std::vector<Range> kept = checkpoint_->batches();
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      const auto numbers = checkpoint_->read(i);
+      if (!numbers) break;
+      batches_.push_back({job_.plan_for_hosts(kept[i].size()), kept[i], {}});
+      const Range mine = job_.local_range(batches_.back().plan);
+      std::vector<ResponseRow> rows;
+      const std::size_t size = results_->row_size();
+      for (std::int64_t row = mine.begin; row < mine.end; ++row)
+        rows.push_back(results_->row_from(std::span(*numbers).subspan(at(row) * size, size)));
+      write(rows, batches_.back());
+    }
+    if (checkpoint_->kept() > 0)
+      observer_.note(fmt::format("resuming after {} of {} from {}", checkpoint_->kept(),
+                                 base::pluralised(names_.size(), "response"), options_.checkpoint));
+    return checkpoint_->kept();
+  }
+  void keep(std::span<const ResponseRow> rows, const Batch& batch) {
+    if (!checkpoint_) return;
+    std::vector<double> numbers;
+    for (const ResponseRow& row : rows) {
+      const std::vector<double> one = results_->numbers_of(row);
+      numbers.insert(numbers.end(), one.begin(), one.end());
+    }
+    checkpoint_->keep(batch.responses, batch.plan, numbers, use_devices_);
+  }
+  [[noreturn]] void stop() const {
+    StopRequest& request = *job_.options().stop;
+    static_cast<void>(request.agree());
+    if (!checkpoint_)
+      throw Error(ErrorCode::interrupted,
+                  fmt::format("stopped by {}; with a checkpoint file the same fits could be resumed",
+                              request.cause()));
+    throw Error(
+        ErrorCode::interrupted,
+        fmt::format("stopped by {} after {} of {}: the same command resumes from {}", request.cause(),
+                    checkpoint_->kept(), base::pluralised(names_.size(), "response"), options_.checkpoint));
   }
 
   void choose_responses() {
@@ -320,7 +460,7 @@ class ManyFit {
 
   void fit_batch(Range batch) {
     observer_.now(fmt::format("responses {} to {} of {}", batch.begin + 1, batch.end, names_.size()));
-    const bool on_devices = device_.has_value() && !job_.on_host();
+    const bool on_devices = use_devices_ && !job_.on_host();
     batches_.push_back({on_devices ? job_.plan(batch.size()) : job_.plan_for_hosts(batch.size()), batch, {}});
     const Plan& plan = batches_.back().plan;
     const Range mine = job_.local_range(plan);
@@ -354,7 +494,13 @@ class ManyFit {
     together(job_.comm(), [&] {
       if (fault_) throw Error(ErrorCode::input, fault_->second);
     });
+    if (on_devices) {
+      use_devices_ = job_.last_verdict().ran == Verdict::Ran::devices;
+      if (!use_devices_) observer_.note(to_string(job_.last_verdict()));
+      any_on_device_ = any_on_device_ || use_devices_;
+    }
     write(rows, batches_.back());
+    keep(rows, batches_.back());
   }
 
   [[nodiscard]] ResponseRow fit_one(ResponseFitter& fitter, Range mine, std::int64_t index,
@@ -404,26 +550,31 @@ class ManyFit {
     PhaseClock clock(job_.comm(), summary_.phases, "write", "the writing of the results");
     const Range mine = job_.local_range(batch.plan);
     const std::int64_t first = batch.responses.begin + mine.begin;
-    std::vector<OutputColumn> columns = results_->columns(rows, names_, first);
-    fits_.add({.plan = batch.plan,
-               .first_row = batch.responses.begin,
-               .table_rows = std::ssize(names_),
-               .columns = columns});
+    const std::vector<OutputColumn> columns = results_->columns(rows, names_, first);
+    const std::vector<OutputMatrix> matrices = results_->matrices(rows);
+    fits_->add({.plan = batch.plan,
+                .first_row = batch.responses.begin,
+                .table_rows = std::ssize(names_),
+                .columns = columns,
+                .matrices = matrices});
     batch.p_values.assign(results_->tests().size(), {});
-    std::vector<std::int64_t> counts(status_names.size());
+    // At the end: of those on devices.
+    std::vector<std::int64_t> counts(status_names.size() + 1);
     for (const ResponseRow& row : rows) {
       ++counts[at(static_cast<int>(row.status))];
+      if (row.on_device) ++counts.back();
       for (std::size_t t = 0; t < batch.p_values.size(); ++t) batch.p_values[t].push_back(row.p_values[t]);
     }
     job_.comm().allreduce(std::span(counts), mpi::Reduction::sum);
-    for (std::size_t i = 0; i < counts.size(); ++i) {
+    any_on_device_ = any_on_device_ || counts.back() > 0;
+    for (std::size_t i = 0; i < status_names.size(); ++i) {
       if (counts[i] > 0) summary_.by_status[std::string(status_names[i])] += counts[i];
     }
   }
 
   /// The p values of all responses are known on every rank, for the false discovery rates.
   void write_tests() {
-    if (tests_ == nullptr) return;
+    if (!tests_) return;
     PhaseClock clock(job_.comm(), summary_.phases, "tests", "the tests");
     const std::vector<std::string>& names = results_->tests();
     std::vector<std::vector<double>> p_values(names.size());
@@ -460,18 +611,22 @@ class ManyFit {
   const Table& covariates_;
   const Responses& responses_;
   const ManyOptions& options_;
-  TableOutput& fits_;
-  TableOutput* tests_;
+  TablesOfResults outputs_;
   FitObserver& observer_;
   mpi::Communicator serial_ = mpi::Communicator::serial();
   Workers alone_{serial_, job_.host_team()};
+  std::unique_ptr<TableOutput> fits_, tests_;
   std::optional<SharedDesign> design_;
   std::optional<DeviceLikelihood> device_;  ///< if responses are fitted on devices
   ManyEstimator estimator_;
+  FittedModel model_;  ///< that all responses share
   std::optional<ResponseResults> results_;
   std::vector<ResponseReader> readers_;  ///< of the responses, and of their weights and offsets
   std::vector<std::string> names_;       ///< of the responses to fit
   bool has_weights_ = false;             ///< whether the second of the readers has weights, else offsets
+  std::optional<ManyCheckpoint> checkpoint_;
+  bool use_devices_ = false;    ///< if there are any, until one has failed
+  bool any_on_device_ = false;  ///< of the responses so far
   std::mutex fault_mutex_;
   std::optional<std::pair<std::int64_t, std::string>> fault_;  ///< the first response with a wrong value
   std::optional<FitterPool> fitters_;
@@ -488,33 +643,39 @@ ManySummary fit_many(Job& job, const std::string& formula, const Table& covariat
   const auto output = [&](const std::string& path) {
     return TableOutput::make(job.comm(), path, output_format_of(path).value_or(OutputFormat::csv));
   };
-  const FormulaTerms terms = terms_of(formula);
-  const auto fits = output(outputs.fits);
-  const auto tests = outputs.tests.empty() ? nullptr : output(outputs.tests);
-  return ManyFit(job, covariates, responses, options, *fits, tests.get(),
+  TablesOfResults tables{.make_fits = [&] { return output(outputs.fits); },
+                         .hold_matrices = holds_matrices(outputs.fits)};
+  if (!outputs.tests.empty()) tables.make_tests = [&] { return output(outputs.tests); };
+  return ManyFit(job, covariates, responses, options, std::move(tables),
                  observer != nullptr ? *observer : silent)
-      .run(terms);
+      .run(terms_of(formula));
 }
 
 ManyResults fit_many(Job& job, const std::string& formula, const Table& covariates,
                      const Responses& responses, const ManyOptions& options, FitObserver* observer) {
   FitObserver silent;
   ManyResults results;
-  GatheredColumns fits(job.comm(), results.fits);
-  GatheredColumns tests(job.comm(), results.tests);
-  results.summary =
-      ManyFit(job, covariates, responses, options, fits, &tests, observer != nullptr ? *observer : silent)
-          .run(terms_of(formula));
+  const auto gathered = [&](std::vector<Table::Column>& columns) {
+    columns.clear();
+    return std::make_unique<GatheredColumns>(job.comm(), columns);
+  };
+  results.summary = ManyFit(job, covariates, responses, options,
+                            {.make_fits = [&] { return gathered(results.fits); },
+                             .make_tests = [&] { return gathered(results.tests); }},
+                            observer != nullptr ? *observer : silent)
+                        .run(terms_of(formula));
   return results;
 }
 
 struct ManyDesign::State {
-  State(SharedDesign shared, const ManyOptions& options)
-      : design(std::move(shared)), estimator(estimator_of(options, design.rows)) {}
+  State(SharedDesign shared, const FormulaTerms& formula, const ManyOptions& options)
+      : design(std::move(shared)),
+        estimator(estimator_of(options, design.rows)),
+        results(design, shared_model(design, formula, options), estimator, false) {}
 
   SharedDesign design;
   ManyEstimator estimator;
-  ResponseResults results{design, estimator};
+  ResponseResults results;
   FitterPool fitters{design, estimator};
 };
 
@@ -524,13 +685,14 @@ ManyDesign::ManyDesign(const std::string& formula, const Table& covariates, cons
   const Workers alone{serial, team};
   const TableSource source = source_of(covariates);
   const auto table = open_source(alone, source, nullptr);
+  const FormulaTerms terms = terms_of(formula);
   state_ = std::make_shared<State>(
       make_shared_design(alone, *table, source.options,
-                         {.formula = terms_of(formula),
+                         {.formula = terms,
                           .weights = options.weights,
                           .knots = options.knots,
                           .with_spectrum = options.family.definition().name() == "gaussian"}),
-      options);
+      terms, options);
 }
 std::int64_t ManyDesign::rows() const noexcept {
   return state_->design.table_rows;

@@ -47,6 +47,7 @@ class ResponseFitter::Search {
     if (out.status != ManyStatus::converged) return out;
     ManyPoint point = criterion_.start();
     origin_ = point.log_sp;
+    reason_ = ManyReason::none;
     out.status = search(point, out.iterations);
     finish(point, out);
     return out;
@@ -143,7 +144,7 @@ class ResponseFitter::Search {
     constexpr double first_slope = 0.6;
     slope_of_limit_.assign(at(design_.parameters) + 1, first_slope);
     constexpr double first_tolerance = 1e-8;
-    if (!criterion_.settle(point, first_tolerance)) return ManyStatus::failed;
+    if (!criterion_.settle(point, first_tolerance)) return failed(ManyReason::no_start);
     // The amount that inexact coefficients may add to the criterion.
     constexpr double most_slack = 2e-4;
     double slack = most_slack;
@@ -165,9 +166,13 @@ class ResponseFitter::Search {
       if (limit != no_parameter && try_limit(point, derivatives, limit)) continue;
       if (!descend(point, derivatives, step, slack)) {
         constexpr double negligible = 1e-6;
-        return step.largest_slope < negligible ? settled(point, derivatives) : ManyStatus::failed;
+        return step.largest_slope < negligible ? settled(point, derivatives) : failed(ManyReason::no_step);
       }
     }
+    return failed(ManyReason::iterations);
+  }
+  ManyStatus failed(ManyReason reason) {
+    reason_ = reason;
     return ManyStatus::failed;
   }
 
@@ -319,7 +324,9 @@ class ResponseFitter::Search {
   }
 
   void finish(ManyPoint& point, ResponseFit& out) {
-    if (!criterion_.settle(point, exact) && out.status != ManyStatus::failed) out.status = ManyStatus::failed;
+    if (!criterion_.settle(point, exact) && out.status != ManyStatus::failed)
+      out.status = failed(ManyReason::no_coefficients);
+    out.reason = reason_;
     if (out.status == ManyStatus::failed) return;
     out.log_sp = point.log_sp;
     out.theta = estimator_.family != ManyFamily::nb ? 0 : point.poisson ? infinite : std::exp(point.tau);
@@ -329,14 +336,20 @@ class ResponseFitter::Search {
     for (std::size_t j = 0; j < point.log_sp.size(); ++j) {
       if (point.log_sp[j] == infinite) point.log_sp[j] = origin_[j] + range_of_tests;
     }
+    out.log_sp_of_tests = point.log_sp;
     if (!criterion_.settle(point, exact) || !criterion_.add_covariance(point, out))
-      out = ResponseFit{.rows = out.rows, .iterations = out.iterations, .mean = out.mean, .zeros = out.zeros};
+      out = ResponseFit{.reason = ManyReason::no_covariance,
+                        .rows = out.rows,
+                        .iterations = out.iterations,
+                        .mean = out.mean,
+                        .zeros = out.zeros};
   }
 
   const SharedDesign& design_;
   ManyEstimator estimator_;
   LaplaceCriterion criterion_;
   GaussianSpectrum::Buffers spectrum_buffers_;
+  ManyReason reason_ = ManyReason::none;
   std::vector<double> origin_;          ///< the starts of the log smoothing parameters
   std::vector<double> slope_of_limit_;  ///< by parameter + 1: slopes below it let its limit be tried
 };

@@ -34,6 +34,15 @@ inline constexpr double range_below = 14;
 inline constexpr double range_above = 24;
 /// In tests an infinite log smoothing parameter is this far above its start: as far as gam goes.
 inline constexpr double range_of_tests = 20;
+/// Why a fit has failed.
+enum class ManyReason : std::uint8_t {
+  none,
+  no_start,         ///< the coefficients at the start of the search do not converge
+  no_step,          ///< no step lowers the criterion
+  iterations,       ///< most outer iterations are used up
+  no_coefficients,  ///< the coefficients at the end of the search do not converge
+  no_covariance     ///< the covariance is singular
+};
 
 struct ManyEstimator {
   ManyFamily family = ManyFamily::nb;
@@ -43,10 +52,11 @@ struct ManyEstimator {
 
 struct ResponseFit {
   ManyStatus status = ManyStatus::failed;
-  int rows = 0;        ///< rows with a value
-  int iterations = 0;  ///< outer iterations
-  double mean = 0;     ///< of the response
-  double zeros = 0;    ///< share of zeros among its values
+  ManyReason reason = ManyReason::none;  ///< of `failed`
+  int rows = 0;                          ///< rows with a value
+  int iterations = 0;                    ///< outer iterations
+  double mean = 0;                       ///< of the response
+  double zeros = 0;                      ///< share of zeros among its values
   // Only for a fit that has begun: `coef` is empty otherwise.
   std::vector<double> log_sp{};  ///< by parameter: infinite at the limit of a `linear` term
   double theta = 0;              ///< of nb: infinite at the limit, poisson
@@ -59,8 +69,9 @@ struct ResponseFit {
   std::vector<double> coef{};  ///< in the design's coordinates; zero where left out
   // With expected weights W, as in mgcv; the criterion has observed weights. A lambda at its limit is large
   // and finite here, so that tests of coefficients that it leaves zero have a limit in place of 0 / 0.
-  std::vector<double> gram{};           ///< X'WX, packed
-  std::vector<double> coef_of_tests{};  ///< the coefficients
+  std::vector<double> gram{};             ///< X'WX, packed
+  std::vector<double> coef_of_tests{};    ///< the coefficients
+  std::vector<double> log_sp_of_tests{};  ///< `log_sp`, all finite
   std::vector<double> inverse{};  ///< (X'WX + S)^-1, packed; zero where left out. The covariance over `scale`
   [[nodiscard]] bool is_fitted() const noexcept { return !coef.empty(); }
 };

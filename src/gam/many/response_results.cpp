@@ -2,12 +2,15 @@
 #include "gam/many/response_results.hpp"
 
 #include "base/at.hpp"
-#include "gam/inference/term_tests.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
+#include "gam/many/active_columns.hpp"
+#include "gam/predict/prediction_plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -19,6 +22,41 @@ using base::at;
 namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+/// By the sum of the limits that a response is at.
+constexpr int linear = 1;
+constexpr int poisson = 2;
+constexpr int level_absent = 4;
+constexpr std::array<const char*, 8> limit_names = {"none",
+                                                    "linear",
+                                                    "poisson",
+                                                    "linear,poisson",
+                                                    "level_absent",
+                                                    "linear,level_absent",
+                                                    "poisson,level_absent",
+                                                    "linear,poisson,level_absent"};
+/// By `ManyReason`.
+constexpr std::array<const char*, 6> reason_names = {"none",
+                                                     "no coefficients at the start",
+                                                     "no step lowers the criterion",
+                                                     "60 iterations are used up",
+                                                     "no coefficients at the end",
+                                                     "the covariance is singular"};
+constexpr std::array<const char*, 2> places = {"cpu", "gpu"};
+
+/// A column of texts by the index of each row's; below 0: none.
+template <std::size_t Count, class Text, class Index>
+OutputColumn text_column(const char* name, const std::array<Text, Count>& texts,
+                         std::span<const ResponseRow> rows, const Index& index_of) {
+  OutputColumn column{.name = name, .values = {}, .has_constant_levels = true};
+  column.values.name = name;
+  column.values.factor = true;
+  column.values.levels.assign(texts.begin(), texts.end());
+  std::vector<std::int32_t> codes;
+  for (const ResponseRow& row : rows) codes.push_back(static_cast<std::int32_t>(index_of(row)));
+  column.values.codes = std::move(codes);
+  return column;
+}
 
 Matrix unpacked(std::span<const double> packed, int size) {
   Matrix square(size, size);
@@ -38,7 +76,8 @@ OutputColumn number_column(std::string name, std::span<const double> numbers) {
   return column;
 }
 
-ResponseResults::ResponseResults(const SharedDesign& design, const ManyEstimator& estimator)
+ResponseResults::ResponseResults(const SharedDesign& design, const FittedModel& model,
+                                 const ManyEstimator& estimator, bool covariances)
     : design_(design), estimator_(estimator) {
   columns_ = {"rows",           "mean", "zeros",    "iterations",        "reml",
               "log_likelihood", "aic",  "deviance", "deviance_explained"};
@@ -54,19 +93,67 @@ ResponseResults::ResponseResults(const SharedDesign& design, const ManyEstimator
   columns_.insert(columns_.end(), names.begin(), names.end());
   for (const std::string& name : names) columns_.push_back("se:" + name);
   for (const CoefBlock& block : design.design.blocks) {
-    if (block.penalty)
-      tests_.push_back(block.label);
-    else
-      tests_.insert(tests_.end(), block.names.begin(), block.names.end());
+    if (!block.penalty) tests_.insert(tests_.end(), block.names.begin(), block.names.end());
+  }
+  list_joint_terms(model);
+  for (const JointTerm& term : joint_terms_) tests_.push_back(term.label);
+  for (const CoefBlock& block : design.design.blocks) {
+    if (block.penalty) tests_.push_back(block.label);
+  }
+  const int size = design.design.coef_size;
+  if (covariances && size > 0) {
+    covariances_ = true;
+    matrices_ = {{ManyDatasets::covariance, packed_size(size)}, {ManyDatasets::edf, size}};
+    if (design.parameters > 0) matrices_.push_back({ManyDatasets::log_lambda, design.parameters});
+  }
+  const auto has_curve = [](const RowGroup& group) { return !group.own_curve.empty(); };
+  if (estimator.family == ManyFamily::gaussian || estimator.family == ManyFamily::gamma ||
+      std::ranges::none_of(design.groups, has_curve))
+    return;
+  absent_curves_ = true;
+  matrices_.push_back({ManyDatasets::predictor, size});
+  matrices_.push_back({ManyDatasets::absent_rows, size});
+}
+
+/// The parametric terms of several coefficients: the test of one coefficient is its own.
+void ResponseResults::list_joint_terms(const FittedModel& model) {
+  for (const ModelTerm& term : terms_of(model, parse_terms(model.formula))) {
+    if (term.smooth) continue;
+    JointTerm joint{.label = term.label, .coefficients = {}};
+    for (const int b : term.blocks) {
+      const CoefBlock& block = design_.design.blocks[at(b)];
+      for (int i = 0; i < block.coef_size; ++i) joint.coefficients.push_back(block.coef_begin + i);
+    }
+    if (joint.coefficients.size() > 1) joint_terms_.push_back(std::move(joint));
   }
 }
 
+void ResponseResults::add_matrices(const ResponseFit& fit, const RemlFit& model,
+                                   const std::vector<double>& coef, ResponseRow& row) const {
+  if (covariances_) {
+    const Matrix& covariance = model.inverse.core;
+    for (int i = 0; i < covariance.rows(); ++i) {
+      for (int j = i; j < covariance.cols(); ++j) row.matrices.push_back(fit.scale * covariance(i, j));
+    }
+    row.matrices.insert(row.matrices.end(), model.edf.begin(), model.edf.end());
+    row.matrices.insert(row.matrices.end(), fit.log_sp_of_tests.begin(), fit.log_sp_of_tests.end());
+  }
+  if (!absent_curves_) return;
+  row.matrices.insert(row.matrices.end(), coef.begin(), coef.end());
+  std::vector<double> rows(coef.size());
+  for (const int g : fit.absent) add_multiple(rows, 1, design_.groups[at(g)].own_constant);
+  row.matrices.insert(row.matrices.end(), rows.begin(), rows.end());
+}
+
 ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) const {
-  ResponseRow row{.status = fit.status};
+  ResponseRow row{.status = fit.status, .reason = fit.reason};
   row.p_values.assign(tests_.size(), none);
   row.values = {static_cast<double>(fit.rows), fit.mean, fit.zeros};
   if (!fit.is_fitted()) {
     row.values.resize(columns_.size(), none);
+    std::size_t width = 0;
+    for (const NamedMatrix& one : matrices_) width += at(one.width);
+    row.matrices.assign(width, none);
     if (fit.status == ManyStatus::failed) row.values[3] = fit.iterations;
     return row;
   }
@@ -104,6 +191,10 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
       }
     }
   }
+  const bool any_linear = std::ranges::find(fit.log_sp, infinite) != fit.log_sp.end();
+  row.limits = (any_linear ? linear : 0) + (std::isinf(fit.theta) ? poisson : 0) +
+               (fit.absent.empty() ? 0 : level_absent);
+  add_matrices(fit, model, coef, row);
   row.values.push_back(edf);
   const auto is_absent = [&](const CoefBlock& block) { return absent[at(block.coef_begin)]; };
   for (const CoefBlock& block : design.blocks) {
@@ -127,20 +218,72 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
   auto coefficient = tests.coefficients.begin();
   auto smooth = tests.smooths.begin();
   auto to = row.p_values.begin();
+  const auto is_tested = [&](int i) { return !absent[at(i)] && covariance(i, i) != 0; };
   for (const CoefBlock& block : design.blocks) {
-    if (block.penalty) {
-      *to++ = is_absent(block) ? none : smooth->p_value;
-      ++smooth;
-      continue;
-    }
-    for (int i = 0; i < block.coef_size; ++i) {
-      *to++ = absent[at(block.coef_begin + i)] || covariance(block.coef_begin + i, block.coef_begin + i) == 0
-                  ? none
-                  : coefficient->p_value;
-      ++coefficient;
-    }
+    for (int i = 0; !block.penalty && i < block.coef_size; ++i, ++coefficient)
+      *to++ = is_tested(block.coef_begin + i) ? coefficient->p_value : none;
+  }
+  for (const JointTerm& term : joint_terms_) {
+    std::vector<int> tested;
+    std::ranges::copy_if(term.coefficients, std::back_inserter(tested), is_tested);
+    std::vector<double> own;
+    for (const int i : tested) own.push_back(model.coef[at(i)]);
+    Matrix scaled = submatrix(covariance, tested, tested);
+    for (double& value : scaled.values()) value *= fit.scale;
+    *to++ = tested.empty()
+                ? none
+                : test_jointly(scaled, own, has_scale, static_cast<double>(fit.rows) - edf).p_value;
+  }
+  for (const CoefBlock& block : design.blocks) {
+    if (!block.penalty) continue;
+    *to++ = is_absent(block) ? none : smooth->p_value;
+    ++smooth;
   }
   return row;
+}
+
+std::size_t ResponseResults::row_size() const {
+  std::size_t size = 4 + columns_.size() + tests_.size();
+  for (const NamedMatrix& one : matrices_) size += at(one.width);
+  return size;
+}
+
+std::vector<double> ResponseResults::numbers_of(const ResponseRow& row) const {
+  std::vector<double> numbers{static_cast<double>(row.status), static_cast<double>(row.reason),
+                              static_cast<double>(row.limits), row.on_device ? 1.0 : 0.0};
+  for (const std::vector<double>* const part : {&row.values, &row.p_values, &row.matrices})
+    numbers.insert(numbers.end(), part->begin(), part->end());
+  return numbers;
+}
+
+ResponseRow ResponseResults::row_from(std::span<const double> numbers) const {
+  ResponseRow row{.status = static_cast<ManyStatus>(numbers[0]),
+                  .reason = static_cast<ManyReason>(numbers[1]),
+                  .limits = static_cast<int>(numbers[2]),
+                  .on_device = numbers[3] != 0};
+  auto next = numbers.begin() + 4;
+  for (auto [part, count] :
+       {std::pair(&row.values, columns_.size()), std::pair(&row.p_values, tests_.size())}) {
+    part->assign(next, next + static_cast<std::ptrdiff_t>(count));
+    next += static_cast<std::ptrdiff_t>(count);
+  }
+  row.matrices.assign(next, numbers.end());
+  return row;
+}
+
+std::vector<OutputMatrix> ResponseResults::matrices(std::span<const ResponseRow> rows) const {
+  std::vector<OutputMatrix> matrices;
+  std::ptrdiff_t begin = 0;
+  for (const NamedMatrix& one : matrices_) {
+    OutputMatrix matrix{.name = one.name, .width = one.width, .values = {}};
+    for (const ResponseRow& row : rows) {
+      const auto from = row.matrices.begin() + begin;
+      matrix.values.insert(matrix.values.end(), from, from + one.width);
+    }
+    begin += one.width;
+    matrices.push_back(std::move(matrix));
+  }
+  return matrices;
 }
 
 OutputColumn ResponseResults::name_column(const std::vector<std::string>& names, std::int64_t first,
@@ -160,14 +303,15 @@ std::vector<OutputColumn> ResponseResults::columns(std::span<const ResponseRow> 
                                                    std::int64_t first) const {
   std::vector<OutputColumn> columns;
   columns.push_back(name_column(names, first, std::ssize(rows)));
-  OutputColumn status{.name = "status", .values = {}, .has_constant_levels = true};
-  status.values.name = status.name;
-  status.values.factor = true;
-  status.values.levels.assign(status_names.begin(), status_names.end());
-  std::vector<std::int32_t> codes;
-  for (const ResponseRow& row : rows) codes.push_back(static_cast<std::int32_t>(row.status));
-  status.values.codes = std::move(codes);
-  columns.push_back(std::move(status));
+  columns.push_back(text_column("status", status_names, rows,
+                                [](const ResponseRow& row) { return static_cast<int>(row.status); }));
+  columns.push_back(
+      text_column("limits", limit_names, rows, [](const ResponseRow& row) { return row.limits; }));
+  columns.push_back(text_column("reason", reason_names, rows, [](const ResponseRow& row) {
+    return row.reason == ManyReason::none ? -1 : static_cast<int>(row.reason);
+  }));
+  columns.push_back(
+      text_column("computed_on", places, rows, [](const ResponseRow& row) { return row.on_device ? 1 : 0; }));
   std::vector<double> numbers(rows.size());
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     for (std::size_t i = 0; i < rows.size(); ++i) numbers[i] = rows[i].values[c];

@@ -90,6 +90,13 @@ class SharedDesignMaker {
     out_.table_rows = table_.rows();
     out_.rows = static_cast<int>(rows_.size());
     out_.slot_of_row.assign(at(out_.table_rows), -1);
+    out_.recipe = frame_.recipe;
+    for (const ColumnReading& column : frame_.columns) {
+      if (!column.unit.empty()) out_.units.emplace_back(column.name, column.unit);
+    }
+    std::vector<std::size_t> all(frame_.variables.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    out_.summaries = summaries_of(workers_, frame_, all, 0);
   }
 
   Design constrained() {
@@ -171,6 +178,10 @@ class SharedDesignMaker {
 
   void evaluate() {
     const Matrix formula = formula_rows(out_.design);
+    for (int j = 0; j < formula.cols(); ++j) {
+      const auto column = formula.column(j);
+      out_.column_means.push_back(std::accumulate(column.begin(), column.end(), 0.0) / out_.rows);
+    }
     x_ = Matrix(out_.rows, out_.columns);
     for (const CoefBlock& block : out_.design.blocks) {
       const Matrix own = submatrix(formula, 0, out_.rows, block.coef_begin, block.coef_size);
@@ -499,6 +510,12 @@ class SharedDesignMaker {
       if (!(dot(residual.values(), residual.values()) < rounding * columns.rows())) continue;
       RowGroup& group = out_.groups[g];
       group.own_curve = std::move(own);
+      const auto factor = cholesky(multiply_tn(columns, columns));
+      if (!factor) throw std::logic_error("many: the functions of a group are dependent");
+      const std::vector<double> weights = cholesky_solve(*factor, multiply_t(columns, ones.column(0)));
+      group.own_constant.assign(at(out_.design.coef_size), 0);
+      for (std::size_t j = 0; j < weights.size(); ++j)
+        add_multiple(group.own_constant, weights[j], out_.to_formula.column(unpenalised[j]));
       for (const int column : unpenalised)
         group.own_line.push_back(
             static_cast<int>(std::ranges::find(group.columns, column) - group.columns.begin()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/variable_summary.hpp"
 #include "gam/data/frame/workers.hpp"
 #include "gam/data/source/table_reader.hpp"
 #include "gam/design/design.hpp"
@@ -17,6 +18,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -34,7 +36,8 @@ struct RowGroup {
   /// The coefficients that no other group has, if an unpenalised combination of them is 1 in each row of the
   /// group: without a count the curve of the group is at minus infinity. Else empty.
   std::vector<int> own_curve;
-  std::vector<int> own_line;  ///< the unpenalised coefficients of these, as indices among `columns`
+  std::vector<int> own_line;         ///< the unpenalised coefficients of these, as indices among `columns`
+  std::vector<double> own_constant;  ///< the formula's coefficients of that combination
 };
 
 /// Coefficients that no row and no penalty joins with others: X'WX + S has a block for each component. With a
@@ -98,6 +101,11 @@ struct SharedDesign {
   Matrix from_formula;               ///< columns x coefficients of the formula: its inverse on their range
   int null_space = 0;                ///< dimension of the unpenalised space
   std::shared_ptr<const GaussianSpectrum> spectrum;  ///< if asked for, and the design has one
+  // For predictions: as `FittedModel` has them.
+  Recipe recipe;
+  std::vector<std::pair<std::string, std::string>> units;
+  std::vector<VariableSummary> summaries;
+  std::vector<double> column_means;
 
   [[nodiscard]] std::size_t slots() const noexcept {
     return static_cast<std::size_t>(packets) * base::lane_count;

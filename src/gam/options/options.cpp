@@ -395,6 +395,16 @@ const Row<ManyOptions> of_many[]{
                  "scratch file (default: 64M per rank)"}),
     option<&ManyOptions::memory, &MemoryOptions::scratch>(
         {.name = "scratch", .help = scratch_help, .value = "DIR"}),
+    option<&ManyOptions::covariances>(
+        {.name = "covariances",
+         .help = "Write the covariances of the coefficients too (.h5): predictions with --se need them"}),
+    option<&ManyOptions::checkpoint>(
+        {.name = "checkpoint",
+         .help = "File that is written after every batch of responses; the same command resumes from it",
+         .value = "FILE"}),
+    option<&ManyOptions::require_one_kind>(
+        {.name = "require-one-kind",
+         .help = "If a GPU fails after responses were computed on it, compute all anew on the CPU"}),
 };
 
 const Row<Responses> of_responses[]{

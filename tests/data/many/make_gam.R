@@ -16,7 +16,7 @@ fitted <- function(family, terms, weights, responses) lapply(seq_len(responses),
   m <- suppressWarnings(gam(as.formula(paste("y ~", terms)), data = d, family = families[[family]], weights = if (weights) d$w else NULL, method = "REML", control = exact))
   s <- summary(m)
   list(y = d$y, coef = unname(coef(m)), se = unname(sqrt(diag(vcov(m)))), sp = unname(m$sp), edf = sum(m$edf), theta = if (family == "nb") m$family$getTheta(TRUE) else NULL,
-       scale = m$sig2, deviance = m$deviance, deviance_explained = s$dev.expl, aic = m$aic, reml = as.numeric(m$gcv.ubre), p_smooths = unname(s$s.table[, 4]), p_coefficients = unname(s$p.pv))
+       scale = m$sig2, deviance = m$deviance, deviance_explained = s$dev.expl, aic = m$aic, reml = as.numeric(m$gcv.ubre), p_smooths = unname(s$s.table[, 4]), p_coefficients = unname(s$p.pv), p_terms = as.list(s$pTerms.pv))
 })
 case <- function(family, terms, weights = FALSE, responses = 4)
   list(family = family, terms = terms, weights = weights, names = names(coef(gam(as.formula(paste("x ~", gsub("offset\\(o\\)", "1", terms))), data = d))), responses = fitted(family, terms, weights, responses))

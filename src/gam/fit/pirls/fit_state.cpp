@@ -5,7 +5,6 @@
 
 #include "base/hash.hpp"
 #include "gam/data/bytes/byte_source.hpp"
-#include "gam/data/folder/file_listing.hpp"
 #include "gam/data/memory/memory_table.hpp"
 #include "gam/data/table_source.hpp"
 
@@ -144,6 +143,20 @@ std::string hardware_of(const Job& job) {
   return fmt::format("{}", fmt::join(kinds, ", "));
 }
 
+void add_identity(Fingerprint& print, std::string_view what, const std::vector<ListedFile>& all) {
+  const files::FileState file = state_of(all);
+  constexpr std::int64_t second = 1'000'000'000;
+  print.insert(print.end(),
+               {{fmt::format("size of {}", what), fmt::format("{} bytes", file.size)},
+                {fmt::format("time of {}", what),
+                 fmt::format("{}.{:09d} s", file.written_ns / second, file.written_ns % second)}});
+  if (all.size() > 1)
+    print.push_back({fmt::format("files of {}", what), base::hex(file.inode)});
+  else
+    print.push_back({fmt::format("sample of {}", what),
+                     base::hex(hash_of_samples(*open_plain(all.front().path), file.size))});
+}
+
 Fingerprint fingerprint_of(const Workers& workers, const Table& data, const FormulaTerms& formula,
                            const FitOptions& options, std::optional<files::FileState>& looked_at) {
   Fingerprint print = fingerprint_of(formula, options, source_of(data).options);
@@ -152,16 +165,8 @@ Fingerprint fingerprint_of(const Workers& workers, const Table& data, const Form
     together(workers.comm, [&] {
       if (workers.comm.rank() != 0) return;
       const std::vector<ListedFile> all = list_files(data.paths);
-      const files::FileState& file = looked_at.emplace(state_of(all));
-      constexpr std::int64_t second = 1'000'000'000;
-      print.insert(print.end(), {{"size of the data", fmt::format("{} bytes", file.size)},
-                                 {"time of the data", fmt::format("{}.{:09d} s", file.written_ns / second,
-                                                                  file.written_ns % second)}});
-      if (all.size() > 1)
-        print.push_back({"files of the data", base::hex(file.inode)});
-      else
-        print.push_back(
-            {"sample of the data", base::hex(hash_of_samples(*open_plain(all.front().path), file.size))});
+      looked_at.emplace(state_of(all));
+      add_identity(print, "the data", all);
     });
     return print;
   }

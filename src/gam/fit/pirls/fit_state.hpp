@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/folder/file_listing.hpp"
 #include "gam/data/frame/workers.hpp"
 #include "gam/design/design.hpp"
 #include "gam/family/family.hpp"
@@ -78,6 +79,10 @@ void check_state(const FitState& state, const Design& design, const Family& fami
 /// devices.
 [[nodiscard]] std::string hardware_of(const tessera::Job& job);
 inline constexpr char hardware_of_host[] = "the CPU";
+
+/// Adds the identity of files: size, time, and of one file a sample of at most 4 MiB. `what`: what they are,
+/// as in "size of the data". Throws `Error(input)` if they cannot be read.
+void add_identity(Fingerprint& print, std::string_view what, const std::vector<ListedFile>& all);
 
 /// *Collective.* The fingerprint of everything that a model depends on, on rank 0: program, formula, family,
 /// weights, knots, block rows; and the data: size, time and a sample (at most 4 MiB) of a file, or the values

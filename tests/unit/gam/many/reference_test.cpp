@@ -51,7 +51,7 @@ TEST_P(GamCase, HasTheSameModels) {
   const auto weights = weighted && own ? numbers_of(table["w"]) : std::vector<double>();
   const auto offsets = shifted && own ? numbers_of(table["o"]) : std::vector<double>();
   const ManyEstimator estimator{.family = family_named(one["family"])};
-  const ResponseResults results(model.design(), estimator);
+  const ResponseResults results(model.design(), model.model(), estimator, false);
   ResponseFitter fitter(model.design(), estimator);
   std::vector<ResponseFit> fits;
   double constant = -std::numeric_limits<double>::infinity();
@@ -99,6 +99,10 @@ TEST_P(GamCase, HasTheSameModels) {
     }
     EXPECT_NEAR(fit.scale, expected["scale"].get<double>(), 1e-6 * fit.scale);
     std::vector<double> p_values = numbers_of(expected["p_coefficients"]);
+    // Of a term of one coefficient gam has that coefficient's test.
+    const std::size_t smooths = numbers_of(expected["p_smooths"]).size();
+    for (std::size_t i = p_values.size(); i + smooths < results.tests().size(); ++i)
+      p_values.push_back(expected["p_terms"][results.tests()[i]]);
     const std::vector<double> of_smooths = numbers_of(expected["p_smooths"]);
     p_values.insert(p_values.end(), of_smooths.begin(), of_smooths.end());
     ASSERT_EQ(row.p_values.size(), p_values.size());

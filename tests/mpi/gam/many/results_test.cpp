@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The results of many models in HDF5: each response is a model, with or without covariances.
+#include "gam/model/model.hpp"
+#include "support/on_cpu.hpp"
+#include "support/table_support.hpp"
+
+#include <tessera/gam/anova.hpp>
+#include <tessera/gam/fit.hpp>
+#include <tessera/gam/many.hpp>
+#include <tessera/gam/posterior.hpp>
+#include <tessera/gam/predict.hpp>
+#include <tessera/gam/report.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam::testing {
+namespace {
+
+constexpr int rows = 150;
+
+std::string covariates_text(const std::string& responses = {}) {
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  std::string text = fmt::format("t,f,o,l1,l2{}\n", responses);
+  for (int i = 0; i < rows; ++i) {
+    const double t = uniform(random);
+    text += fmt::format("{},{},{},{},{}", t, "abc"[i % 3], 0.2 * uniform(random), i % 2, 1 - i % 2);
+    if (!responses.empty()) text += fmt::format(",{}", std::sin(5 * t) + 0.3 * (i % 3) + uniform(random));
+    text += '\n';
+  }
+  return text;
+}
+
+class ManyResults : public OverRanks {
+ protected:
+  void fit(const std::string& family_name, const std::string& terms, const std::string& responses,
+           bool covariances = true) {
+    counts.write(responses);
+    static_cast<void>(fit_many(job, terms, Table{covariates.path()}, {.path = counts.path()},
+                               {.family = family(family_name), .covariances = covariances},
+                               {.fits = fits.path()}));
+    comm.barrier();
+  }
+  [[nodiscard]] Model model(const std::string& response) const {
+    return load_model(fits.path() + ":" + response);
+  }
+  [[nodiscard]] Predictions predicted(const Model& of, PredictOptions options = {}) {
+    return predict(job, of, Table{covariates.path()}, options);
+  }
+
+  Job job{comm, on_cpu(2)};
+  SharedFile covariates{comm, "covariates.csv", covariates_text()};
+  SharedFile counts{comm, "counts.csv"};
+  SharedFile fits{comm, "fits.h5"};
+};
+
+TEST_F(ManyResults, OfAGaussianResponseAreTheModelOfAFit) {
+  covariates.write(covariates_text(",y"));
+  const std::string terms = "f + log(t + 1) + s(t, bs = \"cr\", k = 6) + offset(o)";
+  const Model alone = fit(job, parse_formula("y ~ " + terms), Table{covariates.path()}).model;
+  std::string text = "y,other\n";
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  for (int i = 0; i < rows; ++i) {
+    const double t = uniform(random);
+    uniform(random);
+    text += fmt::format("{},{}\n", std::sin(5 * t) + 0.3 * (i % 3) + uniform(random), i % 7);
+  }
+  ManyResults::fit("gaussian", terms, text);
+  const Model one = model("y");
+  EXPECT_TRUE(one.converged());
+  EXPECT_EQ(one.rows(), rows);
+  EXPECT_NEAR(one.edf(), alone.edf(), 1e-6);
+  EXPECT_NEAR(one.scale(), alone.covariance_scale(), 1e-8);
+  const PredictOptions wanted{.standard_errors = true};
+  const Predictions expected = predicted(alone, wanted);
+  const Predictions found = predicted(one, wanted);
+  for (const char* const column : {"fit", "se"}) {
+    ASSERT_EQ(found[column].size(), expected[column].size());
+    for (std::size_t i = 0; i < found[column].size(); ++i)
+      EXPECT_NEAR(found[column][i], expected[column][i], 1e-7) << column;
+  }
+  EXPECT_EQ(one.response().name, "y");
+  EXPECT_EQ(one.covariance().size(), one.coefficients().size() * one.coefficients().size());
+  // What takes a model takes a response.
+  EXPECT_NEAR(anova(one).parametric.front().p_value, 0, 1e-3);
+  EXPECT_FALSE(smooth_estimates(job, one).columns.empty());
+  EXPECT_NE(summary(one).find("`y`"), std::string::npos) << summary(one);
+  PredictOptions unconditional = wanted;
+  unconditional.unconditional = true;
+  for (const double se : predicted(one, unconditional)["se"]) EXPECT_TRUE(std::isfinite(se));
+}
+
+TEST_F(ManyResults, WithoutCovariancesPredictMeansOnly) {
+  std::string text = "a\n";
+  for (int i = 0; i < rows; ++i) text += fmt::format("{}\n", i * i % 7);
+  fit("nb", "f + s(t, k = 5)", text, false);
+  const Model one = model("a");
+  for (const double value : predicted(one, {.type = PredictionType::response})["fit"]) EXPECT_GT(value, 0);
+  const std::string why = "fits.h5 has no covariances: fit again with --covariances";
+  expect_error(ErrorCode::usage, why, [&] { static_cast<void>(predicted(one, {.standard_errors = true})); });
+  expect_error(ErrorCode::usage, why, [&] { static_cast<void>(smooth_estimates(job, one)); });
+  expect_error(ErrorCode::usage, why, [&] { static_cast<void>(anova(one)); });
+  EXPECT_NEAR(
+      one.edf(),
+      [&] {
+        double sum = 0;
+        for (const double edf : one.coefficient_edf()) sum += edf;
+        return sum;
+      }(),
+      1e-8);
+}
+
+TEST_F(ManyResults, AtLimitsAreExact) {
+  // Counts in one lineage only, and a response without them; Poisson counts on a line.
+  std::string text = "absent,line,none\n";
+  std::mt19937_64 random(4);
+  for (int i = 0; i < rows; ++i)
+    text += fmt::format("{},{},0\n", i % 2 == 1 ? 1 + i % 5 : 0, std::poisson_distribution<int>(3)(random));
+  fit("nb", "s(t, by = l1, bs = \"cr\", k = 5) + s(t, by = l2, bs = \"cr\", k = 5) - 1", text);
+  const Model absent = model("absent");
+  const Predictions link = predicted(absent, {.standard_errors = true});
+  const Predictions mean = predicted(absent, {.type = PredictionType::response, .interval = 0.9});
+  const Predictions by_term = predicted(absent, {.type = PredictionType::terms});
+  const Range mine = job.local_range(link.plan);
+  for (std::int64_t row = mine.begin; row < mine.end; ++row) {
+    const auto i = static_cast<std::size_t>(row - mine.begin);
+    const bool is_absent = row % 2 == 0;
+    EXPECT_EQ(std::isinf(link["fit"][i]), is_absent);
+    EXPECT_EQ(std::isnan(link["se"][i]), is_absent);
+    EXPECT_EQ(mean["fit"][i] == 0, is_absent);
+    EXPECT_EQ(std::isnan(mean["upper"][i]), is_absent);
+    EXPECT_EQ(std::isnan(by_term["s(t):l1"][i]), is_absent);
+    if (!is_absent) EXPECT_LT(std::abs(link["fit"][i]), 3);
+  }
+  // The smooth at minus infinity has no curve.
+  for (const auto& kept : smooth_estimates(job, absent).kept) {
+    if (const auto* const factor = std::get_if<Factor>(&kept.values)) {
+      EXPECT_EQ(std::ranges::find(factor->levels, "s(t):l2"), factor->levels.end());
+    }
+  }
+  EXPECT_EQ(model("line").family().name(), "poisson");
+  expect_error(ErrorCode::usage, "the response 'none' has no fit, as it is all_zero", [&] { model("none"); });
+  expect_error(ErrorCode::input, "has no response 'lime': did you mean 'line'?", [&] { model("lime"); });
+  expect_error(ErrorCode::input, "has many models: name a response",
+               [&] { static_cast<void>(load_model(fits.path())); });
+}
+
+TEST_F(ManyResults, PredictTheOtherLevelsIfThatOfTheInterceptIsAbsent) {
+  std::string text = "a\n";
+  double counts_of_b = 0;
+  for (int i = 0; i < rows; ++i) {
+    const int count = i % 3 == 0 ? 0 : 1 + i * i % 5;
+    text += fmt::format("{}\n", count);
+    counts_of_b += i % 3 == 1 ? count : 0;
+  }
+  fit("poisson", "f + s(t, by = f, bs = \"cr\", k = 5)", text);
+  const Model one = model("a");
+  EXPECT_TRUE(std::isnan(one.coefficients()[0]));
+  const Predictions link = predicted(one, {.standard_errors = true});
+  const Predictions mean = predicted(one, {.type = PredictionType::response});
+  const Range mine = job.local_range(link.plan);
+  double means_of_b = 0;
+  for (std::int64_t row = mine.begin; row < mine.end; ++row) {
+    const auto i = static_cast<std::size_t>(row - mine.begin);
+    EXPECT_EQ(std::isinf(link["fit"][i]), row % 3 == 0);
+    EXPECT_EQ(std::isnan(link["se"][i]), row % 3 == 0);
+    if (row % 3 == 1) {
+      means_of_b += mean["fit"][i];
+      EXPECT_GT(link["se"][i], 0.01);
+    }
+  }
+  // Means of an unpenalised level have the sum of its counts.
+  EXPECT_NEAR(comm.allreduce(means_of_b, mpi::Reduction::sum), counts_of_b, 1e-6);
+  expect_error(ErrorCode::usage, "is needed, as a curve is at minus infinity",
+               [&] { static_cast<void>(predicted(one, {.exclude = {"f"}})); });
+}
+
+TEST_F(ManyResults, HaveCovariancesInHdf5Only) {
+  expect_error(ErrorCode::usage, "covariances are in HDF5 only: let the name of the file of fits end in .h5",
+               [&] {
+                 static_cast<void>(fit_many(job, "s(t)", Table{covariates.path()}, {.path = counts.path()},
+                                            {.covariances = true}, {.fits = fits.path() + ".csv"}));
+               });
+}
+
+}  // namespace
+}  // namespace TESSERA_NAMESPACE::gam::testing

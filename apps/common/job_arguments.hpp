@@ -2,10 +2,12 @@
 #pragma once
 
 #include <tessera/job/job.hpp>
+#include <tessera/job/stop_request.hpp>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <string>
 
@@ -29,6 +31,28 @@ struct CollectiveTimeout {
         ->capture_default_str();
   }
   [[nodiscard]] std::chrono::milliseconds value() const { return from_seconds(seconds); }
+};
+
+/// `--time-limit SECONDS`, and the signals at which a command stops that the same command resumes.
+struct TimeLimit {
+  double seconds = 0;
+
+  void add_to(CLI::App& app) {
+    app.add_option(
+           "--time-limit", seconds,
+           "Seconds after which the fit stops with status 75, as at SIGUSR1, SIGTERM or SIGINT; 0: no limit")
+        ->check(CLI::Range(0.0, 1e9))
+        ->capture_default_str();
+  }
+  [[nodiscard]] StopOptions stop_options() const {
+    StopOptions options;
+    // A shell lets a background command of a script ignore it.
+    struct sigaction now {};
+    const bool ignored = sigaction(SIGINT, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+    if (!ignored) options.signals.push_back(SIGINT);
+    options.time_limit = from_seconds(seconds);
+    return options;
+  }
 };
 
 /// The option `--device auto|gpu|cpu`, or the same option with another name.

@@ -54,7 +54,7 @@ struct FitCommand {
   NamedArguments options;
   std::string out = "model.json";
   std::string run_report;
-  double time_limit = 0;
+  apps::TimeLimit time_limit;
   bool json = false;
   apps::CollectiveTimeout collective_timeout;
 
@@ -143,6 +143,7 @@ struct ManyCommand {
   std::vector<std::string> data;
   std::string responses;
   std::string formula;
+  apps::TimeLimit time_limit;
   NamedArguments options;
   std::string out;
   std::string tests;

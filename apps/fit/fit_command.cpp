@@ -10,7 +10,6 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -30,12 +29,6 @@ using Clock = std::chrono::steady_clock;
 
 /// Without convergence the model is still written, with a warning; the exit status tells.
 constexpr int status_not_converged = exit_status(ErrorCode::not_converged);
-
-/// Whether the signal is ignored, e.g. SIGINT in a background command of a shell script.
-bool is_ignored(int signal) {
-  struct sigaction now {};
-  return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
-}
 
 /// Where the first pass will run and, if on the CPU, why.
 std::string planned(const Job& job) {
@@ -88,12 +81,7 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   }
   options.add_to(*command, OptionSet::table);
   options.add_to(*command, OptionSet::job);
-  command
-      ->add_option(
-          "--time-limit", time_limit,
-          "Seconds after which the fit stops with status 75, as at SIGUSR1, SIGTERM or SIGINT; 0: no limit")
-      ->check(CLI::Range(0.0, 1e9))
-      ->capture_default_str();
+  time_limit.add_to(*command);
   collective_timeout.add_to(*command);
   command->add_option("--out", out, "File for the model")
       ->check(apps::name_of_whole_file())
@@ -109,10 +97,7 @@ int FitCommand::run(mpi::Session& session) const {
   const mpi::Communicator& world = session.world();
   Progress progress(session.is_root(), stderr);
   const Clock::time_point start = Clock::now();
-  StopOptions stop_options;
-  if (!is_ignored(SIGINT)) stop_options.signals.push_back(SIGINT);
-  stop_options.time_limit = apps::from_seconds(time_limit);
-  StopRequest stop(world, stop_options);
+  StopRequest stop(world, time_limit.stop_options());
 
   std::optional<Formula> parsed;
   try {

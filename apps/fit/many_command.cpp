@@ -31,6 +31,7 @@ CLI::App* ManyCommand::add_to(CLI::App& program) {
   command->add_option("--formula", formula, "Terms of each model, without a response: 's(t, by = lineage)'")
       ->required();
   options.add_to(*command, OptionSet::many);
+  command->get_option("--checkpoint")->check(apps::name_of_whole_file());
   options.add_to(*command, OptionSet::table);
   options.add_to(*command, OptionSet::job);
   command
@@ -40,6 +41,7 @@ CLI::App* ManyCommand::add_to(CLI::App& program) {
       ->check(apps::name_of_whole_file());
   command->add_option("--tests", tests, "p and q values of each term, a row for each response")
       ->check(apps::name_of_whole_file());
+  time_limit.add_to(*command);
   collective_timeout.add_to(*command);
   return command;
 }
@@ -47,6 +49,7 @@ CLI::App* ManyCommand::add_to(CLI::App& program) {
 int ManyCommand::run(mpi::Session& session) const {
   session.set_timeout(collective_timeout.value());
   Progress progress(session.is_root(), stderr);
+  StopRequest stop(session.world(), time_limit.stop_options());
   Responses source{.path = responses};
   ManyOptions many;
   together(session.world(), [&] {
@@ -58,9 +61,12 @@ int ManyCommand::run(mpi::Session& session) const {
     for (const std::string& matrix : {responses, source.weights, source.offsets})
       if (!matrix.empty()) inputs.push_back(matrix.substr(0, matrix.rfind(":/")));
     if (!source.subset.empty()) inputs.push_back(source.subset);
-    refuse_to_overwrite({{"--out", out}, {"--tests", tests}}, inputs);
+    refuse_to_overwrite({{"--out", out}, {"--tests", tests}, {"--checkpoint", many.checkpoint}}, inputs,
+                        {.checkpoint = many.checkpoint});
   });
-  Job job(session.world(), job_options(options, collective_timeout));
+  JobOptions of_job = job_options(options, collective_timeout);
+  of_job.stop = &stop;
+  Job job(session.world(), of_job);
   const ManySummary summary = fit_many(job, formula, Table{data, options.read<TableOptions>()}, source, many,
                                        {.fits = out, .tests = tests}, &progress);
   for (const PhaseTime& phase : summary.phases)

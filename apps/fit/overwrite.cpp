@@ -49,9 +49,12 @@ fs::path own_name_of(const std::string& path) {
 
 /// Whether a checkpoint's companion files may have this suffix after the checkpoint's name.
 bool is_checkpoint_suffix(std::string_view text) {
-  constexpr std::string_view generation = ".generation-";
-  return text == ".previous" || (text.starts_with(generation) && text.size() > generation.size() &&
-                                 text[generation.size()] >= '0' && text[generation.size()] <= '9');
+  const auto begins_with_number_after = [&](std::string_view word) {
+    return text.starts_with(word) && text.size() > word.size() && text[word.size()] >= '0' &&
+           text[word.size()] <= '9';
+  };
+  return text == ".previous" || begins_with_number_after(".generation-") ||
+         begins_with_number_after(".batch-");
 }
 
 /// The names of a file's companions (such as a model's covariance): the file's name with a suffix.

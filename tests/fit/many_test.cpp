@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -34,8 +35,9 @@ class Many : public ::testing::Test {
     std::ifstream file(folder_ / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  [[nodiscard]] ProgramResult many(const std::string& more, int ranks = 1) const {
-    return run(std::string(TESSERA_MPIRUN) + " " + std::to_string(ranks) + " " TESSERA_FIT " many " +
+  [[nodiscard]] ProgramResult many(const std::string& more, int ranks = 1,
+                                   const std::string& environment = {}) const {
+    return run(environment + TESSERA_MPIRUN + " " + std::to_string(ranks) + " " TESSERA_FIT " many " +
                path("cells.csv") + " --responses " + path("counts.csv") +
                " --formula 'lineage + s(t, by = lineage, k = 5) + offset(log(size))' --threads 1 " + more);
   }
@@ -90,9 +92,48 @@ TEST_F(Many, WritesFitsAndTests) {
   EXPECT_EQ(read("tests.csv"), tests);
 }
 
+TEST_F(Many, ComputesAllAnewOnTheCpuIfOneKindIsRequired) {
+  std::string counts;
+  for (int g = 0; g < 300; ++g) counts += (g == 0 ? "g" : ",g") + std::to_string(g);
+  for (int i = 0; i < 90; ++i) {
+    for (int g = 0; g < 300; ++g)
+      counts += (g == 0 ? "\n" : ",") + std::to_string((i * i + g * i) % (5 + g % 9));
+  }
+  write("counts.csv", counts + "\n");
+  const std::string outputs = "--family poisson --out " + path("fits.csv") + " --checkpoint " + path("state");
+  successful(many(outputs));
+  const std::string fits = read("fits.csv");
+  // Passes are batches of responses.
+  for (const bool one_kind : {false, true}) {
+    const ProgramResult result =
+        successful(many(outputs + (one_kind ? " --require-one-kind" : ""), 2,
+                        "TESSERA_SIMULATE='*:2xH200' TESSERA_FAULT='throw@rank1.device0:pass2' "));
+    EXPECT_NE(result.err.find("failed in tile"), std::string::npos) << result.err;
+    EXPECT_EQ(result.err.find("computed anew on the CPU") != std::string::npos, one_kind) << result.err;
+    EXPECT_EQ(read("fits.csv"), fits);
+  }
+}
+
+TEST_F(Many, PredictsAResponse) {
+  successful(many("--family nb --covariances --out " + path("fits.h5") + " --tests " + path("tests.csv")));
+  const std::string of = std::string(TESSERA_FIT " predict ") + path("fits.h5");
+  const ProgramResult se = successful(run(of + ":sox2 " + path("cells.csv") + " --se"));
+  EXPECT_EQ(se.out.substr(0, 7), "fit,se\n");
+  EXPECT_EQ(std::count(se.out.begin(), se.out.end(), '\n'), 91);
+  expect_refusal(run(of + ":sox3 " + path("cells.csv")), 3, "has no response 'sox3': did you mean 'sox2'?");
+  expect_refusal(run(of + ":silent " + path("cells.csv")), 2,
+                 "the response 'silent' has no fit, as it is all_zero");
+  expect_refusal(run(of + " " + path("cells.csv")), 3, "name a response, as in ");
+  expect_refusal(run(of + ":sox2 " + path("cells.csv") + " --out " + path("fits.h5")), 2, "is also an input");
+  const ProgramResult summary = successful(run(std::string(TESSERA_FIT " summary ") + path("fits.h5:gata1")));
+  EXPECT_NE(summary.out.find("lineageb"), std::string::npos) << summary.out;
+}
+
 TEST_F(Many, RefusesInOneLine) {
   const std::string out = "--out " + path("fits.csv");
   expect_refusal(many("--family tw " + out), 2, "many models have the families");
+  expect_refusal(many("--family nb --covariances " + out), 2,
+                 "covariances are in HDF5 only: let the name of the file of fits end in .h5");
   expect_refusal(many("--family nb --out " + path("cells.csv")), 2, "is also an input");
   expect_refusal(many("--family nb --out " + path("counts.csv")), 2, "is also an input");
   write("counts.csv", "sox2\n1\n");

@@ -83,8 +83,8 @@ TEST_F(Many, WritesFitsAndTests) {
   const ProgramResult result = successful(many(outputs));
   EXPECT_NE(result.err.find("1 all_zero, 2 converged"), std::string::npos) << result.err;
   const std::string fits = read("fits.csv");
-  EXPECT_EQ(fits.substr(0, 25), "response,status,rows,mean");
-  EXPECT_NE(fits.find("\n\"silent\",\"all_zero\",90,0,1,NA"), std::string::npos) << fits;
+  EXPECT_EQ(fits.substr(0, 51), "response,status,limits,reason,computed_on,rows,mean");
+  EXPECT_NE(fits.find("\n\"silent\",\"all_zero\",NA,NA,\"cpu\",90,0,1,NA"), std::string::npos) << fits;
   const std::string tests = read("tests.csv");
   EXPECT_NE(tests.find("p:s(t):lineagea,q:s(t):lineagea"), std::string::npos) << tests;
   successful(many(outputs, 3));

@@ -388,6 +388,9 @@ class ManyFit {
   [[nodiscard]] std::int64_t take_from_checkpoint() {
     if (!checkpoint_) return 0;
     const std::vector<Range> kept = checkpoint_->batches();
+    if (checkpoint_->kept() > std::ssize(chosen_))
+      throw base::input_error("the checkpoint {} has more responses than there are: remove it",
+                              options_.checkpoint);
     for (std::size_t i = 0; i < kept.size(); ++i) {
       const auto numbers = checkpoint_->read(i);
       if (!numbers) break;
@@ -395,8 +398,10 @@ class ManyFit {
       const Range mine = job_.local_range(batches_.back().plan);
       std::vector<ResponseRow> rows;
       const std::size_t size = results_->row_size();
-      for (std::int64_t row = mine.begin; row < mine.end; ++row)
-        rows.push_back(results_->row_from(std::span(*numbers).subspan(at(row) * size, size)));
+      together(job_.comm(), [&] {
+        for (std::int64_t row = mine.begin; row < mine.end; ++row)
+          rows.push_back(results_->row_from(std::span(*numbers).subspan(at(row) * size, size)));
+      });
       write(rows, batches_.back());
     }
     if (checkpoint_->kept() > 0)

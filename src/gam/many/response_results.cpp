@@ -2,6 +2,7 @@
 #include "gam/many/response_results.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/many/active_columns.hpp"
@@ -257,9 +258,15 @@ std::vector<double> ResponseResults::numbers_of(const ResponseRow& row) const {
 }
 
 ResponseRow ResponseResults::row_from(std::span<const double> numbers) const {
-  ResponseRow row{.status = static_cast<ManyStatus>(numbers[0]),
-                  .reason = static_cast<ManyReason>(numbers[1]),
-                  .limits = static_cast<int>(numbers[2]),
+  const auto index = [&](std::size_t place, int least, std::size_t count) {
+    if (!(numbers[place] >= least && numbers[place] < static_cast<double>(count)))
+      throw base::input_error(
+          "a batch of the checkpoint has a result that no fit has: remove the checkpoint");
+    return static_cast<int>(numbers[place]);
+  };
+  ResponseRow row{.status = static_cast<ManyStatus>(index(0, 0, status_names.size())),
+                  .reason = static_cast<ManyReason>(index(1, 0, reason_names.size())),
+                  .limits = index(2, -1, limit_names.size()),
                   .on_device = numbers[3] != 0};
   auto next = numbers.begin() + 4;
   for (auto [part, count] :

@@ -47,7 +47,8 @@ class ResponseResults {
                                                   const std::vector<std::string>& names,
                                                   std::int64_t first) const;
   [[nodiscard]] std::vector<OutputMatrix> matrices(std::span<const ResponseRow> rows) const;
-  /// A row as numbers, for checkpoints, and their number, the same for every row.
+  /// A row as numbers, for checkpoints, and their number, the same for every row. `row_from` throws
+  /// `Error(input)` for others.
   [[nodiscard]] std::size_t row_size() const;
   [[nodiscard]] std::vector<double> numbers_of(const ResponseRow& row) const;
   [[nodiscard]] ResponseRow row_from(std::span<const double> numbers) const;

@@ -30,8 +30,9 @@ class ResponseRecord {
     if (!has(ManyDatasets::model) || !has("response"))
       throw base::input_error(
           "{}: has no models of responses: take the HDF5 file that tessera-fit many has written", named.file);
-    const Handle responses = open("response");
-    rows_ = extents(responses.get()).front();
+    const std::vector<hsize_t> size = extents(open("response").get());
+    if (size.size() != 1) damaged("response");
+    rows_ = size.front();
     const std::vector<std::string> names = texts("response", {0, static_cast<std::int64_t>(rows_)});
     const auto found = std::ranges::find(names, name_);
     if (found == names.end())

@@ -13,11 +13,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <string>
-#include <vector>
+#include <variant>
 
 namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
@@ -63,7 +64,7 @@ class ManyResults : public OverRanks {
 TEST_F(ManyResults, OfAGaussianResponseAreTheModelOfAFit) {
   covariates.write(covariates_text(",y"));
   const std::string terms = "f + log(t + 1) + s(t, bs = \"cr\", k = 6) + offset(o)";
-  const Model alone = fit(job, parse_formula("y ~ " + terms), Table{covariates.path()}).model;
+  const Model alone = gam::fit(job, parse_formula("y ~ " + terms), Table{covariates.path()}).model;
   std::string text = "y,other\n";
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -72,12 +73,14 @@ TEST_F(ManyResults, OfAGaussianResponseAreTheModelOfAFit) {
     uniform(random);
     text += fmt::format("{},{}\n", std::sin(5 * t) + 0.3 * (i % 3) + uniform(random), i % 7);
   }
-  ManyResults::fit("gaussian", terms, text);
+  fit("gaussian", terms, text);
   const Model one = model("y");
   EXPECT_TRUE(one.converged());
   EXPECT_EQ(one.rows(), rows);
   EXPECT_NEAR(one.edf(), alone.edf(), 1e-6);
-  EXPECT_NEAR(one.scale(), alone.covariance_scale(), 1e-8);
+  if (comm.rank() == 0) {
+    EXPECT_NEAR(one.scale(), alone.covariance_scale(), 1e-8);
+  }
   const PredictOptions wanted{.standard_errors = true};
   const Predictions expected = predicted(alone, wanted);
   const Predictions found = predicted(one, wanted);
@@ -94,7 +97,8 @@ TEST_F(ManyResults, OfAGaussianResponseAreTheModelOfAFit) {
   EXPECT_NE(summary(one).find("`y`"), std::string::npos) << summary(one);
   PredictOptions unconditional = wanted;
   unconditional.unconditional = true;
-  for (const double se : predicted(one, unconditional)["se"]) EXPECT_TRUE(std::isfinite(se));
+  const Predictions wider = predicted(one, unconditional);
+  for (const double se : wider["se"]) EXPECT_TRUE(std::isfinite(se));
 }
 
 TEST_F(ManyResults, WithoutCovariancesPredictMeansOnly) {
@@ -102,19 +106,15 @@ TEST_F(ManyResults, WithoutCovariancesPredictMeansOnly) {
   for (int i = 0; i < rows; ++i) text += fmt::format("{}\n", i * i % 7);
   fit("nb", "f + s(t, k = 5)", text, false);
   const Model one = model("a");
-  for (const double value : predicted(one, {.type = PredictionType::response})["fit"]) EXPECT_GT(value, 0);
+  const Predictions means = predicted(one, {.type = PredictionType::response});
+  for (const double value : means["fit"]) EXPECT_GT(value, 0);
   const std::string why = "fits.h5 has no covariances: fit again with --covariances";
   expect_error(ErrorCode::usage, why, [&] { static_cast<void>(predicted(one, {.standard_errors = true})); });
   expect_error(ErrorCode::usage, why, [&] { static_cast<void>(smooth_estimates(job, one)); });
   expect_error(ErrorCode::usage, why, [&] { static_cast<void>(anova(one)); });
-  EXPECT_NEAR(
-      one.edf(),
-      [&] {
-        double sum = 0;
-        for (const double edf : one.coefficient_edf()) sum += edf;
-        return sum;
-      }(),
-      1e-8);
+  double edf = 0;
+  for (const double value : one.coefficient_edf()) edf += value;
+  EXPECT_NEAR(one.edf(), edf, 1e-8);
 }
 
 TEST_F(ManyResults, AtLimitsAreExact) {
@@ -137,7 +137,9 @@ TEST_F(ManyResults, AtLimitsAreExact) {
     EXPECT_EQ(mean["fit"][i] == 0, is_absent);
     EXPECT_EQ(std::isnan(mean["upper"][i]), is_absent);
     EXPECT_EQ(std::isnan(by_term["s(t):l1"][i]), is_absent);
-    if (!is_absent) EXPECT_LT(std::abs(link["fit"][i]), 3);
+    if (!is_absent) {
+      EXPECT_LT(std::abs(link["fit"][i]), 3);
+    }
   }
   // The smooth at minus infinity has no curve.
   for (const auto& kept : smooth_estimates(job, absent).kept) {
@@ -146,8 +148,10 @@ TEST_F(ManyResults, AtLimitsAreExact) {
     }
   }
   EXPECT_EQ(model("line").family().name(), "poisson");
-  expect_error(ErrorCode::usage, "the response 'none' has no fit, as it is all_zero", [&] { model("none"); });
-  expect_error(ErrorCode::input, "has no response 'lime': did you mean 'line'?", [&] { model("lime"); });
+  expect_error(ErrorCode::usage, "the response 'none' has no fit, as it is all_zero",
+               [&] { static_cast<void>(model("none")); });
+  expect_error(ErrorCode::input, "has no response 'lime': did you mean 'line'?",
+               [&] { static_cast<void>(model("lime")); });
   expect_error(ErrorCode::input, "has many models: name a response",
                [&] { static_cast<void>(load_model(fits.path())); });
 }

@@ -49,8 +49,8 @@ struct Responses {
 
 /// Options of `fit_many`: the same on every rank.
 struct ManyOptions {
-  /// nb, poisson, binomial, gaussian or gamma, with mgcv's default link (log for gamma); nb(theta = 3) fixes
-  /// theta.
+  /// nb, poisson, binomial, gaussian, gamma, quasipoisson or quasibinomial, with mgcv's default link (log for
+  /// gamma); nb(theta = 3) fixes theta.
   ResponseFamily family{};
   std::string weights{};  ///< prior weights, a column or an expression of the covariates; empty: none
   std::map<std::string, std::vector<double>> knots{};  ///< as `FitOptions::knots`

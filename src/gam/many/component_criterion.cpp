@@ -145,11 +145,11 @@ bool ComponentCriterion::find_coefficients(const ManyPoint& point, double tolera
   return false;
 }
 
-bool ComponentCriterion::add_covariance(const ManyPoint& point, double& pearson, double& edf,
+bool ComponentCriterion::add_covariance(const ManyPoint& point, PearsonSums& pearson, double& edf,
                                         ResponseFit& out) {
   is_settled_ = false;
   has_sums_ = false;
-  pearson += sums_->expected_gram(likelihood(), gram_);
+  pearson = sums_->expected_gram(likelihood(), gram_);
   hessian_ = gram_;
   penalties_.add_matrix(point.log_sp, PenaltySums::all, hessian_);
   if (!factor_.factor(hessian_, active_.size())) return false;

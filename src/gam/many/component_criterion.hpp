@@ -70,7 +70,8 @@ class ComponentCriterion {
   /// Derivatives, unless `to` has them already. Cost: for m parameters, m + 1 passes like the pass for X'WX.
   void differentiate(const ManyPoint& point, bool with_tau, ComponentDerivatives& to);
   /// X'WX and the covariance, with expected weights. The point is not settled afterwards.
-  [[nodiscard]] bool add_covariance(const ManyPoint& point, double& pearson, double& edf, ResponseFit& out);
+  [[nodiscard]] bool add_covariance(const ManyPoint& point, PearsonSums& pearson, double& edf,
+                                    ResponseFit& out);
 
  private:
   [[nodiscard]] LikelihoodPoint likelihood() const { return {family_, theta_, active_}; }

@@ -82,7 +82,7 @@ class DeviceSums final : public LikelihoodSums {
   void weight_derivatives(const LikelihoodPoint& point, const std::vector<double>& inverse,
                           const std::vector<std::vector<double>>& first, bool with_tau,
                           WeightSums& to) override;
-  [[nodiscard]] double expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) override;
+  [[nodiscard]] PearsonSums expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) override;
   [[nodiscard]] double null_loss(ManyFamily family, double theta, double level) override;
 
  private:
@@ -258,7 +258,7 @@ void DeviceSums::weight_derivatives(const LikelihoodPoint& point, const std::vec
   });
 }
 
-double DeviceSums::expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) {
+PearsonSums DeviceSums::expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) {
   sum(LikelihoodPass::expected_gram, point);
   gram.assign(at(packed_size(point.active.size())), 0);
   double pearson = 0;
@@ -266,7 +266,7 @@ double DeviceSums::expected_gram(const LikelihoodPoint& point, std::vector<doubl
     take_matrix(point.active, places, sums, gram);
     pearson += sums[packed_size(static_cast<int>(places.size()))];
   });
-  return pearson;
+  return {.squares = pearson};
 }
 
 double DeviceSums::null_loss(ManyFamily family, double theta, double level) {

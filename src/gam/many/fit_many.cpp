@@ -63,9 +63,9 @@ ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows) {
   ManyEstimator estimator;
   if (family.name() == "nb")
     estimator.family = ManyFamily::nb;
-  else if (family.name() == "poisson")
+  else if (family.name() == "poisson" || family.name() == "quasipoisson")
     estimator.family = ManyFamily::poisson;
-  else if (family.name() == "binomial")
+  else if (family.name() == "binomial" || family.name() == "quasibinomial")
     estimator.family = ManyFamily::binomial;
   else if (family.name() == "gaussian")
     estimator.family = ManyFamily::gaussian;
@@ -73,9 +73,10 @@ ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows) {
     estimator.family = ManyFamily::gamma;
   else
     throw base::usage_error(
-        "many models have the families nb, poisson, binomial, gaussian and gamma, not {}: fit each response "
-        "by itself",
+        "many models have the families nb, poisson, binomial, gaussian, gamma, quasipoisson and "
+        "quasibinomial, not {}: fit each response by itself",
         family.name());
+  estimator.quasi = family.name().starts_with("quasi");
   if (family.link() != 0)
     throw base::usage_error("many models have the default link of {}, not {}: leave the link out",
                             family.name(), family.link_name());
@@ -327,9 +328,9 @@ class ManyFit {
   }
 
   /// Devices are used unless the host is estimated to be faster. Gaussian responses need few passes over
-  /// rows.
+  /// rows; the kernels have no scale of counts.
   void choose_devices(const FormulaTerms& formula) {
-    if (job_.on_host() || estimator_.family == ManyFamily::gaussian ||
+    if (job_.on_host() || estimator_.family == ManyFamily::gaussian || estimator_.quasi ||
         LikelihoodLayout(*design_).parameters > most_parameters)
       return;
     const FitOptions options{.family = options_.family, .weights = options_.weights};

@@ -90,10 +90,10 @@ void GaussianMoments::weight_derivatives(const LikelihoodPoint& point, const std
   to.set_zero(first.size(), point.active.size());
 }
 
-double GaussianMoments::expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) {
+PearsonSums GaussianMoments::expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) {
   point.active.gather_matrix(design_.gram, gram);
   std::vector<double> none;
-  return 2 * loss(point, none).value;
+  return {.squares = 2 * loss(point, none).value};
 }
 
 double GaussianMoments::null_loss(ManyFamily /*family*/, double /*theta*/, double level) {

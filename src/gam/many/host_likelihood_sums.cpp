@@ -85,22 +85,28 @@ LossDerivatives HostLikelihoodSums::loss(const LikelihoodPoint& point, std::vect
           -base::sum_of_lanes(losses.by_tau_twice)};
 }
 
-double HostLikelihoodSums::expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) {
+PearsonSums HostLikelihoodSums::expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) {
   gram.assign(at(packed_size(point.active.size())), 0);
-  const bool with_scale = point.family == ManyFamily::gaussian || point.family == ManyFamily::gamma;
+  const bool has_log_link = point.family == ManyFamily::poisson || point.family == ManyFamily::gamma;
   GroupSums sums(point.active);
   std::array<double, run_rows> row_weight;
-  double pearson = 0;
-  point.active.for_each_run(
-      [&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets, bool ends) {
-        expected_weights(point.family, point.theta, rows_at(slot), packets, row_weight.data());
-        add_gram(columns, row_weight.data(), packets, sums.gram(g));
-        if (ends) sums.take_gram(g, gram);
-        for (std::size_t i = slot; with_scale && i < slot + at(packets) * lane_count; ++i) {
-          const double residual = (y_[i] - mean_[i]) / (point.family == ManyFamily::gamma ? mean_[i] : 1);
-          pearson += weights_[i] * residual * residual;
-        }
-      });
+  PearsonSums pearson;
+  point.active.for_each_run([&](std::size_t g, const LaneColumns& columns, std::size_t slot, int packets,
+                                bool ends) {
+    expected_weights(point.family, point.theta, rows_at(slot), packets, row_weight.data());
+    add_gram(columns, row_weight.data(), packets, sums.gram(g));
+    if (ends) sums.take_gram(g, gram);
+    // With the expected weight w = (dmu/deta)^2 / V(mu), (y - mu)^2 / V is w ((y - mu) / (dmu/deta))^2.
+    for (std::size_t i = slot; point.family != ManyFamily::nb && i < slot + at(packets) * lane_count; ++i) {
+      const double slope = has_log_link                           ? mean_[i]
+                           : point.family == ManyFamily::binomial ? mean_[i] * (1 - mean_[i])
+                                                                  : 1;
+      const double residual = (y_[i] - mean_[i]) / slope;
+      if (weights_[i] == 0) continue;
+      pearson.squares += row_weight[i - slot] * residual * residual;
+      pearson.slopes += point.family == ManyFamily::binomial ? (1 - 2 * mean_[i]) * residual : residual;
+    }
+  });
   return pearson;
 }
 

@@ -19,7 +19,7 @@ class HostLikelihoodSums final : public LikelihoodSums {
   void weight_derivatives(const LikelihoodPoint& point, const std::vector<double>& inverse,
                           const std::vector<std::vector<double>>& first, bool with_tau,
                           WeightSums& to) override;
-  [[nodiscard]] double expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) override;
+  [[nodiscard]] PearsonSums expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) override;
   [[nodiscard]] double null_loss(ManyFamily family, double theta, double level) override;
 
  private:

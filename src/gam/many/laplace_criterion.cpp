@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -86,17 +87,19 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
                             : least == most && !has_counts() ? ManyStatus::constant
                                                              : ManyStatus::converged;
   if (status != ManyStatus::converged) return status;
+  leave_out_absent(out);
+  null_space_ = design_.null_space;
+  if (estimator_.quasi) leave_out_rows_of_absent(out);
   const bool has_design_weights = moments_ && weight_ == design_.weight;
   // Those of a gaussian response depend on the weights only.
   if (!has_design_weights || sums_ != moments_.get()) {
     constants_ = constants_of(estimator_.family, y_, weight_, tail_);
-    scale_likelihood_ = ScaleLikelihood(estimator_.family, weight_);
+    scale_likelihood_ = ScaleLikelihood(estimator_.quasi ? ManyFamily::gaussian : estimator_.family, weight_);
   }
   if (has_scale()) saturated_ = saturated_loss(estimator_.family, 1, y_, weight_, tail_);
   sums_ = has_design_weights ? moments_.get() : row_sums_.get();
   sums_->set_response(y_, weight_, offset_);
   for (const auto& component : components_) component->set_response(*sums_);
-  leave_out_absent(out);
   return std::ranges::find(absent_, false) == absent_.end() ? ManyStatus::all_zero : status;
 }
 
@@ -125,6 +128,24 @@ void LaplaceCriterion::leave_out_absent(ResponseFit& out) {
     absent_[g] = has_no_curve(design_.groups[g]);
     if (absent_[g]) out.absent.push_back(static_cast<int>(g));
   }
+}
+
+/// The rows of absent groups have no deviance, but would count in a scale.
+void LaplaceCriterion::leave_out_rows_of_absent(ResponseFit& out) {
+  for (const int g : out.absent) {
+    const RowGroup& group = design_.groups[at(g)];
+    null_space_ -= static_cast<int>(group.own_line.size());
+    for (int slot = group.begin * lane_count; slot < group.end * lane_count; ++slot) {
+      out.rows -= weight_[at(slot)] != 0 ? 1 : 0;
+      weight_[at(slot)] = 0;
+    }
+  }
+  if (out.absent.empty() || !has_counts()) return;
+  tail_.clear();
+  for (std::size_t slot = 0; slot < y_.size(); ++slot) {
+    if (weight_[slot] != 0 && y_[slot] > 0) tail_.add(y_[slot], weight_[slot]);
+  }
+  tail_.finish();
 }
 
 bool LaplaceCriterion::has_no_curve(const RowGroup& group) const {
@@ -203,9 +224,14 @@ ManyPoint LaplaceCriterion::start() {
   }
   if (has_scale()) {
     double square = 0;
-    const double mean = sum_ / constants_.weight;
+    const double weight = std::accumulate(weight_.begin(), weight_.end(), 0.0);
+    const double mean = sum_ / weight;
     for (std::size_t i = 0; i < y_.size(); ++i) square += weight_[i] * (y_[i] - mean) * (y_[i] - mean);
-    point.tau = std::log(square / constants_.weight / (has_log_link() ? mean * mean : 1));
+    const double variance = estimator_.family == ManyFamily::gamma      ? mean * mean
+                            : estimator_.family == ManyFamily::poisson  ? mean
+                            : estimator_.family == ManyFamily::binomial ? mean * (1 - mean)
+                                                                        : 1;
+    point.tau = std::log(square / weight / variance);
   }
   return point;
 }
@@ -270,7 +296,7 @@ void LaplaceCriterion::evaluate(ManyPoint& point) {
   const double phi = phi_at(point);
   penalised_deviance_ = 2 * (loss_ - saturated_) + roughness;
   point.value += penalised_deviance_ / (2 * phi) - scale_likelihood_.at(phi).value -
-                 0.5 * design_.null_space * std::log(2 * M_PI * phi);
+                 0.5 * null_space_ * std::log(2 * M_PI * phi);
 }
 
 void LaplaceCriterion::list_parameters(ManyDerivatives& to) const {
@@ -323,7 +349,7 @@ void LaplaceCriterion::add_tau(const ManyPoint& point, ManyDerivatives& to) cons
   }
   const double phi = phi_at(point);
   const ScaleLikelihood::Value likelihood = scale_likelihood_.at(phi);
-  to.gradient[at(last)] = -penalised_deviance_ / (2 * phi) - likelihood.slope - 0.5 * design_.null_space;
+  to.gradient[at(last)] = -penalised_deviance_ / (2 * phi) - likelihood.slope - 0.5 * null_space_;
   to.hessian(last, last) = penalised_deviance_ / (2 * phi) - likelihood.curvature;
   for (const ComponentDerivatives& component : to.components) {
     for (std::size_t j = 0; j < component.parameters.size(); ++j) {
@@ -340,8 +366,11 @@ void LaplaceCriterion::describe(const ManyPoint& point, ResponseFit& out) {
   const double loss = loss_ + (family_at(point) == ManyFamily::nb ? tail_.at(theta_at(point)).sum : 0);
   out.deviance = 2 * (loss - saturated);
   out.null_deviance = 2 * (sums_->null_loss(family_at(point), theta_at(point), start_level_) - saturated);
-  out.criterion = point.value - constants_.log_likelihood;
-  out.log_likelihood = log_likelihood_of(estimator_.family, constants_, loss_, out.deviance, phi_at(point));
+  // A quasi-likelihood has no likelihood.
+  out.criterion = point.value - (estimator_.quasi ? 0 : constants_.log_likelihood);
+  out.log_likelihood =
+      estimator_.quasi ? std::numeric_limits<double>::quiet_NaN()
+                       : log_likelihood_of(estimator_.family, constants_, loss_, out.deviance, phi_at(point));
 }
 
 bool LaplaceCriterion::add_covariance(const ManyPoint& point, ResponseFit& out) {
@@ -351,21 +380,26 @@ bool LaplaceCriterion::add_covariance(const ManyPoint& point, ResponseFit& out) 
   out.coef_of_tests = point.b;
   struct ComponentPart {
     bool is_regular = false;
-    double pearson = 0;
+    PearsonSums pearson;
     double edf = 0;
   };
   std::vector<ComponentPart> parts(components_.size());
   sums_->for_each(parts.size(), [&](std::size_t c) {
     parts[c].is_regular = components_[c]->add_covariance(point, parts[c].pearson, parts[c].edf, out);
   });
-  double pearson = 0;
+  PearsonSums pearson;
   double edf = 0;
   for (const ComponentPart& part : parts) {
     if (!part.is_regular) return false;
-    pearson += part.pearson;
+    pearson.squares += part.pearson.squares;
+    pearson.slopes += part.pearson.slopes;
     edf += part.edf;
   }
-  if (has_scale()) out.scale = pearson / (out.rows - edf);
+  if (has_scale()) out.scale = pearson.squares / (out.rows - edf);
+  // Source: Fletcher, "Estimating overdispersion when fitting a generalized linear model to sparse data",
+  // Biometrika 99 (2012), 230-237. The slopes of the other families add up to zero.
+  constexpr double least = -0.9;
+  if (estimator_.quasi) out.scale /= 1 + std::max(least, pearson.slopes / out.rows);
   return true;
 }
 

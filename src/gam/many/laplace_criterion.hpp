@@ -59,9 +59,7 @@ class LaplaceCriterion {
   [[nodiscard]] bool has_tau() const {
     return estimator_.family == ManyFamily::nb ? !estimator_.theta : has_scale();
   }
-  [[nodiscard]] bool has_scale() const {
-    return estimator_.family == ManyFamily::gaussian || estimator_.family == ManyFamily::gamma;
-  }
+  [[nodiscard]] bool has_scale() const { return estimator_.has_scale(); }
 
  private:
   [[nodiscard]] bool has_counts() const {
@@ -78,6 +76,7 @@ class LaplaceCriterion {
 
   [[nodiscard]] const char* fault_of(double y) const;
   void leave_out_absent(ResponseFit& out);
+  void leave_out_rows_of_absent(ResponseFit& out);
   [[nodiscard]] bool has_no_curve(const RowGroup& group) const;
   [[nodiscard]] double theta_by_moments(double level) const;
   void evaluate(ManyPoint& point);
@@ -95,6 +94,7 @@ class LaplaceCriterion {
   double sum_ = 0;
   CountTail tail_;
   ResponseConstants constants_;
+  int null_space_ = 0;  ///< dimension of the unpenalised space without absent groups, if there is a scale
   ScaleLikelihood scale_likelihood_;
   double saturated_ = 0;      ///< saturated loss, for a family with a scale
   double start_level_ = 0;    ///< of the predictor without the offset

@@ -67,6 +67,12 @@ double find_null_level(double level, const At& at) {
   return level;
 }
 
+/// For a family with a scale, with the variance V(mu).
+struct PearsonSums {
+  double squares = 0;  ///< prior weight (y - mu)^2 / V
+  double slopes = 0;   ///< V' (y - mu) / V; only of poisson and binomial variances on the host
+};
+
 /// The sums over the rows of one response that its criterion needs. Each is a pass over the rows of one
 /// component, at its coefficients of the last `score_and_gram`.
 class LikelihoodSums {
@@ -95,8 +101,9 @@ class LikelihoodSums {
   virtual void weight_derivatives(const LikelihoodPoint& point, const std::vector<double>& inverse,
                                   const std::vector<std::vector<double>>& first, bool with_tau,
                                   WeightSums& to) = 0;
-  /// X'WX with the expected weights. Returns the Pearson statistic of a family with a scale.
-  [[nodiscard]] virtual double expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) = 0;
+  /// X'WX with the expected weights.
+  [[nodiscard]] virtual PearsonSums expected_gram(const LikelihoodPoint& point,
+                                                  std::vector<double>& gram) = 0;
   /// Over all rows, beside the other sums: the loss of a model of an intercept and the offset. `level`: a
   /// first guess of the intercept.
   [[nodiscard]] virtual double null_loss(ManyFamily family, double theta, double level) = 0;

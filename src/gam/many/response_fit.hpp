@@ -47,7 +47,14 @@ enum class ManyReason : std::uint8_t {
 struct ManyEstimator {
   ManyFamily family = ManyFamily::nb;
   std::optional<double> theta{};  ///< given, in place of estimated
-  int least_rows = 2;             ///< responses with fewer values are `too_few`
+  /// Poisson or binomial variances times a scale phi. Source: McCullagh and Nelder, "Generalized Linear
+  /// Models", 2nd edition (1989), 9.6, extended quasi-likelihood.
+  bool quasi = false;
+  int least_rows = 2;  ///< responses with fewer values are `too_few`
+
+  [[nodiscard]] bool has_scale() const noexcept {
+    return quasi || family == ManyFamily::gaussian || family == ManyFamily::gamma;
+  }
 };
 
 struct ResponseFit {

@@ -83,8 +83,7 @@ ResponseResults::ResponseResults(const SharedDesign& design, const FittedModel& 
   columns_ = {"rows",           "mean", "zeros",    "iterations",        "reml",
               "log_likelihood", "aic",  "deviance", "deviance_explained"};
   if (estimator.family == ManyFamily::nb) columns_.emplace_back("theta");
-  if (estimator.family == ManyFamily::gaussian || estimator.family == ManyFamily::gamma)
-    columns_.emplace_back("scale");
+  if (estimator.has_scale()) columns_.emplace_back("scale");
   columns_.emplace_back("edf");
   for (const CoefBlock& block : design.design.blocks) {
     if (block.penalty) columns_.push_back("edf:" + block.label);
@@ -159,7 +158,7 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
     return row;
   }
   const Design& design = design_.design;
-  const bool has_scale = estimator_.family == ManyFamily::gaussian || estimator_.family == ManyFamily::gamma;
+  const bool has_scale = estimator_.has_scale();
 
   // In the coefficients of the formula.
   const std::vector<double> coef = multiply(design_.to_formula, fit.coef);

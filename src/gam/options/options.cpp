@@ -373,8 +373,8 @@ const Row<ResidualOptions> of_residuals[]{
 
 const Row<ManyOptions> of_many[]{
     {{.name = "family",
-      .help = "The distribution of the responses: nb, poisson, binomial, gaussian or gamma; \"nb(theta=3)\" "
-              "fixes theta",
+      .help = "The distribution of the responses: nb, poisson, binomial, gaussian, gamma, quasipoisson or "
+              "quasibinomial; \"nb(theta=3)\" fixes theta",
       .value = "FAMILY"},
      OptionKind::text,
      nullptr,

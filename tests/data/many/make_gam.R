@@ -7,9 +7,9 @@ d <- data.frame(x = round(runif(n), 4), z = round(runif(n), 4), f = factor(sampl
 d$x1 <- d$x; d$x2 <- d$x; d$l1 <- as.numeric(d$f == "a"); d$l2 <- as.numeric(d$f != "a")
 exact <- gam.control(epsilon = 1e-12, newton = list(conv.tol = 1e-10, maxNstep = 5, maxSstep = 2, maxHalf = 30, use.svd = FALSE))
 draw <- function(family, eta) switch(family,
-  nb = rnbinom(n, mu = exp(eta + .5), size = exp(runif(1, -1, 2))), poisson = rpois(n, exp(eta)), binomial = rbinom(n, 1, plogis(eta)),
+  nb = rnbinom(n, mu = exp(eta + .5), size = exp(runif(1, -1, 2))), quasipoisson = rnbinom(n, mu = exp(eta + .5), size = 2), poisson = rpois(n, exp(eta)), quasibinomial = round(rbeta(n, 3 * plogis(eta), 3 - 3 * plogis(eta)), 3), binomial = rbinom(n, 1, plogis(eta)),
   gaussian = round(rnorm(n, eta, .5), 3), gamma = round(rgamma(n, 3, scale = exp(eta) / 3), 3) + .001)
-families <- list(nb = nb(), poisson = poisson(), binomial = binomial(), gaussian = gaussian(), gamma = Gamma(link = "log"))
+families <- list(nb = nb(), poisson = poisson(), binomial = binomial(), gaussian = gaussian(), gamma = Gamma(link = "log"), quasipoisson = quasipoisson(), quasibinomial = quasibinomial())
 fitted <- function(family, terms, weights, responses) lapply(seq_len(responses), function(i) {
   a <- rnorm(3)
   d$y <- draw(family, a[1] * sin(6 * d$x) + a[2] * d$z + .3 * a[3] * as.integer(d$f) + d$o)
@@ -23,5 +23,6 @@ case <- function(family, terms, weights = FALSE, responses = 4)
 cases <- list(
   case("nb", "f + s(x, by = f, bs = \"cr\", k = 6) + offset(o)"), case("nb", "s(x1, by = l1, bs = \"cr\", k = 5, id = 1) + s(x2, by = l2, bs = \"cr\", k = 5, id = 1) - 1 + offset(o)", responses = 6),
   case("poisson", "s(x, bs = \"cr\", k = 7) + z + f"), case("poisson", "te(x, z, k = 4) + offset(o)", responses = 3), case("binomial", "s(x, bs = \"ps\", k = 8) + s(f, bs = \"re\")"),
-  case("gaussian", "s(x, bs = \"cr\", k = 8) + s(z, bs = \"cr\", k = 5) + f", weights = TRUE), case("gamma", "s(x, bs = \"cr\", k = 8) + z"), case("nb", "z + f + offset(o)", responses = 2))
+  case("gaussian", "s(x, bs = \"cr\", k = 8) + s(z, bs = \"cr\", k = 5) + f", weights = TRUE), case("gamma", "s(x, bs = \"cr\", k = 8) + z"), case("nb", "z + f + offset(o)", responses = 2),
+  case("quasipoisson", "f + s(x, by = f, bs = \"cr\", k = 6) + offset(o)"), case("quasibinomial", "s(x, bs = \"cr\", k = 8) + z", weights = TRUE))
 writeLines(jsonlite::toJSON(list(table = as.list(transform(d, f = as.character(f))), cases = cases), digits = NA, auto_unbox = TRUE, null = "null"), "gam.json")

@@ -198,7 +198,7 @@ TEST_P(GpuManyModels, SumAsTheHostDoes) {
             both[i]->score_and_gram(point, b, to.score, to.gram);
             const LossDerivatives loss = both[i]->loss(point, to.by_tau);
             both[i]->weight_derivatives(point, inverse, first, with_tau, to.weights);
-            const double pearson = both[i]->expected_gram(point, to.expected);
+            const double pearson = both[i]->expected_gram(point, to.expected).squares;
             to.numbers = {loss.value, has_scale ? pearson : 0, both[i]->null_loss(point.family, 1.7, 0.1)};
             if (with_tau) to.numbers.insert(to.numbers.end(), {loss.by_tau, loss.by_tau_twice});
           }

@@ -144,6 +144,35 @@ TEST_F(Lineages, AreWithoutTheRowsOfWeightZero) {
                [&] { static_cast<void>(fitter.fit(y, {.offsets = offsets})); });
 }
 
+TEST_F(Lineages, OfAQuasiFamilyHaveTheScaleOfTheLineagesThatAreThere) {
+  const std::vector<double> y = counts(3, [](int i) { return i % 2 == 0; });
+  std::vector<double> missing = y;
+  for (int i = 1; i < cell_count; i += 2)
+    missing[static_cast<std::size_t>(i)] = std::numeric_limits<double>::quiet_NaN();
+  ResponseFitter fitter(model_.design(), {.family = ManyFamily::poisson, .quasi = true});
+  const ResponseFit found = fitter.fit(y);
+  const ResponseFit alone = fitter.fit(missing);
+  EXPECT_EQ(found.status, ManyStatus::converged);
+  EXPECT_EQ(found.rows, cell_count / 2);
+  EXPECT_EQ(found.scale, alone.scale);
+  EXPECT_EQ(found.coef, alone.coef);
+  EXPECT_EQ(found.criterion, alone.criterion);
+  // As without the other lineage in the model, whose knots are a little different.
+  std::vector<Table::Column> half = cells();
+  for (Table::Column& column : half) {
+    auto& values = std::get<std::vector<double>>(column.values);
+    for (std::size_t i = 0; 2 * i < values.size(); ++i) values[i] = values[2 * i];
+    values.resize(cell_count / 2);
+  }
+  std::vector<double> own;
+  for (std::size_t i = 0; i < y.size(); i += 2) own.push_back(y[i]);
+  const ManyModel model(half, cell_count / 2, "s(t1, bs = \"cr\", k = 5)");
+  const ResponseFit expected =
+      ResponseFitter(model.design(), {.family = ManyFamily::poisson, .quasi = true}).fit(own);
+  EXPECT_NEAR(found.scale, expected.scale, 1e-4);
+  EXPECT_NEAR(found.deviance, expected.deviance, 1e-2);
+}
+
 TEST_F(Lineages, RefuseWhatIsNoCount) {
   std::vector<double> y(cell_count, 1.0);
   y[4] = 1.5;

@@ -148,6 +148,7 @@ class ResponseFitter::Search {
     // The amount that inexact coefficients may add to the criterion.
     constexpr double most_slack = 2e-4;
     double slack = most_slack;
+    bool is_exact = false;
     ManyDerivatives derivatives;
     for (iterations = 0; iterations < most_iterations; ++iterations) {
       criterion_.differentiate(point, derivatives);
@@ -164,7 +165,11 @@ class ResponseFitter::Search {
         return polish(point, derivatives, step, slack);
       }
       if (limit != no_parameter && try_limit(point, derivatives, limit)) continue;
-      if (!descend(point, derivatives, step, slack)) {
+      if (descend(point, derivatives, step, slack)) {
+        is_exact = false;
+      } else {
+        // Inexact coefficients may have made the criterion too low to be reached again.
+        if (!std::exchange(is_exact, true) && criterion_.settle(point, exact)) continue;
         constexpr double negligible = 1e-6;
         return step.largest_slope < negligible ? settled(point, derivatives) : failed(ManyReason::no_step);
       }

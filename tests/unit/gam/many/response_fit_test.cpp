@@ -181,6 +181,20 @@ TEST_F(Lineages, RefuseWhatIsNoCount) {
   expect_error(ErrorCode::input, "row 5: the value -1 is not a count", [&] { static_cast<void>(fit(y)); });
 }
 
+/// Counts in one to five rows: without a minimum, or with one where curves fall steeply.
+TEST_F(Lineages, OfRareCountsNeverFail) {
+  std::mt19937_64 random(13);
+  std::uniform_int_distribution<std::size_t> any(0, cell_count - 1);
+  for (int response = 0; response < 60; ++response) {
+    std::vector<double> y(cell_count);
+    for (int i = 0; i <= response % 5; ++i)
+      y[any(random)] = response % 3 == 0 ? 2 : std::pow(10, response % 4);
+    const ResponseFit found = fit(y);
+    EXPECT_NE(found.status, ManyStatus::failed) << response;
+    EXPECT_LE(found.iterations, 40) << response;
+  }
+}
+
 /// Components only save work: the same design as one component has the same fits.
 TEST(Components, HaveTheFitsOfTheWholeMatrix) {
   std::mt19937_64 random(5);

@@ -7,6 +7,7 @@
 #include <tessera/job/together.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,11 +30,14 @@ namespace {
 }
 
 /// Copies standard input to a file.
-void store(const std::string& path, const std::string& folder) {
+void store(const std::string& path, const std::string& folder, const StopRequest& stop) {
   const base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file.is_open()) fail(folder);
   std::vector<char> buffer(std::size_t{1} << 20);
-  for (;;) {
+  for (pollfd input{STDIN_FILENO, POLLIN, 0};;) {
+    if (stop.requested()) throw Error(ErrorCode::interrupted, "stopped while the standard input was read");
+    constexpr int milliseconds = 50;  // a read would go on after a signal
+    if (::poll(&input, 1, milliseconds) <= 0) continue;
     const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (got == 0) return;
     if (got < 0 && errno != EINTR)
@@ -58,19 +62,21 @@ std::string with_input_named(std::string_view message) {
   return text;
 }
 
-StandardInput::StandardInput(const mpi::Communicator& comm, std::string& path, std::string folder) {
+StandardInput::StandardInput(const mpi::Communicator& comm, std::string& path, std::string folder,
+                             const StopRequest& stop) {
   if (path != "-") return;
   const mpi::Purpose purpose(comm, "the reading of the standard input");
   if (folder.empty()) folder = files::default_scratch_folder();
   try {
-    path = stored_path() = stored(comm, folder);
+    path = stored_path() = stored(comm, folder, stop);
   } catch (...) {
     remove();
     throw;
   }
 }
 
-std::string StandardInput::stored(const mpi::Communicator& comm, const std::string& folder) {
+std::string StandardInput::stored(const mpi::Communicator& comm, const std::string& folder,
+                                  const StopRequest& stop) {
   std::string path;
   together(comm, [&] {
     if (comm.rank() != 0) return;
@@ -80,7 +86,7 @@ std::string StandardInput::stored(const mpi::Communicator& comm, const std::stri
     if (::mkdtemp(pattern.data()) == nullptr) fail(folder);
     own_folder_ = pattern;
     path = pattern + "/standard-input";
-    store(path, folder);
+    store(path, folder, stop);
   });
   path = comm.broadcast_text(path, 0);
   together(comm, [&] {

@@ -29,12 +29,12 @@ CLI::App* CheckCommand::add_to(CLI::App& program) {
   return command;
 }
 
-int CheckCommand::run(mpi::Session& session) const {
+int CheckCommand::run(mpi::Session& session, StopRequest& stop) const {
   session.set_timeout(collective_timeout.value());
   Progress progress(session.is_root(), stderr);
   std::optional<Model> fitted;
   together(session.world(), [&] { fitted = load_model(model); });
-  Job job(session.world(), cpu_job_options(options, collective_timeout));
+  Job job(session.world(), cpu_job_options(options, collective_timeout, stop));
   const auto wanted = options.read<CheckOptions>();
   const Check found = check(job, *fitted, Table{data, options.read<TableOptions>()}, wanted, &progress);
   together(session.world(), [&] {

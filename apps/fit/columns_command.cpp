@@ -26,9 +26,9 @@ CLI::App* ColumnsCommand::add_to(CLI::App& program) {
   return command;
 }
 
-int ColumnsCommand::run(mpi::Session& session) const {
+int ColumnsCommand::run(mpi::Session& session, StopRequest& stop) const {
   session.set_timeout(collective_timeout.value());
-  Job job(session.world(), cpu_job_options(options, collective_timeout));
+  Job job(session.world(), cpu_job_options(options, collective_timeout, stop));
   const TableDescription found = describe_columns(job, Table{data, options.read<TableOptions>()}, columns);
   together(session.world(), [&] {
     if (!session.is_root()) return;

@@ -30,12 +30,14 @@ class App;
 // `tessera::Error` on every rank for invalid input.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The options of a job from the command line, including the collective timeout.
-[[nodiscard]] JobOptions job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout);
+/// The options of a job from the command line, including the collective timeout, and the request that stops
+/// it.
+[[nodiscard]] JobOptions job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout,
+                                     StopRequest& stop);
 
 /// Like `job_options`, for a command that computes on the CPU only.
 [[nodiscard]] JobOptions cpu_job_options(const NamedArguments& options,
-                                         const apps::CollectiveTimeout& timeout);
+                                         const apps::CollectiveTimeout& timeout, StopRequest& stop);
 
 /// Adds the option for the output table of a command.
 void add_out(CLI::App& command, std::string& out);
@@ -59,7 +61,7 @@ struct FitCommand {
   apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
 
  private:
   [[nodiscard]] FitOptions fit_options(const mpi::Communicator& world) const;
@@ -78,7 +80,7 @@ struct PredictCommand {
   apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
 };
 
 /// The options common to all commands that compute a table from a fitted model.
@@ -95,10 +97,10 @@ struct PosteriorArguments {
   /// returns to standard error.
   using Take = FunctionRef<void(const Predictions& part)>;
   [[nodiscard]] int run_in_parts(
-      mpi::Session& session,
+      mpi::Session& session, StopRequest& stop,
       FunctionRef<std::vector<std::string>(Job& job, const Model& model, Take take)> compute) const;
   /// Like the overload above, for a result in one part that contains its remarks.
-  [[nodiscard]] int run(mpi::Session& session,
+  [[nodiscard]] int run(mpi::Session& session, StopRequest& stop,
                         FunctionRef<Predictions(Job& job, const Model& model)> compute) const;
 };
 
@@ -107,28 +109,28 @@ struct SliceCommand {
   std::vector<std::string> at;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
 };
 
 struct SmoothsCommand {
   PosteriorArguments common;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
 };
 
 struct DerivativesCommand {
   PosteriorArguments common;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
 };
 
 struct ContrastsCommand {
   PosteriorArguments common;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
 };
 
 struct SimulateCommand {
@@ -136,7 +138,7 @@ struct SimulateCommand {
   std::string what;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
 };
 
 struct ManyCommand {
@@ -150,7 +152,7 @@ struct ManyCommand {
   apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
 };
 
 struct ConvertCommand {
@@ -161,7 +163,7 @@ struct ConvertCommand {
   apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
 };
 
 struct ColumnsCommand {
@@ -172,7 +174,7 @@ struct ColumnsCommand {
   apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
 };
 
 struct SummaryCommand {
@@ -200,7 +202,7 @@ struct CheckCommand {
   apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
 };
 
 struct ReportCommand {
@@ -214,12 +216,12 @@ struct ReportCommand {
   apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
 
  private:
   [[nodiscard]] std::vector<std::string> read_files() const;
   /// *Collective.* The rows of `data`, if `data` is given.
-  [[nodiscard]] ReportRows rows(const mpi::Session& session) const;
+  [[nodiscard]] ReportRows rows(const mpi::Session& session, StopRequest& stop) const;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -22,8 +22,8 @@ CLI::App* ContrastsCommand::add_to(CLI::App& program) {
   return command;
 }
 
-int ContrastsCommand::run(mpi::Session& session) const {
-  return common.run(session, [&](Job& job, const Model& model) {
+int ContrastsCommand::run(mpi::Session& session, StopRequest& stop) const {
+  return common.run(session, stop, [&](Job& job, const Model& model) {
     if (common.table.empty()) return level_differences(job, model, common.options.read<SmoothOptions>());
     if (common.other.empty())
       throw apps::usage_error("contrasts: TABLE needs a second table to subtract: give OTHER");

@@ -38,7 +38,7 @@ CLI::App* ConvertCommand::add_to(CLI::App& program) {
   return command;
 }
 
-int ConvertCommand::run(mpi::Session& session) const {
+int ConvertCommand::run(mpi::Session& session, StopRequest& stop) const {
   session.set_timeout(collective_timeout.value());
   Progress progress(session.is_root(), stderr);
   together(session.world(), [&] {
@@ -46,7 +46,7 @@ int ConvertCommand::run(mpi::Session& session) const {
     refuse_to_overwrite({{"OUT", out}}, {data});
     if (!out.ends_with('/')) require_writable(out);
   });
-  Job job(session.world(), cpu_job_options(options, collective_timeout));
+  Job job(session.world(), cpu_job_options(options, collective_timeout, stop));
   convert_table(job, Table{data, options.read<TableOptions>()}, out, columns, &progress);
   progress.note(fmt::format("written to {}", out));
   return EXIT_SUCCESS;

@@ -12,8 +12,8 @@ CLI::App* DerivativesCommand::add_to(CLI::App& program) {
   return command;
 }
 
-int DerivativesCommand::run(mpi::Session& session) const {
-  return common.run(session, [&](Job& job, const Model& model) {
+int DerivativesCommand::run(mpi::Session& session, StopRequest& stop) const {
+  return common.run(session, stop, [&](Job& job, const Model& model) {
     return derivatives(job, model, common.options.read<DerivativeOptions>());
   });
 }

@@ -92,13 +92,11 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   return command;
 }
 
-int FitCommand::run(mpi::Session& session) const {
+int FitCommand::run(mpi::Session& session, StopRequest& stop) const {
   session.set_timeout(collective_timeout.value());
   const mpi::Communicator& world = session.world();
   Progress progress(session.is_root(), stderr);
   const Clock::time_point start = Clock::now();
-  StopRequest stop(world, time_limit.stop_options());
-
   std::optional<Formula> parsed;
   try {
     parsed = parse_formula(formula);
@@ -108,9 +106,7 @@ int FitCommand::run(mpi::Session& session) const {
   }
   const FitOptions fit = fit_options(world);
   check_outputs(world, fit);
-  JobOptions of_job = job_options(options, collective_timeout);
-  of_job.stop = &stop;
-  Job job(world, of_job);
+  Job job(world, job_options(options, collective_timeout, stop));
   const PhaseTime hardware{"hardware", seconds_since(start), 0};
   progress.note(fmt::format("{} on {}; {}", pluralised(world.size(), "rank"),
                             pluralised(job.inventory().nodes(), "node"), planned(job)));

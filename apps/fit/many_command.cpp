@@ -46,10 +46,9 @@ CLI::App* ManyCommand::add_to(CLI::App& program) {
   return command;
 }
 
-int ManyCommand::run(mpi::Session& session) const {
+int ManyCommand::run(mpi::Session& session, StopRequest& stop) const {
   session.set_timeout(collective_timeout.value());
   Progress progress(session.is_root(), stderr);
-  StopRequest stop(session.world(), time_limit.stop_options());
   Responses source{.path = responses};
   ManyOptions many;
   together(session.world(), [&] {
@@ -64,9 +63,7 @@ int ManyCommand::run(mpi::Session& session) const {
     refuse_to_overwrite({{"--out", out}, {"--tests", tests}, {"--checkpoint", many.checkpoint}}, inputs,
                         {.checkpoint = many.checkpoint});
   });
-  JobOptions of_job = job_options(options, collective_timeout);
-  of_job.stop = &stop;
-  Job job(session.world(), of_job);
+  Job job(session.world(), job_options(options, collective_timeout, stop));
   const ManySummary summary = fit_many(job, formula, Table{data, options.read<TableOptions>()}, source, many,
                                        {.fits = out, .tests = tests}, &progress);
   for (const PhaseTime& phase : summary.phases)

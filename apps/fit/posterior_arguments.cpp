@@ -15,14 +15,17 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-JobOptions job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout) {
+JobOptions job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout,
+                       StopRequest& stop) {
   JobOptions read = options.read<JobOptions>();
   read.collective_timeout = timeout.value();
+  read.stop = &stop;
   return read;
 }
 
-JobOptions cpu_job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout) {
-  JobOptions read = job_options(options, timeout);
+JobOptions cpu_job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout,
+                           StopRequest& stop) {
+  JobOptions read = job_options(options, timeout, stop);
   read.policy = Policy::cpu;
   return read;
 }
@@ -54,9 +57,9 @@ void PosteriorArguments::add_to(CLI::App& command) {
   add_out(command, out);
 }
 
-int PosteriorArguments::run(mpi::Session& session,
+int PosteriorArguments::run(mpi::Session& session, StopRequest& stop,
                             FunctionRef<Predictions(Job& job, const Model& model)> compute) const {
-  return run_in_parts(session, [&](Job& job, const Model& model, Take take) {
+  return run_in_parts(session, stop, [&](Job& job, const Model& model, Take take) {
     const Predictions answer = compute(job, model);
     take(answer);
     return answer.remarks;
@@ -64,7 +67,7 @@ int PosteriorArguments::run(mpi::Session& session,
 }
 
 int PosteriorArguments::run_in_parts(
-    mpi::Session& session,
+    mpi::Session& session, StopRequest& stop,
     FunctionRef<std::vector<std::string>(Job& job, const Model& model, Take take)> compute) const {
   session.set_timeout(collective_timeout.value());
   const bool root = session.is_root();
@@ -74,7 +77,7 @@ int PosteriorArguments::run_in_parts(
     fitted = load_model(model);
   });
   PredictionsFile written(session.world(), out);
-  Job job(session.world(), cpu_job_options(options, collective_timeout));
+  Job job(session.world(), cpu_job_options(options, collective_timeout, stop));
   return complete(written, root, compute(job, *fitted, [&](const Predictions& part) { written.add(part); }));
 }
 

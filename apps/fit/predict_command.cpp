@@ -33,7 +33,7 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
   return command;
 }
 
-int PredictCommand::run(mpi::Session& session) const {
+int PredictCommand::run(mpi::Session& session, StopRequest& stop) const {
   session.set_timeout(collective_timeout.value());
   const bool root = session.is_root();
   Progress progress(root, stderr);
@@ -47,7 +47,7 @@ int PredictCommand::run(mpi::Session& session) const {
   PredictionsFile written(session.world(), out, row_numbers);
   PredictOptions wanted = options.read<PredictOptions>();
   const Table table{data, options.read<TableOptions>()};
-  Job job(session.world(), job_options(options, collective_timeout));
+  Job job(session.world(), job_options(options, collective_timeout, stop));
   // Kept columns are converted into HDF5 whole, so that each has one type and one set of levels.
   if (is_hdf5_name(out) && (wanted.keep_all || !wanted.keep.empty())) {
     written.add_columns(job, table, wanted.keep_all ? std::vector<std::string>() : wanted.keep);

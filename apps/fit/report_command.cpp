@@ -53,9 +53,9 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
   return command;
 }
 
-ReportRows ReportCommand::rows(const mpi::Session& session) const {
+ReportRows ReportCommand::rows(const mpi::Session& session, StopRequest& stop) const {
   if (data.empty()) return {};
-  Job job(session.world(), cpu_job_options(options, collective_timeout));
+  Job job(session.world(), cpu_job_options(options, collective_timeout, stop));
   Progress progress(session.is_root(), stderr);
   std::optional<Model> fitted;
   together(job.comm(), [&] { fitted = load_model(model); });
@@ -69,17 +69,18 @@ std::vector<std::string> ReportCommand::read_files() const {
   return files;
 }
 
-int ReportCommand::run(mpi::Session& session) const {
+int ReportCommand::run(mpi::Session& session, StopRequest& stop) const {
   session.set_timeout(collective_timeout.value());
   together(session.world(), [&] {
     if (session.is_root()) refuse_to_overwrite({{"--out", out}}, read_files(), {.model = model});
   });
-  const ReportRows sample = rows(session);
+  const ReportRows sample = rows(session, stop);
   together(session.world(), [&] {
     if (!session.is_root()) return;
     Output file(out);
     const Report made = report(load_model(model),
                                {.same_y_scale = y_scale == "same", .run_report = run_report, .rows = sample});
+    if (stop.requested()) throw Error(ErrorCode::interrupted, "the job was asked to stop");
     if (!figures.empty()) {
       for (const std::string& path : figure_paths(figures, made.figures))
         refuse_to_overwrite({{"--out", out}, {"--figures", path}}, read_files(), {.model = model});

@@ -30,10 +30,15 @@ std::string& piped(std::vector<std::string>& paths, std::string& none) {
   return found == paths.end() ? none : *found;
 }
 
-/// Runs a command. Error messages call the stored standard input "standard input".
-int status_of(const auto& command, mpi::Session& session) {
+/// Runs a command that reads the table `input` and stops at signals. Error messages call the stored standard
+/// input "standard input".
+int status_of(const auto& command, mpi::Session& session, std::string& input, const std::string& scratch) {
+  apps::TimeLimit time_limit;
+  if constexpr (requires { command.time_limit; }) time_limit = command.time_limit;
+  StopRequest stop(session.world(), time_limit.stop_options());
+  const apps::StandardInput stored(session.world(), input, scratch, stop);
   try {
-    return command.run(session);
+    return command.run(session, stop);
   } catch (const mpi::Failure&) {
     throw;
   } catch (const Error& fault) {
@@ -50,7 +55,7 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   app.footer(
       apps::footer("0 answer; 2 usage; 3 input; 4 not converged, or no finite estimate; 5 device required "
                    "but absent; 6 job fault; "
-                   "75 interrupted, the same command resumes"));
+                   "75 interrupted, the same command resumes or starts over"));
   app.set_version_flag("--version", std::string("tessera-fit ") + tessera::version());
   apps::add_mpi_flag(app);
   app.require_subcommand(1);
@@ -74,12 +79,9 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
     if (!(*next++)->parsed()) return;
     if constexpr (requires { command.data; }) {
       std::string none;
-      const apps::StandardInput input(session->world(), piped(command.data, none),
-                                      command.options.value_of("scratch"));
-      status = status_of(command, *session);
+      status = status_of(command, *session, piped(command.data, none), command.options.value_of("scratch"));
     } else if constexpr (requires { command.common; }) {
-      const apps::StandardInput input(session->world(), command.common.table, "");
-      status = status_of(command, *session);
+      status = status_of(command, *session, command.common.table, "");
     } else {
       status = command.run(*session);
     }

@@ -30,7 +30,7 @@ CLI::App* SimulateCommand::add_to(CLI::App& program) {
   return command;
 }
 
-int SimulateCommand::run(mpi::Session& session) const {
+int SimulateCommand::run(mpi::Session& session, StopRequest& stop) const {
   if ((what == "responses") == common.table.empty())
     throw Error(ErrorCode::usage,
                 what == "responses"
@@ -40,16 +40,17 @@ int SimulateCommand::run(mpi::Session& session) const {
   if (options.posterior_predictive && what != "responses")
     throw apps::usage_error("simulate: --posterior-predictive needs responses: give --what responses");
   if (what == "coefficients")
-    return common.run(
-        session, [&](Job& job, const Model& model) { return simulate_coefficients(job, model, options); });
+    return common.run(session, stop, [&](Job& job, const Model& model) {
+      return simulate_coefficients(job, model, options);
+    });
   if (what == "smooths") {
     const auto smooths = common.options.read<SmoothOptions>();
-    return common.run(session, [&](Job& job, const Model& model) {
+    return common.run(session, stop, [&](Job& job, const Model& model) {
       return simulate_smooths(job, model, options, smooths);
     });
   }
   Progress progress(session.is_root(), stderr);
-  return common.run_in_parts(session, [&](Job& job, const Model& model, PosteriorArguments::Take take) {
+  return common.run_in_parts(session, stop, [&](Job& job, const Model& model, PosteriorArguments::Take take) {
     return simulate_responses(job, model, Table{common.table, common.options.read<TableOptions>()}, take,
                               options, &progress);
   });

@@ -29,8 +29,8 @@ CLI::App* SliceCommand::add_to(CLI::App& program) {
   return command;
 }
 
-int SliceCommand::run(mpi::Session& session) const {
-  return common.run(session, [&](Job& job, const Model& model) {
+int SliceCommand::run(mpi::Session& session, StopRequest& stop) const {
+  return common.run(session, stop, [&](Job& job, const Model& model) {
     std::vector<ChosenValues> chosen;
     together(job.comm(), [&] {
       for (const std::string& text : at) {

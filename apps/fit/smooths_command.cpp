@@ -13,8 +13,8 @@ CLI::App* SmoothsCommand::add_to(CLI::App& program) {
   return command;
 }
 
-int SmoothsCommand::run(mpi::Session& session) const {
-  return common.run(session, [&](Job& job, const Model& model) {
+int SmoothsCommand::run(mpi::Session& session, StopRequest& stop) const {
+  return common.run(session, stop, [&](Job& job, const Model& model) {
     return smooth_estimates(job, model, common.options.read<SmoothOptions>());
   });
 }

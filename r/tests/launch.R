@@ -76,6 +76,9 @@ run <- function(formula, data = "table.csv", ..., with = launcher) {
 refused(run(y ~ s(zz)), "tessera_input", "unknown column 'zz'")
 refused(run(y ~ s(x, bs = "q")), "tessera_usage", "formula, character")
 refused(run(y ~ s(x), "none.h5"), "tessera_input", "none.h5")
+# Status 75 is R's interrupt, as of Ctrl-C.
+stopped <- tryCatch(run(y ~ s(x), options = list(time_limit = 0.001)), interrupt = identity)
+stopifnot(inherits(stopped, "tessera_interrupted"), grepl("time limit", conditionMessage(stopped)))
 refused(run(y ~ s(x), d, with = "no-such-command"), "tessera_usage", "no-such-command")
 refused(run(y ~ s(x), d, workdir = "no/such/folder"), "tessera_usage", "workdir")
 refused(run(y ~ distance(x)), "tessera_usage", "distance")

@@ -4,7 +4,7 @@
 # mirror, verified by its checksum, and with its tests; runs the stand-alone tests of the installed package; and
 # concretizes the environments. Dependencies are the system's; CUDA is that of the nvcc in PATH. Spack's own packages
 # come from the checkout of spack-packages in $TESSERA_SPACK_PACKAGES, or else Spack fetches them. The user's Spack is
-# not changed.
+# not changed. With SPEC tessera+r the R package fits a model.
 set -euo pipefail
 root=$1
 spec=${2-tessera}
@@ -83,6 +83,10 @@ END
   external bzip2 "$(bzip2 --help 2>&1 | version)"
   path=$(command -v mpirun)
   external openmpi "$(mpirun --version | version)" "${path%/bin/*}"
+  if mgcv=$(Rscript -e 'cat(packageDescription("mgcv")$Version)' 2>/dev/null); then
+    external r "$(R --version | version)"
+    external r-mgcv "$mgcv"
+  fi
   if path=$(command -v nvcc); then
     external cuda "$(nvcc --version | version)" "$(realpath "${path%/bin/*}")"
   fi
@@ -131,6 +135,10 @@ if [[ $spec == tessera ]]; then
   for part in apps hdf5 libdeflate packings; do
     [[ $installed == *"+$part"* ]] || fail "tessera was installed without $part: $installed"
   done
+fi
+
+if [[ $spec == *+r* ]]; then
+  (eval "$(spack load --sh tessera)" && Rscript -e 'stopifnot(inherits(tessera::tessera_bam(dist ~ s(speed), data = cars), "gam"))')
 fi
 
 # A conflict is reported with its message.

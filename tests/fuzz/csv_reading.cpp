@@ -81,8 +81,8 @@ void read_fields(ByteSource& source, const CsvIndex& index, Range rows, std::siz
     if (row < rows.begin) continue;
     std::string fields = std::to_string(reader.line());
     try {
-      for (CsvFields all(reader); all.more();) {
-        const CsvField field = all.field(scratch);
+      for (std::size_t i = 0; i < reader.field_ends().size(); ++i) {
+        const CsvField field = reader.content(i, scratch);
         fields += field.quoted ? "\n\"" : "\n";
         fields += field.text;
       }

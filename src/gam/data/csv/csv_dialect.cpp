@@ -135,9 +135,8 @@ bool has_decimal_commas(ByteSource& source, const std::string& path, std::size_t
   for_first_rows(source, path, buffer_bytes, offset, dialect, [&](const CsvRowReader& reader) {
     if (std::exchange(is_header, false)) return;
     std::string scratch;
-    std::size_t column = 0;
-    for (CsvFields fields(reader); fields.more(); ++column) {
-      const std::string_view field = trimmed_field(fields.field(scratch).text);
+    for (std::size_t column = 0; column < reader.field_ends().size(); ++column) {
+      const std::string_view field = trimmed_field(reader.content(column, scratch).text);
       if (columns.size() <= column) columns.emplace_back();
       if (field.find(',') != std::string_view::npos)
         note_commas(field, columns[column]);

@@ -174,63 +174,37 @@ void CsvRowReader::pass_in_block(std::uint64_t places) {
   block_.quotes &= ~places;
 }
 
-void CsvFields::take(std::size_t size) noexcept {
-  more_ = size < rest_.size();  // a separator follows
-  rest_.remove_prefix(more_ ? size + 1 : size);
-}
-
-CsvField CsvFields::field(std::string& scratch) {
-  if (has_quotes_) {
-    std::size_t begin = 0;
-    while (begin < rest_.size() && dialect_.is_blank(rest_[begin])) ++begin;
-    if (begin < rest_.size() && rest_[begin] == '"') return quoted(begin, scratch);
-  }
-  const std::size_t size = std::min(rest_.find(dialect_.separator), rest_.size());
-  const std::string_view text = rest_.substr(0, size);
-  if (has_quotes_ && text.find('"') != std::string_view::npos)
+CsvField CsvRowReader::content(std::size_t index, std::string& scratch) const {
+  const std::string_view raw = field(index);
+  if (quotes_ == 0 || raw.find('"') == std::string_view::npos) return {raw, false};
+  const auto after_blanks = [&](std::size_t at) {
+    while (at < raw.size() && dialect_.is_blank(raw[at])) ++at;
+    return at;
+  };
+  const std::size_t open = after_blanks(0);
+  if (raw[open] != '"')
     throw CsvFault{
         "a quote is inside a field that does not begin with one: quote the field and double the quote"};
-  take(size);
-  return {text, false};
-}
-
-CsvField CsvFields::quoted(std::size_t open, std::string& scratch) {
-  const std::size_t begin = open + 1;
-  std::size_t close = rest_.find('"', begin);
-  std::string_view text = rest_.substr(begin, close - begin);
-  if (close + 1 < rest_.size() && rest_[close + 1] == '"') {
+  // Separators within quotes end no field: it has an even number of quotes.
+  std::size_t from = open + 1;
+  std::size_t close = raw.find('"', from);
+  std::string_view text = raw.substr(from, close - from);
+  if (raw.substr(close + 1).starts_with('"')) {
     scratch.clear();
-    std::size_t from = begin;
-    while (close + 1 < rest_.size() && rest_[close + 1] == '"') {
-      scratch.append(rest_.substr(from, close + 1 - from));
+    for (; raw.substr(close + 1).starts_with('"'); close = raw.find('"', from)) {
+      scratch.append(raw.substr(from, close + 1 - from));
       from = close + 2;
-      close = rest_.find('"', from);
     }
-    scratch.append(rest_.substr(from, close - from));
-    text = scratch;
+    text = scratch.append(raw.substr(from, close - from));
   }
-  std::size_t behind = close + 1;
-  while (behind < rest_.size() && dialect_.is_blank(rest_[behind])) ++behind;
-  if (behind < rest_.size() && rest_[behind] != dialect_.separator)
+  if (after_blanks(close + 1) < raw.size())
     throw CsvFault{"text follows the closing quote of a field: double the quotes inside a field"};
-  if (open > 0 || behind > close + 1) {
+  if (open > 0 || close + 1 < raw.size()) {
     // As in R, blanks outside the quotes are part of the text.
-    std::string whole(rest_.substr(0, open));
-    whole.append(text).append(rest_.substr(close + 1, behind - close - 1));
-    scratch = std::move(whole);
-    text = scratch;
+    std::string whole(raw.substr(0, open));
+    text = scratch = whole.append(text).append(raw.substr(close + 1));
   }
-  take(behind);
   return {text, true};
-}
-
-void CsvFields::skip() {
-  if (has_quotes_) {
-    std::string scratch;
-    static_cast<void>(field(scratch));
-  } else {
-    take(std::min(rest_.find(dialect_.separator), rest_.size()));
-  }
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

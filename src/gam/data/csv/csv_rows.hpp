@@ -13,6 +13,17 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
+/// The content of a field.
+struct CsvField {
+  std::string_view text;  ///< all characters, blanks too, without the quotes around them
+  bool quoted = false;
+};
+
+/// The fault of a row, without file and line.
+struct CsvFault {
+  std::string_view reason;
+};
+
 /// Splits the bytes of a CSV file into rows, with a buffer that grows only to hold a row.
 ///
 /// A row ends at a newline outside quotes (LF or CRLF) or at the end of the file. Lines with only blanks are
@@ -36,8 +47,14 @@ class CsvRowReader {
   [[nodiscard]] std::string_view row() const noexcept { return {buffer_.data() + row_begin_, row_size_}; }
   /// The ends of its fields as offsets in the row: each separator outside quotes, and the end of the row.
   [[nodiscard]] std::span<const std::uint32_t> field_ends() const noexcept { return {ends_.data(), fields_}; }
+  [[nodiscard]] std::string_view field(std::size_t index) const {
+    const std::size_t begin = index == 0 ? 0 : ends_[index - 1] + std::size_t{1};
+    return row().substr(begin, ends_[index] - begin);
+  }
+  /// A text with doubled quotes, or with blanks outside its quotes, is assembled in `scratch`. Throws a
+  /// `CsvFault` for misplaced quotes.
+  [[nodiscard]] CsvField content(std::size_t index, std::string& scratch) const;
   [[nodiscard]] std::size_t quotes() const noexcept { return quotes_; }
-  [[nodiscard]] const CsvDialect& dialect() const noexcept { return dialect_; }
   /// The offset of its first byte.
   [[nodiscard]] std::int64_t row_offset() const noexcept {
     return offset_ + static_cast<std::int64_t>(row_begin_);
@@ -82,41 +99,6 @@ class CsvRowReader {
   std::size_t quotes_ = 0;
   std::vector<std::uint32_t> ends_;  // capacity for the row and one block
   std::size_t fields_ = 0;
-};
-
-/// One field of a row.
-struct CsvField {
-  std::string_view text;  ///< all characters, blanks too, without the quotes around them
-  bool quoted = false;
-};
-
-/// Splits the row of a reader into fields, one after another.
-class CsvFields {
- public:
-  explicit CsvFields(const CsvRowReader& reader) noexcept
-      : rest_(reader.row()), dialect_(reader.dialect()), has_quotes_(reader.quotes() > 0) {}
-
-  /// True if there is another field; an empty row has one.
-  [[nodiscard]] bool more() const noexcept { return more_; }
-  /// The next field. A text with doubled quotes, or with blanks outside its quotes, is assembled in
-  /// `scratch`. Throws a `CsvFault` for misplaced quotes.
-  [[nodiscard]] CsvField field(std::string& scratch);
-  /// Skips the next field.
-  void skip();
-
- private:
-  CsvField quoted(std::size_t open, std::string& scratch);
-  void take(std::size_t size) noexcept;
-
-  std::string_view rest_;
-  CsvDialect dialect_;
-  bool has_quotes_;
-  bool more_ = true;
-};
-
-/// The fault of a row, without file and line.
-struct CsvFault {
-  std::string_view reason;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -110,16 +110,9 @@ class RowScanner {
     part.end_row(reader_.line());
   }
 
-  /// The raw text of a field, with quotes.
-  [[nodiscard]] std::string_view field(std::size_t position) const {
-    const std::span<const std::uint32_t> ends = reader_.field_ends();
-    const std::size_t begin = position == 0 ? 0 : ends[position - 1] + std::size_t{1};
-    return reader_.row().substr(begin, ends[position] - begin);
-  }
-
   void look_for_bare_field(FramePart& part) const {
     for (std::size_t i = 0; i < reader_.field_ends().size(); ++i) {
-      const std::string_view text = trimmed_field(field(i));
+      const std::string_view text = trimmed_field(reader_.field(i));
       if (!text.empty() && text.front() != '"' && !part.plan().is_missing(text))
         return part.note_bare_field();
     }
@@ -129,7 +122,7 @@ class RowScanner {
   [[nodiscard]] bool is_simple() const {
     std::size_t quotes = reader_.quotes();
     for (std::size_t i = 0; quotes > 0 && i < reader_.field_ends().size(); ++i) {
-      const std::string_view text = field(i);
+      const std::string_view text = reader_.field(i);
       if (!text.starts_with('"')) continue;
       if (text.size() < 2 || text.back() != '"' || quotes < 2) return false;
       quotes -= 2;
@@ -143,7 +136,7 @@ class RowScanner {
     const bool quotes = reader_.quotes() > 0;
     for (const WantedField& wanted : wanted_) {
       if (wanted.position >= fields) break;
-      const std::string_view text = field(wanted.position);
+      const std::string_view text = reader_.field(wanted.position);
       if (quotes && text.starts_with('"'))
         part.set_field(wanted.column, text.substr(1, text.size() - 2), true, reader_.line());
       else
@@ -152,25 +145,21 @@ class RowScanner {
     return fields;
   }
 
+  /// Takes the fields of any row; all of them are looked at, as quotes may be misplaced in each.
   std::size_t take_fields(FramePart& part) {
-    CsvFields fields(reader_);
-    std::size_t position = 0;
-    CsvField field;
-    for (const WantedField& wanted : wanted_) {
+    const std::size_t fields = reader_.field_ends().size();
+    auto wanted = wanted_.begin();
+    for (std::size_t position = 0; position < fields; ++position) {
+      const CsvField field = reader_.content(position, scratch_);
       // A column may be requested twice, by x and by factor(x).
-      if (position <= wanted.position) {
-        for (; position < wanted.position && fields.more(); ++position) fields.skip();
-        if (!fields.more()) break;
-        ++position;
-        field = fields.field(scratch_);
+      for (; wanted != wanted_.end() && wanted->position == position; ++wanted) {
+        if (field.quoted)
+          part.set_field(wanted->column, field.text, true, reader_.line());
+        else
+          take_plain_field(*wanted, field.text, part);
       }
-      if (field.quoted)
-        part.set_field(wanted.column, field.text, true, reader_.line());
-      else
-        take_plain_field(wanted, field.text, part);
     }
-    for (; fields.more(); ++position) fields.skip();
-    return position;
+    return fields;
   }
 
   // Inlined into the loop over fields, so that constants of the number parser stay in registers.
@@ -245,8 +234,8 @@ void read_names(const CsvRowReader& reader, const std::string& path, CsvHeader& 
   std::string scratch;
   std::set<std::string> known;
   try {
-    for (CsvFields fields(reader); fields.more();) {
-      const CsvField field = fields.field(scratch);
+    for (std::size_t i = 0; i < reader.field_ends().size(); ++i) {
+      const CsvField field = reader.content(i, scratch);
       header.columns.emplace_back(trimmed_field(field.text));
       const std::string& name = header.columns.back();
       header.quotes += field.quoted || name.empty() ? '"' : ' ';

@@ -139,7 +139,10 @@ bool ArrowFile::Stream::next(ArrowOwner<ArrowArray>& batch) {
 
 std::string ArrowFile::Stream::error() {
   const char* const text = stream_->get_last_error(stream_.out());
-  return fmt::format("{}: {}", file_->bytes.path(), printable(text == nullptr ? "cannot be read" : text));
+  std::string_view why = text == nullptr ? "cannot be read" : text;
+  constexpr std::string_view kind = "Invalid: ";  // Arrow begins with the kind of a failure
+  if (why.starts_with(kind)) why.remove_prefix(kind.size());
+  return fmt::format("{}: {}", file_->bytes.path(), printable(why));
 }
 
 struct ArrowFileWriter::Inside {

@@ -110,30 +110,19 @@ arrow::Result<std::vector<std::int64_t>> rows_of_batches(Input& input, int batch
   return rows;
 }
 
-class FeatherReader final : public Reader {
- public:
-  explicit FeatherReader(std::shared_ptr<arrow::ipc::RecordBatchFileReader> file) : file_(std::move(file)) {}
-
-  arrow::Result<Batches> read(int piece) override {
-    return [file = file_, piece,
-            is_read = false]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
-      if (std::exchange(is_read, true)) return nullptr;
-      return file->ReadRecordBatch(piece);
-    };
-  }
-
- private:
-  std::shared_ptr<arrow::ipc::RecordBatchFileReader> file_;
-};
-
 class FeatherFile final : public File {
  public:
   using File::File;
 
-  arrow::Result<std::unique_ptr<Reader>> reader(const std::vector<int>& columns) const override {
+  arrow::Result<Reader> reader(const std::vector<int>& columns) const override {
     ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::ipc::RecordBatchFileReader> file,
                           arrow::ipc::RecordBatchFileReader::Open(input(), options_of(columns)));
-    return std::make_unique<FeatherReader>(std::move(file));
+    return [file](int piece) -> arrow::Result<Batches> {
+      return [file, piece, is_read = false]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
+        if (std::exchange(is_read, true)) return nullptr;
+        return file->ReadRecordBatch(piece);
+      };
+    };
   }
 };
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <numeric>
 #include <utility>
 
@@ -43,7 +42,7 @@ class BoundedMemory final : public arrow::ProxyMemoryPool {
 };
 
 /// Record batches for the engine, of pieces in order.
-class Stream {
+class Stream final : public arrow::RecordBatchReader {
  public:
   Stream(std::shared_ptr<const File> file, int first, int end, std::span<const std::int64_t> columns)
       : file_(std::move(file)), piece_(first - 1), end_(end) {
@@ -60,8 +59,12 @@ class Stream {
     known_.resize(read_.size());
   }
 
-  [[nodiscard]] const arrow::Schema& schema() const noexcept { return *schema_; }
+  [[nodiscard]] std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
+  arrow::Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
+    return guarded([&] { return next().Value(batch); });
+  }
 
+ private:
   /// The next batch; null at the end.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() {
     while (true) {
@@ -85,7 +88,6 @@ class Stream {
     }
   }
 
- private:
   [[nodiscard]] std::int64_t rows_of_piece() const noexcept { return file_->contents().piece_rows[piece_]; }
 
   arrow::Status begin_piece() {
@@ -97,8 +99,8 @@ class Stream {
       };
       return arrow::Status::OK();
     }
-    if (reader_ == nullptr) ARROW_RETURN_NOT_OK(file_->reader(read_).Value(&reader_));
-    return reader_->read(piece_).Value(&batches_);
+    if (!reader_) ARROW_RETURN_NOT_OK(file_->reader(read_).Value(&reader_));
+    return reader_(piece_).Value(&batches_);
   }
 
   arrow::Status check_batch() {
@@ -152,8 +154,8 @@ class Stream {
     for (std::size_t i = 0; !is_found && i < read_.size(); ++i) {
       const std::vector<int> one{read_[i]};
       const arrow::Status of_column = guarded([&]() -> arrow::Status {
-        ARROW_ASSIGN_OR_RAISE(const std::unique_ptr<Reader> reader, file_->reader(one));
-        ARROW_ASSIGN_OR_RAISE(const Reader::Batches batches, reader->read(piece_));
+        ARROW_ASSIGN_OR_RAISE(const Reader reader, file_->reader(one));
+        ARROW_ASSIGN_OR_RAISE(const Batches batches, reader(piece_));
         while (true) {
           ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::RecordBatch> batch, batches());
           if (batch == nullptr) return arrow::Status::OK();
@@ -174,44 +176,10 @@ class Stream {
   std::vector<int> asked_{};  ///< columns, in the caller's order
   std::vector<int> read_{};   ///< the same columns, in the file's order
   std::shared_ptr<arrow::Schema> schema_{};
-  std::unique_ptr<Reader> reader_{};
-  Reader::Batches batches_{};
+  Reader reader_{};
+  Batches batches_{};
   std::shared_ptr<arrow::RecordBatch> rest_{};
   std::vector<std::shared_ptr<arrow::Array>> known_{};  ///< dictionaries that are valid
-};
-
-/// What an ArrowArrayStream refers to.
-struct Exported {
-  Stream stream;
-  std::string error{};
-
-  static Exported& of(ArrowArrayStream* stream) noexcept {
-    return *static_cast<Exported*>(stream->private_data);
-  }
-  static int result_of(ArrowArrayStream* stream, const arrow::Status& status) noexcept {
-    if (status.ok()) return 0;
-    of(stream).error = line_of(status);
-    return status.IsOutOfMemory() ? ENOMEM : EIO;
-  }
-  static int get_schema(ArrowArrayStream* stream, ArrowSchema* out) noexcept {
-    return result_of(stream, guarded([&] { return arrow::ExportSchema(of(stream).stream.schema(), out); }));
-  }
-  static int get_next(ArrowArrayStream* stream, ArrowArray* out) noexcept {
-    *out = {};
-    return result_of(stream, guarded([&]() -> arrow::Status {
-                       ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::RecordBatch> batch,
-                                             of(stream).stream.next());
-                       return batch == nullptr ? arrow::Status::OK() : arrow::ExportRecordBatch(*batch, out);
-                     }));
-  }
-  static const char* get_last_error(ArrowArrayStream* stream) noexcept {
-    const std::string& error = of(stream).error;
-    return error.empty() ? nullptr : error.c_str();
-  }
-  static void release(ArrowArrayStream* stream) noexcept {
-    delete &of(stream);
-    *stream = {};
-  }
 };
 
 }  // namespace
@@ -257,13 +225,9 @@ arrow::Status open_stream(std::shared_ptr<const File> file, std::int64_t first, 
       return arrow::Status::Invalid("column '", field.name(), "' is nested (", type->ToString(),
                                     "): write its parts as columns of their own, or leave it out");
   }
-  out = {.get_schema = Exported::get_schema,
-         .get_next = Exported::get_next,
-         .get_last_error = Exported::get_last_error,
-         .release = Exported::release,
-         .private_data =
-             new Exported{Stream(std::move(file), static_cast<int>(first), static_cast<int>(end), columns)}};
-  return arrow::Status::OK();
+  return arrow::ExportRecordBatchReader(
+      std::make_shared<Stream>(std::move(file), static_cast<int>(first), static_cast<int>(end), columns),
+      &out);
 }
 
 std::string line_of(const arrow::Status& status) {

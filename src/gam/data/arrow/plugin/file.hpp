@@ -28,14 +28,10 @@ extern std::atomic<std::int64_t> most_buffer_bytes;
 /// Arrow's memory, within that limit. Never destroyed, as a table may have buffers of it to the end.
 [[nodiscard]] arrow::MemoryPool* memory();
 
-/// Reads one stream's columns from a file.
-class Reader {
- public:
-  virtual ~Reader() = default;
-  /// Returns the record batches of a piece, one a call; null after the last.
-  using Batches = std::function<arrow::Result<std::shared_ptr<arrow::RecordBatch>>()>;
-  [[nodiscard]] virtual arrow::Result<Batches> read(int piece) = 0;
-};
+/// Returns the record batches of a piece, one a call; null after the last.
+using Batches = std::function<arrow::Result<std::shared_ptr<arrow::RecordBatch>>()>;
+/// Reads one stream's columns from a piece of a file.
+using Reader = std::function<arrow::Result<Batches>(int piece)>;
 
 /// An open file of either format. Thread-safe.
 class File {
@@ -55,8 +51,7 @@ class File {
     return inexact_.at(static_cast<std::size_t>(column));
   }
   /// For columns in increasing order, none of which is nested.
-  [[nodiscard]] virtual arrow::Result<std::unique_ptr<Reader>> reader(
-      const std::vector<int>& columns) const = 0;
+  [[nodiscard]] virtual arrow::Result<Reader> reader(const std::vector<int>& columns) const = 0;
 
  private:
   std::shared_ptr<Input> input_;

@@ -59,25 +59,6 @@ arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> batches_of(FileReader& 
   }
 }
 
-class ParquetReader final : public Reader {
- public:
-  ParquetReader(std::unique_ptr<parquet::arrow::FileReader> file, const std::vector<int>& columns)
-      : file_(std::move(file)) {
-    for (const int column : columns)
-      leaves_.push_back(file_->manifest().schema_fields[static_cast<std::size_t>(column)].column_index);
-  }
-
-  arrow::Result<Batches> read(int piece) override {
-    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatchReader> batches,
-                          batches_of(*file_, {piece}, leaves_));
-    return [batches] { return batches->Next(); };
-  }
-
- private:
-  std::unique_ptr<parquet::arrow::FileReader> file_;
-  std::vector<int> leaves_;
-};
-
 class ParquetFile final : public File {
  public:
   ParquetFile(std::shared_ptr<Input> input, std::shared_ptr<arrow::Schema> schema,
@@ -88,10 +69,18 @@ class ParquetFile final : public File {
         has_large_chunks_(has_large_chunks),
         dictionaries_(std::move(dictionaries)) {}
 
-  arrow::Result<std::unique_ptr<Reader>> reader(const std::vector<int>& columns) const override {
-    std::unique_ptr<parquet::arrow::FileReader> file;
-    ARROW_RETURN_NOT_OK(make_reader(input(), metadata_, has_large_chunks_, dictionaries_, file));
-    return std::make_unique<ParquetReader>(std::move(file), columns);
+  arrow::Result<Reader> reader(const std::vector<int>& columns) const override {
+    std::unique_ptr<parquet::arrow::FileReader> opened;
+    ARROW_RETURN_NOT_OK(make_reader(input(), metadata_, has_large_chunks_, dictionaries_, opened));
+    std::vector<int> leaves;
+    for (const int column : columns)
+      leaves.push_back(opened->manifest().schema_fields[static_cast<std::size_t>(column)].column_index);
+    const std::shared_ptr<parquet::arrow::FileReader> file = std::move(opened);
+    return [file, leaves](int piece) -> arrow::Result<Batches> {
+      ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatchReader> batches,
+                            batches_of(*file, {piece}, leaves));
+      return [batches] { return batches->Next(); };
+    };
   }
 
  private:

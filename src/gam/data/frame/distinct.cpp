@@ -4,6 +4,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/hash.hpp"
 #include "base/ordered_key.hpp"
 #include "gam/data/frame/extents.hpp"
 
@@ -21,16 +22,10 @@ using base::ordered_key;
 using base::sign_bit;
 using base::value_of_key;
 
-/// The finaliser of MurmurHash3 (Appleby), a bijection that spreads nearby keys.
-std::uint64_t hashed(std::uint64_t key) {
-  key = (key ^ (key >> 33)) * 0xff51afd7ed558ccdU;
-  key = (key ^ (key >> 33)) * 0xc4ceb9fe1a85ec53U;
-  return key ^ (key >> 33);
-}
-
-void sort_distinct(std::vector<std::uint64_t>& keys) {
-  std::sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+template <class T>
+void sort_distinct(std::vector<T>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
 /// Sends each distinct key of the job to the rank selected by its hash. Each rank's result is distinct and
@@ -38,12 +33,13 @@ void sort_distinct(std::vector<std::uint64_t>& keys) {
 std::vector<std::uint64_t> spread(const mpi::Communicator& comm, std::vector<std::uint64_t> keys) {
   if (comm.size() == 1) return keys;
   const auto ranks = static_cast<std::size_t>(comm.size());
+  const auto rank_of = [ranks](std::uint64_t key) { return base::split_mix(key) % ranks; };
   std::vector<std::size_t> counts(ranks);
-  for (const std::uint64_t key : keys) ++counts[hashed(key) % ranks];
+  for (const std::uint64_t key : keys) ++counts[rank_of(key)];
   std::vector<std::size_t> next(ranks);
   std::exclusive_scan(counts.begin(), counts.end(), next.begin(), std::size_t{0});
   std::vector<std::uint64_t> outgoing(keys.size());
-  for (const std::uint64_t key : keys) outgoing[next[hashed(key) % ranks]++] = key;
+  for (const std::uint64_t key : keys) outgoing[next[rank_of(key)]++] = key;
   std::vector<std::uint64_t>().swap(keys);
   std::vector<std::uint64_t> mine =
       comm.alltoallv(std::span<const std::uint64_t>(outgoing), std::span<const std::size_t>(counts));
@@ -243,16 +239,12 @@ Distinct distinct_values(const Workers& workers, const Frame& frame, int variabl
   });
   std::vector<double> found;
   for (const std::vector<double>& one : met) found.insert(found.end(), one.begin(), one.end());
-  const auto distinct = [](std::vector<double>& values) {
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
-    return std::ssize(values);
-  };
-  std::int64_t count =
-      comm.allreduce(std::min(static_cast<std::int64_t>(distinct(found)), enough), mpi::Reduction::max);
+  sort_distinct(found);
+  std::int64_t count = comm.allreduce(std::min<std::int64_t>(std::ssize(found), enough), mpi::Reduction::max);
   if (count < enough) {  // no rank has found enough by itself
     std::vector<double> all = comm.allgatherv(std::span<const double>(found));
-    count = distinct(all);
+    sort_distinct(all);
+    count = std::ssize(all);
   }
   if (count == 0) return {};
   return {std::min(count, enough), extent.min, extent.max};

@@ -31,7 +31,7 @@ struct ModuleFolder {
 /// concurrently. Reads search all folders; writes go to the first that is writable, and evict the least
 /// recently used files there.
 ///
-/// A file is named by the SHA-256 of its key, and holds the whole key. All members are thread-safe; none
+/// A file is named by a hash of its key, and holds the whole key. All members are thread-safe; none
 /// throws for errors of the file system.
 class ModuleFiles {
  public:

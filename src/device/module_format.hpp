@@ -24,7 +24,7 @@ struct ModuleKey {
 /// The key as one text, unique for each key.
 [[nodiscard]] std::string to_text(const ModuleKey& key);
 
-/// The name of a key's file: its SHA-256.
+/// The name of a key's file: a hash of the key.
 [[nodiscard]] std::string module_file_name(std::string_view key);
 
 /// Whether this is the name of a module's file, of any version.
@@ -33,12 +33,12 @@ struct ModuleKey {
 [[nodiscard]] bool is_unfinished_module_file_name(std::string_view name);
 
 /// Whether a cache of any version wrote the file: judged by its first bytes or, if it is empty, by the
-/// SHA-256 and extension in its name.
+/// hash and extension in its name.
 [[nodiscard]] bool is_module_file(std::string_view name, std::string_view first_bytes);
 /// Number of first bytes that `is_module_file` needs.
 inline constexpr std::size_t module_magic_bytes = 15;
 
-/// A file's content: a line with the format, the SHA-256 of the rest, sizes, the key, and the text. The
+/// A file's content: a line with the format, a hash of the rest, sizes, the key, and the text. The
 /// digest detects corruption, not forgery.
 [[nodiscard]] std::string pack_module(std::string_view key, std::string_view text);
 

@@ -38,9 +38,9 @@ struct ModuleCacheOptions {
 ///     launch(module.kernel("square"), {blocks}, {256}, 0, context.stream(), x, n);
 ///
 /// Any number of ranks and nodes may share the files: each is written under a temporary name and renamed, so
-/// it is visible only when complete. Its name is the SHA-256 of its key (source, headers, options, the
+/// it is visible only when complete. Its name is a hash of its key (source, headers, options, the
 /// device's capability, the versions of compiler and Tessera). It holds the key, which is compared, and a
-/// SHA-256 of its content: a truncated, corrupt or mismatching file is recompiled and replaced, and so is one
+/// hash of its content: a truncated, corrupt or mismatching file is recompiled and replaced, and so is one
 /// that belongs neither to this user nor to root, or that others may write to. The size of each folder is
 /// bounded: writing a file evicts the least recently used ones. A folder that cannot be written, because the
 /// disk is full or read-only, is not an error: code is then cached in memory only, and `disk()` has the

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the engine's options into the sources of the package: arguments, and their paragraphs in docstrings.
+"""Writes the engine's options into the package's sources: as arguments and as paragraphs in docstrings.
 
     python3 python/make_options.py [--check] TABLE
 
-TABLE is a libtessera_gam, which is asked for its table of options, or a file.json with that table. Lines between
-"# Options: fit -family job.threads" and "# End of options" are those of all options of the set fit but family, and of
-the option threads of job. In a signature they are arguments, and the docstring's section Parameters has a paragraph for
-each of them, except with "# Options, told elsewhere: ..."; elsewhere they are names, in quotes. With --check nothing is
-written: the status is 1 if something would be.
+TABLE is a libtessera_gam, from which the table of options is read, or a JSON file with that table. The lines between "#
+Options: fit -family job.threads" and "# End of options" are generated for all options of the set fit except family, and
+for the option threads of the set job. In a signature the lines are arguments, and the docstring's section Parameters
+gets a paragraph for each, except with "# Options, told elsewhere: ...". Outside signatures the lines are quoted names.
+With --check nothing is written, and the exit status is 1 if something would change.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TYPES = {
     "numbers": "Sequence[float] | Numbers | float",
     "names": "Sequence[str] | str",
 }
-# Those that have another form in Python than as a text: types, and texts where those of the table show the other form.
+# Options whose form in Python is not a text: types, and descriptions where the table's description shows the text form.
 _OTHER_TYPES = {
     "checkpoint": "str | os.PathLike[str]",
     "scratch": "str | os.PathLike[str]",
@@ -80,7 +80,7 @@ def table_of(path: str) -> Table:
 
 
 def chosen(table: Table, words: str) -> list[Option]:
-    """The options that a marker lists."""
+    """The options that a marker line selects."""
     found: dict[str, Option] = {}
     for word in words.split():
         if word.startswith("-"):
@@ -125,9 +125,9 @@ _BEGIN = re.compile(r"( *)# Options(, told elsewhere)?: (.*)")
 
 
 def made(source: str, table: Table) -> str:
-    """The source with the lines that the table gives."""
+    """The source with the generated lines."""
     lines = source.split("\n")
-    edits: list[tuple[int, int, list[str]]] = []  # lines [first, last) and what comes in their place
+    edits: list[tuple[int, int, list[str]]] = []  # replace lines [first, last) by the list
     functions = dict(_functions(ast.parse(source)))
     for number, line in enumerate(lines):
         begin = _BEGIN.fullmatch(line)
@@ -151,7 +151,7 @@ def made(source: str, table: Table) -> str:
 
 
 def _functions(tree: ast.Module) -> Any:
-    """Of each function the lines of its signature, and those of its docstring: `__init__` has that of the class."""
+    """The lines of each function's signature and docstring; `__init__` uses the docstring of its class."""
     for outer in [tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))]:
         for function in outer.body:
             if isinstance(function, ast.FunctionDef):
@@ -163,7 +163,7 @@ def _functions(tree: ast.Module) -> Any:
 def _paragraphs(
     lines: list[str], first: int, last: int, former: set[str], options: list[Option]
 ) -> tuple[int, int, list[str]]:
-    """In the section Parameters those of the options, former ones among them, are behind all others."""
+    """The docstring with the paragraphs of options, old ones replaced, at the end of the section Parameters."""
     title = next(number for number in range(first, last) if lines[number].strip() == "Parameters")
     indent = lines[title][: -len("Parameters")]
     begin = title + 2

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predictions of a model.json of tessera-fit, by numpy alone; docs/model.md says what its fields are.
+"""Predictions from a model.json of tessera-fit, with numpy only; docs/model.md describes the fields.
 
     predict(json.load(open("model.json")), {"x": [0.1, 0.2], "g": ["a", "b"]}, "response")
 
-`data` has columns by name: a dict, or a pandas frame. A variable that the formula computes, as log(x), is wanted as a column
-of that name. Refused by name: Gaussian process smooths, and means by other links than identity, log and logit."""
+`data` has columns by name: a dict, or a pandas frame. An expression of the formula, such as log(x), must be a column
+of that name. Refused, with a message: Gaussian process smooths, and means for links other than identity, log and logit."""
 import numpy as np
 
 LEAST = np.log(np.finfo(float).eps)
@@ -31,7 +31,7 @@ def predict(model, data, type="link"):
         of_raw, first = times(block["map"], own).ravel(), first + own.size
         raw[block["raw_begin"]:][:len(of_raw)] = of_raw
         term = np.searchsorted(begins, block["raw_begin"], "right") - 1
-        known = must_be_known.setdefault(term, set())  # the components whose levels must be those of the model
+        known = must_be_known.setdefault(term, set())  # components whose levels must exist in the model
         if "penalty" not in block or block["kind"] in ("fs", "sz"):
             known.update(range(len(design["terms"][term])))
         elif block["by_level"]:
@@ -44,7 +44,7 @@ def predict(model, data, type="link"):
 
 
 def raw_columns(term, data, levels):
-    """The columns of a term that are not zero in a row: their places and values; where levels are unseen; and their number."""
+    """The nonzero columns of a term per row: indices and values; rows with unseen levels; and the number of columns."""
     places, values, unseen, size = np.zeros((1, 1), int), np.ones((1, 1)), [], 1
     for part in term:  # a Kronecker product, the last component fastest
         own_places, own, own_size = component(part, data, levels)
@@ -89,7 +89,7 @@ def component(part, data, levels):
         values = np.hstack([radial["scale"] * RADIAL[radial["function"]](r, radial["power"]), polynomials]) @ dense(radial["map"])
     else:
         values = x[:, None]
-    size = values.shape[1] if "radial" not in part else max(8, -(-values.shape[1] // 4) * 4)  # the last ones are zero
+    size = values.shape[1] if "radial" not in part else max(8, -(-values.shape[1] // 4) * 4)  # the others are zero
     return np.arange(values.shape[1]) + np.zeros((len(x), 1), int), values, size
 
 
@@ -100,7 +100,7 @@ def column(data, name, type):
 
 
 def text(value):
-    """A level as the model has it; None: missing."""
+    """A level in the model's form; None: missing."""
     if value is None or value != value or value == "":
         return None
     if isinstance(value, (bool, np.bool_)):
@@ -109,7 +109,7 @@ def text(value):
 
 
 def times(matrix, rows):
-    """The product of the matrix and each row."""
+    """The product of a matrix and each row."""
     if "values" in matrix:
         return rows @ dense(matrix).T
     product = np.zeros((len(rows), matrix["rows"]))
@@ -119,7 +119,7 @@ def times(matrix, rows):
 
 
 def dense(matrix):
-    if "values" in matrix:  # column by column
+    if "values" in matrix:  # stored column by column
         return np.reshape(matrix["values"], (matrix["cols"], matrix["rows"])).T
     full = np.zeros((matrix["rows"], matrix["cols"]))
     for i, j, value in matrix["entries"]:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole calls from a data frame to predictions: tessera-gam beside gamfit, pyGAM and mgcv's bam.
+"""Times whole calls from a data frame to predictions: tessera-gam, gamfit, pyGAM and mgcv's bam.
 
     python3 -m venv venv && venv/bin/pip install ./python pandas pyarrow gamfit pygam
     venv/bin/python python/benchmarks/compare.py --out results.json
 
 Each program fits y ~ s(x0) + s(x1) + s(x2) + s(x3) with P-splines of k = 20 to the same rows, and predicts them, in a
-process of its own, after a first fit of 2,000 rows that loads what it needs. Times are the least of the repetitions,
-in seconds, of the programs in turn. What is not installed is named and left out. The result has the machine, its load
-and the commit: ratios are to be read on a quiet machine.
+process of its own, after a first fit of 2,000 rows that loads libraries. Programs take turns; times are the smallest of
+the repetitions, in seconds. Programs that are not installed are named and skipped. The result contains the machine, its
+load and the commit: ratios are meaningful only on an idle machine.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SMOOTHS = 4
 FORMULA = "y ~ " + " + ".join(f"s(x{j}, bs='ps', k=20)" for j in range(SMOOTHS))
 LARGEST = {"pygam": 200_000, "gamfit": 2_000_000, "gamfit_default": 2_000_000}
-LIMIT = 1800  # seconds of one process
+LIMIT = 1800  # time limit of a process in seconds
 
-# What each program is: code that makes `once(frame)`, which gives the predictions of the frame's rows.
+# For each program the code of `once(frame)`, which returns the predictions of the frame's rows.
 CODE = {
     "tessera": f"""
         from tessera_gam import GAM
@@ -101,7 +101,7 @@ def rows_of(count: int) -> dict[str, np.ndarray]:
 
 
 def answer_of(command: list[str]) -> dict[str, object]:
-    """What the last line of a program's output says, or why there is none."""
+    """The JSON in the last line of a program's output, or why there is none."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
@@ -127,7 +127,7 @@ def measure(name: str, count: int, repetitions: int, folder: pathlib.Path) -> di
 
 
 def import_seconds() -> dict[str, object]:
-    """Of `import tessera_gam` in new processes, with numpy, the least of five; and of numpy alone."""
+    """Seconds for `import tessera_gam` in new processes, including numpy, the smallest of five; and for numpy only."""
     found = {}
     for module in ("numpy", "tessera_gam"):
         code = f"import time; begun = time.perf_counter(); import {module}; print(time.perf_counter() - begun)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits by the processes of an mpi4py communicator. Started without a launcher this starts three of itself."""
+"""Fits in the processes of an mpi4py communicator. Without a launcher the test starts three processes of itself."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Launcher(unittest.TestCase):
 
 
 class Ranks(InFolder):
-    """In each of the processes."""
+    """Runs in each of the processes."""
 
     def setUp(self):
         from mpi4py import MPI
@@ -52,7 +52,7 @@ class Ranks(InFolder):
         self.comm = MPI.COMM_WORLD
         self.rank = self.comm.rank
         self.all = rows()
-        # Unequal parts, which end within blocks.
+        # Unequal parts that end within blocks.
         ends = [0, 150, 777, 1000]
         self.part = slice(ends[self.rank], ends[self.rank + 1])
 
@@ -67,19 +67,19 @@ class Ranks(InFolder):
         model.fit(mine, weights="w", subset=mine["z"] < 0.9, comm=self.comm, progress=told.append)
         self.assertEqual(model.to_json(), expected)
         self.assertIn("finding knots and constraints", told)
-        # Each process goes on by itself.
+        # Each process can continue without the others.
         np.testing.assert_array_equal(model.predict(mine), GAM.from_json(expected).predict(mine))
 
     def test_a_file_is_the_table_of_all(self):
         path = self.comm.bcast(self.write_csv("rows.csv", self.all) if self.rank == 0 else None)
         of_file = GAM(FORMULA).fit(path, comm=self.comm).to_json()
-        self.comm.barrier()  # until then it is there
+        self.comm.barrier()  # the file exists until all have read it
         self.assertEqual(of_file, GAM(FORMULA).fit(self.all).to_json())
 
     def test_levels_are_those_of_all_processes(self):
         import pandas as pd
 
-        g = np.repeat(np.array(["north", "east", "south"]), [150, 627, 223])  # one on each rank
+        g = np.repeat(np.array(["north", "east", "south"]), [150, 627, 223])  # one level on each rank
         kinds = pd.Categorical(self.all["g"], ["c", "a", "b"])
         data = {"y": self.all["y"], "g": g, "kind": kinds, "on": self.all["x"] > 0.5}
         expected = GAM("y ~ g + kind + on").fit(data).to_json()
@@ -98,7 +98,7 @@ class Ranks(InFolder):
             GAM("y ~ s(x)").fit(bad, comm=self.comm)
         with self.assertRaisesRegex(InputError, "unknown column 'q'"):
             GAM("y ~ q").fit(self.mine(self.all), comm=self.comm)
-        # One process, which has no levels, goes on where the others differ: it hears of that.
+        # A process whose rows have no levels reports the same error: the levels of the others differ.
         import pandas as pd
 
         levels = [["a", "b", "c"], ["c", "a", "b"], None][self.rank]
@@ -120,7 +120,7 @@ class Ranks(InFolder):
             GAM(FORMULA).fit(self.mine(self.all), comm=self.comm, progress=stop)
         if self.rank != 1:
             self.assertIn("the caller", str(raised.exception))
-        # And the next fit is one as ever.
+        # The next fit works as usual.
         again = GAM("y ~ s(x)").fit(self.mine(self.all), comm=self.comm).to_json()
         self.assertEqual(again, GAM("y ~ s(x)").fit(self.all).to_json())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data of every kind make the same model, and predictions come back in that kind."""
+"""Data of every kind give the same model, and predictions are of the same kind as the data."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ class KindsOfData(InFolder):
         self.assertEqual(model.param_names, ["(Intercept)", "ga", "gb"])
         self.assertEqual(model.to_json(), GAM("y ~ g", levels={"g": ["c", "a", "b"]}).fit(self.rows).to_json())
         self.assertEqual(GAM("y ~ factor(g)").fit(frame).param_names[1:], ["factor(g)a", "factor(g)b"])
-        # Levels of new data have their texts, whatever their order.
+        # Levels are matched by text, in whatever order new data have them.
         np.testing.assert_array_equal(model.predict(frame), model.predict(self.rows))
 
     @needs("pandas")
@@ -326,7 +326,7 @@ class KindsOfData(InFolder):
 
 
 class Labels(InFolder):
-    """A Series goes by its labels, as in pandas."""
+    """A Series is matched by its labels, as in pandas."""
 
     @needs("pandas")
     def test_series_beside_a_frame(self):
@@ -444,7 +444,7 @@ class MissingValues(InFolder):
 
 
 class InfiniteValues(InFolder):
-    """A row in which one is has no prediction; others have theirs."""
+    """A row with a missing value has no prediction; the other rows do."""
 
     def test_predictions(self):
         data, new = rows(), rows(20, seed=2)
@@ -463,7 +463,7 @@ class InfiniteValues(InFolder):
                 found, expected = (one if isinstance(one, dict) else {"fit": one} for one in (found, expected))
                 for name, values in found.items():
                     self.assertEqual(np.flatnonzero(np.isnan(values)).tolist(), left_out, formula)
-                    kept = np.delete(np.arange(20), [*left_out, 7])  # z is another number there
+                    kept = np.delete(np.arange(20), [*left_out, 7])  # z is another number in row 7
                     np.testing.assert_array_equal(values[kept], expected[name][kept])
             self.assertEqual(np.isnan(model.simulate(1, infinite)["draw.1"]).nonzero()[0].tolist(), left_out)
         path = self.write_csv("new.csv", infinite)

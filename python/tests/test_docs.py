@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of the README and of docs/python.md, as written."""
+"""Runs the commands of the README and of docs/python.md as written."""
 
 from __future__ import annotations
 

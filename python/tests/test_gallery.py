@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The code of docs/gallery.md prints and draws what is shown there.
+"""The code of docs/gallery.md prints and draws the results shown there.
 
-With TESSERA_REWRITE_GALLERY set the texts and figures are written anew, and not compared: look at them.
+With TESSERA_REWRITE_GALLERY set, texts and figures are rewritten, not compared: review them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 
 from support import ROOT, InCopyOfRoot, main, needs, printed_by
 
-LARGEST_DIFFERENCE = 2.0  # root mean square, of 255
+LARGEST_DIFFERENCE = 2.0  # root mean square of pixel values, which are at most 255
 
 
 @needs("pandas", "matplotlib")
@@ -46,7 +46,7 @@ class Gallery(InCopyOfRoot):
         return f"{code}```" + (f"\n\n```text\n{printed}```" if printed else "")
 
     def skip_unless_pinned(self, *packages):
-        """Other versions print and draw a little differently."""
+        """Other versions of packages print and draw slightly differently."""
         pinned = (pathlib.Path(__file__).parent / "requirements.txt").read_text().split()
         for package in packages:
             version = importlib.metadata.version(package)
@@ -54,7 +54,7 @@ class Gallery(InCopyOfRoot):
                 self.skipTest(f"the gallery was printed and drawn by another {package} than {version}")
 
     def write_small(self, figure):
-        """In few colours, which take half of the bytes."""
+        """Saves with few colours, which halves the file size."""
         from PIL import Image
 
         few = Image.open(figure).convert("RGB").quantize(256, dither=Image.Dither.NONE)
@@ -64,7 +64,7 @@ class Gallery(InCopyOfRoot):
         from matplotlib.testing.compare import compare_images
 
         expected = self.folder / f"expected-{figure}"
-        expected.write_bytes((ROOT / "docs/gallery" / figure).read_bytes())  # files of differences come beside it
+        expected.write_bytes((ROOT / "docs/gallery" / figure).read_bytes())  # files of differences are written next to it
         self.assertIsNone(compare_images(expected, figure, LARGEST_DIFFERENCE))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models are those of tessera-fit, and say what they know."""
+"""Models equal those of tessera-fit, and report their properties."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tessera_gam import GAM, InputError, TesseraError, TesseraWarning, UsageErro
 
 
 class SameBits(InFolder):
-    """The file that `save` writes is that of the program."""
+    """`save` writes the same file as the program."""
 
     def expect_same(self, data, formula, *, arguments=(), fit=None, **options):
         path = self.write_csv("rows.csv", data)
@@ -81,7 +81,7 @@ class SameBits(InFolder):
 
 
 class Launched(InFolder):
-    """The program under a launcher, here `env`, makes the model that this process makes."""
+    """The program under a launcher (here `env`) makes the same model as this process."""
 
     def setUp(self):
         super().setUp()
@@ -170,12 +170,12 @@ class Launched(InFolder):
 
         with mock.patch.object(_native, "log", interrupt), self.assertRaises(KeyboardInterrupt):
             GAM("y ~ z").fit(self.rows, launcher="sh -c '\"$@\"; exit 1' sh", program=program, workdir=self.folder)
-        state = pathlib.Path(f"/proc/{pids[0]}/stat")  # a zombie, where nobody waits for orphans
+        state = pathlib.Path(f"/proc/{pids[0]}/stat")  # a zombie, if no process waits for orphans
         self.assertTrue(not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
 class Options(InFolder):
-    """Options are arguments, and each is one of the engine."""
+    """Arguments are options, and each is an option of the engine."""
 
     def setUp(self):
         super().setUp()
@@ -239,7 +239,7 @@ class Options(InFolder):
 
 
 def options_of(function):
-    """The names of the arguments that are options of the engine."""
+    """The names of the arguments that are engine options."""
     others = {"data", "progress"} | ({"weights", "offset", "subset", "AR_start"} if function is GAM.check else set())
     others |= {"axes", "residuals", "too_far"} if function is GAM.plot else set()
     parameters = inspect.signature(function).parameters.values()
@@ -399,7 +399,7 @@ class FittedModel(InFolder):
         self.assertEqual(list(whole["term"]), ["para", *self.model.smooth_names])
         pairs = self.model.concurvity(self.rows, full=False)["worst"]
         self.assertEqual(list(pairs["term"]), list(whole["term"]))
-        # A term explains itself fully (1); smooths of different levels share no row (0).
+        # A term explains itself fully (1); smooths for different levels share no row (0).
         np.testing.assert_array_equal(pairs["s(z)"][4], 1)
         self.assertLess(pairs["s(x):ga"][2], 1e-12)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the library cannot be loaded, models are read and predict by numpy."""
+"""Without the library, models are read and predictions computed by numpy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tessera_gam._portable import PortableModel
 
 class Portable(InFolder):
     def python(self, code):
-        """What a process without the library prints."""
+        """The output of a process without the library."""
         environment = os.environ | {"TESSERA_GAM_LIBRARY": "/none", "PYTHONPATH": os.pathsep.join(sys.path)}
         done = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(code)],
@@ -95,7 +95,7 @@ class Portable(InFolder):
             for new in (data, {name: values[:0] for name, values in data.items()}):
                 names = {"x", "g"} & names_in(formula)
                 found = portable.predict(data_of(new, names), names, "", {"type": "link"})
-                with warnings.catch_warnings(action="ignore"):  # the level that is new
+                with warnings.catch_warnings(action="ignore"):  # warning about the new level
                     np.testing.assert_allclose(found, model.predict(new), atol=1e-9)
 
     def test_rows_in_parts(self):
@@ -112,7 +112,7 @@ class Portable(InFolder):
 
 
 class Strangers(InFolder):
-    """Whatever a file holds, there is a prediction or an InputError, in bounded memory."""
+    """Any content of a file gives a prediction or an InputError, in bounded memory."""
 
     FORMULAS = (
         "y ~ g + s(x, k=4, bs='ps') + offset(w)",
@@ -129,7 +129,7 @@ class Strangers(InFolder):
             self.models.append({name: model[name] for name in model if name not in ("triangle", "covariance")})
 
     def outcome(self, text):
-        """Of a file with this text."""
+        """Reads a model from a file with this text and predicts."""
         path = self.folder / "model.json"
         path.write_text(text)
         try:
@@ -222,7 +222,7 @@ class Strangers(InFolder):
                 [*inner][random.integers(len(inner))] if isinstance(inner, dict) else random.integers(len(inner)),
             )
         kind = random.integers(8)
-        if isinstance(at, dict) and key not in at:  # deleted before
+        if isinstance(at, dict) and key not in at:  # already deleted
             at[key] = None
         elif kind == 0:
             del at[key]

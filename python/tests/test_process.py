@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package in its user's process: interrupts, threads, fork, memory."""
+"""The package within its user's process: interrupts, threads, fork, memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Interrupts(unittest.TestCase):
             if thread.name == "tessera_gam":
                 thread.join()
         [[status, *_], _] = self.refusals.call_args
-        self.assertEqual(status, 75)  # the work has ended because it was asked to
+        self.assertEqual(status, 75)  # the work has ended on request
         expected = GAM(FORMULA).fit(rows()).to_json()
         self.assertEqual(GAM(FORMULA).fit(rows()).to_json(), expected)
 
@@ -79,7 +79,7 @@ class Interrupts(unittest.TestCase):
             long_fit(progress=lambda what: signal.setitimer(signal.ITIMER_REAL, 0.02))
 
     def test_draws_end_with_their_caller(self):
-        """They would go on for minutes; tearDown waits for them."""
+        """The processes would continue for minutes; tearDown waits for them."""
 
         def expire(number, frame):
             raise TimeoutError
@@ -129,7 +129,7 @@ class GuestOfAProcess(unittest.TestCase):
         self.assertEqual(found, [[expected[0]] * 3, [expected[1]] * 3])
 
     def test_fits_in_a_thread_and_in_the_main_one(self):
-        """Both for as long as the other works: neither waits for the other, and none changes the other's bits."""
+        """Two functions run at the same time: neither waits for the other, and neither changes the other's bits."""
         data = [rows(20_000, seed) for seed in (1, 2)]
         expected = [GAM(FORMULA).fit(one).to_json() for one in data]
         found, begun, ended = [], threading.Event(), threading.Event()
@@ -148,7 +148,7 @@ class GuestOfAProcess(unittest.TestCase):
         self.assertEqual(set(found), {expected[0]})
 
     def test_out_of_memory(self):
-        """A fit that the process has no memory for is an error of the call, after which the process goes on."""
+        """A fit that needs too much memory raises an error; the process continues."""
         code = """
             import resource
             from support import FORMULA, rows
@@ -182,7 +182,7 @@ class GuestOfAProcess(unittest.TestCase):
     def test_pool_of_forked_processes(self):
         expected = [GAM(FORMULA).fit(rows(seed=seed)).to_json() for seed in range(4)]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # Python's: that threads were started here before
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python warns that threads were started before
             with multiprocessing.get_context("fork").Pool(2) as pool:
                 self.assertEqual(pool.map(fitted_text, range(4)), expected)
 

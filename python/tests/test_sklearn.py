@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The estimators keep to scikit-learn's conventions."""
+"""The estimators follow scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Estimators(unittest.TestCase):
         odd = frame.rename(columns={"x": "a`b"})
         numbers = self.regressor().fit(self.X, self.rows["y"])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of scikit-learn, on names
+            warnings.simplefilter("ignore", UserWarning)  # scikit-learn warns about names
             np.testing.assert_array_equal(model.predict(frame.to_numpy()), model.predict(frame))
             np.testing.assert_array_equal(numbers.predict(frame[["x", "z"]]), numbers.predict(self.X))
         self.assertIn(r"`a\`b`", self.regressor().fit(odd, self.rows["y"]).formula_)
@@ -136,7 +136,7 @@ class Estimators(unittest.TestCase):
         grid = {"gamma": [1, 1.4], "select": [None, True], "k": [3, 8]}
         search = GridSearchCV(self.regressor(), grid, cv=3, error_score="raise").fit(self.X, self.rows["y"])
         scores = search.cv_results_["mean_test_score"]
-        self.assertEqual((len(scores), len({*scores})), (8, 8))  # each parameter reaches the fit
+        self.assertEqual((len(scores), len({*scores})), (8, 8))  # each parameter affects the fit
         self.assertEqual(search.best_params_["k"], 8)
         self.assertEqual(search.best_estimator_.formula_, ".response ~ s(`x0`, k=8) + s(`x1`, k=8)")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package is typed throughout, and ruff finds nothing."""
+"""The package has types everywhere, and ruff finds no fault."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One set of odd inputs by every way in: the same bits, or a refusal by all. docs/python.md has what differs by design.
+"""Unusual inputs by every way into the library: the same bits, or all refuse. docs/python.md: differences by design.
 
-Started without a launcher this starts three of itself, for fits of one, two and three ranks.
+Without a launcher the test starts three processes of itself, for fits of one, two and three ranks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROWS = 60
 
 @dataclass(frozen=True)
 class Levels:
-    """A factor: for each row the place of its level, or -1. `is_given`: the order of the levels is the caller's."""
+    """A factor: for each row the index of its level, or -1. `is_given`: the caller gives the order of the levels."""
 
     codes: np.ndarray
     levels: list[str]
@@ -51,14 +51,14 @@ class Case:
     arguments: dict[str, Any] = field(default_factory=dict)
     is_refused: bool = False
     in_files: bool = True
-    """Whether a CSV or HDF5 file can say the same, without options of its own."""
+    """Whether a CSV or HDF5 file can represent the same data without options."""
 
     def has(self, **what):
         factors = [one for one in self.columns.values() if isinstance(one, Levels)]
         return any(getattr(one, name) == value for one in factors for name, value in what.items())
 
 
-# The set
+# The inputs
 
 
 def numbers():
@@ -69,7 +69,7 @@ def numbers():
 
 BASE = numbers()
 CODES = np.random.default_rng(12).integers(0, 3, (8, ROWS)).astype(np.int32)
-CODES[:, :3] = [2, 0, 1]  # not in the order of the levels, each of which there is
+CODES[:, :3] = [2, 0, 1]  # not in the order of the levels; each level occurs
 TRUTHS = CODES[0] > 0
 
 LEVELS = [
@@ -93,7 +93,7 @@ NAMES = [
 
 
 def batches(kinds, size=6):
-    """Several factors in one model, as each program that starts takes its time."""
+    """Combines several factors in one model, because each program takes time to start."""
     for begin in range(0, len(kinds), size):
         some = kinds[begin : begin + size]
         yield {f"g{i}": Levels(CODES[i] % len(levels), sorted(levels, key=str.encode)) for i, levels in enumerate(some)}
@@ -165,7 +165,7 @@ def of_orders():
         columns = {column: values[order] for column, values in BASE.items()}
         levels = Levels(CODES[0][order], ["a", "b", "c"])
         yield Case(name, "y ~ g + s(x, k=5)", {**columns, "g": levels}, {"block_rows": 16})
-        # Strides of other signs and sizes.
+        # Other strides and negative ones.
         wide = np.empty((ROWS, 2))
         wide[:, 0] = columns["x"]
         yield Case(f"{name}, strided", "y ~ x", {**columns, "x": wide[:, 0], "z": BASE["z"][::-1]})
@@ -211,16 +211,16 @@ def of_refusals():
 KINDS = (of_levels, of_names, of_missing_values, of_types, of_orders, of_options, of_refusals)
 
 
-# The ways
+# The ways into the library
 
 
 def outcome(fit):
-    """The model as text with its bits; or how it is refused."""
+    """The model as text with its bits, or the message of its refusal."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return fit().to_json()
-        except ValueError as refused:  # of the caller, or of the data
+        except ValueError as refused:  # from the caller or the data
             return f"refused: {refused}"
 
 
@@ -286,7 +286,7 @@ def as_masked(case):
 
 
 def by_c_and_arrow(case):
-    """By the stream of Arrow's C interface, which the library reads."""
+    """By a stream of Arrow's C interface, which the library reads."""
     table = _native.Handle("table")
     stream = (ctypes.c_void_p * 5)()
     as_arrow(case).to_reader(max_chunksize=23)._export_to_c(ctypes.addressof(stream))
@@ -334,7 +334,7 @@ FRAMES = {
 
 
 def takes(way, case):
-    """Whether the way has the caller's order of levels."""
+    """Whether this way keeps the caller's order of levels."""
     return way == "pandas" or not (case.has(is_given=True) and (way != "polars" or case.has(is_ordered=True)))
 
 
@@ -345,7 +345,7 @@ def reference(case):
 class Ways(InFolder):
     def setUp(self):
         super().setUp()
-        if "TESSERA_FIT" in os.environ:  # its version is asked for once
+        if "TESSERA_FIT" in os.environ:  # the program's version is checked once
             path = _launch.program_path(None)
             self.enterContext(mock.patch.object(_launch, "program_path", lambda _: path))
 
@@ -358,7 +358,7 @@ class Ways(InFolder):
                 self.fail(f"{found[:300]}\nis not\n{expected[:300]}")
 
     def cases(self):
-        """Of each the outcome in process."""
+        """The results of all cases in this process."""
         for kind in KINDS:
             for case in kind():
                 expected = reference(case)
@@ -410,7 +410,7 @@ def _arrays(case):
 
 
 class Ranks(InFolder):
-    """In each of three processes: fits of the first one, two and three of them in turn."""
+    """Runs in each of three processes: fits by one, two and three of them in turn."""
 
     @needs("pandas")
     def test_ranks(self):
@@ -431,10 +431,10 @@ class Ranks(InFolder):
                 write_csv(table, case)
             world.barrier()
             self.check(case, expected, comms[(number + 1) % RANKS], lambda c, comm, t=table: fit(c, t, comm=comm))
-        world.barrier()  # until then rank 0 has the folder
+        world.barrier()  # rank 0 keeps the folder until then
 
     def check(self, case, expected, comm, fit_by):
-        if comm is None:  # this process has no part in it
+        if comm is None:  # this process takes no part
             return
         found = outcome(lambda: fit_by(case, comm))
         if not (expected.startswith("refused") and found.startswith("refused")):
@@ -443,7 +443,7 @@ class Ranks(InFolder):
 
 
 def fit_part(case, comm):
-    """Of this process' part of the rows."""
+    """This process' part of the rows."""
     ends = [0, *[ROWS // 4, ROWS // 2][: comm.size - 1], ROWS]
     mine = slice(ends[comm.rank], ends[comm.rank + 1])
     frame = as_pandas(case)[mine] if case.has(is_given=True) else {n: v[mine] for n, v in as_dict(case).items()}

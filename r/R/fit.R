@@ -235,7 +235,7 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   frame$formula <- formula
   frame$family <- family
   if (model) frame$fitted <- rows_of_fit(fitted, table, chosen)
-  if (!model && length(t$labels)) frame$rows <- stand_in_rows(data, frame$subset)  # for variables whose extents it lacks
+  if (!model && length(t$labels)) frame$rows <- stand_in_rows(data, frame$subset)  # the model lacks these extents
   object_of(fitted, t$labels, if (model) data, frame, call, control)
 }
 

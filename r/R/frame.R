@@ -8,7 +8,7 @@ parametric_slots <- function(parts, json, rows, data) {
   pterms <- attr(frame, "terms")
   names <- unlist(lapply(json$design$blocks[!is_smooth(json$design$blocks)], function(block) texts(block$names)))
   X <- stats::model.matrix(pterms, frame, contrasts.arg = contrasts_of(frame, pterms))
-  if (!all(plain(names) %in% plain(colnames(X)))) X <- stats::model.matrix(pterms, frame)  # the session's contrasts
+  if (!all(plain(names) %in% plain(colnames(X)))) X <- stats::model.matrix(pterms, frame)  # use the session's contrasts
   places <- match(plain(colnames(X)), plain(names))
   left_out <- colnames(X)[is.na(places)]
   if (!all(plain(names) %in% plain(colnames(X))) || !all(plain(left_out) %in% plain(texts(json$design$left_out)))) {

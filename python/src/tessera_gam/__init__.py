@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generalized additive models with the answer of mgcv's bam, from data frames.
+"""Generalized additive models of data frames, with the results of mgcv's bam.
 
 >>> from tessera_gam import GAM, columns
 >>> columns("table.csv")                                         # doctest: +SKIP

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of the caller's data as the library has them, and back: numbers, or levels with codes.
+"""Converts the caller's data to the library's columns and back: numbers, or levels with codes.
 
-pandas, polars and pyarrow are imported only where the caller's data are theirs.
+pandas, polars and pyarrow are imported only if the caller's data use them.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Codes = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Factor:
-    """Levels, and for each row the index of its level; -1 where it is missing."""
+    """Levels, and for each row the index of its level; -1: missing."""
 
     codes: Codes
     levels: list[str]
     is_ordered: bool = False
     keeps_order: bool = False
-    """Whether a model has the levels in this order; else it sorts them."""
+    """Whether a model keeps the levels in this order; otherwise it sorts them."""
 
 
 Column = npt.NDArray[Any] | Factor
@@ -40,24 +40,24 @@ Columns = Mapping[str, Column]
 
 
 def made_by(package: str, data: object) -> bool:
-    """Whether the data's class belongs to a package, which need not be imported."""
+    """Whether the data's class comes from a package; does not import the package."""
     return any(kind.__module__.partition(".")[0] == package for kind in type(data).__mro__)
 
 
-# Numbers come first, since the "e" of "1e3" is not a name.
+# Numbers are matched first, because the "e" of "1e3" is not a name.
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`((?:[^`\\]|\\.)*)`"""
 _NAME = re.compile(rf"\.?\d[\w.]*|{_QUOTED}|((?:[^\W\d]|\.(?!\d))[\w.]*)", re.DOTALL)
 _LEFT_SIDE = re.compile(rf"((?:[^~`'\"]|{_QUOTED})*)~", re.DOTALL)
 
 
 def names_in(text: str) -> set[str]:
-    """Every name in a formula or an expression, including those of functions."""
+    """All names in a formula or expression, including names of functions."""
     quoted = {re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL) for found in _NAME.finditer(text) if found[1]}
     return quoted | {found[2] for found in _NAME.finditer(text) if found[2]}
 
 
 def left_side(formula: str) -> str | None:
-    """The left-hand side of a formula; None without a tilde."""
+    """The left-hand side of a formula; None if there is no tilde."""
     found = _LEFT_SIDE.match(formula)
     return None if found is None else found[1]
 
@@ -68,7 +68,7 @@ def quoted(name: str) -> str:
 
 
 def is_chosen(name: str, names: set[str] | None) -> bool:
-    """Whether a column is one of these names: "." stands for all of them, and so does None."""
+    """Whether a column is one of these names; "." and None stand for all columns."""
     return names is None or name in names or "." in names
 
 
@@ -88,13 +88,13 @@ def _level(value: Any) -> str:
 def _factor(codes: Any, levels: Iterable[Any], is_ordered: bool = False, keeps_order: bool = False) -> Factor:
     values = [*levels]
     texts = [_level(value) for value in values]
-    counts = Counter(texts)  # several numbers may differ only after the 15th digit
+    counts = Counter(texts)  # numbers may differ only after the 15th digit
     texts = [text if counts[text] == 1 else str(value) for text, value in zip(texts, values, strict=True)]
     return Factor(np.ascontiguousarray(codes, np.int32), texts, is_ordered, keeps_order)
 
 
 def _texts_factor(codes: Any, texts: Iterable[str]) -> Factor:
-    """The levels of texts are sorted, as those of a file."""
+    """A factor with sorted levels, like a column of texts in a file."""
     levels = np.array([*texts], object)
     order = np.argsort(levels)
     place = np.empty(len(levels) + 1, np.int32)
@@ -118,7 +118,7 @@ _NUMBERS_OR_TEXTS = "give numbers (of dates, as days), texts or a categorical"
 
 
 def _array_of(name: str, values: Any) -> npt.NDArray[Any]:
-    """An array that keeps texts, and booleans among numbers, as they are: numpy would convert them."""
+    """An array that keeps texts and booleans among numbers, which numpy would convert."""
     if isinstance(values, (list, tuple)):
         kinds = {*map(type, values)}
         if any(issubclass(kind, (str, bytes)) for kind in kinds) or (len(kinds) > 1 and kinds & {bool, np.bool_}):
@@ -166,7 +166,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _of_objects(name: str, array: npt.NDArray[Any]) -> Column:
-    """Texts, truth values or numbers, with None, NaN, pandas.NA or a mask where one is missing."""
+    """The column of texts, truth values or numbers; None, NaN, pandas.NA or a mask mark missing values."""
     missing = np.fromiter(map(_is_missing, array), bool, len(array))
     kinds = {type(value) for value in array[~missing]}
     if not kinds:
@@ -233,7 +233,7 @@ def _of_arrow(name: str, values: Any) -> Column:
     if not isinstance(values, (pa.Array, pa.ChunkedArray)):
         raise _refused(name, type(values).__name__, "give an Array")
     if isinstance(values, pa.ChunkedArray):
-        if values.num_chunks == 1:  # pyarrow would copy it
+        if values.num_chunks == 1:  # pyarrow would copy a single chunk
             values = values.chunk(0)
         else:
             values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
@@ -254,7 +254,7 @@ def _of_arrow(name: str, values: Any) -> Column:
 
 
 def column_of(name: str, values: Any) -> Column:
-    """The column of an array of any kind."""
+    """The column of an array of any type."""
     for package, convert in (("pandas", _of_pandas), ("polars", _of_polars), ("pyarrow", _of_arrow)):
         if made_by(package, values):
             return convert(name, values)
@@ -266,34 +266,34 @@ def column_of(name: str, values: Any) -> Column:
 
 @dataclass(frozen=True)
 class Data:
-    """The caller's data: columns by name, and how to give results of the same rows."""
+    """The caller's data: its columns by name, and the form for results of the same rows."""
 
     rows: int
     names: list[str]
     column: Callable[[str], Any]
     give: Callable[[Columns], Any]
-    """A frame of the caller's kind."""
+    """Columns as a frame of the caller's kind."""
     give_one: Callable[[str, Numbers], Any]
-    """The one column of such a frame."""
+    """A single column of such a frame."""
     index: Any = None
-    """Labels of the rows, for pandas."""
+    """The labels of the rows (pandas), or None."""
 
 
 @dataclass(frozen=True)
 class File:
-    """A table that the library reads itself: files, or folders with these."""
+    """A table that the library reads itself: files, or folders of files."""
 
     paths: tuple[str, ...]
 
     @property
     def path(self) -> str:
-        """The name of the table in messages."""
+        """The name of the table for messages."""
         more = len(self.paths) - 1
         return self.paths[0] if more == 0 else f"{self.paths[0]} and {more} more path{'s' if more > 1 else ''}"
 
 
 def _places(names: Iterable[str]) -> Callable[[str], int]:
-    """The index of a column by its name, which must be unique."""
+    """The index of the column with this name, which must be unique."""
     known = [*names]
     counts = Counter(known)
     places = {name: place for place, name in enumerate(known)}
@@ -307,7 +307,7 @@ def _places(names: Iterable[str]) -> Callable[[str], int]:
 
 
 def _index_of(values: Any) -> Any:
-    """Labels of the rows of a pandas Series; None for anything else."""
+    """The row labels of a pandas Series; None for any other value."""
     if not made_by("pandas", values):
         return None
     import pandas as pd
@@ -316,7 +316,7 @@ def _index_of(values: Any) -> Any:
 
 
 def aligned(name: str, values: Any, index: Any) -> Any:
-    """Values with labels in the order of the labels of the rows, if both have any."""
+    """Values reordered by their row labels to the order of `labels`, if both have labels."""
     own = _index_of(values)
     if own is None or index is None or own.equals(index):
         return values
@@ -391,7 +391,7 @@ def _is_single(value: Any) -> bool:
 
 
 def _from_arrays(arrays: Mapping[Any, Any] | npt.NDArray[Any]) -> Data:
-    """A single value, repeated for every row."""
+    """A single value repeated for every row."""
     keys = list(arrays) if isinstance(arrays, Mapping) else list(arrays.dtype.names or ())
     place = _places(map(str, keys))
     all_rows = [arrays[key] for key in keys if not _is_single(arrays[key])]
@@ -408,17 +408,17 @@ def _from_arrays(arrays: Mapping[Any, Any] | npt.NDArray[Any]) -> Data:
 
 
 def give_arrays(columns: Columns) -> dict[str, npt.NDArray[Any]]:
-    """A dict of arrays; a factor's has its levels as objects, None where one is missing."""
+    """A dict of arrays; a factor is an array of objects: its levels, None where missing."""
     return {name: factor_texts(column) for name, column in columns.items()}
 
 
 def factor_texts(column: Column) -> npt.NDArray[Any]:
-    """The levels of a factor's rows, None where one is missing; numbers as they are."""
+    """The level of each row of a factor, None where missing; numbers are unchanged."""
     return np.array([*column.levels, None], object)[column.codes] if isinstance(column, Factor) else column
 
 
 def rows_of(column: Column, rows: npt.NDArray[np.intp]) -> Column:
-    """Some rows of a column."""
+    """Selected rows of a column."""
     return replace(column, codes=column.codes[rows]) if isinstance(column, Factor) else column[rows]
 
 
@@ -435,7 +435,7 @@ def pandas_frame(columns: Columns, index: Any = None) -> Any:
 
 
 def result_frame(columns: Columns) -> Any:
-    """A data frame where pandas is installed, else a dict of arrays."""
+    """A data frame if pandas is installed, otherwise a dict of arrays."""
     try:
         return pandas_frame(columns)
     except ImportError:
@@ -446,7 +446,7 @@ _ARROW_FORMATS = {".parquet": "parquet", ".pq": "parquet", ".feather": "feather"
 
 
 def _files_of(path: str) -> list[str]:
-    """The file, or those of a folder in their order: without hidden ones, by the bytes of their paths."""
+    """The file itself, or the files of a folder without hidden ones, ordered by the bytes of their paths."""
     if not os.path.isdir(path):
         if not os.path.exists(path):
             raise InputError(f"{path}: there is no such file")
@@ -463,13 +463,13 @@ def _files_of(path: str) -> list[str]:
 
 
 def _arrow_format(paths: tuple[str, ...]) -> str | None:
-    """The format of files that pyarrow reads, by the name of the first."""
+    """The format of files read by pyarrow, from the name of the first file."""
     first = next((file for path in paths if os.path.exists(path) for file in _files_of(path)), paths[0])
     return _ARROW_FORMATS.get(os.path.splitext(first)[1].lower())
 
 
 def _from_arrow_files(paths: tuple[str, ...], format: str, names: set[str] | None) -> Data:
-    """Files of one schema; folders named KEY=VALUE are columns."""
+    """Files of one schema as a table; folders named KEY=VALUE become columns."""
     try:
         import pyarrow as pa
         import pyarrow.dataset as dataset
@@ -487,7 +487,7 @@ def _from_arrow_files(paths: tuple[str, ...], format: str, names: set[str] | Non
 
 
 def _of_hdf5(path: str, name: str, dataset: Any) -> Any:
-    """A dataset of numbers, of texts or of an enumeration; "NA" is missing, as tessera-fit writes it."""
+    """The column of a dataset of numbers, texts or an enumeration; "NA" is missing, as tessera-fit writes it."""
     import h5py
 
     members = h5py.check_enum_dtype(dataset.dtype)
@@ -506,7 +506,7 @@ def _of_hdf5(path: str, name: str, dataset: Any) -> Any:
 
 
 def _from_hdf5(path: str, names: set[str] | None) -> Data:
-    """The one-dimensional datasets at the root of the file, by h5py: the library of the package reads no HDF5."""
+    """Reads the one-dimensional datasets at the root of a file by h5py, because the package's library reads no HDF5."""
     try:
         import h5py
     except ImportError:
@@ -524,7 +524,7 @@ def _from_hdf5(path: str, names: set[str] | None) -> Data:
 
 
 def paths_of(data: Any) -> tuple[str, ...]:
-    """The paths of a table in files; none: it is something else."""
+    """The paths of a table in files; empty if `data` is something else."""
     if isinstance(data, (str, os.PathLike)):
         data = [data]
     if not isinstance(data, (list, tuple)) or not all(isinstance(one, (str, os.PathLike)) for one in data):
@@ -533,9 +533,9 @@ def paths_of(data: Any) -> tuple[str, ...]:
 
 
 def data_of(data: Any, names: set[str] | None, hdf5_here: bool = False) -> Data | File:
-    """Reads what `data` is; of lazy tables, Parquet and Feather files only columns of these names. None: all.
+    """Reads `data` of any kind; from lazy tables, Parquet and Feather only columns with these names. None: all.
 
-    CSV is left to the library or a program, and so is HDF5 unless it is to be read here.
+    The library or tessera-fit reads CSV, and HDF5 unless it must be read here.
     """
     if paths := paths_of(data):
         if hdf5_here and len(paths) == 1 and paths[0].endswith((".h5", ".hdf5")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits by the processes of an mpi4py communicator, each with its part of the rows."""
+"""Fits in the processes of an mpi4py communicator; each process has a part of the rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def handle_of(comm: Any) -> int:
-    """The communicator as the library takes it. Refused unless the library has the MPI of mpi4py."""
+    """The communicator in the library's form. Refused unless the library uses the same MPI as mpi4py."""
     here = _native.mpi_version()
     if not here:
         raise UsageError(
@@ -35,13 +35,13 @@ def handle_of(comm: Any) -> int:
 
 
 def on_all(comm: Any, work: Callable[[], T]) -> T:
-    """*Collective.* The result of `work` in this process; if it fails in one process, all raise that error."""
+    """*Collective.* The result of `work` in this process; a failure in one process is raised in all."""
     result: T | None = None
     fault: Exception | None = None
     told_here = None
     try:
         result = work()
-    except Exception as raised:  # noqa: BLE001 - other processes must not wait, whatever was raised
+    except Exception as raised:  # noqa: BLE001 - other processes must not wait, whatever the exception
         fault = raised
         told_here = (type(raised) if isinstance(raised, TesseraError) else FaultError, str(raised))
     faults = comm.allgather(told_here)
@@ -49,27 +49,27 @@ def on_all(comm: Any, work: Callable[[], T]) -> T:
         if told is not None:
             kind, text = told
             raise kind(f"rank {rank}: {text}") from fault
-    return result  # type: ignore[return-value]  # as work() has returned
+    return result  # type: ignore[return-value]  # the result of work()
 
 
 Levels = dict[str, tuple[list[str], bool]]
-"""The levels of a process' factors, and whether they are ordered."""
+"""A process' levels of factors, and whether the factors are ordered."""
 
 
 def levels_of_all(comm: Any, columns: Columns) -> list[Levels]:
-    """*Collective.* The levels of each process."""
+    """*Collective.* The levels in each process."""
     mine = {name: (one.levels, one.keeps_order) for name, one in columns.items() if isinstance(one, Factor)}
     return list(comm.allgather(mine))
 
 
 def with_levels(columns: Columns, everywhere: list[Levels]) -> Columns:
-    """Factors with the levels of all processes, sorted; ordered levels must be the same in all."""
+    """Gives factors the sorted levels of all processes; ordered levels must be equal in all."""
     shared = {name: _shared(name, one, everywhere) for name, one in columns.items() if isinstance(one, Factor)}
     return {**columns, **shared}
 
 
 def _shared(name: str, column: Factor, everywhere: list[Levels]) -> Factor:
-    given = [of_rank[name] for of_rank in everywhere if name in of_rank]  # else the library reports the difference
+    given = [of_rank[name] for of_rank in everywhere if name in of_rank]  # otherwise the library reports the difference
     if all(levels == column.levels for levels, _ in given):
         return column
     if any(keeps_order for _, keeps_order in given):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to look at before a fit."""
+"""Describes a table before a fit."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def columns(
     threads: int | None = None,
     # End of options
 ) -> Report:
-    """The columns of a table as a fit would read them, in one reading: what `tessera-fit columns` prints.
+    """Describes the columns of a table as a fit would read them, in one pass, like `tessera-fit columns`.
 
-    `print(columns("table.csv"))` shows kinds, missing values, memory, and ranges or levels; `frame("columns")` has these
-    as a data frame, and ["columns"] as a list of dicts. So it finds what a fit would refuse: texts among numbers, with the
-    place of the first, and factors of too many levels.
+    `print(columns("table.csv"))` shows types, missing values, memory, and ranges or levels; `frame("columns")` gives
+    them as a data frame, and ["columns"] as a list of dicts. The report shows columns that a fit would refuse: texts
+    among numbers, with the place of the first text, and factors with too many levels.
 
     Parameters
     ----------
     data
-        A table as `GAM.fit` takes it.
+        A table of any kind that `GAM.fit` takes.
     names
-        Of these columns only.
+        Describe only these columns.
     na_strings
         Of files: fields that mean a missing value: ['NA', ''] are NA and the empty field (default: NA).
     factor

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions and warnings. Each has one line: what, where and what to do."""
+"""Exceptions and warnings. Each message has one line: what happened, where, and what to do."""
 
 from __future__ import annotations
 
 
 class TesseraError(Exception):
-    """A failure of the library. `status` is the exit status that tessera-fit has for it."""
+    """A failure of the library. `status` is the exit status of tessera-fit for the same failure."""
 
     status = 6
 
@@ -17,7 +17,7 @@ class UsageError(TesseraError, ValueError):
 
 
 class FormulaError(UsageError):
-    """A formula is refused. `position` is the index of the byte, in UTF-8, of its first fault."""
+    """A formula is refused. `position` is the byte index (UTF-8) of the formula's first fault."""
 
     position: int
 
@@ -35,31 +35,31 @@ class NotConvergedError(TesseraError, ArithmeticError):
 
 
 class DeviceAbsentError(TesseraError):
-    """A GPU is required, and there is none."""
+    """A GPU is required, but there is none."""
 
     status = 5
 
 
 class FaultError(TesseraError, RuntimeError):
-    """A failure of the system, such as a lack of memory, or of a GPU."""
+    """A failure of the system, e.g. too little memory, or of a GPU."""
 
     status = 6
 
 
 class TesseraWarning(UserWarning):
-    """A result to be used with care, such as that of a fit that has not converged."""
+    """A result needs care, e.g. because the fit has not converged."""
 
 
 _LONGEST = 2000
 
 
 def _shortened(text: str) -> str:
-    """A message, shortened: names in it may be of any length."""
+    """A shortened message; it may contain names of any length."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 500]} … {text[-500:]}"
 
 
 def error_of(status: int, message: str, position: int, lines: str) -> TesseraError:
-    """The exception for a status; that of a formula shows each fault in a note."""
+    """The exception for an exit status; for a formula it has a note for each fault."""
     if position >= 0:
         refused = FormulaError(_shortened(message))
         refused.position = position

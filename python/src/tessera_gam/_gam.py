@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model."""
+"""The class of models."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _MOST_POINTS = 5000
 
 
 class _Number:
-    """A number of the fitted model."""
+    """A property with a number of the fitted model."""
 
     def __init__(self, name: str, meaning: str) -> None:
         self.name = name
@@ -82,9 +82,9 @@ class _Number:
 
 
 class GAM:
-    """A generalized additive model, with the answer of `bam(formula, family, method="fREML")` of mgcv.
+    """A generalized additive model, with the results of mgcv's `bam(formula, family, method="fREML")`.
 
-    Options have the names of bam's and tessera-fit's, with "_" for "." and "-". None: not given, the engine's default.
+    Options have their names in bam and tessera-fit, with "_" for "." and "-". None: the engine's default.
 
     Parameters
     ----------
@@ -278,32 +278,32 @@ class GAM:
         workdir: str | os.PathLike[str] | None = None,
         comm: Any = None,
     ) -> GAM:
-        """Fits the model to a table, and returns it. Rows with a missing value are left out, and counted.
+        """Fits the model to a table, and returns the model. Rows with missing values are left out, and counted.
 
         Parameters
         ----------
         data
-            A pandas or polars frame, an Arrow table, a dict of arrays of n values, a structured array, or the
-            path of a table, or several, which are one table: CSV (also .gz), HDF5 by h5py, Parquet or Feather by
-            pyarrow, or a folder with such files, whose folders named KEY=VALUE are columns. Texts, truth values and categoricals are
-            factors. Numbers in float64 are not copied: leave them as they are while the fit runs. The model refers
-            to the data for `residuals` and `fittedvalues`.
+            A pandas or polars frame, an Arrow table, a dict of arrays of n values, a structured array, or the path of
+            a file or folder; several paths are one table. Files: CSV (also .gz), HDF5 by h5py, Parquet or Feather by
+            pyarrow. Subfolders named KEY=VALUE are columns. Texts, truth values and categoricals are factors. Numbers
+            in float64 are not copied: do not change them while the fit runs. The model keeps a reference to the data
+            for `residuals` and `fittedvalues`.
         weights, offset, subset, AR_start
-            As of bam: prior weights; what is added to the linear predictor; the rows of the fit; and where a
-            series of correlated residuals begins. A column's name, an expression such as "x > 0", or an array of
-            n values, in the order of the rows; a pandas Series goes by the labels of the data's rows.
+            As in bam: prior weights; a known part of the linear predictor; the rows of the fit; and the rows where a
+            series of correlated residuals begins. Each is a column's name, an expression such as "x > 0", or an array
+            of n values in the order of the rows; a pandas Series is matched by the labels of the data's rows.
         progress
-            True shows what the fit does; a function is called with each line of that. What it raises ends the
-            fit, as Ctrl-C does. Lines for a log go to `logging.getLogger("tessera_gam")`.
+            True: show the current activity. A function: called with each line of progress; an exception from it ends
+            the fit, like Ctrl-C. Lines for a log go to `logging.getLogger("tessera_gam")`.
         launcher
-            A command such as "mpirun -np 8" or "srun": tessera-fit does the fit under it, on all nodes of the job.
+            A command such as "mpirun -np 8" or "srun", which starts tessera-fit for the fit, on all nodes of the job.
         program, workdir
-            With a launcher: the path of tessera-fit, by default $TESSERA_FIT or that of PATH, of the version of this
-            package; and a folder that all nodes see, in which data that are no file are written and then removed.
+            With a launcher: the path of tessera-fit, of this package's version (default: $TESSERA_FIT, or from PATH);
+            and a folder on all nodes, in which data from memory are written temporarily.
         comm
-            A communicator of mpi4py, all of whose processes call this with their part of the rows, or with one CSV
-            file: each gets the model, with the bits of a fit of all rows. The library is to have that MPI: it is
-            named by $TESSERA_GAM_LIBRARY, as the one in a wheel has none.
+            A communicator of mpi4py. All its processes call `fit` with their part of the rows, or with the same CSV
+            file, and get the model, with the bits of a fit of all rows. The library must use the same MPI: name it in
+            $TESSERA_GAM_LIBRARY, because the library of a wheel has no MPI.
         """
         handle = None
         _native.encoded(self.formula, "the formula")
@@ -358,7 +358,7 @@ class GAM:
 
     @property
     def params(self) -> Any:
-        """The p coefficients by name, a pandas Series; without pandas an array. Names: `param_names`."""
+        """The p coefficients as a pandas Series by name; without pandas an array with the names `param_names`."""
         return _labelled(self._values("coefficients"), self.param_names)
 
     @property
@@ -368,17 +368,17 @@ class GAM:
 
     @property
     def cov(self) -> npt.NDArray[np.float64]:
-        """The posterior covariance of the coefficients, p x p. NaN where a large random effect has none."""
+        """The posterior covariance of the coefficients, p x p; NaN for random effects too large to compute it."""
         return self._values("covariance")
 
     @property
     def bse(self) -> Any:
-        """The standard errors of the p coefficients, the roots of the diagonal of `cov`, as `params`."""
+        """Standard errors of the p coefficients, the square roots of the diagonal of `cov`; form as for `params`."""
         return _labelled(np.sqrt(np.diag(self.cov)), self.param_names)
 
     def conf_int(self, level: float = 0.95) -> Any:
-        """Ends of the interval of each coefficient with this probability, as `confint.default(m)` of R, which takes
-        them as normal: "lower" and "upper", a frame of p rows by name; without pandas a dict of arrays.
+        """Confidence limits "lower" and "upper" of each coefficient, for this probability and a normal distribution, as
+        `confint.default(m)` in R: a frame of p rows by name; without pandas a dict of arrays.
         """
         from statistics import NormalDist
 
@@ -389,7 +389,7 @@ class GAM:
 
     @property
     def edf(self) -> Any:
-        """The effective degrees of freedom of each coefficient, p, as `params`; for smooths see `summary`."""
+        """The effective degrees of freedom of the p coefficients; form as for `params`. For smooths see `summary`."""
         return _labelled(self._values("edf"), self.param_names)
 
     @property
@@ -399,24 +399,24 @@ class GAM:
 
     @property
     def aic(self) -> float:
-        """Deprecated, as its name differs from `AIC` only by case: `aic_edf_total` is the same number."""
+        """Deprecated alias of `aic_edf_total`, because the name differs from `AIC` only by case."""
         warnings.warn("aic: use aic_edf_total, the same number, or AIC, that of R's AIC(m)", DeprecationWarning, 2)
         return float(self.aic_edf_total)
 
     @property
     def bic(self) -> float:
-        """BIC(m) of R."""
+        """BIC as `BIC(m)` in R."""
         df = float(self._values("log_likelihood_df")[0])
         return math.log(self.nobs) * df - 2 * float(self.log_likelihood)
 
     @property
     def converged(self) -> bool:
-        """Whether the iteration has converged."""
+        """Whether the fit has converged."""
         return bool(self._values("converged")[0])
 
     @property
     def verdict(self) -> str:
-        """Where the model was computed, in a line."""
+        """The hardware on which the model was computed, in one line."""
         return self._text("verdict")
 
     @property
@@ -428,12 +428,12 @@ class GAM:
 
     @property
     def fittedvalues(self) -> Any:
-        """The means of the rows of the fit, as `fitted(m)` of R: see `residuals`."""
+        """The means of the rows of the fit, as `fitted(m)` in R; form as for `residuals`."""
         return self._of_rows("fitted", self._own_rows())
 
     @property
     def resid(self) -> Any:
-        """Deviance residuals, as `resid(m)` of R: `residuals()`."""
+        """Deviance residuals, as `resid(m)` in R: the same as `residuals()`."""
         return self.residuals()
 
     def residuals(
@@ -447,13 +447,13 @@ class GAM:
         AR_start: Any = None,
         progress: Progress = None,
     ) -> Any:
-        """Residuals of the rows of the fit, as `residuals(m, type)` of mgcv; NaN of a row that the fit left out.
+        """Residuals of the rows of the fit, as `residuals(m, type)` in mgcv; NaN for rows that the fit left out.
 
-        With mu the mean of a row, y its response and w its weight: "deviance", the root of its deviance with the sign
-        of y - mu; "pearson", (y - mu) sqrt(w / V(mu)); "response", y - mu; "working", (y - mu) times the slope of the
-        link; "all", a table of these, "fitted", "linear_predictor" and "working_weight". In the kind of the data, as
-        `predict`. A model that was loaded, copied or fitted with `comm` has not the rows of its fit: give data and
-        arrays as for the fit.
+        For a row with mean mu, response y and weight w: "deviance", the square root of its deviance with the sign of
+        y - mu; "pearson", (y - mu) sqrt(w / V(mu)); "response", y - mu; "working", (y - mu) times the slope of the
+        link; "all", a table of all types, "fitted", "linear_predictor" and "working_weight". The kind of the result is
+        that of the data, as in `predict`. A model that was loaded, copied or fitted with `comm` does not keep the rows
+        of its fit: give data and arrays as for the fit.
         """
         arrays = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
         rows = self._own_rows() if data is None else _Rows(data, None, _arrays(arrays))
@@ -480,11 +480,11 @@ class GAM:
     # Reports
 
     def summary(self) -> Report:
-        """The summary, as `summary(m)` of mgcv. `frame("smooths")` and `frame("coefficients")` are its tables."""
+        """The summary, as `summary(m)` in mgcv. `frame("smooths")` and `frame("coefficients")` are its tables."""
         return report("summary", self._fitted.number)
 
     def anova(self, *others: GAM, test: Literal["F", "Chisq", "none", "auto"] = "auto") -> Report:
-        """Tests of the terms of this model; or the analysis of deviance of it and of others of the same rows."""
+        """Tests of this model's terms; with other models of the same rows, an analysis of deviance of all."""
         models = [self, *others]
         handles = (c_uint64 * len(models))(*(model._fitted.number.value for model in models))
         return report("anova", handles, len(models), _native.encoded(test, "test"))
@@ -510,16 +510,16 @@ class GAM:
         threads: int | None = None,
         # End of options
     ) -> Report:
-        """Checks the model against the table that it was fitted to: bases, residuals and concurvity.
+        """Checks bases, residuals and concurvity of the model with the table of its fit.
 
         Parameters
         ----------
         data
             The rows of the fit.
         weights, offset, subset, AR_start
-            Arrays that `fit` was given.
+            The arrays given to `fit`.
         progress
-            As of `fit`.
+            As for `fit`.
         seed
             Seed of the sample and the permutations (default: 1).
         sample
@@ -565,11 +565,11 @@ class GAM:
         subset: Any = None,
         AR_start: Any = None,
     ) -> Any:
-        """How much of each term the others explain, from 0 to 1, as `concurvity(m, full)` of mgcv.
+        """Concurvity: how much of each term the other terms explain, from 0 to 1, as `concurvity(m, full)` in mgcv.
 
-        A frame with a row for each term and the columns "worst", "observed" and "estimate". With `full=False` a
-        dict of these three: k x k frames of how much of the column's term the row's explains. Data and arrays are
-        those of the fit.
+        A frame with a row for each of k terms and the columns "worst", "observed" and "estimate". With `full=False`
+        a dict with these three keys: k x k frames of how much of the column's term the row's term explains. Data and
+        arrays are those of the fit.
         """
         arrays = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
         table = self._table(data, None, _arrays(arrays), needs_rows=True)
@@ -610,19 +610,19 @@ class GAM:
         threads: int | None = None,
         # End of options
     ) -> Any:
-        """Predicts the rows of a table, as `predict.gam` of mgcv. A row with a missing value is NaN.
+        """Predicts the rows of a table, as `predict.gam` in mgcv. Rows with missing values give NaN.
 
         Parameters
         ----------
         new
             A table of any kind that `fit` takes.
         type
-            "link", the linear predictor; "response", the mean; "terms" and "iterms", what each term adds;
-            "lpmatrix", the rows of the model matrix.
+            "link": the linear predictor; "response": the mean; "terms" and "iterms": the contribution of each term;
+            "lpmatrix": the model matrix.
         se
-            With standard errors: a column "se", for terms "s(x).se".
+            Add standard errors: a column "se"; for terms columns such as "s(x).se".
         progress
-            As of `fit`.
+            As for `fit`.
         terms
             Only these terms, as the summary names them; (Intercept) is one.
         exclude
@@ -662,8 +662,8 @@ class GAM:
 
         Returns
         -------
-        Of a pandas or polars frame or an Arrow table a frame of its kind with its index, or the one column of it.
-        Of others an array of n values, of lpmatrix of n x p, or a dict of arrays if there are several columns.
+        For a pandas or polars frame or an Arrow table, a frame of the same kind with its index, or its single column.
+        For other kinds an array of n values (n x p for lpmatrix), or for several columns a dict of arrays.
         """
         options = _given(locals(), "new", "progress")
         if self._portable is not None:
@@ -704,19 +704,19 @@ class GAM:
         threads: int | None = None,
         # End of options
     ) -> Any:
-        """Draws from the posterior: new responses of the rows of `new`, a column a draw, in its kind of frame;
-        without `new` coefficients, a row a draw; or smooths on their grids, a column a draw.
+        """Draws from the posterior: new responses for the rows of `new` (a column per draw, in the kind of `new`);
+        without `new`, coefficients (a row per draw); or smooths on their grids (a column per draw).
 
         Parameters
         ----------
         draws
-            Their number.
+            The number of draws.
         new
             For responses: a table of any kind that `fit` takes.
         what
-            What is drawn (default: responses of `new`, or coefficients).
+            The drawn quantity (default: responses of `new`, or coefficients).
         progress
-            As of `fit`.
+            As for `fit`.
         seed
             Seed of the random numbers (default: 1).
         unconditional
@@ -761,12 +761,12 @@ class GAM:
         threads: int | None = None,
         # End of options
     ) -> Any:
-        """Linear predictors of the rows of a table less those of another, with standard errors and bands.
+        """Differences of the linear predictors of two tables, row by row, with standard errors and bands.
 
         Parameters
         ----------
         minuend, subtrahend
-            Tables of as many rows, of any kind that `fit` takes. The answer is in the kind of frame of the first.
+            Tables with equal numbers of rows, of any kind that `fit` takes. The result has the kind of `minuend`.
         terms
             Only these terms, as the summary names them; (Intercept) is one.
         exclude
@@ -804,8 +804,8 @@ class GAM:
         threads: int | None = None,
         # End of options
     ) -> Any:
-        """Each smooth on a grid, as `smooth_estimates` of gratia: a data frame (without pandas a dict of arrays)
-        with the smooth's label, its variables, "fit", "se" and bands, pointwise and simultaneous.
+        """Evaluates each smooth on a grid, as `smooth_estimates` in gratia: a data frame (without pandas a dict of
+        arrays) with the smooth's label, its variables, "fit", "se", and pointwise and simultaneous bands.
 
         Parameters
         ----------
@@ -841,7 +841,7 @@ class GAM:
         threads: int | None = None,
         # End of options
     ) -> Any:
-        """The derivatives of smooths on a grid, as `derivatives` of gratia: a frame as that of `smooths`.
+        """Derivatives of smooths on a grid, as `derivatives` in gratia: a frame like that of `smooths`.
 
         Parameters
         ----------
@@ -879,7 +879,7 @@ class GAM:
         threads: int | None = None,
         # End of options
     ) -> Any:
-        """Differences of smooths between levels of a factor, as `difference_smooths` of gratia: a frame as that of
+        """Differences of smooths between levels of a factor, as `difference_smooths` in gratia: a frame like that of
         `smooths`.
 
         Parameters
@@ -919,25 +919,24 @@ class GAM:
         threads: int | None = None,
         # End of options
     ) -> Any:
-        """Plots each smooth by matplotlib, and returns the axes, an array of them.
+        """Plots each smooth with matplotlib, and returns an array of axes.
 
-        Curves have their pointwise band, and a rug of the rows of the fit; curves by a factor are together in one
-        plot; smooths of two numbers are maps with contours; random effects are points against normal quantiles.
+        Curves have a pointwise band and a rug of the rows of the fit; curves by a factor share one plot; smooths of two
+        numbers are maps with contours; random effects are points against normal quantiles.
 
         Parameters
         ----------
         terms
             Only these smooths, as the summary names them.
         axes
-            Where to plot, as many as there are plots.
+            Axes to draw on, one for each plot.
         data
-            The rows of the rug and of the residuals in the place of those of the fit.
+            Rows for the rug and the residuals (default: the rows of the fit).
         residuals
-            Curves have partial residuals of rows, of a curve by a level those of its rows: what the smooth adds to the
-            predictor of a row, and the row's weighted working residual.
+            Draw partial residuals on curves: the smooth's contribution to a row's predictor plus the row's weighted
+            working residual. A curve for a level shows the rows with this level.
         too_far
-            Maps are white where they are farther than this from every row of the rug, in units of their width and
-            height.
+            Maps are white at points farther than this from every row of the rug, with width and height as units.
         points
             Grid points per number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
         interval
@@ -959,7 +958,7 @@ class GAM:
         return plot_smooths(smooths, rug, too_far, axes, partial)
 
     def _partial_residuals(self, data: Any) -> PartialResiduals:
-        """Partial residuals of some rows, evenly spaced."""
+        """Partial residuals of some rows, at even distances."""
         from ._plot import PartialResiduals
 
         rows = self._own_rows() if data is None else _Rows(data, None, {})
@@ -980,14 +979,14 @@ class GAM:
     # Models in files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model to a file that `load` and tessera-fit read: docs/model.md has the format."""
+        """Writes the model to a file for `load` and tessera-fit; docs/model.md describes the format."""
         _native.call("model_save", self._fitted.number, _native.encoded_path(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GAM:
-        """The model of a file of `save`, or of `tessera-fit fit --out`.
+        """Reads a model from a file written by `save` or `tessera-fit fit --out`.
 
-        Where the library cannot be loaded the model only predicts, by numpy: types "link" and "response".
+        If the library cannot be loaded, the model only predicts, by numpy: types "link" and "response".
         """
         if _native.why_missing():
             from ._portable import PortableModel
@@ -1001,12 +1000,12 @@ class GAM:
         return cls._of(model)
 
     def to_json(self) -> str:
-        """The model as one text, with the bits of its numbers."""
+        """The model as one text that keeps the bits of its numbers."""
         return _native.text("model_to_json", self._fitted.number)
 
     @classmethod
     def from_json(cls, text: str) -> GAM:
-        """The model of such a text."""
+        """The model in a text from `to_json`."""
         model = _native.Handle("model")
         encoded = _native.encoded(text, "the text of a model")
         _native.call("model_from_json", encoded, len(encoded), model.to)
@@ -1082,7 +1081,7 @@ class GAM:
         for_program: bool = False,
         needs_rows: bool = False,
     ) -> Table:
-        """A table of the columns that the expressions read; without expressions, of all columns."""
+        """A table of the columns that the expressions use; without expressions, of all columns."""
         names = None if expressions is None else names_in(expressions)
         found = data_of(data, names, not for_program and not _native.reads_hdf5())
         if needs_rows and isinstance(found, Data) and found.rows == 0:
@@ -1104,15 +1103,15 @@ class GAM:
         return _comm.on_all(comm, lambda: Table(found, _comm.with_levels(columns, everywhere), self._table_options))
 
     def _new_table(self, new: Any, options: Mapping[str, Any]) -> tuple[Data | File, Table]:
-        """A table of the columns of the formula and those to keep."""
+        """A table of the columns in the formula and the columns to keep."""
         names = names_in(self._text("formula")) | set(_strings(options.get("keep")))
-        names |= names_in(str(options.get("weights", "")))  # for simulated responses
+        names |= names_in(str(options.get("weights", "")))  # for weights of simulated responses
         data = data_of(new, names, not _native.reads_hdf5())
         columns = self._without_values(columns_of(data, names))
         return data, Table(data, columns, self._table_options)
 
     def _without_values(self, columns: Columns) -> Columns:
-        """Columns without a value have no type: they become factors if the model has them as factors."""
+        """Columns without any value have no type: they become factors if they are factors in the model."""
         missing = [name for name, one in columns.items() if not isinstance(one, Factor) and _all_missing(one)]
         if not missing:
             return columns
@@ -1139,7 +1138,7 @@ class GAM:
 
 
 class _Rows(NamedTuple):
-    """The rows of a fit: what `GAM._table` takes."""
+    """The rows of a fit: arguments for `GAM._table`."""
 
     data: Any
     read: str | None
@@ -1152,7 +1151,7 @@ def _given(arguments: Mapping[str, Any], *others: str) -> dict[str, Any]:
 
 
 def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Values that are not names of columns or expressions, by the names of the columns that they become."""
+    """Arguments that are values, not column names or expressions, by the names of the columns that they become."""
     return {f".{name}": one for name, one in given.items() if one is not None and not isinstance(one, str)}
 
 
@@ -1170,7 +1169,7 @@ def _strings(value: Any) -> list[str]:
 
 
 def _rug(columns: Columns) -> dict[str, Numbers]:
-    """Some values of each column of numbers, evenly spaced in the rows, for plots."""
+    """Some values of each numeric column, at even distances in the rows, for plots."""
     return {
         name: column[:: max(1, len(column) // _RUG_ROWS)].copy()
         for name, column in columns.items()
@@ -1196,7 +1195,7 @@ def _labelled_frame(columns: dict[str, Numbers], names: list[str]) -> Any:
 
 @contextlib.contextmanager
 def _shown(progress: Progress) -> Iterator[Callable[[str], None] | None]:
-    """The function to call with each line of progress."""
+    """The function that is called with each line of progress."""
     if progress is None or progress is False or callable(progress):
         yield progress if callable(progress) else None
     elif "ipykernel" in sys.modules:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits by tessera-fit under a launcher, on the nodes of a batch job."""
+"""Fits by tessera-fit under an MPI launcher, on the nodes of a batch job."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from . import _native
 from ._columns import Column, Columns, Factor, File
 from ._errors import TesseraError, UsageError, error_of
 
-_LONGEST_END = 30  # seconds in which a job must end after a request
-# Options for reading files; a frame has types.
+_LONGEST_END = 30  # seconds for a job to end after a request
+# Options for reading files; they do not apply to frames, which have types.
 _OF_FILES = {"factor", "na_strings", "numeric", "date", "sep", "dec", "comment", "header", "skip"}
 _SWITCHES = {"allow-sharing", "select"}
 
 
 def program_path(given: str | os.PathLike[str] | None) -> str:
-    """The path of tessera-fit: as given, $TESSERA_FIT, or from PATH. Its version must be that of this package."""
+    """The path of tessera-fit: `program`, $TESSERA_FIT, or from PATH. Its version must be the package's."""
     path = os.fspath(given) if given else os.environ.get("TESSERA_FIT") or shutil.which("tessera-fit")
     if not path:
         raise UsageError("launcher= needs tessera-fit: install it, and name it by program=, TESSERA_FIT or PATH")
@@ -48,7 +48,7 @@ def program_path(given: str | os.PathLike[str] | None) -> str:
 def fit(
     launcher: str, program: str, formula: str, data: File | Columns, options: Mapping[str, Any], folder: pathlib.Path
 ) -> pathlib.Path:
-    """Runs the fit; returns the path of its model, in `folder`, which all nodes see."""
+    """Runs the fit; returns the path of its model in `folder`, which all nodes can read."""
     model = folder / "model.json"
     try:
         command = [*shlex.split(launcher), program, "fit", f"--formula={formula}", f"--out={model}"]
@@ -72,7 +72,7 @@ _UNUSED = re.compile(r"(?:levels of|ordered factor) '(.*)': the formula uses no 
 
 
 def _forget(name: str, told: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Drops the levels of a factor that the formula does not read, such as g in `y ~ . - g`, unless they were given."""
+    """Drops the levels of a factor that the formula excludes, such as g in `y ~ . - g`, unless they were given."""
     kinds = [kind for kind in ("levels", "ordered") if told is not given and name in told[kind]]
     if any(name in _levels_of(given.get(kind)) for kind in kinds):
         return False
@@ -82,7 +82,7 @@ def _forget(name: str, told: Mapping[str, Any], given: Mapping[str, Any]) -> boo
 
 
 def _error_of(status: int, messages: list[str]) -> TesseraError:
-    """The exception for a program's messages; a formula has one for each fault, and two that show it."""
+    """The exception for a program's messages; for a formula they have a line for each fault and two that show it."""
     faults = [found for found in map(re.compile(r"formula, (character (\d+): .*)").fullmatch, messages) if found]
     if not faults:
         return error_of(status, messages[-1], -1, "")
@@ -91,7 +91,7 @@ def _error_of(status: int, messages: list[str]) -> TesseraError:
 
 
 def _run(arguments: list[str]) -> tuple[int, list[str]]:
-    """The status of a command, and its messages. An exception raised meanwhile ends all of its processes."""
+    """The exit status of a command, and its messages. An exception raised here ends all processes of the command."""
     try:
         process = subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -112,7 +112,7 @@ def _run(arguments: list[str]) -> tuple[int, list[str]]:
             _signal_all(process, signal.SIGTERM)
             try:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.communicate(timeout=_LONGEST_END)  # until no process holds standard error
+                    process.communicate(timeout=_LONGEST_END)  # until no process holds standard error open
             finally:
                 _signal_all(process, signal.SIGKILL)
             raise
@@ -126,7 +126,7 @@ def _signal_all(process: subprocess.Popen[str], number: int) -> None:
 
 
 def _arguments(options: Mapping[str, Any], folder: pathlib.Path) -> list[str]:
-    """Options of the command line; levels are in files, as an argument has no room for many."""
+    """Options as a command line; levels are in files, because a command line has no space for many."""
     arguments: list[str] = []
     for name, value in options.items():
         flag = name.replace("_", "-").lower()
@@ -149,7 +149,7 @@ def _arguments(options: Mapping[str, Any], folder: pathlib.Path) -> list[str]:
 
 
 def _levels_of(option: Any) -> dict[str, list[str]]:
-    """Levels of columns as `levels` and `ordered` give them; none for a column in its usual order."""
+    """Levels of columns as given by `levels` and `ordered`; none for a column in its default order."""
     if isinstance(option, Mapping):
         return {str(name): [*map(_native._plain, of)] for name, of in option.items()}
     texts = [option] if isinstance(option, str) else option or []
@@ -166,7 +166,7 @@ _CALL_OR_ARGUMENT = re.compile(r"\s*(?:\(|=(?!=)|::)")
 
 
 def _variables_in(text: str) -> set[str]:
-    """The names in a formula that may be columns: not those of functions and of arguments."""
+    """The names in a formula that may be columns: not names of functions or arguments."""
     return {
         re.sub(r"(?s)\\(.)", r"\1", found[1]) if found[1] else found[2]
         for found in _TOKEN.finditer(text)
@@ -175,9 +175,9 @@ def _variables_in(text: str) -> set[str]:
 
 
 def _with_table(formula: str, columns: Columns, options: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """Writes the columns that the fit reads; returns its options, which tell the levels that each factor has.
+    """Writes the columns that the fit reads; returns its options, which contain the levels of each factor.
 
-    So no text is taken for a number, for another level or for a missing value.
+    With the levels, no text is taken for a number, another level or a missing value.
     """
     expressions = [options[name] for name in ("weights", "offset", "subset", "AR_start") if name in options]
     names = set().union(*map(_variables_in, [formula, *expressions]))
@@ -204,7 +204,7 @@ def _with_table(formula: str, columns: Columns, options: Mapping[str, Any], path
 
 
 def _fields(column: Column, told: list[str], missing: str) -> list[Any]:
-    """Missing values, and levels that are not in `told`, are empty fields, or `missing` if "" is a level."""
+    """Texts of a factor for CSV. Missing values, and levels not in `told`, are empty, or `missing` if "" is a level."""
     if not isinstance(column, Factor):
         return ["" if value != value else value for value in column.tolist()]
     known = {*told}
@@ -214,7 +214,7 @@ def _fields(column: Column, told: list[str], missing: str) -> list[Any]:
 
 
 def _write(fields: Mapping[str, list[Any]], path: str) -> None:
-    """Numbers in as many digits as read back to the same bits. The first name may begin with a byte order mark."""
+    """Numbers with enough digits to read back the same bits. The first name may begin with a byte order mark."""
     with open(path, "w", newline="", encoding="utf-8-sig") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC)
         writer.writerow(fields)
@@ -229,7 +229,7 @@ _NUMBER = re.compile(
 
 
 def _number(level: str) -> float | None:
-    """The number that the library reads in a level."""
+    """The number for which the library takes a level's text."""
     found = _NUMBER.fullmatch(level)
     if not found:
         return None
@@ -242,7 +242,7 @@ def _number(level: str) -> float | None:
 
 
 def _sorted(column: Factor) -> list[str]:
-    """The levels that occur, as the library sorts them: by value if all are numbers, otherwise by their bytes."""
+    """The levels that occur, in the library's order: by value if all are numbers, otherwise by bytes."""
     levels = [column.levels[code] for code in sorted({*column.codes.tolist()} - {-1})]
     numbers = {level: _number(level) for level in levels}
     if all(number is not None for number in numbers.values()):
@@ -252,6 +252,6 @@ def _sorted(column: Factor) -> list[str]:
 
 @contextlib.contextmanager
 def folder_in(workdir: str | os.PathLike[str] | None) -> Iterator[pathlib.Path]:
-    """A folder for the files of a fit, which is removed with them."""
+    """A folder for the files of a fit, which is removed with its files."""
     with tempfile.TemporaryDirectory(prefix="tessera-gam-", dir=workdir) as name:
         yield pathlib.Path(name)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C interface tessera_gam.h by ctypes, which needs no extension module: one wheel serves every Python.
+"""Calls the C interface tessera_gam.h by ctypes, without an extension module: one wheel serves every Python.
 
-Calls release the GIL. Those that last, `interruptible` ones, run on a thread of their own while the caller's
-waits for progress: a signal handler of Python, such as that of Ctrl-C, can then raise at once.
+Calls release the GIL. Long calls are `interruptible`: they run on a separate thread while the caller's thread waits for
+progress, so that a signal handler of Python, e.g. for Ctrl-C, can raise at once.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Progress = Callable[[str], None]
 _PROGRESS = ctypes.CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 _CANCELLED = ctypes.CFUNCTYPE(c_int32, c_void_p)
 _OLDEST_C_VERSION = 1
-BOTH_FORMS = 2  # of a report: its text for people, and its numbers
-_LONGEST_WAIT = 0.2  # seconds to wait for the end of interrupted work
+BOTH_FORMS = 2  # a report as text and as JSON
+_LONGEST_WAIT = 0.2  # seconds to wait until interrupted work ends
 
 
 class _Option(ctypes.Structure):
@@ -138,7 +138,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 class _Missing:
-    """Stands for a library that cannot be loaded: any access raises ImportError."""
+    """Stands in for a library that cannot be loaded: any access raises ImportError."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -148,7 +148,7 @@ class _Missing:
 
 
 def _load() -> ctypes.CDLL | _Missing:
-    """The library in this module's folder, or that of $TESSERA_GAM_LIBRARY."""
+    """The library in this module's folder, or the one in $TESSERA_GAM_LIBRARY."""
     path = os.environ.get("TESSERA_GAM_LIBRARY") or os.path.join(os.path.dirname(__file__), "libtessera_gam_c.so")
     try:
         library = ctypes.CDLL(path)
@@ -171,7 +171,7 @@ _library = _load()
 
 
 def encoded(text: str, what: str) -> bytes:
-    """A text as the library takes it, without zero bytes, which would end it; `what` names it in messages."""
+    """A text for the library, without zero bytes, which would end it; `what` names the text in messages."""
     try:
         given = text.encode()
     except (AttributeError, UnicodeEncodeError):
@@ -180,7 +180,7 @@ def encoded(text: str, what: str) -> bytes:
 
 
 def encoded_path(path: str | os.PathLike[str]) -> bytes:
-    """The path of a file as the system has it, whose bytes need be no UTF-8."""
+    """The path of a file in the system's encoding, whose bytes need not be UTF-8."""
     return _whole(os.fsencode(path), "the path")
 
 
@@ -191,27 +191,27 @@ def _whole(given: bytes, what: str) -> bytes:
 
 
 def why_missing() -> str:
-    """Why the library cannot be loaded; "" where it is."""
+    """The reason why the library cannot be loaded; "" if it is loaded."""
     return _library.reason if isinstance(_library, _Missing) else ""
 
 
 def reads_hdf5() -> bool:
-    """Whether the library reads HDF5: that of the package does not."""
+    """Whether the library reads HDF5; the package's own library does not."""
     return "TESSERA_GAM_LIBRARY" in os.environ
 
 
 def library_version() -> str:
-    """The version of the library, "0.3.0"."""
+    """The version of the library, e.g. "0.3.0"."""
     return str(_library.tessera_gam_library_version().decode())
 
 
 def mpi_version() -> str:
-    """The MPI library that the library is linked with, "Open MPI v4.1.4"; "" for one without MPI."""
+    """The library's MPI, e.g. "Open MPI v4.1.4"; "" if it has none."""
     return str(_library.tessera_gam_mpi_version().decode())
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Calls a function of the library; raises the exception of its status."""
+    """Calls a function of the library; raises the exception for its status."""
     if getattr(_library, f"tessera_gam_{name}")(*arguments) != 0:
         info = ErrorInfo(size=ctypes.sizeof(ErrorInfo))
         _library.tessera_gam_last_error(byref(info))
@@ -219,19 +219,19 @@ def call(name: str, *arguments: Any) -> None:
 
 
 def _text_of(given: bytes) -> str:
-    """A message, in which there may be bytes of a file or its name."""
+    """A message as text; it may contain bytes from a file or file name that are not UTF-8."""
     return given.decode(errors="backslashreplace")
 
 
 def text(name: str, *arguments: Any) -> str:
-    """The text that a function gives by its last two arguments, text and length."""
+    """The text that a function returns in its last two arguments, text and length."""
     given, length = c_char_p(), c_size_t()
     call(name, *arguments, byref(given), byref(length))
     return (given.value or b"").decode()
 
 
 class Handle:
-    """A table, model or answer of the library, closed with this object."""
+    """A table, model or result of the library, which is closed with this object."""
 
     def __init__(self, kind: str) -> None:
         self.number = c_uint64(0)
@@ -239,7 +239,7 @@ class Handle:
 
     @property
     def to(self) -> Any:
-        """Where a function is to write the handle."""
+        """The address to which a function writes the handle."""
         return byref(self.number)
 
     def __del__(self) -> None:
@@ -257,7 +257,7 @@ def _plain(value: Any) -> str:
 
 
 def _listed(value: Any) -> list[Any]:
-    """A list of values; a single value is a list of one."""
+    """A list of values; a single value becomes a list of one."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     return [value] if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) else [*value]
@@ -268,13 +268,13 @@ def _joined(value: Any) -> str:
 
 
 def level_text(column: str, levels: Iterable[Any]) -> str:
-    """Levels of a column, quoted, so that they and its name may have commas, quotes and equals signs."""
+    """Levels of a column, quoted, because level and column names may contain commas, quotes and equals signs."""
     texts = ['"' + _plain(text).replace('"', '""') + '"' for text in (column, *levels)]
     return f"{texts[0]}={','.join(texts[1:])}"
 
 
 def option_texts(options: Mapping[str, Any]) -> list[Option]:
-    """Options as the library takes them; None is none."""
+    """Options in the library's form; options with value None are omitted."""
     texts = []
     for name, value in options.items():
         if value is None:
@@ -293,15 +293,15 @@ def option_texts(options: Mapping[str, Any]) -> list[Option]:
 
 
 def request(options: Iterable[Option], progress: Any = _PROGRESS(), cancelled: Any = _CANCELLED()) -> Call:
-    """The additional arguments of a call."""
+    """The additional arguments for an interruptible call."""
     texts = [_Option(encoded(name, "an option"), encoded(value, f"the option {name}")) for name, value in options]
     return Call(ctypes.sizeof(Call), (_Option * len(texts))(*texts), len(texts), progress, cancelled)
 
 
 def interruptible(work: Callable[[Any], T], options: Iterable[Option] = (), progress: Progress | None = None) -> T:
-    """`work(call)` on a thread of its own, with `call` to be handed to the library.
+    """Runs `work(call)` on a separate thread; `work` passes `call` to the library.
 
-    Whatever is raised meanwhile on the caller's thread, as KeyboardInterrupt or by `progress`, ends the work.
+    An exception on the caller's thread, e.g. KeyboardInterrupt or one from `progress`, ends the work.
     """
     stop = threading.Event()
     news: queue.SimpleQueue[tuple[bool, str] | None] = queue.SimpleQueue()
@@ -333,7 +333,7 @@ def interruptible(work: Callable[[Any], T], options: Iterable[Option] = (), prog
     except BaseException:
         stop.set()
         if thread.is_alive():
-            thread.join(_LONGEST_WAIT)  # later it ends by itself, and frees what it uses
+            thread.join(_LONGEST_WAIT)  # otherwise the thread ends later and frees its memory
         raise
     thread.join()
     if failure:
@@ -342,7 +342,7 @@ def interruptible(work: Callable[[Any], T], options: Iterable[Option] = (), prog
 
 
 def on_this_thread(work: Callable[[Any], T], options: Iterable[Option], progress: Progress | None = None) -> T:
-    """`work(call)` on the caller's thread: an exception raised there meanwhile ends the work between two steps."""
+    """Runs `work(call)` on the caller's thread: an exception raised there ends the work between two steps."""
     raised: list[BaseException] = []
 
     def tell(is_line: int, what: bytes, _: Any) -> None:
@@ -363,14 +363,14 @@ def on_this_thread(work: Callable[[Any], T], options: Iterable[Option], progress
 
 
 def log(line: str) -> None:
-    """Logs a line, for users of `logging`."""
+    """Logs a line by Python's `logging`."""
     import logging
 
     logging.getLogger("tessera_gam").info("%s", line)
 
 
 def warn(what: str) -> None:
-    """Warns with the line of the caller's code."""
+    """Warns, with the line in the caller's code."""
     level, frame = 1, sys._getframe()
     package = __name__.partition(".")[0]
     while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == package:

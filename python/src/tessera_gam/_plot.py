@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plots of smooths by matplotlib."""
+"""Plots of smooths with matplotlib."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _RESULTS = {"fit", "se", "lower", "upper", "lower.simultaneous", "upper.simultan
 
 @dataclass
 class _Curve:
-    """Rows of a smooth for one combination of levels."""
+    """Rows of the table of smooths for one smooth and one combination of levels."""
 
     smooth: str
-    levels: dict[str, str]  # of its factors
-    numbers: dict[str, Numbers]  # its variables
+    levels: dict[str, str]  # levels of the smooth's factors
+    numbers: dict[str, Numbers]  # values of the smooth's variables
     results: dict[str, Numbers]
 
     @property
@@ -31,14 +31,14 @@ class _Curve:
 
 @dataclass
 class PartialResiduals:
-    """The residuals of rows, the contribution of each smooth, and the smooths' variables."""
+    """The residuals of rows, the contribution of each smooth to these rows, and the smooths' variables."""
 
     residuals: Numbers
     terms: dict[str, Numbers]
     variables: Columns
 
     def of(self, curve: _Curve) -> tuple[Numbers, Numbers]:
-        """The points of a curve: those of its rows."""
+        """The partial residuals of the rows to which a curve applies."""
         [name] = curve.numbers
         x, term = self.variables.get(name), self.terms.get(curve.smooth)
         if x is None or term is None or isinstance(x, Factor):
@@ -55,12 +55,12 @@ class PartialResiduals:
 class _Plot:
     title: str
     curves: list[_Curve] = field(default_factory=list)
-    levels: list[str] = field(default_factory=list)  # of a random effect
-    is_multiplied: bool = False  # by a number
+    levels: list[str] = field(default_factory=list)  # levels of a random effect
+    is_multiplied: bool = False  # by a numeric variable
 
 
 def _plots(columns: Columns) -> list[_Plot]:
-    """A plot for each smooth, and for all levels of a by factor."""
+    """The plots: one for each smooth, with curves for all levels of a by factor together."""
     smooth = columns["smooth"]
     assert isinstance(smooth, Factor)
     factors = {name: c for name, c in columns.items() if isinstance(c, Factor) and name != "smooth"}
@@ -78,7 +78,7 @@ def _plots(columns: Columns) -> list[_Plot]:
             if label.endswith(by) and (codes == codes[0]).all():
                 title = label.removesuffix(by) + f":{name}"
         plot = plots.setdefault(title, _Plot(title))
-        # A numeric by variable is 1 throughout.
+        # A numeric by variable is 1 in all rows.
         varied = [name for name in variables if np.ptp(numbers[name][rows]) > 0] or variables
         plot.is_multiplied = varied != variables
         variables = varied
@@ -101,7 +101,7 @@ def _plots(columns: Columns) -> list[_Plot]:
 
 
 def _split_surfaces(plots: list[_Plot]) -> list[_Plot]:
-    """Surfaces, each in a plot of its own."""
+    """Surfaces, each as a separate plot."""
     split = []
     for plot in plots:
         if len(plot.curves[0].numbers) < 2 or len(plot.curves) == 1:
@@ -112,7 +112,7 @@ def _split_surfaces(plots: list[_Plot]) -> list[_Plot]:
 
 
 def _axes(count: int, given: Any) -> Any:
-    """An array of as many axes as there are plots: those given, or new ones."""
+    """An array of axes, one for each plot: the given axes, or new ones."""
     import matplotlib.pyplot as plt
 
     if given is None:
@@ -135,8 +135,8 @@ def plot_smooths(
     given: Any = None,
     partial: PartialResiduals | None = None,
 ) -> Any:
-    """Draws every smooth of the columns that `smooths` gives, curves with their partial residuals, and leaves out of
-    surfaces what is farther than `too_far` from the rug, where their widths are 1; returns the axes.
+    """Draws every smooth in the table `smooths`, curves with their partial residuals; returns the axes. Leaves surfaces
+    white at points farther than `too_far` from the rug, in units of the surface's width and height.
     """
     plots = _split_surfaces(_plots(columns))
     if not plots:
@@ -155,7 +155,7 @@ def plot_smooths(
 
 
 def plot_residuals(quantiles: dict[str, Any], given: Any = None) -> Any:
-    """Draws quantile residuals, which are standard normal under the model; returns the axes."""
+    """Draws quantile residuals, which are standard normal if the model is true; returns the axes."""
     axes = _axes(2, given)
     against, histogram = axes.flat
     normal, residuals = np.array(quantiles["normal"]), np.array(quantiles["residuals"])
@@ -188,7 +188,7 @@ def _draw_curves(axis: Any, plot: _Plot, rug: dict[str, Numbers], partial: Parti
         if has_bands and partial is not None and not plot.is_multiplied:
             axis.plot(*partial.of(curve), ".", color=line.get_color(), markersize=2, alpha=0.4, zorder=1)
     if name in rug:
-        # Ticks of a height in the axes' own coordinates, whatever the curve.
+        # Ticks with a height in axes coordinates, independent of the curve.
         axis.vlines(rug[name], 0, 0.03, transform=axis.get_xaxis_transform(), color="0.3", linewidth=0.4)
     axis.set_xlabel(name)
     axis.set_ylabel("effect")
@@ -197,7 +197,7 @@ def _draw_curves(axis: Any, plot: _Plot, rug: dict[str, Numbers], partial: Parti
 
 
 def _draw_effect(axis: Any, plot: _Plot) -> None:
-    """Levels against normal quantiles."""
+    """Draws levels of a random effect against normal quantiles."""
     from statistics import NormalDist
 
     effects = np.sort(np.concatenate([curve.results["fit"] for curve in plot.curves]))
@@ -208,7 +208,7 @@ def _draw_effect(axis: Any, plot: _Plot) -> None:
 
 
 def _draw_surface(axis: Any, plot: _Plot, rug: dict[str, Numbers], too_far: float) -> None:
-    """A map of the first two variables, where the others are at the middle of their grid."""
+    """Draws a map over the first two variables; the others are in the middle of their grid."""
     [curve] = plot.curves
     (x_name, x), (y_name, y), *others = curve.numbers.items()
     rows = np.ones(len(x), bool)
@@ -233,7 +233,7 @@ def _draw_surface(axis: Any, plot: _Plot, rug: dict[str, Numbers], too_far: floa
 
 
 def _near(xs: Numbers, ys: Numbers, x: Numbers, y: Numbers, distance: float) -> npt.NDArray[np.bool_]:
-    """Which points of a grid, lines of y and columns of x, have a point at most that far from them."""
+    """Whether each point of a grid (rows: y, columns: x) has a given point within this distance."""
     to_x = (xs[:, None] - x) / np.ptp(xs)
     to_y = (ys[:, None] - y) / np.ptp(ys)
     return np.array([(to_x**2 + of_line**2 <= distance**2).any(axis=1) for of_line in to_y])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predictions of a model where the library cannot be loaded: by numpy, and less.
+"""Predictions without the library, by numpy, for some models and types.
 
-Anyone may have written the file: it is held against the schema of docs/model.md, and its sizes against each other,
-before anything is computed.
+The file is not trusted: before a computation it is checked against the schema of docs/model.md, and its sizes against
+each other.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ._errors import InputError, UsageError
 from ._native import encoded_path
 
 _READ = {"format", "version", "formula", "family", "link", "family_toml", "formula_offsets", "coefficients", "design"}
-_MOST_NUMBERS = 1 << 22  # of an array that is not in the file
-_NUMBERS_AT_ONCE = 1 << 20  # of a term in some rows
+_MOST_NUMBERS = 1 << 22  # limit for an array that is not in the file
+_NUMBERS_AT_ONCE = 1 << 20  # limit for a term's values in a part of the rows
 
 
 class PortableModel:
-    """A model.json; `predict` computes the linear predictor or the mean: docs/model.md."""
+    """A parsed model.json; `predict` computes the linear predictor or the mean as in docs/model.md."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         try:
@@ -42,7 +42,7 @@ class PortableModel:
             raise InputError(f"{path}: is not a model that numpy can read: {fault}")
 
     def predict(self, data: Data | File, names: set[str], reason: str, asked: Mapping[str, Any]) -> Numbers:
-        """Predicts rows from the columns with these names. Options without numpy code are refused with `reason`."""
+        """Predicts rows from columns with these names. Options that this code lacks are refused with `reason`."""
         wanted = {name: value for name, value in asked.items() if value not in (None, False)}
         kind = wanted.pop("type")
         if kind not in ("link", "response") or wanted:
@@ -77,7 +77,7 @@ class PortableModel:
 
 
 def _faults(model: Any) -> Iterator[str]:
-    """The violations of the schema in the parts that a prediction reads."""
+    """The violations of the schema in the parts of a model that a prediction reads."""
     schema = json.loads(pathlib.Path(__file__).with_name("model.schema.json").read_text(encoding="utf-8"))
     schema["required"] = [name for name in schema["required"] if name in _READ]
     schema["properties"] = {name: one for name, one in schema["properties"].items() if name in _READ}
@@ -100,7 +100,7 @@ _TYPES: dict[str, Any] = {
 
 
 class _Schema:
-    """The subset of JSON Schema that the schema of a model uses."""
+    """The violations of a JSON Schema, for the subset of JSON Schema in the schema of a model."""
 
     def __init__(self, definitions: Mapping[str, Any]) -> None:
         self.definitions = definitions
@@ -147,11 +147,11 @@ def _faults_of_number(value: float, schema: Mapping[str, Any], where: str) -> It
         yield f"{where} is {value}, which is out of its range"
 
 
-# Sizes, in a model that conforms to the schema
+# Sizes in a model that conforms to the schema
 
 
 class _Misfit(Exception):
-    """Parts of a model that do not fit each other."""
+    """The contradictions between parts of a model."""
 
 
 def _require(condition: bool, where: str, what: str) -> None:
@@ -160,7 +160,7 @@ def _require(condition: bool, where: str, what: str) -> None:
 
 
 def _extent(model: Mapping[str, Any]) -> tuple[int, str | None]:
-    """The most numbers of a row in a term; or the misfit, so that no array is larger than the file implies."""
+    """The maximum number of values per row of a term, or its contradiction: no array exceeds what the file implies."""
     design, coefficients = model["design"], len(model["coefficients"])
     known = {one["name"]: 0 for one in design["variables"]}
     known |= {one["name"]: len(one["levels"]) for one in design["variables"] if "levels" in one}
@@ -195,7 +195,7 @@ def _extent(model: Mapping[str, Any]) -> tuple[int, str | None]:
 
 
 def _component(part: Mapping[str, Any], known: Mapping[str, int], where: str) -> tuple[int, int, int]:
-    """The raw columns of a component, the number of nonzeros in a row, and the numbers stored for these."""
+    """Per row of a component: the raw columns, the nonzeros, and the values that are stored."""
     _require(part["variable"] in known, where, "has an unknown variable")
     if known[part["variable"]]:
         return known[part["variable"]], 1, 1
@@ -220,7 +220,7 @@ def _component(part: Mapping[str, Any], known: Mapping[str, int], where: str) ->
 
 
 def _require_matrix(matrix: Mapping[str, Any], where: str, is_dense: bool = False) -> tuple[int, int]:
-    """Its extent. `is_dense`: a matrix stored by entries is expanded for computation."""
+    """The rows and columns of a matrix. `is_dense`: a sparse matrix is expanded for computation."""
     rows, cols = int(matrix["rows"]), int(matrix["cols"])
     if "values" in matrix:
         _require(len(matrix["values"]) == rows * cols, where, "needs a number for each row and column of a matrix")

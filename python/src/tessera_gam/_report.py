@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports: a text for people, and all of it as data."""
+"""Reports: as text, and as data."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ._errors import UsageError
 class Report:
     """A summary, an analysis of deviance, a check, or a description of columns.
 
-    `print(report)` shows the text, a notebook its tables. `data` has all numbers under the keys of
-    `tessera-fit --json` (docs/fit.md), None where one is not known.
+    `print(report)` shows the text, a notebook shows tables. `data` has all numbers under the keys of `tessera-fit
+    --json` (docs/fit.md); None: not known.
     """
 
     def __init__(self, text: str, data: dict[str, Any]) -> None:
@@ -35,13 +35,13 @@ class Report:
         return list(self.data)
 
     def frame(self, key: str) -> Any:
-        """A list of rows, such as "smooths", as a data frame (without pandas a dict of arrays)."""
+        """A list of rows in `data`, such as "smooths", as a data frame (without pandas a dict of arrays)."""
         return result_frame(columns_of(self.data[key]))
 
     def plot(self, axes: Any = None) -> Any:
-        """Plots the quantile residuals of a check by matplotlib: against normal quantiles, with the band in which 95 % of
-        samples lie at each of them, and as a histogram with the normal density. Draws on the two `axes`, if they are
-        given, and returns them.
+        """Plots the quantile residuals of a check with matplotlib: against normal quantiles, with a pointwise band for
+        95 % of samples, and as a histogram with the normal density. Draws on the two `axes`, if given, and returns
+        them.
         """
         if "quantile_residuals" not in self.data:
             raise UsageError("only the report of check(data) is plotted; plot() of the model plots its smooths")
@@ -54,7 +54,7 @@ class Report:
 
 
 def columns_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Columns of the rows' plain values: numbers, NaN where one is not known, or texts as objects, None likewise."""
+    """Columns from rows of values: numbers (NaN: not known) or texts as objects (None: not known)."""
     columns: dict[str, Any] = {}
     for key in dict.fromkeys(key for row in rows for key in row):
         values = [row.get(key) for row in rows]
@@ -66,36 +66,36 @@ def columns_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def report(function: str, *arguments: Any) -> Report:
-    """The report of a library function that takes no `Call`."""
+    """The report from a library function that takes no `Call`."""
     return report_of(_native.text(function, *arguments, _native.BOTH_FORMS))
 
 
 def report_of(both: str) -> Report:
-    """A report from its two forms, as JSON."""
+    """A report from its two forms, text and JSON."""
     import json
 
     forms = json.loads(both)
     return Report(forms["text"].strip("\n"), forms["data"])
 
 
-# A report in a notebook: its text, with aligned lines as tables.
+# A report in a notebook: its text, with tables for aligned lines.
 
 _TITLE = re.compile(r"Std\. Error|[tz] value|Resid\. Dev|Resid\. Df|\S+")
 _NUMBER = re.compile(r"-?[\d.]|[<-]?(NA|NaN|Inf|inf|nan)|<")
 _LEFT = ' style="text-align: left"'
 
-Row = tuple[str, list[str], str]  # its name, its cells, and the text after them
+Row = tuple[str, list[str], str]  # a name, the cells, and the text after the cells
 
 
 def _rows_at(lines: list[str]) -> list[Row]:
-    """The titles and rows of the table that the lines begin with; none, if it is no table."""
+    """The title and rows of the table at the start of the lines; none if there is no table."""
     if not lines[0].startswith((" ", "lag ")):
         return []
     titles = list(_TITLE.finditer(lines[0]))
     ends = [title.end() for title in titles]
     rows: list[Row] = [("", [title[0] for title in titles], "")]
     for line in lines[1:]:
-        # Cells are aligned at the ends of the titles; a name is before the first of them.
+        # Cells end where the titles end; a row's name is before the first cell.
         cells = [line[begin:end].strip() for begin, end in zip([0, *ends], ends, strict=False)]
         name, _, first = cells[0].rpartition(" ")
         cells[0] = first

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables and answers of the library."""
+"""Tables and results of the library."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ._errors import InputError
 
 
 def columns_of(data: Data | File, names: set[str] | None, extra: Mapping[str, Any] | None = None) -> Columns:
-    """The columns with these names (None: all that are numbers or factors; with ".": all), and extra ones; empty for a
-    file.
+    """The columns with these names, and extra columns. None: all numbers and factors; a name ".": all columns. Empty
+    for a file.
     """
     if isinstance(data, File):
         if extra:
@@ -41,7 +41,7 @@ def columns_of(data: Data | File, names: set[str] | None, extra: Mapping[str, An
 
 
 class Table(_native.Handle):
-    """Rows for a call. The library reads numbers in place: they live as long as this object."""
+    """Rows for a call. The library reads numbers in place, so this object keeps them alive."""
 
     def __init__(
         self,
@@ -49,12 +49,12 @@ class Table(_native.Handle):
         columns: Columns,
         options: Iterable[_native.Option] = (),
     ) -> None:
-        """A table of these columns of the data; a file has its own."""
+        """A table of these columns of the data; for a file, a table of the file."""
         super().__init__("table")
         request = _native.request(options)
         self.data = data
         self.is_empty = isinstance(data, Data) and data.rows == 0
-        if self.is_empty:  # the library's tables need a row: one without values
+        if self.is_empty:  # a table of the library needs a row: add one without values
             columns = {name: _missing_row(column) for name, column in columns.items()}
         self.columns = columns
         self.file = data if isinstance(data, File) else None
@@ -98,7 +98,7 @@ _MOST_NAMES = 20
 
 @contextlib.contextmanager
 def naming_columns(*tables: Table) -> Iterator[None]:
-    """Reports an unknown column with all of the caller's columns: the library has only those it may need."""
+    """Reports an unknown column, listing all of the caller's columns: the library has only some of them."""
     try:
         yield
     except InputError as refused:
@@ -123,10 +123,10 @@ def _list_of(names: list[str]) -> str:
 
 
 class Answer(_native.Handle):
-    """A table of results, of which `columns` copies the columns."""
+    """A table of results; `columns` copies its columns."""
 
     def __init__(self, is_empty: bool = False) -> None:
-        """`is_empty`: without rows."""
+        """`is_empty`: the table has no rows."""
         super().__init__("answer")
         self.is_empty = is_empty
 
@@ -136,7 +136,7 @@ class Answer(_native.Handle):
         return info
 
     def columns(self, kept_first: bool = False) -> Columns:
-        """Computed columns by name, then those kept of the table or the grid; or the reverse."""
+        """Computed columns by name, then columns kept from the table or grid; or in the reverse order."""
         extent = self.extent()
         computed = extent.columns - extent.kept
         order: Iterable[int] = range(extent.columns)

@@ -5,8 +5,8 @@
     GAMRegressor().fit(X, y)                                # a smooth of each column of numbers
     GAMRegressor("s(age, k=20) + region", family="poisson").fit(frame, counts)
 
-A row's prior weight is not the same as rows that are repeated: `EXPECTED_FAILED_CHECKS` names the checks of
-scikit-learn that ask for that, for `check_estimator(estimator, expected_failed_checks=...)`.
+A prior weight of 2 is not the same as a repeated row: `EXPECTED_FAILED_CHECKS` names the checks of scikit-learn that
+assume so, for `check_estimator(estimator, expected_failed_checks=...)`.
 """
 
 from __future__ import annotations
@@ -46,14 +46,12 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         self.__dict__.update({name: value for name, value in parameters.items() if name != "self"})
 
     def _rows(self, X: Any, reset: bool) -> Data:
-        """The columns of a frame, or those of an array as x0, x1, …; in a prediction, those of the fit, in
-        their order.
-        """
+        """The columns of a frame, or of an array as x0, x1, …; in a prediction named and ordered as in the fit."""
         if hasattr(X, "columns") or hasattr(X, "column_names"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             found = data_of(X, None)
         else:
-            # Texts in an array of objects are levels of a factor.
+            # Texts in an array of objects become levels of a factor.
             dtype = None if not reset and getattr(X, "dtype", None) == np.dtype(object) else np.float64
             array = validate_data(self, X, reset=reset, dtype=dtype)
             found = data_of({f"x{i}": array[:, i] for i in range(array.shape[1])}, None)
@@ -88,7 +86,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
 
 
 def _predictors(formula: str) -> str:
-    """The right-hand side. The left-hand side may only be a name: the response is y, unchanged."""
+    """The right-hand side of `formula`. Its left-hand side may only be a name: the response is y, unchanged."""
     response = left_side(formula)
     if response is None:
         return formula
@@ -100,9 +98,9 @@ def _predictors(formula: str) -> str:
 
 
 def _formula(rows: Data, largest_k: int | None) -> str:
-    """A smooth of each column of numbers, a line where it has less than three values, and factors.
+    """The default formula: a smooth of each numeric column (linear for fewer than three values), and each factor.
 
-    All smooths have room for half as many coefficients as there are rows.
+    The smooths together have at most half as many coefficients as there are rows.
     """
     if largest_k is None:
         largest_k = _LARGEST_K
@@ -119,20 +117,20 @@ def _formula(rows: Data, largest_k: int | None) -> str:
 
 
 class GAMRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
-    """A GAM of a number.
+    """A GAM of a numeric response.
 
     Parameters
     ----------
     formula
-        The predictors, in R's notation: "s(age, k=20) + region". Columns of an array are x0, x1, …, but in a
-        prediction those of the fit. None: a smooth of each column of numbers, of min(`k`, distinct values, room)
-        coefficients, and each factor.
+        The predictors, in R's notation: "s(age, k=20) + region". Columns of an array are x0, x1, …; in a
+        prediction they have the names of the fit. None: each factor, and a smooth of each numeric column with at most
+        `k` coefficients, fewer for few distinct values or rows.
     family
-        As of `GAM`.
+        As for `GAM`.
     k
-        The largest number of coefficients of a smooth where there is no formula, 3 or more (default: 10).
+        Without a formula: the maximum number of coefficients of a smooth, 3 or more (default: 10).
     link, select, gamma, sp, min_sp, ...
-        Options of the fit: those of `GAM`.
+        Options of the fit, as for `GAM`.
 
     Attributes: `gam_`, the fitted `GAM`; `formula_`; `n_features_in_`, `feature_names_in_`.
     """
@@ -180,7 +178,7 @@ class GAMRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         self._keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fits to X, n x p numbers or a frame, and y, n numbers; `sample_weight`: n prior weights."""
+        """Fits to X, n x p numbers or a frame, and the responses y, n numbers; `sample_weight`: n prior weights."""
         if y is None:
             raise UsageError("requires y to be passed, but the target y is None")
         y = column_or_1d(y, warn=True).astype(np.float64)
@@ -189,12 +187,12 @@ class GAMRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         return self._fit_rows(X, y, sample_weight)
 
     def predict(self, X: Any) -> Any:
-        """The means of n rows."""
+        """The predicted means of n rows."""
         return self._mean(X)
 
 
 class GAMClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
-    """A GAM of two classes, binomial with the logit link. Parameters and attributes are those of `GAMRegressor`."""
+    """A GAM for two classes, binomial with the logit link. Parameters and attributes as for `GAMRegressor`."""
 
     def __init__(
         self,
@@ -253,12 +251,12 @@ class GAMClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         return self._fit_rows(X, codes.astype(np.float64), sample_weight)
 
     def predict_proba(self, X: Any) -> Any:
-        """The probabilities of the two classes, n x 2."""
+        """The probabilities of the two classes for n rows, n x 2."""
         second = self._mean(X)
         return np.column_stack([1 - second, second])
 
     def predict(self, X: Any) -> Any:
-        """The likelier class of n rows, all of whose values are known."""
+        """The likelier class for each of n rows, all without missing values."""
         second = self._mean(X)
         if np.isnan(second).any():
             first = int(np.flatnonzero(np.isnan(second))[0])

@@ -16,7 +16,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// *Collective.* The levels of all ranks, the lower ranks' first.
+/// *Collective.* The levels of all ranks, in the order of ranks.
 std::vector<ArrowColumns::Levels> united(const mpi::Communicator& comm,
                                          std::vector<ArrowColumns::Levels> mine) {
   const auto of_ranks = base::allgather_values(comm, mine);

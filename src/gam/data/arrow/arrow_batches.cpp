@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Reason for a failed call of the stream.
+/// The stream's message about its failed call.
 std::string reason(ArrowOwner<ArrowArrayStream>& stream, int error) {
   const char* const said = stream->get_last_error != nullptr ? stream->get_last_error(stream.out()) : nullptr;
   return said != nullptr && *said != '\0' ? printable(said) : std::generic_category().message(error);
@@ -25,12 +25,12 @@ struct OnlyColumn {
 
   ArrowOwner<T> column;
   std::string name;
-  T shown;  ///< the column under Tessera's name; its release callback keeps the original
+  T shown;  ///< the column under Tessera's name; its release callback keeps the caller's structure
   T* child = &shown;
   const void* validity = nullptr;  ///< null pointer: no row is null
 };
 
-/// The parent of one column; `describe` fills in the other fields.
+/// A parent structure with one column as its child; `describe` fills in the other fields.
 template <class T, class Describe>
 ArrowOwner<T> parent_of(ArrowOwner<T> column, const std::string& name, const Describe& describe) {
   auto only = std::make_unique<OnlyColumn<T>>(std::move(column), name);
@@ -93,7 +93,7 @@ ArrowBatches take_batches(ArrowArrayStream* from, const BetweenReads& between) {
     refuse_arrow(ErrorCode::input, "its stream lacks a callback");
   ArrowBatches out;
   if (const int error = stream->get_schema(stream.out(), out.schema.out()); error != 0) {
-    out.schema.out()->release = nullptr;  // not valid, by the specification
+    out.schema.out()->release = nullptr;  // released: by the specification not valid
     refuse_arrow(ErrorCode::input, "its stream gives no schema: " + reason(stream, error));
   }
   if (!out.schema) refuse_arrow(ErrorCode::input, "its stream gives a schema that was released");

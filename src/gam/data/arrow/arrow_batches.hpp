@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-/// Record batches received from a producer: ownership and sources.
+/// Record batches received from a producer, and their ownership.
 namespace TESSERA_NAMESPACE::gam {
 
-/// An Arrow structure moved out of its producer's, which is marked as released. Its release callback is
-/// called once.
+/// Owner of an Arrow structure, moved out of the producer's variable, which is marked as released. Calls the
+/// structure's release callback once.
 template <class T>
 class ArrowOwner {
  public:
@@ -37,18 +37,18 @@ class ArrowOwner {
     if (it_.release != nullptr) it_.release(&it_);
   }
 
-  /// Whether the structure is still valid, i.e. was not released.
+  /// Whether the structure is valid, i.e. not released.
   explicit operator bool() const noexcept { return it_.release != nullptr; }
   [[nodiscard]] const T& operator*() const noexcept { return it_; }
   [[nodiscard]] const T* operator->() const noexcept { return &it_; }
-  /// The structure, for a producer to fill in, or for its functions to be called.
+  /// The structure, which a producer may fill in, and whose functions may be called.
   [[nodiscard]] T* out() noexcept { return &it_; }
 
  private:
   T it_{};
 };
 
-/// A structure passed in by a caller: released at the end unless it was taken over.
+/// A structure passed in by a caller: released at the end of scope unless its ownership was taken.
 template <class T>
 class HandedOver {
  public:
@@ -73,22 +73,21 @@ struct ArrowBatches {
   std::vector<ArrowOwner<ArrowArray>> batches;
 };
 
-/// Takes ownership of schema and batches. Throws `Error(usage)` for a null pointer or a released structure,
-/// after releasing all others.
+/// Takes ownership of schema and batches. Throws `Error(usage)` for a null pointer or a released structure;
+/// all other structures are then released.
 [[nodiscard]] ArrowBatches take_batches(ArrowSchema* schema, std::span<ArrowArray> batches);
-/// Record batches with a single column of this name: takes ownership of its type and its arrays in the same
-/// way.
+/// Record batches with a single column called `name`. Takes ownership of its schema and arrays as above.
 [[nodiscard]] ArrowBatches take_column(const std::string& name, ArrowSchema* schema,
                                        std::span<ArrowArray> chunks);
-/// Reads a stream to its end, and releases it. `between` is called before each batch. Throws `Error(usage)`
-/// for a stream that is null or was released, and `Error(input)` for one that fails.
+/// Reads a stream to its end, and releases the stream. `between` is called before each batch. Throws
+/// `Error(usage)` for a null or released stream, and `Error(input)` for a failed call of the stream.
 [[nodiscard]] ArrowBatches take_batches(ArrowArrayStream* stream, const BetweenReads& between);
 
-/// A fault of Arrow's structures: "the Arrow table: …".
+/// A fault in an Arrow structure: "the Arrow table: …".
 class ArrowFault : public Error {
  public:
   ArrowFault(ErrorCode code, std::string_view fault);
-  /// The fault without the name of the table.
+  /// The message without the words "the Arrow table".
   [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
 
  private:
@@ -96,7 +95,7 @@ class ArrowFault : public Error {
 };
 
 [[noreturn]] void refuse_arrow(ErrorCode code, std::string_view fault);
-/// As above, with a message as of `fmt::format`.
+/// Like `refuse_arrow` above, with a message in the syntax of `fmt::format`.
 template <class First, class... Values>
 [[noreturn]] void refuse_arrow(ErrorCode code, fmt::format_string<First, Values...> fault, First&& first,
                                Values&&... values) {

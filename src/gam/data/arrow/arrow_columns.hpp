@@ -21,11 +21,11 @@ namespace TESSERA_NAMESPACE::gam {
 ///     table.columns = columns.columns();
 class ArrowColumns {
  public:
-  /// Throws `Error` as `arrow_table` does.
+  /// Throws `Error` like `arrow_table`.
   ArrowColumns(ArrowBatches batches, const ArrowOptions& options, HostTeam& team);
 
   [[nodiscard]] std::int64_t rows() const noexcept { return rows_; }
-  /// A factor's levels, in the order of their first rows or of their dictionary, or as given by the options.
+  /// A factor's levels: as given by the options, else in the order of the dictionary or of first occurrence.
   struct Levels {
     std::string column;
     std::vector<std::string> levels;
@@ -33,7 +33,7 @@ class ArrowColumns {
     void members(const auto& to) { to(column, levels); }
   };
   [[nodiscard]] std::vector<Levels> levels() const;
-  /// Recodes the factors by these levels, which must include all of this rank's; the same columns in the same
+  /// Recodes the factors by these levels, which must include all levels of this rank; same columns, same
   /// order.
   void set_levels(std::vector<Levels> levels, HostTeam& team);
   [[nodiscard]] std::vector<Table::Column> columns() const;
@@ -42,13 +42,13 @@ class ArrowColumns {
   struct Column : ArrowColumn {
     std::vector<ArrowPart> parts{};
     std::vector<std::string> levels{};
-    bool given = false;  ///< the options give its levels
+    bool given = false;  ///< the options give the levels
     LevelOrder order = LevelOrder::sorted;
   };
 
   void choose_columns(const ArrowOptions& options);
   void check_batch(const ArrowArray& batch, std::size_t number) const;
-  /// Throws unless a batch's ordered dictionary agrees with the order of the levels.
+  /// Throws unless the order of a batch's ordered dictionary agrees with the order of the levels.
   static void check_order(const Column& column, std::size_t batch, std::vector<std::int32_t> codes);
   static void recode(std::span<const std::int32_t> to, ArrowPart& part);
   template <class Work>

@@ -15,10 +15,10 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// What a callback of the plugin has thrown on this thread: it cannot leave through the plugin.
+/// The exception of a callback on this thread, because exceptions cannot pass through the plugin.
 thread_local std::exception_ptr thrown_in_callback;
 
-/// The result of `work`, or `failed` after an exception, which `finish_call` throws.
+/// The result of `work`. After an exception, `failed`; `finish_call` then throws the exception.
 template <class Result, class Work>
 Result without_throwing(Result failed, const Work& work) noexcept {
   try {
@@ -29,7 +29,7 @@ Result without_throwing(Result failed, const Work& work) noexcept {
   }
 }
 
-/// Throws what a callback has thrown; or `Error(input)` if the plugin's function did not return 0.
+/// Rethrows a callback's exception; else throws `Error(input)` if the plugin's function did not return 0.
 template <class Why>
 void finish_call(int result, const Why& why) {
   if (const std::exception_ptr thrown = std::exchange(thrown_in_callback, nullptr); result != 0 && thrown)
@@ -50,7 +50,7 @@ const tessera_arrow_plugin& plugin_for(const std::string& path, std::string_view
 }  // namespace
 
 std::string_view arrow_format(std::string_view beginning) {
-  // A header of CSV may begin with these letters, but goes on with text.
+  // A CSV header may also begin with these letters, but is followed by text.
   if (beginning.size() > 4 && (static_cast<unsigned char>(beginning[4]) < ' ' || beginning[4] == '\x7F') &&
       std::string_view("\t\r\n").find(beginning[4]) == std::string_view::npos &&
       (beginning.starts_with("PAR1") || beginning.starts_with("PARE")))
@@ -97,7 +97,7 @@ struct ArrowFile::Inside {
   }
 
   const files::InputFile& bytes;
-  const BetweenReads* between;  ///< null once it is open
+  const BetweenReads* between;  ///< null after opening
   std::atomic<std::int64_t> bytes_read = 0;
   const tessera_arrow_plugin* plugin = nullptr;
   tessera_arrow_file* file = nullptr;

@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-/// Parquet and Feather files, read and written by the plugin libtessera_arrow.so (`plugin/arrow_plugin.h`),
-/// which is opened when the first of them is.
+/// Reads and writes Parquet and Feather files by the plugin libtessera_arrow.so (`plugin/arrow_plugin.h`),
+/// which is opened at the first such file.
 ///
 ///     const files::InputFile bytes(path);
 ///     const ArrowFile file(bytes);                        // refused in one line without the plugin
@@ -29,25 +29,25 @@ class InputFile;
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Whether a file that begins with these bytes is Parquet or Feather; the name of its format, else empty.
+/// The name of the format of a file that begins with these bytes, Parquet or Feather; empty for other files.
 [[nodiscard]] std::string_view arrow_format(std::string_view beginning);
 
-/// An open file. Threads may read streams of it at the same time.
+/// An open file. Several threads may read streams of the same file.
 class ArrowFile {
  public:
-  /// `bytes` must outlive this file. `between` is called before each read of this object, not of its streams.
-  /// Throws `Error(input)` with the path and one line: no plugin, or none that can be used in this process; a
-  /// file that is damaged, encrypted or of another format; and what `bytes` and `between` throw.
+  /// `bytes` must outlive this object. `between` is called before each read of this object, not of its
+  /// streams. Throws `Error(input)`, with the path, if there is no plugin for this process or if the file is
+  /// damaged, encrypted or of another format; also passes on exceptions of `bytes` and `between`.
   explicit ArrowFile(const files::InputFile& bytes, const BetweenReads& between = {});
 
   [[nodiscard]] const tessera_arrow_contents& contents() const noexcept;
-  [[nodiscard]] std::int64_t bytes_read() const noexcept;  ///< by all streams so far
-  /// Decimals, read so far, that have more digits than a number has.
+  [[nodiscard]] std::int64_t bytes_read() const noexcept;  ///< by all streams together
+  /// Number of decimals read so far that have more digits than a double.
   [[nodiscard]] std::int64_t inexact_decimals(std::int64_t column) const noexcept;
 
   class Stream;
-  /// The rows of these pieces in order, with these columns (indices in the schema) in this order. Throws
-  /// `Error(input)` as opening does, and for a nested column.
+  /// The rows of some pieces in order, with these columns (indices in the schema) in this order. Throws
+  /// `Error(input)` like the constructor, and for a nested column.
   [[nodiscard]] Stream stream(Range pieces, std::span<const std::int64_t> columns) const;
 
  private:
@@ -55,13 +55,13 @@ class ArrowFile {
   std::shared_ptr<Inside> inside_;
 };
 
-/// Record batches of a file; for one thread at a time. The file's `bytes` must outlive it, the file need not.
+/// Record batches of a file, for one thread. The file's `bytes` must outlive the stream, the file need not.
 class ArrowFile::Stream {
  public:
-  /// The type of the batches: a struct of the chosen columns.
+  /// The schema of the batches: a struct of the chosen columns.
   [[nodiscard]] const ArrowSchema& schema() const noexcept { return *schema_; }
   /// Reads the next batch; false at the end. Calls `base::go_on` before each read of the file. Throws
-  /// `Error(input)` with the piece and the column, and what reading the bytes throws.
+  /// `Error(input)` with piece and column; also passes on exceptions from reading the bytes.
   [[nodiscard]] bool next(ArrowOwner<ArrowArray>& batch);
 
  private:
@@ -74,7 +74,7 @@ class ArrowFile::Stream {
   ArrowOwner<ArrowSchema> schema_;
 };
 
-/// Writes a file of either format.
+/// Writes a Parquet or Feather file.
 ///
 ///     ArrowFileWriter writer(TESSERA_ARROW_PARQUET, output.name(), schema,
 ///                            [&](std::string_view bytes) { output.write(bytes); });
@@ -83,17 +83,17 @@ class ArrowFile::Stream {
 ///     output.commit();
 class ArrowFileWriter {
  public:
-  /// `name` is the file's in messages; `write` receives its bytes in order. Throws `Error(input)` without the
-  /// plugin, or for a type that the format does not have.
+  /// `name` is the file's name for messages; `write` receives its bytes in order. Throws `Error(input)`
+  /// without the plugin, or for a type that the format lacks.
   ArrowFileWriter(tessera_arrow_format format, std::string name, const ArrowSchema& schema,
                   std::function<void(std::string_view bytes)> write);
   ~ArrowFileWriter();
   ArrowFileWriter(const ArrowFileWriter&) = delete;
   ArrowFileWriter& operator=(const ArrowFileWriter&) = delete;
 
-  /// Takes over a record batch of the schema, in every case. Throws `Error(input)`, and what `write` throws.
+  /// Takes ownership of a record batch, even if it throws: `Error(input)`, or an exception of `write`.
   void append(ArrowArray& batch);
-  /// Writes the end of the file. Throws in the same way.
+  /// Writes the end of the file. Throws like `append`.
   void finish();
 
  private:

@@ -32,7 +32,7 @@ namespace {
 
 using base::at;
 
-/// Runs `work`, and names the file in the errors of its structures.
+/// Runs `work`; errors about Arrow structures get the file's name.
 template <class Work>
 auto naming(const std::string& path, const Work& work) {
   try {
@@ -131,7 +131,7 @@ class ArrowFileTable final : public TableReader {
       starts_.push_back(starts_.back() + in.piece_rows[piece]);
   }
 
-  /// The levels of an ordered column, in order: the dictionary of its first batch.
+  /// The levels of an ordered column in their order, from the dictionary of the first batch.
   [[nodiscard]] const std::vector<std::string>& levels_of(std::size_t column) const {
     const auto [found, is_new] = levels_.try_emplace(column);
     if (!is_new || rows() == 0) return found->second;
@@ -159,7 +159,7 @@ class ArrowFileTable final : public TableReader {
   mutable std::map<std::size_t, std::vector<std::string>> levels_;
 };
 
-/// A scan piece by piece.
+/// Reads the rows of one piece (row group or record batch) after another.
 class ArrowFileTable::Scan final : public RowScan {
  public:
   Scan(const ArrowFileTable& table, const ReadPlan& plan) : table_(table) {
@@ -168,7 +168,7 @@ class ArrowFileTable::Scan final : public RowScan {
       const auto position = plan.columns()[c].position_among(names);
       if (!position) continue;
       const std::int64_t place = table.columns_[*position].place;
-      // A column may be requested twice, by x and by factor(x).
+      // Variables x and factor(x) request the same column twice.
       const auto known = std::ranges::find(places_, place);
       wanted_.push_back(
           {c, static_cast<std::size_t>(known - places_.begin()), plan.columns()[c].level_order});
@@ -197,7 +197,7 @@ class ArrowFileTable::Scan final : public RowScan {
     for (std::size_t i = 0; i < places_.size(); ++i)
       columns.push_back(arrow_column(stream.schema(), static_cast<std::int64_t>(i)));
     ArrowOwner<ArrowArray> batch;
-    std::int64_t row = *std::prev(above);  // of the batch's first
+    std::int64_t row = *std::prev(above);  // the first row of the batch
     while (row < run.end && stream.next(batch)) {
       const Range rows{std::max(run.begin, row) - row, std::min(run.end, row + batch->length) - row};
       naming(table_.name(), [&] {
@@ -213,12 +213,12 @@ class ArrowFileTable::Scan final : public RowScan {
 
  private:
   struct Wanted {
-    std::size_t column;  ///< of the plan
-    std::size_t place;   ///< index among the columns of the stream
+    std::size_t column;  ///< index in the plan
+    std::size_t place;   ///< index in the stream
     const std::vector<std::string>* order;
   };
 
-  /// The file counts them over all threads, and any thread may note them: each is noted once.
+  /// Adds the inexact decimals, which the file counts over all threads, to the counts of `part`, each once.
   void note_inexact_decimals(FramePart& part) {
     const std::lock_guard lock(mutex_);
     for (const Wanted& one : wanted_) {
@@ -227,7 +227,7 @@ class ArrowFileTable::Scan final : public RowScan {
     }
   }
 
-  /// Passes `rows` of a batch to `part`. The batch begins at row `first` of the file.
+  /// Passes `rows` of a batch to `part`. The first row of the batch is row `first` of the file.
   void set_batch(std::span<const ArrowColumn> columns, const ArrowArray& batch, Range rows,
                  std::int64_t first, FramePart& part) const {
     std::vector<ArrowPart> read(columns.size());
@@ -266,8 +266,8 @@ class ArrowFileTable::Scan final : public RowScan {
 
   const ArrowFileTable& table_;
   std::mutex mutex_;
-  std::map<std::size_t, std::int64_t> noted_;  ///< inexact decimals, by column of the plan
-  std::vector<std::int64_t> places_;           ///< of the stream's columns in the file's schema
+  std::map<std::size_t, std::int64_t> noted_;  ///< inexact decimals already added, by column of the plan
+  std::vector<std::int64_t> places_;           ///< by column of the stream: index in the file's schema
   std::vector<Wanted> wanted_;
 };
 

@@ -11,18 +11,18 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* A table in a Parquet or Feather file, read by the plugin (arrow_file.hpp). Types are as
-/// in `arrow_table` (<tessera/gam/arrow.hpp>); decimals are numbers. Nested columns, and others that a table
-/// does not have, are in `left_out`. The levels of an ordered dictionary are those of its first batch.
+/// *Collective.* A table in a Parquet or Feather file, read by the plugin (arrow_file.hpp). Types are as in
+/// `arrow_table` (<tessera/gam/arrow.hpp>); decimals are numbers. Nested columns and other unsupported types
+/// are in `left_out`. The levels of an ordered dictionary are those of its first batch.
 ///
-/// Each rank reads the row groups, or record batches, that have some of its rows, one on each thread, and of
-/// these the columns in use. Memory: one such piece of a column in use for each thread.
+/// Each rank reads the row groups (or record batches) that contain its rows, one at a time on each thread,
+/// and in them only requested columns. Memory: per thread, one row group of a requested column.
 ///
-/// Throws the same `Error(input)` on every rank: no plugin, or a file that it cannot open.
+/// Throws the same `Error(input)` on every rank: without a plugin, or for a file that the plugin cannot open.
 [[nodiscard]] std::unique_ptr<TableReader> open_arrow_file(const Workers& workers, const std::string& path,
                                                            const BetweenReads& between);
 
-/// Parquet and Feather.
+/// The formats Parquet and Feather.
 struct ArrowFormat {
   static bool recognises(const files::InputFile& file) {
     std::array<char, 16> beginning{};

@@ -23,10 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view plugin_name = "libtessera_arrow.so";
-/// A plugin with its debugging information has a few MB.
+/// Limit for a plugin's size; with debugging information a plugin has a few MB.
 constexpr std::int64_t most_plugin_bytes = std::int64_t{1} << 28;
 
-/// The folder of the library or program that this source is linked into; empty if it is unknown.
+/// The folder of the library or program that contains this code; empty if not known.
 fs::path own_folder() {
   Dl_info info{};
   void* map = nullptr;
@@ -50,7 +50,7 @@ std::vector<std::string> places() {
   return places;
 }
 
-/// The libarrow that a plugin's file names as needed; empty if it names none, as one of another version may.
+/// The libarrow that a plugin needs, by a text in its file; empty if the file lacks it, e.g. another version.
 fs::path needed_by(const std::string& file) {
   const std::string text = files::read_text(file, most_plugin_bytes);
   const std::size_t begin = text.find(TESSERA_ARROW_PLUGIN_NEEDS);
@@ -62,7 +62,7 @@ fs::path needed_by(const std::string& file) {
                                         : fs::path(needs.substr(line + 1)) / needs.substr(0, line);
 }
 
-/// The path of a library of this name that the process has loaded.
+/// The path of a loaded library with this name, in this process.
 std::optional<fs::path> loaded(const fs::path& name) {
   struct Search {
     const fs::path& name;

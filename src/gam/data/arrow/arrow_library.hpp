@@ -10,20 +10,20 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The plugin libtessera_arrow.so, opened at run time and never closed, or why it is not.
+/// The plugin libtessera_arrow.so, opened at run time and never closed, or the reason why there is none.
 struct ArrowLibrary {
   const tessera_arrow_plugin* plugin = nullptr;
-  std::string why_not{};  ///< one line
+  std::string why_not{};  ///< the reason in one line
 
-  /// The plugin of this process, opened at the first call: $TESSERA_ARROW_PLUGIN if that is set; else it is
-  /// looked for in the folder of the library or program that contains this code, in the folder of libraries
-  /// next to that folder, and in ~/.local/lib/tessera. *Thread-safe.*
+  /// The plugin of this process, opened at the first call: $TESSERA_ARROW_PLUGIN if set; otherwise the first
+  /// plugin found in the folder of the library or program that contains this code, in the folder of libraries
+  /// next to that folder, or in ~/.local/lib/tessera. *Thread-safe.*
   [[nodiscard]] static const ArrowLibrary& opened();
-  /// The first of these files that exists. It is refused if another libarrow is loaded, as by Python or R,
-  /// under the name of the one that the plugin needs: the dynamic loader would take that libarrow.
+  /// Opens the first existing file of the list. Refuses the plugin if another libarrow of the same name as
+  /// the plugin's is loaded (e.g. by Python or R), because the dynamic loader would use the loaded one.
   [[nodiscard]] static ArrowLibrary first_of(const std::vector<std::string>& files);
 
-  /// The end of a message about a file for which there is no plugin: why, and the two ways to read the file.
+  /// The end of a message about a file without a plugin: the reason, and two ways to read the file.
   [[nodiscard]] std::string advice() const;
 };
 

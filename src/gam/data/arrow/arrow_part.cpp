@@ -27,7 +27,7 @@ using Kind = ArrowType::Kind;
 /// Values between two checks for a request to stop.
 constexpr std::size_t values_between_questions = std::size_t{1} << 16;
 
-/// Calls `use(T{})` for the C++ type of an Arrow type's numbers.
+/// Calls `use(T{})` with the C++ type T for an Arrow type's numbers.
 template <class Use>
 void with_numbers_of(const ArrowType& type, const Use& use) {
   if (type.kind == Kind::real) return type.bytes == 4 ? use(float{}) : use(double{});

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-/// Columns of record batches, as a table has them: numbers, or codes of texts.
+/// Reads columns of record batches as numbers, or as codes and texts.
 namespace TESSERA_NAMESPACE::gam {
 
 struct ArrowColumn {
@@ -20,10 +20,10 @@ struct ArrowColumn {
   std::int64_t place = 0;  ///< index in the schema
   const ArrowSchema* schema = nullptr;
   ArrowType type{};
-  ArrowType dictionary{};  ///< type of its values
+  ArrowType dictionary{};  ///< value type of the dictionary
   bool ordered = false;
 
-  /// What its numbers count: "days since 1970-01-01", "seconds since 1970-01-01 UTC", or nothing.
+  /// Unit of the column's numbers: "days since 1970-01-01", "seconds since 1970-01-01 UTC", or empty.
   [[nodiscard]] std::string_view unit() const;
   [[nodiscard]] bool coded() const noexcept { return schema->dictionary != nullptr; }
   [[nodiscard]] bool factor() const noexcept {
@@ -31,22 +31,22 @@ struct ArrowColumn {
   }
 };
 
-/// A column of the batches' schema. Throws `Error(input)` for a type that a table does not have.
+/// The description of a column from the batches' schema. Throws `Error(input)` for an unsupported type.
 [[nodiscard]] ArrowColumn arrow_column(const ArrowSchema& batches, std::int64_t place);
 
-/// A column of one batch: numbers, or codes and their texts (nothing: missing). Stored in `own_…` unless used
-/// in place.
+/// A column of one batch: numbers, or codes and their texts (nothing: missing). The values are in `own_…`
+/// unless they are used in place.
 struct ArrowPart {
   std::span<const double> numbers{};
   std::span<const std::int32_t> codes{};
   std::vector<std::optional<std::string_view>> texts{};
   std::vector<double> own_numbers{};
   std::vector<std::int32_t> own_codes{};
-  std::int64_t inexact = 0;  ///< integers that are no double
+  std::int64_t inexact = 0;  ///< integers without an exact double
 };
 
-/// Reads a column of a batch, which must outlive the part. Throws `Error(input)` for an array that is
-/// inconsistent; `what` names the column and the batch.
+/// Reads a column of a batch; the batch must outlive the part. Throws `Error(input)` for an inconsistent
+/// array; `what` names column and batch.
 void read_part(const ArrowColumn& column, const ArrowArray& batch, const std::string& what, ArrowPart& part);
 
 /// "the column 'x'", for messages.

@@ -34,13 +34,13 @@ constexpr Format formats[] = {{"b", {Kind::boolean, 0}},
                               {"U", {Kind::text, 8}},
                               {"vu", {Kind::text_view, 16}},
                               {"tdD", {Kind::integer, 4}}};
-/// Followed by a time zone, which affects only the display.
+/// A time zone may follow; it affects only the display.
 constexpr Format timestamps[] = {{"tss:", {Kind::integer, 8, 1}},
                                  {"tsm:", {Kind::integer, 8, 1e3}},
                                  {"tsu:", {Kind::integer, 8, 1e6}},
                                  {"tsn:", {Kind::integer, 8, 1e9}}};
 
-/// Maximum number of buffers of text views, which index them by 32 bits.
+/// Maximum number of buffers of text views: views have buffer indices of 32 bits.
 constexpr std::int64_t most_buffers = 3 + std::int64_t{std::numeric_limits<std::int32_t>::max()};
 /// Maximum bytes of text in one buffer.
 constexpr std::int64_t most_text_bytes = std::int64_t{1} << 47;

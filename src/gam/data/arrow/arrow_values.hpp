@@ -12,18 +12,18 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Memory layout of an array's values, and their meaning in a table.
+/// The type of an array's values in a table, and their memory layout.
 struct ArrowType {
   enum class Kind : std::uint8_t {
     boolean,  ///< one bit each
     integer,
     unsigned_integer,
     real,
-    text,      ///< offsets into one buffer
-    text_view  ///< of 16 bytes, which hold a short text or refer to one of many buffers
+    text,      ///< offsets into one text buffer
+    text_view  ///< 16 bytes: a short text, or a reference into one of many buffers
   };
   Kind kind = Kind::real;
-  int bytes = 0;        ///< size of a number, or of an offset
+  int bytes = 0;        ///< size of a number or offset
   double per_unit = 1;  ///< units per second of a timestamp
 
   [[nodiscard]] bool is_text() const noexcept { return kind == Kind::text || kind == Kind::text_view; }
@@ -36,13 +36,13 @@ struct ArrowType {
 /// type. `what` names the column in messages.
 [[nodiscard]] ArrowType arrow_type(const ArrowSchema& schema, const std::string& what);
 
-/// A run of an array's values, read from its buffers. The structure is checked against its type; buffers need
-/// not be aligned.
+/// Read access to consecutive values of an array. The array's structure is checked against its type; buffers
+/// need not be aligned.
 class ArrowValues {
  public:
-  /// The values [begin, begin + count) after the array's own offset. Throws `Error(input)` for a structure
-  /// that is inconsistent or does not match the type; `what` names the column and the batch in messages. The
-  /// array must outlive this.
+  /// Access to values [begin, begin + count), counted from the array's own offset. Throws `Error(input)` if
+  /// the structure is inconsistent or does not match the type; `what` names column and batch in messages. The
+  /// array must outlive this object.
   ArrowValues(const ArrowArray& array, const ArrowType& type, std::int64_t begin, std::int64_t count,
               const std::string& what);
 
@@ -58,13 +58,13 @@ class ArrowValues {
     std::memcpy(&value, values_ + (begin_ + i) * sizeof(T), sizeof(T));
     return value;
   }
-  /// All values in place; empty if they are not aligned, or if there are none.
+  /// All values in place; empty if the buffer is not aligned or there are no values.
   template <class T>
   [[nodiscard]] std::span<const T> in_place() const noexcept {
     if (size_ == 0 || reinterpret_cast<std::uintptr_t>(values_) % alignof(T) != 0) return {};
     return std::span(reinterpret_cast<const T*>(values_) + begin_, size_);
   }
-  /// Throws `Error(input)` for offsets that decrease or exceed their buffer.
+  /// A text. Throws `Error(input)` if offsets decrease or exceed their buffer.
   [[nodiscard]] std::string_view text(std::size_t i) const;
 
  private:

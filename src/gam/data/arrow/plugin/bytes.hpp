@@ -13,15 +13,15 @@
 #include <memory>
 #include <utility>
 
-/// The caller's bytes as Arrow's files.
+/// The caller's bytes as input and output files of Arrow.
 namespace tessera::arrow_plugin {
 
-/// Thread-safe, except for what has a position.
+/// The caller's input. Thread-safe, except for functions with a file position.
 class Input final : public arrow::io::RandomAccessFile {
  public:
   explicit Input(const tessera_arrow_input& from) : from_(from) { set_mode(arrow::io::FileMode::READ); }
 
-  /// Whether the caller could not read: it knows why.
+  /// Whether a read by the caller failed; the caller knows the reason.
   [[nodiscard]] bool has_failed() const noexcept { return failed_; }
 
   arrow::Status Close() override {
@@ -46,7 +46,7 @@ class Input final : public arrow::io::RandomAccessFile {
     return got;
   }
 
-  // Earlier versions of Arrow have no functions with `may_be_short` to override.
+  // Older versions of Arrow lack the functions with `may_be_short`, so `override` is omitted.
   // NOLINTBEGIN(modernize-use-override)
 #ifdef __clang__
 #pragma clang diagnostic push
@@ -73,7 +73,7 @@ class Input final : public arrow::io::RandomAccessFile {
   arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t position, std::int64_t count,
                                                        bool may_be_short) {
     if (position < 0 || count < 0) return arrow::Status::Invalid("damaged: an impossible offset or size");
-    // No memory for what a damaged size asks for.
+    // Allocate only what the file has, because a damaged size may request more.
     const std::int64_t there = std::clamp<std::int64_t>(from_.size - position, 0, count);
     if (there < count && !may_be_short) return arrow::Status::IOError("it ends too early");
     ARROW_ASSIGN_OR_RAISE(std::unique_ptr<arrow::Buffer> buffer, arrow::AllocateBuffer(there));
@@ -96,7 +96,7 @@ class Output final : public arrow::io::OutputStream {
  public:
   explicit Output(const tessera_arrow_output& to) : to_(to) { set_mode(arrow::io::FileMode::WRITE); }
 
-  /// Nothing is written from now on.
+  /// Ends writing: later writes are ignored.
   void end() noexcept { ended_ = true; }
 
   arrow::Status Close() override {

@@ -21,8 +21,8 @@ arrow::ipc::IpcReadOptions options_of(const std::vector<int>& columns) {
   return options;
 }
 
-/// A position in a FlatBuffer, of which IPC's metadata consists: https://flatbuffers.dev/internals. Arrow's
-/// reader gives the number of rows of a record batch only with its values.
+/// A position in the metadata of an IPC file, a FlatBuffer (https://flatbuffers.dev/internals). Needed
+/// because Arrow's reader returns the number of rows of a record batch only with the values.
 class Metadata {
  public:
   explicit Metadata(std::span<const std::uint8_t> bytes) : bytes_(bytes) { at_ = get<std::uint32_t>(0); }
@@ -35,7 +35,7 @@ class Metadata {
     std::memcpy(&value, bytes_.data() + at, sizeof(T));
     return value;
   }
-  /// The place of a table's field; 0 if it has its default.
+  /// The position of a table's field; 0 if the field has its default.
   [[nodiscard]] std::size_t field(std::size_t number) const {
     const std::size_t fields = at_ - static_cast<std::size_t>(std::int64_t{get<std::int32_t>(at_)});
     const std::size_t entry = 4 + 2 * number;
@@ -60,12 +60,12 @@ std::span<const std::uint8_t> bytes_of(const arrow::Buffer& buffer) {
   return {buffer.data(), static_cast<std::size_t>(buffer.size())};
 }
 
-/// The rows of the record batch whose message begins at this offset (format/Message.fbs).
+/// The number of rows of the record batch whose message begins at this offset (format/Message.fbs).
 arrow::Result<std::int64_t> rows_of_message(Input& input, std::int64_t offset, std::int64_t size,
                                             std::int64_t body_size) {
   ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::Buffer> message, input.ReadAt(offset, size));
   std::span<const std::uint8_t> bytes = bytes_of(*message);
-  // Before the metadata are its size and, since version 0.15, four bytes that are 0xff.
+  // Before the metadata: their size and, since version 0.15, four bytes 0xff first.
   constexpr std::uint8_t continued[] = {0xff, 0xff, 0xff, 0xff};
   const bool is_new = bytes.size() > 8 && std::memcmp(bytes.data(), continued, 4) == 0;
   const std::size_t before = is_new ? 8 : 4;
@@ -74,7 +74,7 @@ arrow::Result<std::int64_t> rows_of_message(Input& input, std::int64_t offset, s
   constexpr std::uint8_t record_batch = 3;
   if (metadata.field(1) == 0 || metadata.get<std::uint8_t>(metadata.field(1)) != record_batch)
     return arrow::Status::Invalid("its metadata is damaged");
-  // Arrow allocates what the message says before it compares the two.
+  // Arrow would allocate the size in the message before comparing it with the size in the footer.
   if (metadata.field(3) == 0 ? body_size != 0 : metadata.get<std::int64_t>(metadata.field(3)) != body_size)
     return arrow::Status::Invalid("its metadata is damaged");
   const Metadata batch = metadata.table(2);
@@ -83,7 +83,7 @@ arrow::Result<std::int64_t> rows_of_message(Input& input, std::int64_t offset, s
   return rows;
 }
 
-/// The rows of each record batch of a file whose footer Arrow has read (format/File.fbs).
+/// The rows of each record batch of a file; Arrow has read the footer before (format/File.fbs).
 arrow::Result<std::vector<std::int64_t>> rows_of_batches(Input& input, int batches) {
   constexpr std::int64_t end_bytes = 10;  // the footer's size, and ARROW1
   ARROW_ASSIGN_OR_RAISE(const std::int64_t size, input.GetSize());

@@ -140,7 +140,7 @@ class Stream final : public arrow::RecordBatchReader {
     return arrow::RecordBatch::Make(schema_, rows, std::move(columns));
   }
 
-  /// The failure with its piece, and with its column if reading the columns one by one tells which.
+  /// The failure's message with the piece and, if reading the columns separately finds it, the column.
   arrow::Status in_piece(const arrow::Status& status) {
     std::string place = (file_->contents().format == TESSERA_ARROW_PARQUET ? "row group " : "record batch ") +
                         std::to_string(piece_ + 1);
@@ -165,21 +165,21 @@ class Stream final : public arrow::RecordBatchReader {
       place += ", column '" + file_->schema().field(read_[i])->name() + "'";
       break;
     }
-    end_ = piece_;  // the stream is over
+    end_ = piece_;  // ends the stream
     return arrow::Status::Invalid(place, ": ", line);
   }
 
   std::shared_ptr<const File> file_;
-  int piece_;  ///< the piece that is read
+  int piece_;  ///< the piece being read
   int end_;
-  std::int64_t rows_ = 0;     ///< of the piece, read so far
+  std::int64_t rows_ = 0;     ///< rows of the piece read so far
   std::vector<int> asked_{};  ///< columns, in the caller's order
   std::vector<int> read_{};   ///< the same columns, in the file's order
   std::shared_ptr<arrow::Schema> schema_{};
   Reader reader_{};
   Batches batches_{};
   std::shared_ptr<arrow::RecordBatch> rest_{};
-  std::vector<std::shared_ptr<arrow::Array>> known_{};  ///< dictionaries that are valid
+  std::vector<std::shared_ptr<arrow::Array>> known_{};  ///< valid dictionaries
 };
 
 }  // namespace

@@ -20,12 +20,12 @@
 
 namespace tessera::arrow_plugin {
 
-/// Rows of a batch, at most.
+/// Maximum number of rows of a batch.
 inline constexpr std::int64_t batch_rows = 65'536;
 
-/// Bytes of one buffer, at most: a damaged file may ask for any number. At first the memory of the machine.
+/// Maximum size of a buffer, because a damaged file may request any size. Initially the machine's memory.
 extern std::atomic<std::int64_t> most_buffer_bytes;
-/// Arrow's memory, within that limit. Never destroyed, as a table may have buffers of it to the end.
+/// Memory pool with this limit. Never destroyed, because tables may keep its buffers until the process ends.
 [[nodiscard]] arrow::MemoryPool* memory();
 
 /// Returns the record batches of a piece, one a call; null after the last.
@@ -33,7 +33,7 @@ using Batches = std::function<arrow::Result<std::shared_ptr<arrow::RecordBatch>>
 /// Reads one stream's columns from a piece of a file.
 using Reader = std::function<arrow::Result<Batches>(int piece)>;
 
-/// An open file of either format. Thread-safe.
+/// An open Parquet or Feather file. Thread-safe.
 class File {
  public:
   File(tessera_arrow_format format, std::shared_ptr<Input> input, std::shared_ptr<arrow::Schema> schema,
@@ -43,10 +43,10 @@ class File {
   virtual ~File();
 
   [[nodiscard]] const tessera_arrow_contents& contents() const noexcept { return contents_; }
-  /// As the format's library has it, before any conversion.
+  /// The schema of the format's library, before conversions.
   [[nodiscard]] const arrow::Schema& schema() const noexcept { return *schema_; }
   [[nodiscard]] const std::shared_ptr<Input>& input() const noexcept { return input_; }
-  /// Decimals of a column that have lost digits.
+  /// Number of decimals in a column that have lost digits.
   [[nodiscard]] std::atomic<std::int64_t>& inexact(int column) const {
     return inexact_.at(static_cast<std::size_t>(column));
   }
@@ -70,7 +70,7 @@ class File {
                                         std::int64_t end, std::span<const std::int64_t> columns,
                                         ArrowArrayStream& out);
 
-/// The status that `work` returns, or one for what it throws.
+/// The status returned by `work`, or a status for its exception.
 template <class Work>
 arrow::Status guarded(const Work& work) noexcept {
   try {
@@ -84,11 +84,11 @@ arrow::Status guarded(const Work& work) noexcept {
       return arrow::Status::IOError("something unknown was thrown");
     }
   } catch (...) {
-    std::terminate();  // no memory for a message of some bytes
+    std::terminate();  // not enough memory even for a message
   }
 }
 
-/// One line of text for a status: without what Arrow adds in further lines.
+/// The first line of a status' message, because Arrow may add further lines.
 [[nodiscard]] std::string line_of(const arrow::Status& status);
 
 }  // namespace tessera::arrow_plugin

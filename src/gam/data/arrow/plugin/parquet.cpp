@@ -14,7 +14,7 @@
 namespace tessera::arrow_plugin {
 namespace {
 
-/// A column chunk of more bytes is read through a buffer, and a smaller one as a whole.
+/// Column chunks above this size are read through a buffer, smaller ones at once.
 constexpr std::int64_t large_chunk_bytes = std::int64_t{32} << 20;
 constexpr std::int64_t buffer_bytes = std::int64_t{4} << 20;
 
@@ -30,7 +30,7 @@ arrow::Status make_reader(const std::shared_ptr<Input>& input,
   parquet::ArrowReaderProperties arrow_properties(false);
   arrow_properties.set_batch_size(batch_rows);
   arrow_properties.set_pre_buffer(false);
-  // Nanoseconds of 64 bits end in 2262; Spark's times of this type have microseconds.
+  // 64-bit nanoseconds end in the year 2262; Spark's times of type INT96 have microseconds.
   arrow_properties.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO);
   for (const int column : dictionaries) arrow_properties.set_read_dictionary(column, true);
   parquet::arrow::FileReaderBuilder builder;
@@ -39,7 +39,7 @@ arrow::Status make_reader(const std::shared_ptr<Input>& input,
   return builder.Build(&out);
 }
 
-/// Record batches of row groups; earlier versions of Arrow return them through a pointer.
+/// Record batches of row groups; older versions of Arrow return them by pointer.
 template <class FileReader>
 arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> batches_of(FileReader& file,
                                                                     const std::vector<int>& row_groups,
@@ -89,7 +89,7 @@ class ParquetFile final : public File {
   std::vector<int> dictionaries_;
 };
 
-/// A larger dictionary, as it is packed, is not read as such: each batch has a copy of it.
+/// A dictionary with more packed bytes is read as texts, because each batch would have a copy of it.
 constexpr std::int64_t large_dictionary_bytes = std::int64_t{1} << 16;
 
 /// Whether all values of a column chunk are codes of a small dictionary.
@@ -104,7 +104,7 @@ bool is_coded(const parquet::ColumnChunkMetaData& chunk) {
   });
 }
 
-/// Columns of texts that are codes in the first row group: these are read faster than texts.
+/// Text columns that have dictionary codes in the first row group: codes are read faster than texts.
 std::vector<int> texts_with_dictionaries(const parquet::FileMetaData& metadata,
                                          const parquet::arrow::SchemaManifest& manifest) {
   std::vector<int> columns;

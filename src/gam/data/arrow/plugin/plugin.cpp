@@ -21,8 +21,8 @@ using tessera::arrow_plugin::guarded;
 using tessera::arrow_plugin::Input;
 using tessera::arrow_plugin::Writer;
 
-/// What the engine finds in this file before it opens it: the library that the dynamic loader will look for,
-/// and where.
+/// A text that the engine finds in the plugin's file before opening it: the library that the dynamic loader
+/// will need, and its folder.
 __attribute__((used)) constexpr char needs[] =
     TESSERA_ARROW_PLUGIN_NEEDS "libarrow.so." ARROW_SO_VERSION "\n" TESSERA_ARROW_LIBRARY_DIR;
 
@@ -32,7 +32,7 @@ int answer(const arrow::Status& status, tessera_arrow_text* why) noexcept {
   static_cast<void>(guarded([&] {
     const std::string line = tessera::arrow_plugin::line_of(status);
     std::size_t size = std::min(line.size(), sizeof why->text - 1);
-    // No character is cut: the bytes after its first are 10xxxxxx.
+    // Cut before a whole UTF-8 character: its bytes after the first are 10xxxxxx.
     while (size < line.size() && size > 0 && (line[size] & 0xc0) == 0x80) --size;
     std::memcpy(why->text, line.data(), size);
     why->text[size] = '\0';

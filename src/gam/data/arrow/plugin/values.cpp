@@ -18,9 +18,9 @@ namespace {
 
 using arrow::internal::checked_cast;
 
-/// Of whole numbers up to here every one is a double.
+/// All integers up to this one are exact as doubles.
 constexpr std::int64_t largest_exact = std::int64_t{1} << 53;
-/// Significant digits that every double keeps.
+/// Significant decimal digits that a double always keeps.
 constexpr std::size_t exact_digits = 15;
 
 /// Whether a decimal number's text has more significant digits than a double keeps.
@@ -32,8 +32,8 @@ bool has_too_many_digits(std::string_view text) {
   return digits.find_last_not_of('0') + 1 > exact_digits;
 }
 
-/// The nearest double, as of the same number in a text file. Numbers of at most 53 bits and powers of ten up
-/// to 10^22 are doubles, so that their quotient is the nearest one (Clinger 1990).
+/// The nearest doubles, the same as for these numbers in a text file. Integers of at most 53 bits and powers
+/// of ten up to 10^22 are exact, so that their quotient is the nearest double (Clinger 1990).
 template <class DecimalArray, class Decimal>
 arrow::Result<std::shared_ptr<arrow::Array>> doubles_of(const arrow::Array& values,
                                                         std::atomic<std::int64_t>& inexact) {
@@ -52,7 +52,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> doubles_of(const arrow::Array& valu
     }
     const Decimal value(decimals.GetValue(i));
     if (has_power && value <= Decimal(largest_exact) && value >= Decimal(-largest_exact)) {
-      // The lowest 64 bits are the whole number.
+      // The number fits into the lowest 64 bits.
       std::int64_t whole = 0;
       std::memcpy(&whole, decimals.GetValue(i), std::min(sizeof whole, sizeof(Decimal)));
       if constexpr (sizeof(Decimal) < sizeof whole) whole = static_cast<std::int32_t>(whole);
@@ -71,7 +71,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> doubles_of(const arrow::Array& valu
   return builder.Finish();
 }
 
-/// Values of another primitive type.
+/// Converts values to another primitive type.
 template <class From, class To>
 arrow::Result<std::shared_ptr<arrow::Array>> each(const arrow::Array& values, const auto& convert) {
   const auto& from = checked_cast<const arrow::NumericArray<From>&>(values);
@@ -86,8 +86,8 @@ arrow::Result<std::shared_ptr<arrow::Array>> each(const arrow::Array& values, co
   return builder.Finish();
 }
 
-/// Columns of bytes that are all UTF-8 as texts: some writers, such as older Spark, Impala and Hive, do not
-/// mark texts as such.
+/// Byte columns that are all UTF-8, as texts: some writers, such as older Spark, Impala and Hive, do not mark
+/// texts as such.
 arrow::Result<std::shared_ptr<arrow::Array>> texts_of(const arrow::Array& bytes,
                                                       const std::shared_ptr<arrow::DataType>& type) {
   const std::shared_ptr<arrow::ArrayData> data = bytes.data()->Copy();

@@ -11,15 +11,15 @@
 
 namespace tessera::arrow_plugin {
 
-/// The type that values of this one are converted to: `tessera_arrow_contents::schema`.
+/// The type to which values of `type` are converted: see `tessera_arrow_contents::schema`.
 [[nodiscard]] std::shared_ptr<arrow::DataType> converted_type(const std::shared_ptr<arrow::DataType>& type);
 
-/// Values of that type; decimals that have more digits than it are counted.
+/// Values converted to that type; counts decimals that have more digits than a double.
 [[nodiscard]] arrow::Result<std::shared_ptr<arrow::Array>> converted(
     const std::shared_ptr<arrow::Array>& values, std::atomic<std::int64_t>& inexact);
 
-/// Checks what Arrow's readers take from a file as it is: offsets of texts and UTF-8. Indices of a
-/// dictionary are left to the caller; its values are checked unless it is `known`, which it becomes.
+/// Checks what Arrow's readers do not check: offsets of texts, and UTF-8. The caller checks dictionary
+/// indices. A dictionary's values are checked unless they are `known`, which is then set to them.
 [[nodiscard]] arrow::Status validate(const arrow::Array& values, std::shared_ptr<arrow::Array>& known);
 
 }  // namespace tessera::arrow_plugin

@@ -11,20 +11,20 @@
 
 namespace tessera::arrow_plugin {
 
-/// A file that is being written.
+/// A Parquet or Feather file that is being written.
 class Writer {
  public:
-  /// The schema stays the caller's.
+  /// The caller keeps ownership of the schema.
   [[nodiscard]] static arrow::Result<std::unique_ptr<Writer>> begin(const tessera_arrow_output& to,
                                                                     tessera_arrow_format format,
                                                                     const ArrowSchema& schema);
   explicit Writer(const tessera_arrow_output& to) : output_(std::make_shared<Output>(to)) {}
-  /// Nothing is written: Arrow's writer of Parquet would complete a file that is not finished.
+  /// Discards what is unfinished: Arrow's Parquet writer would otherwise complete the file.
   ~Writer() { output_->end(); }
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  /// Takes over a batch, in every case.
+  /// Takes ownership of the batch, even if it fails.
   [[nodiscard]] arrow::Status append(ArrowArray& batch);
   [[nodiscard]] arrow::Status finish();
 

@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// *Collective.* The number of columns that fit into half the free memory; at least one.
+/// *Collective.* The number of columns that fit into half of the free memory; at least one.
 std::size_t fitting_columns(const mpi::Communicator& comm, std::int64_t rows, std::size_t columns) {
   const auto bytes = [&](std::size_t count) {
     return 2 * rows * static_cast<std::int64_t>(count * sizeof(double));
@@ -49,7 +49,7 @@ std::vector<std::string> chosen_columns(const TableReader& table, const std::vec
     return all;
   }
   std::vector<std::string> names;
-  // Reading rejects unknown names.
+  // Unknown names are rejected later, by the reading.
   for (const std::string& name : columns) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }

@@ -34,7 +34,7 @@ class Converter {
                                  base::pluralised(columns_.names.size(), "column")));
   }
 
-  /// Adds columns to HDF5, some at a time.
+  /// Writes columns to HDF5 in batches.
   void write_columns(TableOutput& to) {
     for (const std::string& name : columns_.names) {
       const std::string problem = problem_of_hdf5_name(name);
@@ -49,7 +49,7 @@ class Converter {
     });
   }
 
-  /// Adds all rows; columns that memory has no room for are in scratch files meanwhile.
+  /// Writes all rows; columns that do not fit into memory are in scratch files.
   void write_rows(TableOutput& to) {
     columns_.at_once = std::max<std::size_t>(1, columns_.names.size());
     columns_.memory = MemoryOptions{};
@@ -82,7 +82,7 @@ class Converter {
     }
   }
 
-  /// `check` refuses a column, or returns whether it may have missing values.
+  /// Writes the columns; `check` refuses a column, or returns whether it may have missing values.
   template <class Check>
   void write(TableOutput& to, const Check& check) {
     read_in_batches(

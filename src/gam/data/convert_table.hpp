@@ -20,16 +20,15 @@ struct Conversion {
   std::function<void(std::string_view)> tell = [](std::string_view /*line*/) {};
 };
 
-/// *Collective.* Writes a table to a file or a folder: see output/table_output.hpp. A fit of the result has
-/// the same bits as a fit of the table. Throws the same `Error` on every rank, as reading the table does, and
-/// for data that the format cannot represent; nothing is left at `path` then.
+/// *Collective.* Writes a table to a file or folder: see output/table_output.hpp. A fit of the written table
+/// has the same bits as a fit of the original. Throws the same `Error` on every rank, like reading the table,
+/// and for data that the format cannot represent; then no file is left at `path`.
 ///
-/// For HDF5 all ranks read their rows of as many columns at a time as fit into memory, at least one; the
-/// table is read again for the others. For other formats all columns are read at once, into scratch files if
-/// they must be.
+/// For HDF5 each rank reads its rows of as many columns as fit into memory, and the table is read again for
+/// further columns. For other formats all columns are read at once, into scratch files if necessary.
 void convert_table(Job& job, const Table& table, const std::string& path, const Conversion& conversion);
 
-/// *Collective.* Adds the columns to an HDF5 file, which is not committed, one dataset each, in their order:
+/// *Collective.* Adds the columns, in order, to an HDF5 file that is not committed yet, each as a dataset:
 /// see written_encoding.hpp.
 void add_columns_to_hdf5(Job& job, const Table& table, const Conversion& conversion, TableOutput& to);
 

@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Unpacks a stream, or several ones after another, that come in pieces.
+/// Unpacks one or several consecutive streams, whose bytes come in pieces.
 class Decoder {
  public:
   Decoder() = default;
@@ -19,22 +19,22 @@ class Decoder {
   Decoder& operator=(const Decoder&) = delete;
 
   struct Step {
-    std::size_t packed = 0;    ///< bytes taken
-    std::size_t unpacked = 0;  ///< bytes given
+    std::size_t packed = 0;    ///< packed bytes consumed
+    std::size_t unpacked = 0;  ///< unpacked bytes produced
     bool complete = false;     ///< a stream ends here
-    std::string_view fault{};  ///< why the data are damaged; empty: they are not
+    std::string_view fault{};  ///< how the data are damaged; empty: no damage
   };
-  /// Unpacks some of the packed bytes into the room, which is not empty. `last`: they are the last ones.
+  /// Unpacks some of the packed bytes into `room`, which is not empty. `last`: no more packed bytes follow.
   /// Throws std::bad_alloc.
   [[nodiscard]] virtual Step unpack(std::span<const char> packed, std::span<char> room, bool last) = 0;
-  /// Makes the next byte the first one of a stream.
+  /// Resets: the next byte is the first of a stream.
   virtual void restart() = 0;
 };
 
 [[nodiscard]] std::unique_ptr<Decoder> make_bzip2_decoder();
-/// The members of a gzip file, one after another (RFC 1952, 2.2), and zeros behind them, as written by tapes
-/// and block devices. gzip itself ignores anything that does not begin like a member, and so ends without an
-/// error at a member whose first bytes are damaged.
+/// Unpacks consecutive members of a gzip file (RFC 1952, 2.2), and skips zeros after them, which tapes and
+/// block devices write. gzip itself ignores all data that do not begin like a member, and thus ends without
+/// an error at a member with damaged first bytes.
 [[nodiscard]] std::unique_ptr<Decoder> make_gzip_decoder();
 [[nodiscard]] std::unique_ptr<Decoder> make_xz_decoder();
 [[nodiscard]] std::unique_ptr<Decoder> make_zstd_decoder();

@@ -11,9 +11,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-constexpr std::size_t header_bytes = 18;  // of a member whose only extra field is its size
-constexpr std::size_t size_bytes = 4;     // at the end of a member: its unpacked size
-constexpr std::int64_t least_bytes = 26;  // with the checksum
+constexpr std::size_t header_bytes = 18;  // header size of a member whose only extra field is its size
+constexpr std::size_t size_bytes = 4;     // the unpacked size, at the end of a member
+constexpr std::int64_t least_bytes = 26;  // smallest member, including the checksum
 constexpr std::int64_t most_unpacked = 1 << 16;
 
 std::int64_t little_endian(std::span<const char> bytes) {
@@ -23,7 +23,7 @@ std::int64_t little_endian(std::span<const char> bytes) {
   return number;
 }
 
-/// The size of the member with this header; nothing if the header lacks it.
+/// A member's size from its header; nothing if the header does not contain it.
 std::optional<std::int64_t> member_bytes(std::string_view header) {
   constexpr std::string_view magic("\x1f\x8b\x08\x04", 4);  // deflate, with extra fields
   constexpr std::string_view extra(
@@ -112,7 +112,7 @@ void GzipMembers::load(std::size_t member) {
   if (!inflate(begin.packed, end.packed)) refuse_damage(begin.packed);
 }
 
-/// Whether the bytes of the file from `begin` to `end` are a member that unpacks to its declared size.
+/// Unpacks bytes [begin, end) of the file; false unless they are a member with its declared size.
 bool GzipMembers::inflate(std::int64_t begin, std::int64_t end) {
   packed_.resize(static_cast<std::size_t>(end - begin));
   const std::size_t got = file_.read_at(begin, packed_);
@@ -121,10 +121,10 @@ bool GzipMembers::inflate(std::int64_t begin, std::int64_t end) {
   return amounts && amounts->packed == packed_.size() && amounts->unpacked == text_.size();
 }
 
-// Unpacks the member as a stream, which finds and locates the damage.
+// Unpacks the member as a stream to find the position of the damage, and throws.
 void GzipMembers::refuse_damage(std::int64_t begin) {
   PackedStream stream(file_, gzip_packing, bytes_read_, begin);
-  std::vector<char> text(text_.size() + 1);  // to read to the end of the member, and its checksum
+  std::vector<char> text(text_.size() + 1);  // one byte more, to reach the member's end and checksum
   static_cast<void>(stream.read(text));
   file_.fail("it has damaged gzip data (a block does not unpack to its declared size)");
 }

@@ -14,28 +14,28 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The beginning of a member of a gzip file, or the end of the last one.
+/// Where a member of a gzip file begins, or where the last one ends.
 struct GzipMember {
   std::int64_t packed = 0;    ///< offset in the file
   std::int64_t unpacked = 0;  ///< offset in the unpacked bytes
 };
 
-/// The beginnings of a file's members if their headers have sizes, as written by bgzip; else empty. Cost:
-/// reads 26 bytes of each member.
+/// Where the members of a file begin, if their headers contain sizes, as written by bgzip; otherwise empty.
+/// Cost: reads 26 bytes of each member.
 [[nodiscard]] std::vector<GzipMember> members_of(const files::InputFile& file);
 
-/// The declared unpacked size of the last member, modulo 2^32: a lower bound for the file. 0 for a file
-/// padded with zeros.
+/// The unpacked size, modulo 2^32, that the last member declares: a lower bound for the whole file. 0 if
+/// zeros follow.
 [[nodiscard]] std::size_t size_of_last_member(const files::InputFile& file);
 
-/// Unpacks all members of gzip data in memory, possibly padded with zeros; returns the number of bytes, or
-/// nothing if the data are damaged or do not fit.
+/// Unpacks all members of gzip data in memory, skipping zeros at the end; returns the number of bytes, or
+/// nothing if the data are damaged or `room` is too small.
 [[nodiscard]] std::optional<std::size_t> unpack_gzip(std::span<const char> packed, std::span<char> room);
 
-/// Unpacks a file of members with declared sizes, one whole member at a time.
+/// Unpacks a file with declared member sizes, one member at a time.
 class GzipMembers final : public ByteReader {
  public:
-  /// `members`: from `members_of`. Bytes read from the file are added to `bytes_read`. All arguments must
+  /// `members`: from `members_of`. Adds the bytes read from the file to `bytes_read`. All arguments must
   /// outlive this object.
   GzipMembers(const files::InputFile& file, const std::vector<GzipMember>& members,
               std::atomic<std::int64_t>& bytes_read)
@@ -54,7 +54,7 @@ class GzipMembers final : public ByteReader {
   std::atomic<std::int64_t>& bytes_read_;
   std::vector<char> packed_;
   std::vector<char> text_;  ///< unpacked text of the current member
-  std::size_t at_ = 0;      ///< position in it
+  std::size_t at_ = 0;      ///< position in `text_`
   std::size_t next_ = 0;    ///< index of the next member
 };
 

@@ -15,29 +15,29 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A range of a source's bytes in memory; pages are allocated on first write.
+/// A range of a source's unpacked bytes in memory; the system allocates a page at the first write.
 class KeptText {
  public:
   KeptText() = default;
-  /// Reserves room for the bytes; none if memory is exhausted.
+  /// Reserves address space for the bytes; for none if memory is exhausted.
   explicit KeptText(Range bytes);
 
   [[nodiscard]] const std::shared_ptr<char[]>& room() const noexcept { return text_; }
-  /// Stores the given bytes, which begin at `offset`, as far as they fit. Different threads may store
-  /// different bytes.
+  /// Stores bytes that begin at `offset`, if they are in the range. Threads may store different bytes
+  /// concurrently.
   void keep(std::int64_t offset, std::span<const char> bytes) noexcept;
-  /// Marks all bytes in range as stored; they no longer change.
+  /// Marks the range as completely stored; the bytes no longer change.
   void finish() noexcept { finished_ = size_; }
-  /// Marks `size` bytes as stored, which are the whole source.
+  /// Marks `size` bytes, the whole source, as stored.
   void finish_all(std::size_t size) noexcept {
     size_ = finished_ = size;
     all_ = true;
   }
   [[nodiscard]] bool is_all() const noexcept { return all_; }
-  /// Bytes of memory in use.
+  /// Memory in use, in bytes.
   [[nodiscard]] std::int64_t bytes() const noexcept { return static_cast<std::int64_t>(size_); }
 
-  /// The bytes from `offset` on; empty if they are not stored, or before `finish`.
+  /// The stored bytes from `offset` to the end; empty if not stored, or before `finish`.
   [[nodiscard]] std::span<const char> from(std::int64_t offset) const noexcept;
 
  private:
@@ -48,7 +48,7 @@ class KeptText {
   std::shared_ptr<char[]> text_;
 };
 
-/// A packed file with part of its unpacked bytes in memory, to avoid unpacking them again.
+/// A packed file that keeps part of its unpacked bytes in memory, to unpack them only once.
 ///
 ///     KeptSource source(path, gzip_packing);
 ///     source.begin_keeping({0, size});
@@ -56,20 +56,20 @@ class KeptText {
 ///     source.end_keeping();
 class KeptSource final : public ByteSource {
  public:
-  /// As `PackedSource`.
+  /// Arguments as for `PackedSource`.
   KeptSource(const std::string& path, const Packing& packing, OpenOptions options = {})
       : packed_(path, packing, std::move(options)) {}
 
   [[nodiscard]] PackedSource& packed() noexcept { return packed_; }
-  /// Unpacks the whole file into memory if it has at most `max_bytes`, and returns its size.
+  /// Unpacks the whole file into memory if its unpacked size is at most `max_bytes`; returns this size.
   [[nodiscard]] std::optional<std::int64_t> keep_all(std::int64_t max_bytes);
   [[nodiscard]] bool keeps_all() const noexcept { return kept_.is_all(); }
-  /// Bytes of memory that the stored text takes.
+  /// Memory of the stored bytes.
   [[nodiscard]] std::int64_t kept_bytes() const noexcept { return kept_.bytes(); }
-  /// Starts storing these bytes, all of which must be read before `end_keeping`.
+  /// Starts storing this range; all its bytes must be read before `end_keeping`.
   void begin_keeping(Range bytes) { kept_ = KeptText(bytes); }
   void end_keeping() noexcept { kept_.finish(); }
-  /// Frees the memory: stored bytes are unpacked again. No other thread may have a source of this one.
+  /// Frees the memory; later reads unpack the bytes again. No other thread may have a reader of this source.
   void let_go() noexcept { kept_ = {}; }
 
   [[nodiscard]] std::size_t read(std::span<char> buffer) override { return reader_.read(buffer); }
@@ -79,7 +79,7 @@ class KeptSource final : public ByteSource {
   [[nodiscard]] const files::InputFile& file() const override { return packed_.file(); }
 
  private:
-  /// Reads stored bytes from memory, others from the packed file.
+  /// Reads stored bytes from memory and other bytes from the packed file.
   class Reader final : public ByteReader {
    public:
     /// `packed` may be null if all bytes are stored.
@@ -89,7 +89,7 @@ class KeptSource final : public ByteSource {
 
     [[nodiscard]] std::size_t read(std::span<char> buffer) override;
     void seek(std::int64_t offset) override { offset_ = offset; }
-    /// The position of `packed` is not known any more.
+    /// Call when the position of `packed` has changed.
     void forget_position() noexcept { packed_offset_ = -1; }
 
    private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inflater of a build without libdeflate: zlib.
+// Implements inflater.hpp by zlib, for a build without libdeflate.
 #include "gam/data/bytes/inflater.hpp"
 
 #include <zlib.h>
@@ -22,7 +22,7 @@ struct InflateStream {
   z_stream stream{};
 };
 
-// zlib counts its input in 32 bits, and rejects a null buffer even if there is nothing to unpack.
+// In steps, because zlib counts bytes in 32 bits. zlib rejects null buffers even for nothing to unpack.
 std::optional<InflatedAmounts> inflate_by_zlib(int window, std::span<const char> packed,
                                                std::span<char> room) {
   const auto part_of = [](std::size_t left) {

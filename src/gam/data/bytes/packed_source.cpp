@@ -33,15 +33,15 @@ constexpr Packing packings[] = {
 
 /// Bytes read between two calls of `between`.
 constexpr std::size_t step_bytes = std::size_t{4} << 20;
-/// Text is usually packed to a third or a tenth: files above this are reported.
+/// Ratio of unpacked to packed size above which a file is reported; text usually has a ratio of 3 to 10.
 constexpr std::int64_t many_times = 100;
-/// Unpacked bytes from which on the ratio of the whole file can be estimated.
+/// Minimum number of unpacked bytes to estimate the ratio of the whole file.
 constexpr std::int64_t least_to_judge_by = std::int64_t{64} << 20;
-/// Maximum size of a packed file that is read into memory at once: a larger one would block for too long.
+/// Maximum size of a packed file that is read into memory as a whole: a larger one would block for too long.
 constexpr std::int64_t most_at_once = std::int64_t{1} << 30;
 
-/// As `unpack_gzip`, on a thread of its own, since a member of possibly gigabytes cannot be interrupted. If
-/// `between` throws, the thread is abandoned, and owns its memory.
+/// Like `unpack_gzip`, on a separate thread, because unpacking a member of gigabytes cannot be interrupted.
+/// If `between` throws, the thread continues detached, and owns its memory.
 std::optional<std::size_t> unpack_beside(const std::shared_ptr<char[]>& packed, std::size_t packed_bytes,
                                          const std::shared_ptr<char[]>& room, std::size_t room_bytes,
                                          const BetweenReads& between) {
@@ -70,7 +70,7 @@ const Packing* packing_of(const files::InputFile& file) {
   const std::string_view first(beginning.data(), file.read_at(0, beginning));
   for (const Packing& packing : packings) {
     if (!first.starts_with(packing.mark)) continue;
-    // Text may begin with BZh: a block of bzip2, or its end, follows the digit of the block size.
+    // A text may begin with BZh. In bzip2, a block mark or end mark follows the digit for the block size.
     if (packing.name != "bzip2") return &packing;
     const std::string_view behind = first.substr(std::min<std::size_t>(4, first.size()));
     if (behind.starts_with("1AY&SY") || behind.starts_with("\x17\x72\x45\x38\x50\x90")) return &packing;
@@ -138,7 +138,7 @@ std::size_t PackedSource::read(std::span<char> buffer) {
 
 void PackedSource::seek(std::int64_t offset) {
   if (offset < stream_.position()) stream_.restart();
-  // Skipped bytes must be unpacked as well.
+  // Bytes before the offset must be unpacked as well.
   std::vector<char> passed(std::min(step_bytes, static_cast<std::size_t>(offset - stream_.position())));
   while (stream_.position() < offset) {
     const auto left = static_cast<std::size_t>(offset - stream_.position());
@@ -151,7 +151,7 @@ std::unique_ptr<ByteReader> PackedSource::for_another_thread() {
 }
 
 std::int64_t PackedSource::most_bytes() const {
-  constexpr std::int64_t most_of_packed = 1032;  // maximum bytes that deflate unpacks from one
+  constexpr std::int64_t most_of_packed = 1032;  // maximum of unpacked bytes per packed byte in deflate
   return is_gzip_ ? file_.size() * most_of_packed : std::numeric_limits<std::int64_t>::max();
 }
 
@@ -174,7 +174,7 @@ std::optional<std::int64_t> PackedSource::unpack_all(const std::shared_ptr<char[
   return unpack_in_order({room.get(), room_bytes});
 }
 
-// Files with a high ratio are unpacked in order, which reports progress.
+// Fails for a high ratio: such a file is unpacked in order, which reports progress.
 std::optional<std::int64_t> PackedSource::unpack_at_once(const std::shared_ptr<char[]>& room,
                                                          std::size_t room_bytes) {
   const auto size = static_cast<std::size_t>(file_.size());
@@ -192,7 +192,7 @@ std::optional<std::int64_t> PackedSource::unpack_at_once(const std::shared_ptr<c
   return unpacked ? std::optional(static_cast<std::int64_t>(*unpacked)) : std::nullopt;
 }
 
-// Unpacks as a stream, which locates damage.
+// Unpacks as a stream, which finds the position of damage.
 std::optional<std::int64_t> PackedSource::unpack_in_order(std::span<char> room) {
   seek(0);
   for (std::size_t unpacked = 0; unpacked < room.size() && may_have_room(room.size());) {
@@ -204,7 +204,7 @@ std::optional<std::int64_t> PackedSource::unpack_in_order(std::span<char> room) 
   return std::nullopt;
 }
 
-// Avoids unpacking much of a file that will probably not fit.
+// Whether the file will probably fit into `room_bytes`, by the ratio so far.
 bool PackedSource::may_have_room(std::size_t room_bytes) const {
   if (stream_.position() < least_to_judge_by) return true;
   const auto of_each =

@@ -19,33 +19,33 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A way of packing that this build can unpack.
+/// A compression format that this build can unpack.
 struct Packing {
   std::string_view name;
-  std::string_view mark;  ///< the first bytes of a file
+  std::string_view mark;  ///< the first bytes of such a file
   std::unique_ptr<Decoder> (*decoder)();
 };
 inline constexpr Packing gzip_packing{"gzip", "\x1f\x8b", &make_gzip_decoder};
 
-/// The packing of a file; null: it is not packed.
+/// The compression format of a file; null: not compressed.
 [[nodiscard]] const Packing* packing_of(const files::InputFile& file);
 
-/// Unpacks a file in order.
+/// Unpacks a compressed file in order.
 class PackedStream {
  public:
-  /// From the stream, or gzip member, at this offset of the file on. Bytes read from it are added to
-  /// `bytes_read`. All arguments must outlive this object.
+  /// Starts at this file offset, where a stream or gzip member must begin. Adds the bytes read from the file
+  /// to `bytes_read`. All arguments must outlive this object.
   PackedStream(const files::InputFile& file, const Packing& packing, std::atomic<std::int64_t>& bytes_read,
                std::int64_t begin = 0);
 
-  /// Fills the buffer; less than its size only at the end. Throws `Error(input)` for damaged or truncated
-  /// data, with the offset in the file: no data are ever skipped.
+  /// Fills the buffer; returns less than its size only at the end. Throws `Error(input)`, with the file
+  /// offset, for damaged or truncated data: no data are skipped.
   std::size_t read(std::span<char> buffer);
   /// Goes back to the first byte of the file.
   void restart();
-  /// Bytes unpacked so far.
+  /// Number of bytes unpacked so far.
   [[nodiscard]] std::int64_t position() const noexcept { return position_; }
-  /// The end of the bytes of the file from which they came.
+  /// The file offset after the packed bytes that were used for them.
   [[nodiscard]] std::int64_t packed_position() const noexcept {
     return packed_end_ - static_cast<std::int64_t>(filled_ - at_);
   }
@@ -62,17 +62,17 @@ class PackedStream {
   std::size_t at_ = 0;
   std::size_t filled_ = 0;
   bool at_end_ = false;
-  std::int64_t packed_end_;    ///< end, in the file, of the bytes in `packed_`
-  std::int64_t position_ = 0;  ///< in the unpacked bytes
+  std::int64_t packed_end_;    ///< file offset of the end of `packed_`
+  std::int64_t position_ = 0;  ///< offset in the unpacked bytes
 };
 
-/// The bytes of a packed file, in order; by blocks on all threads if bgzip wrote it. A file that unpacks to
-/// more than 100 times its bytes, and to 256 MiB, is reported, and again each time its text quadruples: it
-/// may be a table of constants, or made to exhaust memory and disks.
+/// The unpacked bytes of a packed file, in order; in blocks on all threads if bgzip wrote the file. A file
+/// with an unpacked size of more than 256 MiB and 100 times its packed size is reported, and again each time
+/// its text quadruples: it may be a table of constants, or made to exhaust memory and disks.
 class PackedSource final : public ByteSource {
  public:
-  /// Throws `Error(input)` if the file cannot be opened or is not a regular file; `read` throws as
-  /// `PackedStream` does.
+  /// Throws `Error(input)` if the file cannot be opened or is not a regular file; `read` throws like
+  /// `PackedStream::read`.
   PackedSource(const std::string& path, const Packing& packing, OpenOptions options = {});
 
   [[nodiscard]] std::size_t read(std::span<char> buffer) override;
@@ -83,15 +83,15 @@ class PackedSource final : public ByteSource {
 
   /// An upper bound of the number of unpacked bytes.
   [[nodiscard]] std::int64_t most_bytes() const;
-  /// The beginnings of all members, and the end of the last, in a file of small members with known sizes, as
-  /// written by bgzip: other threads can then unpack from any member. Empty for any other file. Throws
+  /// The beginnings of all members and the end of the last one, for a file of small members with known sizes
+  /// as written by bgzip: threads can then unpack from any member. Empty for other files. Throws
   /// `Error(input)`.
   [[nodiscard]] const std::vector<GzipMember>& find_members();
   /// Sets the members that another rank found in the same file.
   void set_members(std::vector<GzipMember> members) { members_ = std::move(members); }
-  /// Unpacks the whole file into `room` of this many bytes. Returns the unpacked size; nothing if `room` is
-  /// too small. Call `seek` before the next `read`. Throws `Error(input)`, and what `between` throws: a
-  /// thread may then still write to the room, which it also owns.
+  /// Unpacks the whole file into `room` of `room_bytes` bytes. Returns the unpacked size; nothing if `room`
+  /// is too small. Call `seek` before the next `read`. Throws `Error(input)`, and passes on exceptions of
+  /// `between`: another thread, which shares ownership of the room, may then still write to it.
   [[nodiscard]] std::optional<std::int64_t> unpack_all(const std::shared_ptr<char[]>& room,
                                                        std::size_t room_bytes);
 

@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Memory that a file may ask for: xz -9 needs 65 MiB.
+/// Limit of the memory that a file may request: xz -9 needs 65 MiB.
 constexpr std::uint64_t most_memory = std::uint64_t{1} << 30;
 
 class XzDecoder final : public Decoder {
@@ -36,7 +36,7 @@ class XzDecoder final : public Decoder {
   void restart() override { begin(); }
 
  private:
-  // Begins a file, of one stream or of several.
+  // Begins a file of one or several streams.
   void begin() {
     complete_ = false;
     if (lzma_stream_decoder(&stream_, most_memory, LZMA_CONCATENATED) != LZMA_OK) throw std::bad_alloc();

@@ -19,7 +19,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Rows by which a dialect is found, in addition to a header, and bytes from which on no further row is read.
+/// Number of rows, besides a header, from which a dialect is inferred; fewer after `bytes_to_judge_by`.
 constexpr std::size_t rows_to_judge_by = 100;
 constexpr std::int64_t bytes_to_judge_by = std::int64_t{16} << 20;
 
@@ -35,7 +35,7 @@ bool is_decimal_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// The character that an option names; NUL: none.
+/// The character that an option names; NUL if none.
 char character_of(std::string_view option, const std::string& text) {
   if (text.empty()) return '\0';
   if (text == "tab" || text == "\\t") return '\t';
@@ -48,7 +48,7 @@ char character_of(std::string_view option, const std::string& text) {
   return c;
 }
 
-/// The dialect that the options name, with NUL for what they leave open.
+/// The dialect given by the options, with NUL for characters that are not given.
 CsvDialect asked_of(const TableOptions& options) {
   CsvDialect asked{.separator = character_of("sep", options.sep),
                    .decimal = character_of("dec", options.dec),
@@ -69,7 +69,7 @@ CsvDialect asked_of(const TableOptions& options) {
   return asked;
 }
 
-/// The numbers of separators of each kind outside quotes.
+/// The number of separators of each kind outside quotes.
 Counts separators_in(std::string_view row) {
   Counts counts{};
   bool inside = false;
@@ -81,7 +81,7 @@ Counts separators_in(std::string_view row) {
   return counts;
 }
 
-/// Calls `use` with the reader at each of the first rows.
+/// Calls `use` with the reader for each of the first rows.
 template <class Use>
 void for_first_rows(ByteSource& source, const std::string& path, std::size_t buffer_bytes,
                     std::int64_t offset, const CsvDialect& dialect, const Use& use) {
@@ -93,7 +93,7 @@ void for_first_rows(ByteSource& source, const std::string& path, std::size_t buf
   }
 }
 
-/// The separator by which all rows have as many fields; nothing if none does.
+/// The first separator that gives all rows the same number of fields; null if there is none.
 const Separator* common_separator(const std::vector<Counts>& rows, char decimal) {
   for (std::size_t s = 0; s < separators.size() && !rows.empty(); ++s) {
     const std::size_t count = rows[0][s];
@@ -104,14 +104,14 @@ const Separator* common_separator(const std::vector<Counts>& rows, char decimal)
   return nullptr;
 }
 
-/// How the fields of a column use commas.
+/// The use of commas in the fields of a column.
 struct Commas {
-  bool decimal = false;    ///< in a number, between digits
-  bool thousands = false;  ///< the same, so that it may group thousands
+  bool decimal = false;    ///< some comma is surely a decimal mark
+  bool thousands = false;  ///< some comma is a decimal mark or separates thousands
   bool other = false;
 };
 
-/// The kind of the commas in a field that has some.
+/// Records the use of commas in a field that has commas.
 void note_commas(std::string_view field, Commas& commas) {
   const std::string number = with_decimal_point(field);
   const std::size_t comma = field.find(',');
@@ -149,7 +149,7 @@ bool has_decimal_commas(ByteSource& source, const std::string& path, std::size_t
   });
 }
 
-/// Calls `look` at rows whose faults the reading of the table will find too.
+/// Calls `look` on rows and ignores their faults, because the reading of the table will report them.
 template <class Look>
 void look_at(const Look& look) {
   try {

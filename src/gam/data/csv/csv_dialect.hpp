@@ -10,34 +10,34 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The characters by which a text file is divided into rows, fields and numbers.
+/// The characters that divide a text file into rows, fields and numbers.
 struct CsvDialect {
   char separator = ',';
-  char decimal = '.';   ///< or ','
-  char comment = '\0';  ///< lines that begin with it, perhaps after blanks, are skipped; NUL: none
+  char decimal = '.';   ///< '.' or ','
+  char comment = '\0';  ///< lines that begin with it, also after blanks, are skipped; NUL: none
 
-  /// A character that does not count as content of a line.
+  /// Whether a character is blank, i.e. does not count as content of a line.
   [[nodiscard]] constexpr bool is_blank(char c) const noexcept {
     return (c == ' ' || c == '\t' || c == '\r') && c != separator;
   }
 };
 
-/// The dialect of a file, and what was found out about it, as words for the log; empty: nothing unusual.
+/// The dialect of a file, and a description of what was inferred, for the log; empty: the usual dialect.
 struct FoundDialect {
   CsvDialect dialect;
   std::string words;
 };
 
-/// Finds what the options leave open in the rows from `offset` on, the first of which may be a header.
+/// Infers characters that the options do not give from the rows after `offset`; the first may be a header.
 ///
 /// The separator is the first of comma, tab, semicolon and bar that gives the same number of fields, at least
-/// two, in each of the first rows; else a comma. So a file that can be read with commas is read with commas.
-/// A semicolon or a tab may be joined by decimal commas: where a column has commas, each between digits and
-/// one in a number, and no column has a number with a point. With tabs these commas must not all be followed
-/// by three digits, as those that group thousands are.
+/// two, in each of the first rows; otherwise a comma. A file that can be read with commas is thus read with
+/// commas. With a semicolon or tab as separator, the decimal mark is a comma if a column has commas, each
+/// between digits and one per number, and no column has a number with a point. With tabs, these commas must
+/// not all be followed by three digits, because commas for thousands are.
 ///
-/// Throws `Error(usage)` for options that are no such characters, or that contradict each other. Faults of
-/// the rows are left to the reading of the table.
+/// Throws `Error(usage)` for options that are not single characters or contradict each other. Faults in the
+/// rows are reported later, by the reading of the table.
 [[nodiscard]] FoundDialect find_dialect(ByteSource& source, const std::string& path, std::size_t buffer_bytes,
                                         std::int64_t offset, const TableOptions& options);
 

@@ -15,8 +15,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// State at the beginning of a part: inside quotes or not, whether its first line has content before it, and
-/// the rows and lines before.
+/// State at the beginning of a part of the file: whether it is inside quotes, whether its first line has
+/// content in the previous part, and the number of rows and lines before the part.
 struct PartStart {
   bool inside = false;
   bool content = false;
@@ -35,12 +35,12 @@ struct PartStart {
   }
 };
 
-/// Appends the landmarks of a part with this initial state, with their rows and lines in the file.
+/// Appends the landmarks of a part that begins in state `here`, with rows and lines counted in the file.
 void add_landmarks(const CsvPartScanner& scanner, const PartStart& here,
                    std::vector<CsvLandmark>& landmarks) {
   const bool continues = here.continues(scanner.summary().leading_content != 0);
   for (CsvLandmark mark : scanner.landmarks(here.inside)) {
-    // If the part's first row is a continuation, later rows count from one less.
+    // The first row of the part belongs to the previous part: it is not counted again.
     if (continues && mark.row == 0) continue;
     mark.row += here.row - (continues ? 1 : 0);
     mark.line += here.line;
@@ -48,14 +48,14 @@ void add_landmarks(const CsvPartScanner& scanner, const PartStart& here,
   }
 }
 
-// Buffers in a piece: enough to make waking threads cheap, few enough to balance the load.
+// Buffers per piece: enough that waking threads costs little, few enough to balance the load.
 constexpr std::int64_t buffers_of_piece = 16;
-// Maximum number of pieces of a rank, as every rank receives summaries of all pieces of the job.
+// Maximum number of pieces per rank, because every rank receives summaries of all pieces of the job.
 constexpr std::int64_t max_pieces = 4096;
 // Pieces per thread between two checks for a request to stop.
 constexpr std::int64_t pieces_between = 4;
 
-/// Divides a part into pieces for the threads; at least one, which may be empty.
+/// Divides a part into pieces for the threads: at least one piece, which may be empty.
 std::vector<Range> pieces_of(Range part, std::size_t buffer_bytes, bool in_order) {
   const std::int64_t size = in_order ? part.size()
                                      : std::max(buffers_of_piece * static_cast<std::int64_t>(buffer_bytes),
@@ -66,7 +66,7 @@ std::vector<Range> pieces_of(Range part, std::size_t buffer_bytes, bool in_order
   return pieces;
 }
 
-/// Reads a piece on one thread, through its buffer.
+/// Scans a piece on one thread, through its buffer.
 void scan_piece(ByteReader& reader, std::span<char> buffer, Range piece, CsvPartScanner& scanner) {
   reader.seek(piece.begin);
   for (std::int64_t at = piece.begin; at < piece.end;) {
@@ -106,10 +106,10 @@ CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, b
       position_(begin),
       line_begin_{at_line ? begin : -1, -1},
       next_landmark_{begin, begin} {
-  summary_.content[1] = 1;  // assuming that the part begins inside quotes: an open quote is content
+  summary_.content[1] = 1;  // if the part begins inside quotes: the open quote is content
 }
 
-// Processes bytes of one line, or a part of it.
+// Processes the bytes of a line, or of a part of one.
 void CsvPartScanner::fragment(std::string_view text, std::int64_t offset) {
   if (summary_.content[0] != 0 && summary_.content[1] != 0) return;
   std::size_t blanks = 0;
@@ -130,7 +130,7 @@ void CsvPartScanner::fragment(std::string_view text, std::int64_t offset) {
 
 void CsvPartScanner::newline(std::int64_t next_line) {
   ++summary_.newlines;
-  // Only one of the two assumptions is outside quotes here: for it the line ends.
+  // Under exactly one of the two assumptions this newline is outside quotes, and ends the line.
   const std::size_t h = summary_.odd_quotes != 0 ? 1 : 0;
   summary_.content[h] = 0;
   line_begin_[h] = next_line;
@@ -174,8 +174,8 @@ CsvStarts located(std::span<const CsvPartScanner> scanners, std::span<const CsvP
     if (i >= position && i - position < scanners.size()) add_landmarks(scanners[i - position], at, landmarks);
     at.pass(parts[i]);
   }
-  // A part whose first byte begins a line cannot tell, and has no landmark there. If only blank lines are
-  // before it, the first row then has no landmark: add the beginning of the file.
+  // A part that begins at the start of a line has no landmark there, because a row might begin earlier. If
+  // only blank lines precede the first row, this row has no landmark: add the file's beginning.
   if (position == 0 && at.row > 0 && (landmarks.empty() || landmarks.front().row > 0))
     landmarks.insert(landmarks.begin(), {0, scanners.front().begin(), first_line});
   return {at.row, std::move(landmarks)};

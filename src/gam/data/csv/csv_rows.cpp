@@ -14,13 +14,13 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// Limit of the bytes of a row: a longer one has an unclosed quote.
+// Maximum bytes of a row: a longer row is taken for an unclosed quote.
 constexpr std::size_t max_row_bytes = std::size_t{64} << 20;
-// Readable bytes after the data: blocks begin anywhere, and numbers are read eight bytes at a time.
+// Readable bytes after the data, because blocks begin anywhere and numbers are read eight bytes at a time.
 constexpr std::size_t padding = block_bytes;
 static_assert(padding >= decimal_padding);
 
-/// The lowest bits, up to and including this one.
+/// A mask of the lowest bits, up to and including bit `bit`.
 std::uint64_t up_to(int bit) {
   return ~std::uint64_t{0} >> (63 - bit);
 }
@@ -83,7 +83,7 @@ bool CsvRowReader::next() {
 // Whether the next line is a comment.
 bool CsvRowReader::is_comment() {
   std::size_t blanks = 0;
-  // Quotes in a comment mean nothing: the next block begins here, outside of quotes.
+  // Quotes in a comment have no meaning: a new block begins after the comment, outside quotes.
   block_ = {.begin = at_, .end = at_};
   inside_ = false;
   while (at_ + blanks < filled_ || refill()) {
@@ -109,7 +109,7 @@ bool CsvRowReader::skip_line() {
   }
 }
 
-// Extends the row to the next line end outside quotes; false if there is none left.
+// Extends the row to the next line end outside quotes; false if there is none.
 bool CsvRowReader::cut() {
   row_line_ = line_;
   quotes_ = fields_ = 0;
@@ -165,7 +165,7 @@ void CsvRowReader::look_at_block() {
   if (ends_.size() <= fields_ + block_bytes) ends_.resize(2 * ends_.size() + 2 * block_bytes);
 }
 
-// Records the row's separators in the block, and removes them.
+// Records the row's separators that are in the block, and removes them from the block's mask.
 void CsvRowReader::pass_in_block(std::uint64_t places) {
   if ((block_.quotes | block_.inner_newlines) == 0) return;
   line_ += std::popcount(block_.inner_newlines & places);

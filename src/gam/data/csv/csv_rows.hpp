@@ -26,26 +26,26 @@ struct CsvFault {
 
 /// Splits the bytes of a CSV file into rows, with a buffer that grows only to hold a row.
 ///
-/// A row ends at a newline outside quotes (LF or CRLF) or at the end of the file. Lines with only blanks are
-/// skipped, and so are comments.
+/// A row ends at a newline outside quotes (LF or CRLF) or at the end of the file. Lines with only blanks and
+/// comment lines are skipped.
 class CsvRowReader {
  public:
-  /// Begins at `offset`, which is outside quotes and on line `line`.
+  /// Begins at `offset`, which must be outside quotes; `line` is its line number.
   CsvRowReader(ByteReader& source, std::string path, std::size_t buffer_bytes, std::int64_t offset,
                std::int64_t line, const CsvDialect& dialect = {});
 
-  /// Continues at another offset, up to byte `end`, where a row begins, or to the end of the file.
+  /// Continues at another offset, where a row begins, up to byte `end` or the end of the file.
   void go_to(std::int64_t offset, std::int64_t line, std::int64_t end);
 
-  /// The next row without its end; false after the last one. Throws `Error(input)` for a quote that is
-  /// never closed.
+  /// Reads the next row, without its line end; false after the last row. Throws `Error(input)` for an
+  /// unclosed quote.
   [[nodiscard]] bool next();
-  /// Skips all up to the next newline, whatever it is; false if there is none left.
+  /// Skips everything up to the next newline, also in quotes; false if there is no newline.
   bool skip_line();
 
-  /// The row; `decimal_padding` bytes behind it are readable.
+  /// The current row; `decimal_padding` bytes after it are readable.
   [[nodiscard]] std::string_view row() const noexcept { return {buffer_.data() + row_begin_, row_size_}; }
-  /// The ends of its fields as offsets in the row: each separator outside quotes, and the end of the row.
+  /// The ends of the row's fields as offsets in the row: each separator outside quotes, and the row's end.
   [[nodiscard]] std::span<const std::uint32_t> field_ends() const noexcept { return {ends_.data(), fields_}; }
   [[nodiscard]] std::string_view field(std::size_t index) const {
     const std::size_t begin = index == 0 ? 0 : ends_[index - 1] + std::size_t{1};
@@ -59,9 +59,9 @@ class CsvRowReader {
   [[nodiscard]] std::int64_t row_offset() const noexcept {
     return offset_ + static_cast<std::int64_t>(row_begin_);
   }
-  /// The line that the row begins on, counted from 1.
+  /// The number of the line on which the row begins, from 1.
   [[nodiscard]] std::int64_t line() const noexcept { return row_line_; }
-  /// The offset and the line after the row and its line end.
+  /// The offset and the line number after the row and its line end.
   [[nodiscard]] std::int64_t next_offset() const noexcept { return offset_ + static_cast<std::int64_t>(at_); }
   [[nodiscard]] std::int64_t next_line() const noexcept { return line_; }
 
@@ -72,13 +72,13 @@ class CsvRowReader {
   void look_at_block();
   void pass_in_block(std::uint64_t places);
 
-  /// Separators in a block of the buffer that are not processed yet.
+  /// Separators in a block of the buffer that are not yet processed.
   struct Block {
     std::size_t begin = 0;
     std::size_t end = 0;
-    std::uint64_t separators = 0;  // of fields, and newlines; outside of quotes
+    std::uint64_t separators = 0;  // field separators and newlines outside quotes
     std::uint64_t quotes = 0;
-    std::uint64_t inner_newlines = 0;  // newlines within quotes
+    std::uint64_t inner_newlines = 0;  // newlines inside quotes
   };
 
   ByteReader& source_;
@@ -89,8 +89,8 @@ class CsvRowReader {
   Block block_;
   bool inside_ = false;      // the byte after the block is inside quotes
   std::size_t at_ = 0;       // where the next row begins
-  std::int64_t offset_ = 0;  // of the buffer's first byte in the file
-  std::int64_t line_ = 0;    // at at_
+  std::int64_t offset_ = 0;  // offset in the file of the buffer's first byte
+  std::int64_t line_ = 0;    // line number at `at_`
   std::int64_t end_ = 0;     // end of the range to read
   bool end_of_file_ = false;
   std::size_t row_begin_ = 0;

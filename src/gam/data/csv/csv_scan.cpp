@@ -25,12 +25,12 @@ namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-/// Whether a header line has a carriage return followed by text.
+/// Whether a header line has a carriage return outside quotes that is followed by text.
 bool has_lone_returns(std::string_view row, const CsvDialect& dialect) {
   bool inside = false;
   for (std::size_t i = 0; i + 1 < row.size(); ++i) {
     if (row[i] == '"') inside = !inside;
-    // One before blanks and separators does not count: a file converted to CRLF twice has these.
+    // A return before a blank or separator does not count: a file converted to CRLF twice has such returns.
     if (row[i] == '\r' && !inside && !dialect.is_blank(row[i + 1]) && row[i + 1] != dialect.separator)
       return true;
   }
@@ -41,11 +41,11 @@ bool has_lone_returns(std::string_view row, const CsvDialect& dialect) {
 struct WantedField {
   std::size_t position = 0;  ///< position in a row
   std::size_t column = 0;    ///< index in the plan
-  bool number = false;       ///< a text that parses as a number is one
-  bool with_comma = false;   ///< the same, with a decimal comma
+  bool number = false;       ///< whether a text that parses as a number is a number
+  bool with_comma = false;   ///< the same for numbers with a decimal comma
 };
 
-/// As `read_decimal` with a decimal comma, for texts that are not long.
+/// Like `read_decimal`, for decimal commas and short texts.
 [[gnu::noinline]] bool read_decimal_with_comma(std::string_view text, double& value) noexcept {
   constexpr std::size_t most_bytes = 24;
   std::array<char, most_bytes + decimal_padding> swapped{};
@@ -54,7 +54,7 @@ struct WantedField {
   return read_decimal({swapped.data(), text.size()}, value);
 }
 
-/// The requested columns that the file has, in their order in a row.
+/// The requested columns that the file has, in the order of the fields of a row.
 std::vector<WantedField> wanted_of(const ReadPlan& plan, const CsvRows& file) {
   const bool decimal_comma = file.dialect.decimal == ',';
   std::vector<WantedField> wanted;
@@ -81,7 +81,8 @@ class RowScanner {
         wanted_(wanted_of(plan, file)),
         reader_(source, file.path, file.buffer_bytes, 0, 1, file.dialect) {}
 
-  /// Passes rows to `part`, from a landmark on, that end before byte `end` or at the end of the file.
+  /// Passes `rows` to `part`, reading from landmark `start` on; they end before byte `end` or at the file's
+  /// end.
   void scan(const CsvLandmark& start, std::int64_t end, Range rows, FramePart& part) {
     part.set_decimal_comma(file_.dialect.decimal == ',');
     reader_.go_to(start.offset, start.line, end);
@@ -130,7 +131,7 @@ class RowScanner {
     return quotes == 0;
   }
 
-  /// Takes the fields of a row that `is_simple`, and returns their number.
+  /// Passes the fields of a row that `is_simple`; returns the number of fields.
   std::size_t take_simple_fields(FramePart& part) {
     const std::size_t fields = reader_.field_ends().size();
     const bool quotes = reader_.quotes() > 0;
@@ -162,7 +163,7 @@ class RowScanner {
     return fields;
   }
 
-  // Inlined into the loop over fields, so that constants of the number parser stay in registers.
+  // Inlined into the loop over fields, which keeps constants of the number parser in registers.
   [[gnu::always_inline]] void take_plain_field(const WantedField& wanted, std::string_view text,
                                                FramePart& part) const {
     double value = 0;
@@ -180,7 +181,7 @@ class RowScanner {
   std::string scratch_;
 };
 
-/// A scan from landmark to landmark, or of all rows in order.
+/// Reads runs of rows from landmark to landmark, or all rows in order.
 class CsvScan final : public RowScan {
  public:
   CsvScan(const CsvRows& file, const ReadPlan& plan, int threads)
@@ -225,11 +226,11 @@ class CsvScan final : public RowScan {
   CsvRows file_;
   const ReadPlan& plan_;
   bool in_order_;
-  std::vector<std::unique_ptr<ByteReader>> sources_;  // one a thread
+  std::vector<std::unique_ptr<ByteReader>> sources_;  // one per thread
   std::vector<std::unique_ptr<RowScanner>> scanners_;
 };
 
-/// Takes the names of the columns from the reader's row.
+/// Reads the names of the columns from the reader's row.
 void read_names(const CsvRowReader& reader, const std::string& path, CsvHeader& header) {
   std::string scratch;
   std::set<std::string> known;
@@ -253,7 +254,7 @@ void read_names(const CsvRowReader& reader, const std::string& path, CsvHeader& 
   header.data_line = reader.next_line();
 }
 
-/// Names the columns as R does where there is no header.
+/// Names the columns V1, V2, …, as R does for files without a header.
 void make_names(const CsvRowReader& reader, CsvHeader& header) {
   for (std::size_t column = 1; column <= reader.field_ends().size(); ++column)
     header.columns.push_back(fmt::format("V{}", column));

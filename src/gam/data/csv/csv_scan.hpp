@@ -16,18 +16,18 @@
 /// Reads the header and rows of a CSV file on one rank, without communication.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The header, the first row that is not blank, and the dialect of the file.
+/// The column names from the header, which is the first row that is not blank, and the dialect of the file.
 struct CsvHeader {
   std::vector<std::string> columns;
-  std::string quotes;            ///< for each column '"' if its name is quoted or empty; else a blank
-  std::int64_t data_offset = 0;  ///< offset of the first byte after it
+  std::string quotes;            ///< per column: '"' if the name is quoted or empty, else a blank
+  std::int64_t data_offset = 0;  ///< offset of the first byte after the header
   std::int64_t data_line = 1;
   CsvDialect dialect{};
-  std::string dialect_words{};  ///< what was found out about the dialect, for the log
+  std::string dialect_words{};  ///< description of the inferred dialect, for the log
 };
 
-/// Reads the header. Throws `Error(input)`, with the line: no such row, two columns with one name, a name
-/// that is not UTF-8, another file format; and as `find_dialect`.
+/// Reads the header. Throws `Error(input)`, with the line, if there is no such row, for two columns with one
+/// name, a name that is not UTF-8, or another file format. Also throws like `find_dialect`.
 [[nodiscard]] CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size_t buffer_bytes,
                                         const TableOptions& options = {});
 
@@ -35,16 +35,16 @@ struct CsvHeader {
 struct CsvRows {
   ByteSource& source;
   const std::string& path;
-  const std::vector<std::string>& columns;  ///< columns of its header
+  const std::vector<std::string>& columns;  ///< columns in the header
   const CsvDialect& dialect;
   const CsvIndex& index;
   std::size_t buffer_bytes;  ///< size of each thread's buffer
   BetweenReads between;
 };
 
-/// A scan of the rows, on some threads if the source has random access, else in order. Refers to its
-/// arguments. Throws `Error(input)`, with the line, for a row that does not match the header, and what the
-/// part throws.
+/// A scan of the rows, on several threads if the source has random access, else in order. Keeps references to
+/// its arguments. Throws `Error(input)`, with the line, for a row that does not match the header, and passes
+/// on exceptions of the part.
 [[nodiscard]] std::unique_ptr<RowScan> scan_csv(const CsvRows& file, const ReadPlan& plan, int threads);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -24,8 +24,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A text stays in memory if it takes at most this fraction (1/n) of free memory; the rest is for the
-/// columns, and for computations with them.
+/// Unpacked text stays in memory if it takes at most this fraction (1/n) of free memory; the remainder is for
+/// columns and computations.
 constexpr std::int64_t parts_of_memory = 4;
 
 class CsvTable final : public TableReader {
@@ -76,18 +76,18 @@ class CsvTable final : public TableReader {
  private:
   void describe(ReadPlan& plan) const override { plan.set_quotes(header_.quotes); }
 
-  /// The unpacked size of the file, if it can be found without every rank reading the file to its end.
+  /// The unpacked size of the file, if it is known without every rank reading the whole file.
   std::optional<std::int64_t> find_size(int ranks) {
     if (packed_ == nullptr) return source_->file().size();
     const std::vector<GzipMember>& members = packed_->packed().find_members();
     if (!members.empty()) return members.back().unpacked;
-    if (ranks > 1) return std::nullopt;  // other ranks could not use the bytes stored here
+    if (ranks > 1) return std::nullopt;  // only this rank could use the stored bytes
     std::int64_t memory = files::memory_left();
     if (options_.open.node_bytes) memory = std::min(memory, *options_.open.node_bytes);
     return packed_->keep_all(std::min(memory / parts_of_memory, packed_->packed().most_bytes()));
   }
 
-  /// *Collective.* Broadcasts the members of a packed file from rank 0.
+  /// *Collective.* Broadcasts the list of gzip members from rank 0.
   void share_members(const mpi::Communicator& comm) {
     std::vector<GzipMember> members;
     if (comm.rank() == 0) members = packed_->packed().find_members();
@@ -95,8 +95,8 @@ class CsvTable final : public TableReader {
     packed_->packed().set_members(std::move(members));
   }
 
-  /// *Collective.* Makes each rank store the bytes that it will read, unless it has them or memory is short;
-  /// returns whether it does.
+  /// *Collective.* Makes each rank store the bytes that it will read; returns false if all are already stored
+  /// or memory is short.
   bool begin_keeping(const mpi::Communicator& comm, Range bytes) {
     const std::int64_t needed = parts_of_memory * bytes.size();
     const auto& node_bytes = options_.open.node_bytes;
@@ -106,7 +106,7 @@ class CsvTable final : public TableReader {
     return true;
   }
 
-  /// *Collective.* Reads the header.
+  /// *Collective.* Reads the header, and counts the rows.
   CsvIndex count_rows(const Workers& workers) {
     const mpi::Communicator& comm = workers.comm;
     constexpr std::int64_t unknown = -1;
@@ -130,7 +130,7 @@ class CsvTable final : public TableReader {
     if (packed_ != nullptr && !in_order) share_members(comm);
 
     // At most about 65,000 landmarks over all ranks, at least a buffer apart; in a packed file far enough
-    // apart that unpacking up to the first row is negligible.
+    // apart that unpacking from a landmark to a row costs little.
     const std::int64_t least = std::int64_t{1} << (packed_ != nullptr && !in_order ? 20 : 18);
     const std::int64_t spacing = options_.landmark_bytes > 0
                                      ? options_.landmark_bytes
@@ -159,8 +159,8 @@ class CsvTable final : public TableReader {
   std::string path_;
   CsvOptions options_;
   std::unique_ptr<ByteSource> source_;
-  KeptSource* packed_ = nullptr;       ///< the same source if it is packed; else null
-  std::optional<SharedTable> shared_;  ///< refers to the file of the source
+  KeptSource* packed_ = nullptr;       ///< `source_` if it is packed, else null
+  std::optional<SharedTable> shared_;  ///< refers to the file of `source_`
   CsvHeader header_;
   CsvIndex index_;
 };

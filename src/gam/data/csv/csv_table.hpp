@@ -13,34 +13,34 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct CsvOptions {
-  std::size_t buffer_bytes = std::size_t{1} << 18;  ///< per thread, small enough for its cache
-  /// Distance of the offsets at which rows can be found again; 0: chosen by the file's size.
+  std::size_t buffer_bytes = std::size_t{1} << 18;  ///< per thread, small enough for the cache
+  /// Distance in bytes of the positions at which rows can be found again; 0: by the file's size.
   std::int64_t landmark_bytes = 0;
   OpenOptions open{};
 };
 
-/// *Collective.* A table in comma-separated values, as RFC 4180 and R's read.csv have them, or of another
-/// dialect (csv_dialect.hpp), by `open.table`; plain, or packed by gzip, zstd, xz or bzip2.
+/// *Collective.* Opens a table of comma-separated values, in the form of RFC 4180 and R's read.csv or, by
+/// `open.table`, of another dialect (csv_dialect.hpp); plain, or packed by gzip, zstd, xz or bzip2.
 ///
-/// The first line that is not blank names the columns. Fields may be quoted, with quotes doubled and newlines
-/// inside; lines end in LF or CRLF; a byte order mark and blank lines are skipped. Blanks are part of a
-/// field. frame_part.hpp interprets the fields.
+/// The first line that is not blank names the columns. Quoted fields may contain doubled quotes and newlines;
+/// lines end in LF or CRLF; a byte order mark and blank lines are skipped. Blanks are part of a field.
+/// frame_part.hpp interprets the fields.
 ///
 /// Each rank scans an equal part of the bytes once to count the rows, and then reads its own rows, both on
-/// all threads of its team; also in a gzip file of blocks with known sizes, as written by bgzip. Any other
-/// packed file is unpacked from its beginning, on one thread: by rank 0 to count the rows, and by each rank
-/// to read its own.
+/// all threads of its team. This includes gzip files of blocks with known sizes, as written by bgzip. Any
+/// other packed file is unpacked from its beginning on one thread: by rank 0 to count the rows, and by each
+/// rank to read its own rows.
 ///
 /// Text unpacked to count the rows stays in memory (kept_source.hpp) if it takes at most a quarter of free
-/// memory and of `node_bytes`, until the columns need that memory: for blocks on each rank; for any other
-/// file only in a job of one rank, whose threads then all read it.
+/// memory and of `node_bytes`, until the columns need the memory. For files of blocks each rank keeps its
+/// text; for other packed files only a job of one rank does, whose threads then all read the text.
 ///
-/// Throws the same `Error(input)` on every rank for an unreadable file, no header, no row, or two columns of
-/// one name.
+/// Throws the same `Error(input)` on every rank for a file that is unreadable, has no header or no row, or
+/// has two columns of one name.
 [[nodiscard]] std::unique_ptr<TableReader> open_csv(const Workers& workers, const std::string& path,
                                                     const CsvOptions& options = {});
 
-/// Text: any file that no other format recognises.
+/// Text format: any file that no other format recognises.
 struct CsvFormat {
   static bool recognises(const files::InputFile& /*file*/) { return true; }
   static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,

@@ -4,10 +4,10 @@
 namespace TESSERA_NAMESPACE::gam::decimal {
 namespace {
 
-/// Appends up to eight digits to a number. Sets `fault` if one is not a digit; the number is wrong beyond 19
-/// digits in all.
+/// Appends up to eight digits to a number. Sets `fault` for a character that is not a digit. The number is
+/// wrong with more than 19 digits in total.
 void append_eight(const char* at, int count, std::uint64_t& number, std::uint64_t& fault) noexcept {
-  // Pads with leading zeros; two shifts, as one by 64 bits is undefined.
+  // Pads with leading zeros. Two shifts, because one shift by 64 bits would be undefined.
   const int shift = 32 - 4 * count;
   const std::uint64_t eight = (eight_at(at) << shift) << shift;
   fault |= no_digits(eight);
@@ -18,14 +18,14 @@ void append_digits(const char* at, int count, std::uint64_t& number, std::uint64
   for (; count > 0; at += 8, count -= 8) append_eight(at, std::min(count, 8), number, fault);
 }
 
-/// Reads 9 to 20 characters, with the point among the first eight or without one; false for all others.
+/// Reads 9 to 20 characters without a point, or with a point among the first eight; false for other texts.
 bool read_by_eights(std::string_view text, Scaled& read) noexcept {
   const std::uint64_t first = eight_at(text.data());
   const int point = no_digits(first) != 0 ? 1 : 0;
   const int rest = static_cast<int>(std::min<std::size_t>(text.size(), std::size_t{2} * max_digits)) - 8;
   if (8 - point + rest > max_digits || !read_eight(first, read)) return false;
   std::uint64_t fault = 0;
-  // The same steps for every length, as lengths differ between fields.
+  // The same steps for every length, because branches on the varying lengths of fields would be mispredicted.
   const int second = std::min(rest, 8);
   append_eight(text.data() + 8, second, read.number, fault);
   append_eight(text.data() + 8 + second, rest - second, read.number, fault);
@@ -33,7 +33,7 @@ bool read_by_eights(std::string_view text, Scaled& read) noexcept {
   return fault == 0;
 }
 
-/// The number of digits before the first other character, at most `size`.
+/// The number of digits before the first character that is not a digit, at most `size`.
 int count_digits(const char* at, int size) noexcept {
   int count = 0;
   for (;;) {
@@ -47,7 +47,7 @@ int count_digits(const char* at, int size) noexcept {
 
 bool read_long(std::string_view text, Scaled& read) noexcept {
   if (read_by_eights(text, read)) return true;
-  constexpr std::size_t longest = 1000;  // limit of the scan: leading zeros are allowed
+  constexpr std::size_t longest = 1000;  // limit for texts with leading zeros
   const char* const at = text.data();
   const int size = static_cast<int>(std::min(text.size(), longest));
   const int whole = count_digits(at, size);

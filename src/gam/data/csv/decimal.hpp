@@ -11,14 +11,14 @@
 #include <cstring>
 #include <string_view>
 
-/// Parses plain decimal notation, the form of most numbers in tables: correctly rounded, like
-/// std::from_chars, in a fifth of its time.
+/// Parses plain decimal notation, the form of most numbers in tables: rounded correctly, like
+/// std::from_chars, in a fifth of the time.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Bytes behind a text that `read_decimal` may read, eight at a time.
+/// Number of bytes after a text that `read_decimal` may read, because it reads eight bytes at a time.
 inline constexpr std::size_t decimal_padding = 8;
 
-/// Eight characters, the first in the lowest byte.
+/// Eight characters in one word, the first in the lowest byte.
 inline std::uint64_t eight_bytes(const char* text) noexcept {
   std::uint64_t word = 0;
   std::memcpy(&word, text, sizeof word);
@@ -30,7 +30,7 @@ namespace decimal {
 
 __extension__ using Wide = unsigned __int128;
 
-// Maximum number of digits: more do not fit into 64 bits.
+// Maximum number of digits: 64 bits cannot hold more.
 inline constexpr int max_digits = 19;
 
 inline constexpr auto powers_of_ten = [] {
@@ -46,8 +46,8 @@ constexpr std::uint64_t normalised(std::uint64_t number) noexcept {
 
 /// The reciprocal of a power of ten.
 struct Reciprocal {
-  std::uint64_t value = 0;  ///< 2^126 over the power, normalised; truncated, and at most 2^63
-  int shift = 0;            ///< normalises the power
+  std::uint64_t value = 0;  ///< normalised 2^126 / power, truncated; at most 2^63
+  int shift = 0;            ///< shift that normalises the power
 };
 inline constexpr auto reciprocals = [] {
   std::array<Reciprocal, max_digits + 1> all{};
@@ -57,13 +57,13 @@ inline constexpr auto reciprocals = [] {
   return all;
 }();
 
-/// Eight characters as digits; a byte above 9 is not a digit.
+/// The values of eight characters as digits; a byte above 9 is no digit.
 inline std::uint64_t eight_at(const char* text) noexcept {
   return eight_bytes(text) ^ 0x3030303030303030;
 }
 
-/// Sets the highest bit of the first of eight bytes that is not a digit, and clears it in earlier ones. Later
-/// bytes are undefined, as a sum carries into them.
+/// Sets the highest bit of the first of eight bytes that is not a digit, and clears it in earlier bytes.
+/// Later bytes are undefined, because a sum carries into them.
 inline std::uint64_t no_digits(std::uint64_t eight) noexcept {
   return ((eight + 0x7676767676767676) | eight) & 0x8080808080808080;
 }
@@ -77,14 +77,14 @@ inline std::uint64_t value_of(std::uint64_t eight) noexcept {
          32;
 }
 
-/// A decimal number; undefined from 10^19 on.
+/// A decimal number, `number` / 10^`places`; undefined from 10^19 on.
 struct Scaled {
   std::uint64_t number = 0;
-  int places = 0;  ///< digits behind the point
+  int places = 0;  ///< digits after the point
 };
 
-/// Reads up to eight characters, right aligned after zeros: digits and at most one point, which the digits
-/// before it are shifted over. False for other characters.
+/// Reads up to eight characters, right-aligned after zeros: digits and at most one point, which is removed by
+/// a shift of the digits before it. False for other characters.
 inline bool read_eight(std::uint64_t eight, Scaled& read) noexcept {
   const std::uint64_t others = no_digits(eight);
   if (others == 0) {
@@ -99,29 +99,29 @@ inline bool read_eight(std::uint64_t eight, Scaled& read) noexcept {
   return (others & (others - 1)) == 0 && ((eight >> place) & 0xFF) == point;
 }
 
-/// Reads more than eight characters.
+/// Reads more than eight characters, like `read_eight`.
 [[nodiscard]] bool read_long(std::string_view text, Scaled& read) noexcept;
 
-/// The quotient of two normalised numbers times 2^63, 63 or 64 bits. A remainder sets its lowest bit, far
-/// below the last that affects rounding.
+/// The quotient of two normalised numbers, times 2^63: 63 or 64 bits. A nonzero remainder sets the lowest
+/// bit, which is far below the last bit that affects rounding.
 [[nodiscard]] std::uint64_t quotient_of(std::uint64_t number, std::uint64_t power) noexcept;
 
-/// number / 10^places, rounded to nearest, ties to even; places from 0 to 19.
+/// `number` / 10^`places`, rounded to nearest, ties to even; `places` from 0 to 19.
 inline double divided(std::uint64_t number, int places) noexcept {
   const auto i = static_cast<std::size_t>(places);
   const std::uint64_t power = powers_of_ten[i];
-  // A single rounding of two exact numbers (Clinger, PLDI 1990): integers to 2^53 and powers of ten to the
-  // 22nd are exact. Numbers of 16 digits are not compared with 2^53, a branch that is hard to predict.
+  // A single rounding of two exact numbers (Clinger, PLDI 1990): integers to 2^53 and powers of ten to 10^22
+  // are exact. Numbers of 16 digits are not compared with 2^53, because the branch is hard to predict.
   if (number < powers_of_ten[15]) return static_cast<double>(number) / static_cast<double>(power);
   const int shift = std::countl_zero(number);
   const Reciprocal& reciprocal = reciprocals[i];
-  // The product is at most 3 too small: the reciprocal is less than 1 too small, which the product doubles,
-  // and the product is truncated.
+  // The product is at most 3 too small: the reciprocal is less than 1 too small, the product doubles this
+  // error, and the product is truncated.
   auto quotient = static_cast<std::uint64_t>((static_cast<Wide>(number << shift) * reciprocal.value) >> 63);
-  // The truncated quotient rounds as the exact one does, unless it is next to a multiple of 2^9, which may be
-  // halfway between two doubles.
+  // The truncated quotient is rounded like the exact one, unless it is next to a multiple of 2^9, which may
+  // be halfway between two doubles.
   if ((quotient - 1) % 512 >= 508) quotient = quotient_of(number << shift, power << reciprocal.shift);
-  // Signed, as processors convert it: the lowest bit also stands for the bits shifted out.
+  // Signed, because processors convert signed integers; the lowest bit represents the bits shifted out.
   const auto half = static_cast<std::int64_t>(quotient >> 1 | (quotient & 1));
   const int exponent = 1 + reciprocal.shift - shift - 63;
   return static_cast<double>(half) * std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
@@ -129,11 +129,11 @@ inline double divided(std::uint64_t number, int places) noexcept {
 
 }  // namespace decimal
 
-/// Reads a number such as -12.5 into `value`: digits and at most one point, without an exponent, a plus or
-/// blanks. False for any other text, and for more than 19 digits. `decimal_padding` bytes behind the text
-/// must be readable.
+/// Reads a number such as -12.5 into `value`: digits and at most one point, without exponent, plus sign or
+/// blanks. False for any other text, and for more than 19 digits. `decimal_padding` bytes after the text must
+/// be readable.
 [[nodiscard, gnu::always_inline]] inline bool read_decimal(std::string_view text, double& value) noexcept {
-  const auto negative = static_cast<std::uint64_t>(*text.data() == '-');  // the padding if there is no text
+  const auto negative = static_cast<std::uint64_t>(*text.data() == '-');  // the padding for an empty text
   if (text.size() <= negative) return false;
   text.remove_prefix(negative);
   decimal::Scaled read;

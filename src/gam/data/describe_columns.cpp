@@ -12,9 +12,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-constexpr std::size_t most_first = 5;  // levels
+constexpr std::size_t most_first = 5;  // maximum number of levels listed
 
-/// *Collective.* The range of the job's numbers, and whether they are whole.
+/// *Collective.* The range of a column's numbers over the job, and whether all are whole.
 void describe_numbers(const Workers& workers, const Variable& variable, std::int64_t rows,
                       ColumnDescription& column) {
   struct Part {

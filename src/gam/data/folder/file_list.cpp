@@ -24,19 +24,19 @@ namespace {
 
 using base::at;
 
-/// Files of a rank that stay open between the counting of their rows and the reading.
+/// Maximum number of files of a rank that stay open between counting and reading their rows.
 constexpr std::size_t most_open = 256;
-/// A row's number in messages of a list: the file's index above these bits, the row within the file below.
+/// Row numbers in messages: the lowest bits are the row within a file, the higher bits the file's index.
 constexpr int bits_of_number = 40;
 
-/// Files as they are opened by one rank for itself, on the threads of its team.
+/// Files opened by one rank independently, on the threads of its team.
 struct Alone {
   explicit Alone(HostTeam& team) : comm(mpi::Communicator::serial()), workers{comm, team} {}
   mpi::Communicator comm;
   Workers workers;
 };
 
-/// Throws unless a file has the columns of the first, of the same kinds.
+/// Throws unless a file has the same columns as the first file, of the same types.
 void check_columns(const TableReader& first, const std::string& first_path, const TableReader& other,
                    const std::string& path) {
   const std::vector<std::string> expected = first.columns();
@@ -144,12 +144,12 @@ class FileList final : public TableReader {
  private:
   class Scan;
 
-  /// All ranks have opened the first file, and counted its rows together.
+  /// The first file is open on all ranks, which count its rows together.
   [[nodiscard]] bool is_open(std::size_t file) const { return together_ || file == 0 || readers_[file]; }
   [[nodiscard]] TableReader& reader(std::size_t file) const {
     return readers_[file] ? *readers_[file] : *first_;
   }
-  /// Options for a file that a thread reads whole: `between` is for the calling thread.
+  /// Options for a file that one thread reads; without `between`, which belongs to the calling thread.
   [[nodiscard]] OpenOptions options_alone() const {
     OpenOptions options = options_;
     options.between = {};
@@ -165,7 +165,7 @@ class FileList final : public TableReader {
     return opened;
   }
 
-  /// The device of a shared file system may have another number on each node.
+  /// The device is not compared, because a shared file system may have another number on each node.
   void check_state(const TableReader& opened, std::size_t file) const {
     files::FileState state = opened.opened();
     state.device = files_[file].state.device;
@@ -184,8 +184,8 @@ class FileList final : public TableReader {
     }
   }
 
-  /// *Collective.* Each rank counts the rows of a share of the files without the first; shares have about
-  /// equally many bytes.
+  /// *Collective.* Each rank counts the rows of a share of all files but the first; shares have about equal
+  /// bytes.
   void count_share(std::vector<std::int64_t>& counted) {
     const mpi::Communicator& comm = workers_.comm;
     std::int64_t all_bytes = 0;
@@ -203,7 +203,7 @@ class FileList final : public TableReader {
       check_state(*first_, 0);
       for (std::size_t file = 1; file < files_.size(); ++file) {
         if (rank_of(files_[file]) != comm.rank()) continue;
-        comm.alive();  // other ranks wait until all rows are counted
+        comm.alive();  // keeps the other ranks waiting until all rows are counted
         if (options_.between) options_.between();
         std::unique_ptr<TableReader> opened = open_checked(alone_.workers, file, options_alone());
         mine.emplace_back(file, opened->rows());
@@ -218,7 +218,7 @@ class FileList final : public TableReader {
     }
   }
 
-  /// *Collective.* Runs `work`, a reading, and checks that this rank's files were not written to.
+  /// *Collective.* Runs the reading `work`, and throws if this rank's files were modified meanwhile.
   [[nodiscard]] Frame read_own_unchanged(const mpi::Communicator& comm,
                                          const std::function<Frame()>& work) const {
     return unless_changed(work, [&] {
@@ -239,17 +239,17 @@ class FileList final : public TableReader {
   std::vector<ListedFile> files_;
   OpenOptions options_;
   OpenOne open_one_;
-  bool together_;  ///< all ranks open each file
+  bool together_;  ///< all ranks together open each file
   std::unique_ptr<TableReader> first_;
-  std::vector<std::unique_ptr<TableReader>> readers_;  ///< by file; null: not open, or `first_`
+  std::vector<std::unique_ptr<TableReader>> readers_;  ///< by file; null: not open, or in `first_`
   std::map<std::size_t, std::unique_ptr<TableReader>> opened_for_reading_;
   std::vector<std::string> partition_;
-  std::vector<std::int64_t> starts_;  ///< the first row of each file, and their number
+  std::vector<std::int64_t> starts_;  ///< first row of each file; then the number of rows
   std::int64_t bytes_of_closed_ = 0;
 };
 
-/// A scan of the files that hold a rank's rows. A file that is open is read in its own runs; any other is one
-/// run, opened before it is read, and closed before others are.
+/// A scan of the files that contain a rank's rows. An open file is read in the runs of its own scan. Any
+/// other file is a single run: opened before reading, and closed before the next are opened.
 class FileList::Scan final : public RowScan {
  public:
   Scan(FileList& list, const ReadPlan& plan, int threads) : list_(list), plan_(plan), threads_(threads) {
@@ -323,7 +323,7 @@ class FileList::Scan final : public RowScan {
     return open;
   }
 
-  /// Closes files that were opened for the reading of other runs.
+  /// Closes files that were opened only to read other runs.
   void close_others(std::size_t first, std::size_t last) {
     std::erase_if(list_.opened_for_reading_, [&](const auto& one) {
       if (one.first >= first && one.first <= last) return false;
@@ -337,7 +337,7 @@ class FileList::Scan final : public RowScan {
   FileList& list_;
   const ReadPlan& plan_;
   int threads_;
-  std::vector<std::pair<std::size_t, std::size_t>> constants_;  ///< columns of the plan, and of the partition
+  std::vector<std::pair<std::size_t, std::size_t>> constants_;  ///< indices in the plan and in the partition
   std::map<std::size_t, Open> scans_;
 };
 

@@ -12,20 +12,20 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Opens one file of a list: `open_table`.
+/// Opens one file of a list, by `open_table`.
 using OpenOne = std::function<std::unique_ptr<TableReader>(const Workers& workers, const std::string& path,
                                                            const OpenOptions& options)>;
 
-/// *Collective.* A table of several files, whose rows follow one another in the files' order. `files` must be
+/// *Collective.* Opens several files as one table, with their rows in the order of the files. `files` must be
 /// the same on every rank.
 ///
-/// All files have the columns of the first, in any order, and of the same kinds; the names of folders add
-/// columns. Fewer files than ranks are opened by all ranks together, each as a table of one file is.
-/// Otherwise each rank counts the rows of a share of the files, and opens those with its rows; only the first
-/// is opened by all.
+/// All files must have the columns of the first file, in any order, of the same types; names of folders add
+/// columns. If there are fewer files than ranks, all ranks together open each file like a table of one file.
+/// Otherwise each rank counts the rows of a share of the files, and opens the files that contain its rows;
+/// all ranks open only the first file.
 ///
-/// Throws the same `Error(input)` on every rank: what opening a file throws, and a file with other columns,
-/// which is named.
+/// Throws the same `Error(input)` on every rank, like opening a file, and with the name of a file that has
+/// other columns.
 [[nodiscard]] std::unique_ptr<TableReader> open_list(const Workers& workers, std::vector<ListedFile> files,
                                                      const OpenOptions& options, const OpenOne& open);
 

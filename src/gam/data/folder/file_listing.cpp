@@ -28,7 +28,7 @@ struct stat status_of(const std::string& path) {
   return status;
 }
 
-/// A "%2F" of the name of a folder stands for a slash.
+/// Decodes percent codes in the name of a folder: "%2F" represents a slash.
 std::string percent_decoded(std::string_view text) {
   std::string decoded;
   while (!text.empty()) {
@@ -46,7 +46,7 @@ std::string percent_decoded(std::string_view text) {
   return decoded;
 }
 
-/// The columns that the folders of a file within the table's folder name.
+/// The columns encoded in the folder names of a file's path within the table's folder.
 auto partition_of(const fs::path& within) {
   decltype(ListedFile::partition) partition;
   for (const fs::path& part : within.parent_path()) {
@@ -76,14 +76,14 @@ ListedFile listed(const std::string& path) {
 std::vector<ListedFile> files_within(const std::string& folder) {
   std::vector<ListedFile> files;
   std::error_code failure;
-  // A loop of links ends with the system's error, after some 40 of them.
+  // A loop of symbolic links ends with an error of the system, after about 40 links.
   fs::recursive_directory_iterator entry(folder, fs::directory_options::follow_directory_symlink, failure);
   for (; !failure && entry != fs::recursive_directory_iterator(); entry.increment(failure)) {
     if (is_hidden(entry->path())) {
       entry.disable_recursion_pending();
       continue;
     }
-    std::error_code unreadable;  // `listed` tells it
+    std::error_code unreadable;  // reported by `listed`
     if (entry->is_directory(unreadable)) continue;
     files.push_back(listed(entry->path().string()));
     files.back().partition = partition_of(entry->path().lexically_relative(folder));

@@ -12,12 +12,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// One file of a table of several.
+/// A file of a table that consists of several files.
 struct ListedFile {
   std::string path;
   files::FileState state;
-  /// Columns that its folders name, as in "region=north/year=2020/part-0.csv", with their values; nothing:
-  /// missing.
+  /// Columns encoded in folder names, as in "region=north/year=2020/part-0.csv", with the file's values;
+  /// nothing: missing.
   std::vector<std::pair<std::string, std::optional<std::string>>> partition{};
 
   void members(const auto& to) {
@@ -36,19 +36,19 @@ struct ListedFile {
   }
 };
 
-/// The files at these paths, in order; of a folder all files within it, also behind links, by the bytes of
-/// their paths, except those whose names, or whose folders' names, begin with '_' or '.'. Folders named
-/// KEY=VALUE partition a table, as Hive has them: values are percent-decoded, and
-/// `__HIVE_DEFAULT_PARTITION__` is missing. Not collective. Throws `Error(input)` for a path that cannot be
-/// read, is neither a regular file nor a folder, a folder without a file, and files whose folders name
-/// different columns. Reads no file.
+/// The files at these paths, in order. A folder stands for all files within it, also through symbolic links,
+/// ordered by the bytes of their paths; files and folders whose names begin with '_' or '.' are excluded.
+/// Folders named KEY=VALUE add columns (Hive partitioning): values are percent-decoded, and
+/// `__HIVE_DEFAULT_PARTITION__` is missing. Not collective; reads no file. Throws `Error(input)` for a path
+/// that cannot be read or is neither a regular file nor a folder, for a folder without files, and for files
+/// whose folder names give different columns.
 [[nodiscard]] std::vector<ListedFile> list_files(const std::vector<std::string>& paths);
 
-/// The state of all files as one, which changes with each: of several, their total size, the last write, and
-/// a hash of all paths, sizes and times as inode.
+/// The combined state of all files, which changes if any file changes. For several files: total size, time of
+/// the last write, and as inode a hash of all paths, sizes and times.
 [[nodiscard]] files::FileState state_of(const std::vector<ListedFile>& files);
 
-/// How messages name the table: its path, or its first path with the number of further ones.
+/// The name of the table in messages: its path, or the first path with the number of other paths.
 [[nodiscard]] std::string name_of(const std::vector<std::string>& paths);
 
 }  // namespace TESSERA_NAMESPACE::gam

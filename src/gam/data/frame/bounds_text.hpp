@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds values in a range, compiled for each register width: see base/each_width.hpp.
+// Code that finds values in a range, compiled for each register width: see base/each_width.hpp.
 
-/// Appends the values in the range to `found`, which has room for `count`. NaN is neither below nor in the
-/// range. One branch per value would often be mispredicted; one per vector rarely is, as few vectors have a
-/// value in the range.
+/// Appends the values in the range to `found`, which must have space for `count` numbers. NaN counts as
+/// neither below nor in the range. A branch per vector is rarely mispredicted, because few vectors have a
+/// value in the range; a branch per value would be.
 TESSERA_TARGET Bounded find_bounded(const double* values, std::size_t count, double low, double high,
                                     double* found) {
   constexpr std::size_t vectors = 4;
@@ -39,8 +39,8 @@ TESSERA_TARGET Bounded find_bounded(const double* values, std::size_t count, dou
   return out;
 }
 
-/// `find_bounded` and the scan of the values, in one pass; `found` has room for one register more than
-/// `count`.
+/// `find_bounded` and a scan of the values in one pass; `found` must have space for `count` numbers and one
+/// register more.
 TESSERA_TARGET Bounded scan_bounded(const double* values, std::size_t count, double low, double high,
                                     double* found, NumberScan& scanned) {
 #if TESSERA_LANES == 8
@@ -63,7 +63,7 @@ TESSERA_TARGET Bounded scan_bounded(const double* values, std::size_t count, dou
   for (; i + step <= count; i += step) {
     for (std::size_t v = 0; v < vectors; ++v) {
       const __m512d some = _mm512_loadu_pd(values + i + v * Wide::count);
-      // For NaN and a number, the result is the second operand.
+      // If `some` is NaN, the second operand is the result.
       min[v] = _mm512_min_pd(some, min[v]);
       max[v] = _mm512_max_pd(some, max[v]);
       const __m512i bits = _mm512_and_si512(_mm512_castpd_si512(some), no_sign);

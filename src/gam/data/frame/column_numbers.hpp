@@ -19,13 +19,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The values of a column, one a row: owned; borrowed from a table in memory, which must outlive this
-/// unchanged; or in zeroed pages (`zeros`) or a scratch file, shared by copies of the column.
+/// The values of a column, one per row: in this object; or borrowed from a table in memory, which must
+/// outlive it unchanged; or in zeroed pages (`zeros`) or a scratch file, shared by copies of the column.
 template <class T>
 class ColumnStorage {
  public:
   ColumnStorage() = default;
-  // Implicit: NOLINTNEXTLINE(google-explicit-constructor)
+  // Implicit conversion: NOLINTNEXTLINE(google-explicit-constructor)
   ColumnStorage(std::vector<T> own) : own_(std::move(own)) {}
   ColumnStorage(std::initializer_list<T> own) : own_(own) {}
   [[nodiscard]] static ColumnStorage borrow(std::span<const T> values) {
@@ -33,7 +33,7 @@ class ColumnStorage {
     out.elsewhere_ = values;
     return out;
   }
-  /// `size` zeros. Copies of this object share them. A page is mapped when a thread first writes to it.
+  /// `size` zeros, shared by copies of the column. A page is mapped when a thread first writes to it.
   [[nodiscard]] static ColumnStorage zeros(std::size_t size) {
     ColumnStorage out;
     if (size == 0) return out;
@@ -43,7 +43,7 @@ class ColumnStorage {
     out.elsewhere_ = {out.zeros_.get(), size};
     return out;
   }
-  /// As many values as the scratch memory holds.
+  /// A column in scratch memory, with as many values as fit there.
   [[nodiscard]] static ColumnStorage in(files::ScratchMemory memory) {
     ColumnStorage out;
     out.scratch_ = std::make_shared<files::ScratchMemory>(std::move(memory));
@@ -51,7 +51,7 @@ class ColumnStorage {
     return out;
   }
 
-  /// Writable values that can grow: borrowed or scratch values are copied first.
+  /// Writable values that can grow; borrowed or scratch values are copied first.
   [[nodiscard]] std::vector<T>& own() {
     if (!elsewhere_.empty()) {
       own_.assign(elsewhere_.begin(), elsewhere_.end());
@@ -77,7 +77,7 @@ class ColumnStorage {
     return std::ranges::equal(a.all(), b.all());
   }
 
-  /// Takes rows: see `files::ScratchMemory`. Does nothing for values in memory.
+  /// Tells that rows will be read: see `files::ScratchMemory`. Does nothing for values in memory.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
     if (scratch_) scratch_->prepare_to_read(begin * sizeof(T), end * sizeof(T));
   }
@@ -95,13 +95,13 @@ class ColumnStorage {
 
   std::vector<T> own_;
   std::span<const T> elsewhere_;
-  // At most one of these holds the values.
+  // At most one of the following members holds the values.
   std::shared_ptr<T> zeros_;
   std::shared_ptr<files::ScratchMemory> scratch_;
 };
 
-/// The values of a column in several contiguous pieces of memory, each of any length. Borrowed: they must
-/// outlive this unchanged.
+/// The values of a column in several pieces of contiguous memory of any length. Borrowed: the pieces must
+/// outlive this object unchanged.
 template <class T>
 class ColumnPieces {
  public:
@@ -134,12 +134,12 @@ class ColumnPieces {
     }
   }
 
-  /// out[i] = the value of row rows[i]; faster for increasing rows.
+  /// Sets out[i] to the value of row rows[i]; faster for increasing rows.
   void gather(std::span<const std::size_t> rows, T* out) const noexcept {
     std::span<const T> piece;
     std::size_t begin = 0;
     for (const std::size_t row : rows) {
-      if (row - begin >= piece.size()) {  // or row < begin: the difference is unsigned
+      if (row - begin >= piece.size()) {  // also true for row < begin, because the difference is unsigned
         begin = begins_[piece_of(row)];
         piece = pieces_[piece_of(row)];
       }
@@ -164,24 +164,24 @@ class ColumnPieces {
   }
 
   std::vector<std::span<const T>> pieces_;
-  std::vector<std::size_t> begins_;  // the first row of each
+  std::vector<std::size_t> begins_;  // first row of each piece
   std::size_t size_ = 0;
 };
 
-/// Read access to numbers by row: in one run of memory, or in pieces.
+/// Read access to numbers by row, in contiguous memory or in pieces.
 class NumberView {
  public:
   NumberView() = default;
-  // Implicit: NOLINTNEXTLINE(google-explicit-constructor)
+  // Implicit conversion: NOLINTNEXTLINE(google-explicit-constructor)
   NumberView(const double* run) noexcept : run_(run) {}
   explicit NumberView(const ColumnPieces<double>& pieces) noexcept : pieces_(&pieces) {}
 
-  /// False without a column.
+  /// False if there is no column.
   explicit operator bool() const noexcept { return run_ != nullptr || pieces_ != nullptr; }
   [[nodiscard]] double operator[](std::size_t row) const noexcept {
     return pieces_ == nullptr ? run_[row] : (*pieces_)[row];
   }
-  /// out[i] = the number of row rows[i].
+  /// Sets out[i] to the number of row rows[i].
   void gather(std::span<const std::size_t> rows, double* out) const noexcept {
     if (pieces_ != nullptr) return pieces_->gather(rows, out);
     const double* const run = run_;
@@ -193,12 +193,12 @@ class NumberView {
   const ColumnPieces<double>* pieces_ = nullptr;
 };
 
-/// A column of numbers, one a row: in one run of memory (`ColumnStorage`), or borrowed from a table with the
-/// numbers in several pieces of memory, which need not start at block boundaries.
+/// A column of numbers, one per row: in contiguous memory (`ColumnStorage`), or borrowed from a table whose
+/// numbers are in several pieces of memory, which need not start at block boundaries.
 class ColumnNumbers {
  public:
   ColumnNumbers() = default;
-  // Implicit: NOLINTBEGIN(google-explicit-constructor)
+  // Implicit conversions: NOLINTBEGIN(google-explicit-constructor)
   ColumnNumbers(ColumnStorage<double> run) : run_(std::move(run)) {}
   ColumnNumbers(std::vector<double> own) : run_(std::move(own)) {}
   ColumnNumbers(std::initializer_list<double> own) : run_(own) {}
@@ -213,7 +213,7 @@ class ColumnNumbers {
     return out;
   }
 
-  /// Writable numbers in one run of memory, as in `ColumnStorage`; pieces are copied first.
+  /// Writable numbers in contiguous memory, like `ColumnStorage::own`; pieces are copied first.
   [[nodiscard]] std::vector<double>& own() {
     if (pieces_) {
       std::vector<double> joined;
@@ -230,11 +230,11 @@ class ColumnNumbers {
   [[nodiscard]] double operator[](std::size_t row) const noexcept {
     return pieces_ ? (*pieces_)[row] : run_[row];
   }
-  /// A view of the numbers, valid as long as they are.
+  /// A view of the numbers, valid as long as the column.
   [[nodiscard]] NumberView view() const noexcept {
     return pieces_ ? NumberView(*pieces_) : NumberView(run_.data());
   }
-  /// Rows [begin, end): see `ColumnPieces::rows`.
+  /// The numbers of rows [begin, end): see `ColumnPieces::rows`.
   [[nodiscard]] std::span<const double> rows(std::size_t begin, std::size_t end,
                                              std::vector<double>& copy) const {
     return pieces_ ? pieces_->rows(begin, end, copy) : std::span(run_.data() + begin, end - begin);
@@ -247,7 +247,7 @@ class ColumnNumbers {
       use(std::span(run_.data() + begin, end - begin));
   }
   [[nodiscard]] bool is_one_run() const noexcept { return !pieces_; }
-  /// Whether both refer to the same memory.
+  /// Whether both columns are in the same memory.
   [[nodiscard]] bool is_same_memory(const ColumnNumbers& other) const noexcept {
     return pieces_ == other.pieces_ && run_.data() == other.run_.data() && size() == other.size();
   }
@@ -259,7 +259,7 @@ class ColumnNumbers {
     return true;
   }
 
-  /// Takes rows: see `files::ScratchMemory`. Does nothing for values in memory.
+  /// Tells that rows will be read: see `files::ScratchMemory`. Does nothing for values in memory.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
     run_.prepare_to_read(begin, end);
   }
@@ -270,7 +270,7 @@ class ColumnNumbers {
 
  private:
   ColumnStorage<double> run_;
-  std::shared_ptr<const ColumnPieces<double>> pieces_;  // null: one run
+  std::shared_ptr<const ColumnPieces<double>> pieces_;  // null: contiguous numbers
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -142,10 +142,10 @@ class ColumnSummary {
     return {centre, std::sqrt(sums[0] / (count - 1)), std::sqrt(sums[1] / (count - 1))};
   }
 
-  /// R's poly(), with the values centred at their mean.
+  /// R's poly() of the values, centred at their mean.
   [[nodiscard]] std::vector<double> polynomial(std::size_t degree) const {
     const double centre = mean().mean;
-    // Relative square below which a polynomial is zero at every value, up to rounding.
+    // A polynomial with a smaller relative square is zero at every value, up to rounding.
     constexpr double nothing = 1e-24;
     std::vector<double> alpha;
     std::vector<double> square;
@@ -171,7 +171,7 @@ class ColumnSummary {
     return alpha;
   }
 
-  /// The values at these positions among the sorted values from `lower` to `upper`, by radix selection on the
+  /// The values at these ranks among the sorted values from `lower` to `upper`, by radix selection on the
   /// bytes of their keys.
   [[nodiscard]] std::vector<double> select(std::span<const std::int64_t> places, double lower,
                                            double upper) const {
@@ -207,7 +207,7 @@ class ColumnSummary {
     return out;
   }
 
-  /// The extremes, and R's type-7 quantiles at the probabilities after 0 and 1.
+  /// The extremes and, at the probabilities after 0 and 1, R's quantiles of type 7.
   [[nodiscard]] std::vector<double> quantiles() const {
     const double lower = statistic_.arguments[0];
     const double upper = statistic_.arguments[1];

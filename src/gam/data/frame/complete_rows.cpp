@@ -13,12 +13,12 @@ namespace {
 using base::at;
 
 constexpr std::size_t rows_of_stretch = 1024;
-/// Stretches in a block of work.
+/// Stretches of rows per block of work.
 constexpr std::int64_t stretches_at_once = 64;
 
-/// Index of the complete row with `rank` complete rows before it.
+/// The position of the complete row that has `rank` complete rows before it.
 std::size_t place_of(std::span<const std::uint8_t> marks, std::int64_t rank) {
-  // One multiplication adds eight marks of 0 or 1.
+  // A multiplication by `ones` adds eight marks, each 0 or 1.
   constexpr std::uint64_t ones = 0x0101010101010101;
   std::size_t place = 0;
   for (; place + sizeof ones <= marks.size(); place += sizeof ones) {

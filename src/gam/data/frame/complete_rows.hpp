@@ -11,20 +11,20 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Maps between a frame's complete rows and their indices among the complete rows of the job. Immutable, so
-/// thread-safe. Memory: 8 bytes for 1,024 rows.
+/// Maps the complete rows of a frame to their indices among the complete rows of the job, and back.
+/// Immutable, hence thread-safe. Memory: 8 bytes per 1,024 rows.
 class CompleteRows {
  public:
-  /// *Collective.* Counts them on the threads of the team. The frame must outlive this object.
+  /// *Collective.* Counts the complete rows on the threads of the team. The frame must outlive this object.
   CompleteRows(const Workers& workers, const Frame& frame);
 
-  /// Number of complete rows on lower ranks: the index of this rank's first.
+  /// Number of complete rows on lower ranks, which is the index of this rank's first complete row.
   [[nodiscard]] std::int64_t first() const noexcept { return before_.front(); }
   /// The index of the next rank's first complete row.
   [[nodiscard]] std::int64_t end() const noexcept { return before_.back(); }
   /// The index of a complete row of this rank.
   [[nodiscard]] std::int64_t index_of(std::size_t row) const;
-  /// The row of this rank with an index; nothing for another rank's. Cost: up to 0.1 us.
+  /// The row of this rank with this index; nothing if another rank has it. Cost: up to 0.1 us.
   [[nodiscard]] std::optional<std::size_t> row_of(std::int64_t index) const;
 
  private:

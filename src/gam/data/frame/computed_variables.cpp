@@ -23,10 +23,10 @@ namespace {
 
 using base::at;
 
-// Rows evaluated at once, so that their columns stay in the L1 cache.
+// Rows evaluated together, so that their columns stay in the L1 cache.
 constexpr std::size_t rows_at_once = 1024;
 
-/// Adds an element unless it is in the list.
+/// Adds an element to a list unless the list contains it.
 void add_new(std::vector<std::string>& list, const std::string& one) {
   if (std::ranges::find(list, one) == list.end()) list.push_back(one);
 }
@@ -35,13 +35,13 @@ bool has_text(std::span<const std::string> texts, const std::string& text) {
   return std::ranges::find(texts, text) != texts.end();
 }
 
-/// Steps with the frame's columns as operands.
+/// The steps of an expression, and the frame's columns as operands.
 struct Program {
   std::vector<Expression::Step> steps;
   std::vector<const Variable*> columns;
 };
 
-/// Evaluates a program for rows, a few at a time. Thread-safe.
+/// Evaluates a program for consecutive rows, `rows_at_once` at a time. Thread-safe.
 void evaluate(const Program& program, std::size_t begin, std::span<double> values) {
   std::vector<std::vector<double>> copies(program.columns.size());
   std::vector<const double*> columns(program.columns.size());
@@ -66,7 +66,7 @@ void evaluate(const Program& program, std::size_t begin, std::span<double> value
   }
 }
 
-/// Types, levels and statistics of the columns of a frame.
+/// Types, levels and statistics of a frame's columns, for expressions.
 class FrameKnowledge final : public Knowledge {
  public:
   FrameKnowledge(const Workers& workers, Frame& frame, const FrameRequest& request)
@@ -96,7 +96,7 @@ class FrameKnowledge final : public Knowledge {
     return note(found);
   }
 
-  /// A statistic of the columns. *Collective* if it is not known yet.
+  /// A statistic of the columns. *Collective* at the first request.
   [[nodiscard]] std::vector<double> measured(const Statistic& statistic) override {
     auto& own = frame_.recipe.measured;
     const auto& known = request_.recipe != nullptr ? request_.recipe->measured : own;
@@ -147,7 +147,7 @@ class FrameComputer {
       out_.variables.back().name = expression.text;
     }
     choose_subset();
-    // Nothing more is computed from the columns.
+    // All expressions are computed: the columns may be moved.
     for (const std::size_t v : columns)
       out_.variables[v] = std::move(in_.variables[at(in_.index_of(out_.variables[v].name))]);
     for (Variable& variable : out_.variables) mark_complete(variable);
@@ -169,7 +169,7 @@ class FrameComputer {
   }
 
  private:
-  /// *Collective.* The columns in scratch files, computed variables included.
+  /// *Collective.* Amount of columns in scratch files, including computed variables.
   [[nodiscard]] SpilledColumns spilled() const {
     std::array<std::int64_t, 2> bytes{in_.memory.spilled_bytes(), computed_bytes_};
     workers_.comm.allreduce(std::span<std::int64_t>(bytes), mpi::Reduction::sum);
@@ -179,7 +179,7 @@ class FrameComputer {
     return all;
   }
 
-  /// Sets the levels of a column, and of factor() of it.
+  /// Sets the given levels of a column, and of factor() of the column.
   void give_levels(const FrameRequest::GivenLevels& given) {
     const std::string column = column_expression(given.column).text;
     const std::string factor = fmt::format("factor({})", column);
@@ -188,10 +188,10 @@ class FrameComputer {
       variable.ordered = given.ordered;
       if (!given.levels.empty()) set_levels(variable, given.levels, Variable::missing);
       if (given.ordered && variable.name == column)
-        static_cast<void>(knowledge_.type_of(given.column));  // called to record the type for predictions
+        static_cast<void>(knowledge_.type_of(given.column));  // records the type for predictions
     }
   }
-  /// Recodes a variable by levels in their order; `other` is the code of any other level.
+  /// Recodes a variable to the levels in this order; `other` is the code for any other level.
   void set_levels(Variable& variable, const std::vector<std::string>& levels, std::int32_t other) const {
     std::unordered_map<std::string_view, std::int32_t> code_of;
     for (const std::string& level : levels) code_of.emplace(level, static_cast<std::int32_t>(code_of.size()));
@@ -204,7 +204,7 @@ class FrameComputer {
     variable.levels = levels;
   }
 
-  /// Maps codes by a table; negative codes stay.
+  /// Replaces codes by a table; negative codes are unchanged.
   void recode(Variable& variable, std::span<const std::int32_t> to) const {
     std::int32_t* const codes = variable.codes.writable();
     for_each_run(workers_, in_, [&](int /*thread*/, std::size_t begin, std::size_t end) {
@@ -219,7 +219,7 @@ class FrameComputer {
       try {
         return compile(expression, knowledge_);
       } catch (const Error& fault) {
-        // The formula of a prediction was valid in the fit: the table or the model file is at fault.
+        // The fit accepted the formula, so the table or the model file is at fault.
         if (request_.recipe == nullptr || fault.code() != ErrorCode::usage) throw;
         throw Error(ErrorCode::input, fault.what());
       }
@@ -278,7 +278,7 @@ class FrameComputer {
     return variable;
   }
 
-  /// Checks an expression that was compiled for numeric columns.
+  /// Throws if an expression for numeric columns reads another column.
   static void require_numbers(const Program& program, const Expression& expression) {
     for (const Variable* column : program.columns) {
       if (column->factor)
@@ -286,7 +286,7 @@ class FrameComputer {
     }
   }
 
-  /// As R's model.frame: a row with a missing condition is dropped too.
+  /// As in R's model.frame, a row with a missing condition is dropped.
   void choose_subset() {
     if (!request_.subset) return;
     const Program program = program_of(compiled(*request_.subset));
@@ -303,7 +303,7 @@ class FrameComputer {
     out_.chosen_rows = chosen[0];
   }
 
-  /// Marks rows without a value, and reports a computed variable to the log.
+  /// Marks rows without a value as incomplete, and reports the computed variable to the log.
   void mark_complete(Variable& variable) {
     const bool unseen_is_complete = has_text(request_.unseen_is_complete, variable.name);
     const bool needs_finite = has_text(request_.left_out_if_infinite, variable.name);
@@ -335,7 +335,7 @@ class FrameComputer {
                             .more_unseen = counts[1] > 0});
   }
 
-  /// Predicting: maps codes to the model's levels.
+  /// For predictions: replaces codes by those of the model's levels.
   void map_to_known_levels(Variable& variable) const {
     const auto known = std::ranges::find(request_.known_levels, variable.name,
                                          &std::pair<std::string, std::vector<std::string>>::first);
@@ -376,7 +376,7 @@ class FrameComputer {
         })[0];
   }
 
-  /// Drops levels that no complete row has, unless they are known or requested.
+  /// Drops levels without a complete row, unless they are known or requested.
   void settle_levels(Variable& variable) {
     const bool known = std::ranges::any_of(request_.known_levels,
                                            [&](const auto& one) { return one.first == variable.name; });
@@ -457,7 +457,7 @@ FrameRequest columns_of(const FrameRequest& request) {
     if (has_text(columns.numeric, column_expression(name).text))
       throw base::usage_error("{} '{}': the model needs numbers of this column: leave its levels out", what,
                               name);
-    // As in a model: levels that look like numbers are compared as numbers.
+    // As in a model, levels that look like numbers are compared as numbers.
     if (are_number_levels(levels)) {
       add_new(columns.options.factors, name);
     } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order statistics of the distinct values of a column that is distributed over ranks.
+// Order statistics of the distinct values of a column whose rows are distributed over ranks.
 #include "gam/data/frame/distinct.hpp"
 
 #include "base/at.hpp"
@@ -28,7 +28,7 @@ void sort_distinct(std::vector<T>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-/// Sends each distinct key of the job to the rank selected by its hash. Each rank's result is distinct and
+/// Sends each distinct key of the job to a rank chosen by the key's hash. Each rank's result is distinct and
 /// sorted.
 std::vector<std::uint64_t> spread(const mpi::Communicator& comm, std::vector<std::uint64_t> keys) {
   if (comm.size() == 1) return keys;
@@ -61,7 +61,7 @@ struct KeyRange {
   std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// Adds the keys of complete rows within a range.
+/// Adds the keys of complete rows in a range of keys.
 void add_keys(const Frame& frame, const ColumnNumbers& numbers, Range rows, KeyRange range,
               std::vector<std::uint64_t>& keys) {
   numbers.prepare_to_read(base::at(rows.begin), base::at(rows.end));
@@ -69,7 +69,7 @@ void add_keys(const Frame& frame, const ColumnNumbers& numbers, Range rows, KeyR
     if (frame.complete[i] == 0) continue;
     const std::uint64_t key = ordered_key(numbers[i]);
     if (key < range.first || key > range.last || (!keys.empty() && keys.back() == key)) continue;
-    // Remove duplicates before the list grows: few values may account for most rows.
+    // Remove duplicates before the list grows, because most rows may share few values.
     if (keys.size() == keys.capacity()) {
       sort_distinct(keys);
       keys.reserve(2 * keys.size() + 1);
@@ -78,8 +78,8 @@ void add_keys(const Frame& frame, const ColumnNumbers& numbers, Range rows, KeyR
   }
 }
 
-/// The distinct keys of a column's complete rows within a range, sorted; about `expected` per rank. Threads
-/// sort shares of the rows, each for some milliseconds; then pairs of shares are merged.
+/// The distinct keys of a column's complete rows in a range, sorted; about `expected` per rank. Threads sort
+/// shares of the rows, each in some milliseconds; then shares are merged in pairs.
 std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame,
                                       const ColumnNumbers& numbers, KeyRange range, std::int64_t expected) {
   constexpr std::int64_t rows_of_run = 1 << 16;
@@ -89,7 +89,7 @@ std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame
   std::vector<std::vector<std::uint64_t>> shares(base::at((rows + share - 1) / share));
   workers.team.for_each_block({0, rows}, share, [&](int /*thread*/, Range part) {
     std::vector<std::uint64_t>& keys = shares[base::at(part.begin / share)];
-    // Reserves the maximum; untouched pages cost nothing.
+    // Reserve the maximum, because untouched pages cost nothing.
     keys.reserve(base::at(std::min(part.size(), expected)));
     for (std::int64_t begin = part.begin; begin < part.end; begin += rows_of_run)
       add_keys(frame, numbers, {begin, std::min(part.end, begin + rows_of_run)}, range, keys);
@@ -110,7 +110,7 @@ std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame
   return shares.empty() ? std::vector<std::uint64_t>() : std::move(shares.front());
 }
 
-/// The keys at the given positions of the sorted order, by bisection of the 64 bits of all keys at once.
+/// The keys at these ranks in the sorted order, by bisection on the 64 bits of all sought keys together.
 std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const std::uint64_t> keys,
                                   std::span<const std::int64_t> positions) {
   std::vector<std::uint64_t> found(positions.size(), 0);
@@ -119,7 +119,7 @@ std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const
     for (std::size_t t = 0; t < positions.size(); ++t)
       below[t] = std::lower_bound(keys.begin(), keys.end(), found[t] | bit) - keys.begin();
     comm.allreduce(std::span(below), mpi::Reduction::sum);
-    // At most `position` keys are below: the sought key is at or above.
+    // If at most `position` keys are below, the sought key is not below.
     for (std::size_t t = 0; t < positions.size(); ++t) {
       if (below[t] <= positions[t]) found[t] |= bit;
     }
@@ -127,8 +127,8 @@ std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const
   return found;
 }
 
-/// The distinct keys of a column, distributed over the ranks, one range at a time, as many as memory
-/// requires. All members are *collective*.
+/// The distinct keys of a column, distributed over the ranks, in as many ranges of keys as memory requires.
+/// All member functions are *collective*.
 class DistinctKeys {
  public:
   DistinctKeys(const Workers& workers, const Frame& frame, const ColumnNumbers& numbers,
@@ -144,7 +144,7 @@ class DistinctKeys {
 
   [[nodiscard]] std::int64_t count() const { return begins_.back(); }
 
-  /// The keys at the given positions of the sorted order.
+  /// The keys at these ranks in the sorted order.
   [[nodiscard]] std::vector<std::uint64_t> at(std::span<const std::int64_t> places) {
     std::vector<std::uint64_t> found(places.size());
     for (std::size_t range = 0; range < ranges_.size(); ++range) {
@@ -164,7 +164,7 @@ class DistinctKeys {
   }
 
  private:
-  /// Divides the keys into ranges with about equal numbers of rows, from a sample of the column.
+  /// Cuts the keys into ranges with about equal numbers of rows, based on a sample of the column.
   void cut() {
     constexpr std::int64_t most_sampled = 4096;
     const mpi::Communicator& comm = workers_.comm;
@@ -206,13 +206,13 @@ class DistinctKeys {
   std::int64_t at_once_;
   std::vector<std::uint64_t> extra_;
   std::vector<KeyRange> ranges_;            ///< ranges of keys, ascending
-  std::vector<std::int64_t> begins_ = {0};  ///< positions of the ranges' first keys; then the number of keys
+  std::vector<std::int64_t> begins_ = {0};  ///< rank of each range's first key; then the number of keys
   std::optional<std::size_t> loaded_;
-  std::vector<std::uint64_t> keys_;  ///< this rank's keys in that range
+  std::vector<std::uint64_t> keys_;  ///< this rank's keys in the current range
 };
 
-/// Number of values of a column that a rank may hold at once, in three copies: a quarter of the memory for
-/// columns, and at least a minimum.
+/// Number of values of a column that a rank may hold at once, in three copies: a quarter of the columns'
+/// memory, but at least a minimum.
 std::int64_t values_at_once(const RowMemory& memory) {
   constexpr std::int64_t least = std::int64_t{1} << 21;
   constexpr auto copies = static_cast<std::int64_t>(3 * sizeof(std::uint64_t));
@@ -224,7 +224,7 @@ std::int64_t values_at_once(const RowMemory& memory) {
 Distinct distinct_values(const Workers& workers, const Frame& frame, int variable, std::int64_t enough) {
   const mpi::Communicator& comm = workers.comm;
   const ColumnNumbers& numbers = numbers_of(frame, variable);
-  // Few values are needed: a thread's sorted list is faster than sorting the column.
+  // If few values are needed, a sorted list per thread is faster than sorting the column.
   std::vector<std::vector<double>> met(base::at(workers.team.size()));
   const Extent extent = extent_of(workers, frame, variable);
   for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
@@ -258,8 +258,8 @@ std::vector<double> distinct_quantiles(const Workers& workers, const Frame& fram
   if (values.count() == 0)
     throw base::input_error("{} has no value in any complete row: leave it out of the formula",
                             frame.variables.at(static_cast<std::size_t>(variable)).name);
-  // Hyndman and Fan, The American Statistician 50 (1996), definition 7, in the arithmetic of R's
-  // quantile(): place = 1 + (m - 1) p, (1 - h) x[floor] + h x[ceiling].
+  // Hyndman and Fan, The American Statistician 50 (1996), definition 7, computed as in R's quantile(): place
+  // = 1 + (m - 1) p, (1 - h) x[floor] + h x[ceiling].
   std::vector<std::int64_t> positions;
   std::vector<double> fractions;
   const double step = count > 1 ? 1.0 / (count - 1) : 0.0;

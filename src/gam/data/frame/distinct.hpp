@@ -11,20 +11,20 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The distinct values of a numeric variable over the complete rows of the job.
+/// Distinct values of a numeric variable over the complete rows of the job.
 struct Distinct {
   std::int64_t count = 0;  ///< at most `enough`
   double min = 0;
   double max = 0;
 };
-/// *Collective.* Counts distinct values until there are `enough`. Cost: two scans of the column, without
+/// *Collective.* Counts distinct values until `enough` are found. Cost: two scans of the column, without
 /// sorting.
 [[nodiscard]] Distinct distinct_values(const Workers& workers, const Frame& frame, int variable,
                                        std::int64_t enough);
-/// *Collective.* R's type-7 quantiles of the sorted distinct values (including `extra`) at equally spaced
-/// probabilities seq(0, 1, length = count). The same bits for any number of ranks and threads. A rank sorts
-/// about `at_once` values at a time (default: as many as fit into the frame's memory). Cost: one scan of the
-/// column per batch, and one more if there are several.
+/// *Collective.* R's type-7 quantiles of the sorted distinct values (including `extra`) at the probabilities
+/// seq(0, 1, length = count). Same bits for any number of ranks and threads. A rank sorts about `at_once`
+/// values at a time (default: as many as fit into the frame's memory). Cost: one scan of the column per such
+/// batch, and one more if there are several.
 [[nodiscard]] std::vector<double> distinct_quantiles(const Workers& workers, const Frame& frame, int variable,
                                                      int count, std::span<const double> extra,
                                                      std::optional<std::int64_t> at_once = {});

@@ -15,7 +15,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* Unites the extents of all ranks. Zeros are unsigned, whatever their order.
+/// *Collective.* Unites the extents of all ranks. Zeros become positive, so that the order has no effect.
 inline void unite(const mpi::Communicator& comm, std::span<Extent> extents) {
   std::vector<double> ends;
   for (const Extent& one : extents) ends.insert(ends.end(), {-one.min, one.max});
@@ -44,7 +44,7 @@ template <class Measure>
   return extents;
 }
 
-/// As above, by `measure(row, extents)` for each row.
+/// Like the function above, by `measure(row, extents)` for each row.
 template <class Measure>
 [[nodiscard]] std::vector<Extent> extents_of(const Workers& workers, const Frame& frame, std::size_t count,
                                              const Measure& measure) {
@@ -54,8 +54,7 @@ template <class Measure>
                          });
 }
 
-/// *Collective.* The extent of a numeric variable; without a scan if it was computed while the table was
-/// read.
+/// *Collective.* The extent of a numeric variable; without a scan if it was computed while reading the table.
 [[nodiscard]] inline Extent extent_of(const Workers& workers, const Frame& frame, int variable) {
   if (const std::vector<Extent>& known = frame.extents; !known.empty()) {
     std::array<Extent, 1> extent{known[base::at(variable)]};

@@ -15,7 +15,7 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower) {
          std::equal(text.begin(), text.end(), lower.begin(), [](char a, char b) { return (a | 0x20) == b; });
 }
 
-/// Characters that look like a blank, or are invisible.
+/// Characters that are invisible or look like a blank.
 constexpr std::pair<std::string_view, std::string_view> unseen_characters[] = {
     {"\u00A0", "<U+00A0>"}, {"\u2007", "<U+2007>"}, {"\u2009", "<U+2009>"},
     {"\u200B", "<U+200B>"}, {"\u200E", "<U+200E>"}, {"\u202F", "<U+202F>"},
@@ -50,7 +50,7 @@ std::optional<double> field_number(std::string_view text) {
     const auto result = std::from_chars(digits.data(), end, value,
                                         hexadecimal ? std::chars_format::hex : std::chars_format::general);
     if (result.ptr != end) return std::nullopt;
-    // from_chars leaves the value alone where it overflows or underflows; strtod gives the limit.
+    // On overflow and underflow from_chars does not set the value; strtod returns the limit.
     if (result.ec == std::errc::result_out_of_range)
       value = std::strtod(std::string(magnitude).c_str(), nullptr);
     else if (result.ec != std::errc{})

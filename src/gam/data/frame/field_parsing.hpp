@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-/// The text of a field: a cell of a table, or a text that denotes a missing value.
+/// Parses the text of a field, i.e. a cell of a table or a text that means a missing value.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A field without surrounding blanks; a newline within quotes is content.
@@ -17,17 +17,17 @@ namespace TESSERA_NAMESPACE::gam {
   return base::trimmed(field, " \t\r");
 }
 
-/// A text for a message, with R's escapes for characters that look like a blank or are invisible:
+/// A text for a message, with R's escapes for characters that are invisible or look like a blank:
 /// "<U+00A0>1.5" begins with a no-break space.
 [[nodiscard]] std::string visible_text(std::string text);
 
 /// Parses a number as R does: decimal or hexadecimal, with a sign; Inf, infinity, NaN. Nothing for any other
-/// text. The text must be trimmed. Overflow gives infinity, underflow 0.
+/// text. The text must be trimmed. Overflow gives infinity, underflow gives 0.
 [[nodiscard]] std::optional<double> field_number(std::string_view text);
 /// `field_number` for a file whose numbers may have decimal commas.
 [[nodiscard]] std::optional<double> field_number(std::string_view text, bool decimal_comma);
 
-/// A number with a decimal comma as `field_number` reads it, with a point: commas and points are exchanged.
+/// Replaces a decimal comma by a point, as `field_number` needs: commas and points are exchanged.
 [[nodiscard]] std::string with_decimal_point(std::string_view text);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -20,10 +20,10 @@ namespace {
 
 using base::at;
 
-// Runs of rows per thread between two checks for a request to stop.
+// Runs of rows that a thread reads between two checks for a request to stop.
 constexpr std::size_t runs_between = 16;
 
-/// What the numbers of a column count; empty: unknown.
+/// The unit of a column's numbers; empty: unknown.
 std::string unit_of(const UsedColumn& column, const FieldCounts& counts) {
   if (counts.dates > 0) return std::string(days_unit);
   return counts.times > 0 ? std::string(seconds_unit) : column.unit;
@@ -36,8 +36,8 @@ std::string unit_of(const UsedColumn& column, const FieldCounts& counts) {
       plan.path(), column.name, max_levels);
 }
 
-/// Places of the variables' columns, followed by the place of the flags of complete rows, which are accessed
-/// first, and so spilled last.
+/// Places for the variables' columns, then for the flags of complete rows, which have the first claim on
+/// memory because they are accessed first.
 std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t rows, RowMemory& memory) {
   const RowMemory::Place marks = memory.place<std::uint8_t>(rows);
   std::vector<RowMemory::Place> places;
@@ -50,8 +50,8 @@ std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t ro
   return places;
 }
 
-/// Allocates columns for some rows, in parallel, as the system maps pages on first write. Columns in memory
-/// are borrowed.
+/// A frame with allocated columns for some rows; allocation is parallel, because the system maps pages on
+/// first write. Columns that are in memory already are borrowed.
 Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memory) {
   Frame frame;
   frame.rows = rows;
@@ -107,8 +107,8 @@ void FrameBuilder::read_run(RowScan& scan, int thread, Range run, FramePart& par
   part.end();
 }
 
-// A thread that finds an infinite value continues: only after all threads is it known whether an earlier row
-// has one.
+// A thread that finds an infinite value continues: only when all threads have finished is it known whether an
+// earlier row has an infinite value.
 void FrameBuilder::guard(const std::function<void()>& read_rows) {
   try {
     read_rows();
@@ -151,7 +151,7 @@ void FrameBuilder::refuse(const Infinity& infinity) const {
                           plan_.place(infinity.row_number), frame_.variables[infinity.variable].name);
 }
 
-// Reports an infinite value before the row whose fault ended the reading, if any.
+// Reports an infinite value if it precedes the row whose fault ended the reading.
 void FrameBuilder::refuse_lasting_infinity() const {
   const Infinity* const first = first_infinity();
   if (first == nullptr || !first->lasting) return;
@@ -216,7 +216,7 @@ bool FrameBuilder::has_too_many_levels(std::size_t column) const {
   return texts.size() > max_levels;
 }
 
-// The rank with the first time is the first to throw.
+// The rank that reads the first time of day throws first.
 void FrameBuilder::refuse_units(std::size_t column, const FieldCounts& counts) const {
   const UsedColumn& used = plan_.columns()[column];
   if (!used.unit.empty() && !used.known_unit.empty() && used.unit != used.known_unit)
@@ -255,14 +255,14 @@ void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {
   if (const Infinity* const infinity = first_infinity()) refuse(*infinity);
 }
 
-// The job's levels are the levels of complete rows, as R drops unused levels.
+// The job's levels are the levels of complete rows, because R drops unused levels.
 void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& variable, std::size_t column) {
   const UsedColumn& used = plan_.columns()[column];
   if (used.known_levels != nullptr) {
     variable.levels = *used.known_levels;
     return;
   }
-  // Texts by thread, indexed by its codes.
+  // For each thread: texts by code.
   std::vector<std::vector<std::string>> texts;
   for (const FramePart& part : parts_) texts.push_back(part.found(column).dictionary.texts);
   const bool as_given = used.typed && !used.made_factor;
@@ -296,7 +296,7 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
     std::ranges::move(of_rank, std::back_inserter(variable.levels));
   sort_levels(variable.levels);
   if (used.level_order != nullptr) {
-    // Includes levels without a row, if it is decided later which of them are kept.
+    // Includes levels without a row if it is decided later which are kept.
     const std::unordered_set<std::string> there(variable.levels.begin(), variable.levels.end());
     variable.levels.clear();
     std::ranges::copy_if(
@@ -409,7 +409,7 @@ void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
   describe_expressions(comm);
 }
 
-// Reports expressions that are NaN in more rows than their columns, such as the root of a negative number.
+// Reports expressions that are NaN in more rows than their columns, e.g. roots of negative numbers.
 void FrameBuilder::describe_expressions(const mpi::Communicator& comm) {
   std::vector<std::int64_t> without(plan_.variables().size());
   for (const FramePart& part : parts_) {

@@ -11,11 +11,11 @@
 #include <span>
 #include <vector>
 
-/// Builds the frame of a rank from rows that the threads of its team read concurrently; frame_part.hpp
-/// interprets the fields. Levels, errors and messages are as in a sequential read.
+/// Builds a rank's frame from rows that the threads of its team read concurrently; frame_part.hpp interprets
+/// the fields. Levels, errors and messages are the same as for sequential reading.
 namespace TESSERA_NAMESPACE::gam {
 
-/// One reading of a source's rows, for the columns of a plan. Rows are counted from the source's first.
+/// Reads a source's rows for the columns of a plan. Row indices count from the source's first row.
 class RowScan {
  public:
   RowScan() = default;
@@ -23,34 +23,34 @@ class RowScan {
   RowScan(const RowScan&) = delete;
   RowScan& operator=(const RowScan&) = delete;
 
-  /// Cuts rows into consecutive runs, which the threads of a team read independently.
+  /// Cuts rows into consecutive runs, which threads of a team read independently.
   [[nodiscard]] virtual std::vector<Range> runs(Range rows) = 0;
-  /// Whether the calling thread must read all runs, in order.
+  /// Whether the calling thread must read all runs in order.
   [[nodiscard]] virtual bool in_order() const { return false; }
-  /// Called on the calling thread before some consecutive runs are read: opens what they need. May throw, to
+  /// Called on the calling thread before some consecutive runs are read, to open what they need. May throw to
   /// end the reading.
   virtual void prepare(std::span<const Range> runs) = 0;
   /// Passes the values of a run to the part, and ends its rows. Throws `Error(input)` for values that cannot
-  /// be read. Columns of the plan that the source lacks are left to the caller.
+  /// be read. The caller supplies columns of the plan that the source lacks.
   virtual void read(int thread, Range run, FramePart& part) = 0;
 };
 
 class FrameBuilder {
  public:
-  /// `memory`: for the columns. `taker`: receiver of numbers in memory, or null.
+  /// `memory`: for the columns. `taker`: receives numbers in memory, or null.
   FrameBuilder(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memory = {},
                NumberTaker* taker = nullptr);
 
-  /// Reads all rows, on the threads of the team unless the scan reads in order.
+  /// Reads all rows, on the threads of the team unless the scan must read in order.
   void read(RowScan& scan);
 
-  /// Counts of the fields read so far, for each column of the plan.
+  /// Counts of the fields read so far by this rank, for each column of the plan.
   [[nodiscard]] std::vector<FieldCounts> counts() const;
-  /// *Collective.* Counts over the job.
+  /// *Collective.* These counts over the job.
   [[nodiscard]] std::vector<FieldCounts> counts(const mpi::Communicator& comm) const;
   /// Throws `Error(input)` for the first fault recorded in this rank's rows: a text among numbers, too many
-  /// levels, a level that is not UTF-8, an infinite value. Call it once the plan has the types decided from
-  /// `counts`, those of the whole job.
+  /// levels, a level that is not UTF-8, an infinite value. Call this after the types in the plan are decided
+  /// from the job's `counts`.
   void refuse_faults(std::span<const FieldCounts> counts) const;
   /// *Collective.* The frame, with the levels of the job.
   [[nodiscard]] Frame finish(const mpi::Communicator& comm, std::int64_t file_rows);
@@ -77,7 +77,7 @@ class FrameBuilder {
   HostTeam& team_;
   std::vector<Dictionary> known_;
   Frame frame_;
-  std::deque<FramePart> parts_;  // one a thread of the team
+  std::deque<FramePart> parts_;  // one per thread of the team
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

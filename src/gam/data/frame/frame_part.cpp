@@ -19,17 +19,17 @@ namespace {
 
 using base::at;
 
-// Rows processed at once, so that their columns stay in the L1 cache.
+// Rows processed together, so that their columns stay in the L1 cache.
 constexpr std::size_t rows_at_once = 1024;
-/// Rows passed at once from columns in memory: long runs are read at full memory bandwidth, and a
+/// Rows passed together from columns in memory: long runs are read at full memory bandwidth, and a
 /// `NumberTaker` copies long runs.
 constexpr std::size_t rows_in_memory_at_once = std::size_t{1} << 17;
-/// Rows scanned at once within such a run, so that they stay in the cache.
+/// Rows scanned together within such a run, so that they stay in the cache.
 constexpr std::size_t rows_in_cache = std::size_t{1} << 13;
 
 constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 
-/// Whether a text is a date, such as 2020-01-31, 31.1.2020 or 1/31/20, perhaps with a time.
+/// Whether a text is a date, such as 2020-01-31, 31.1.2020 or 1/31/20, with or without a time.
 bool looks_like_date(std::string_view text) {
   int numbers = 0;
   char separator = 0;
@@ -47,7 +47,7 @@ bool looks_like_date(std::string_view text) {
   return text.empty() || text[0] == ' ' || text[0] == 'T';
 }
 
-/// Whether a text may be a number: a cheap test that is false for most other texts.
+/// Whether a text may be a number: a cheap test that rejects most texts that are not numbers.
 bool begins_like_number(std::string_view text) {
   return !text.empty() && std::string_view("0123456789+-.,iInN").find(text[0]) != std::string_view::npos;
 }
@@ -59,26 +59,26 @@ FieldKind kind_of(const ReadPlan& plan, std::string_view core, bool number, bool
   return quoted ? FieldKind::quoted_number : FieldKind::number;
 }
 
-/// The dictionary entry of a text, without a code yet.
+/// The dictionary entry for a text, without a code.
 Dictionary::Entry entry_of(const ReadPlan& plan, const UsedColumn& used, std::string_view text,
                            bool decimal_comma = false) {
   const std::string_view core = trimmed_field(text);
   const bool may_be_number = !used.typed || used.made_factor;
-  // Levels of numbers have points, also where the file's numbers have commas.
+  // Levels of numbers have decimal points, even if the file's numbers have commas.
   const bool number = may_be_number && begins_like_number(core) &&
                       (field_number(core, decimal_comma) || (used.number_levels && field_number(core)));
   return {.plain = kind_of(plan, core, number, false), .quoted = kind_of(plan, core, number, true)};
 }
 
-/// Whether no code is negative.
+/// Whether all codes are levels, i.e. not negative.
 bool all_levels(std::span<const std::int32_t> codes) {
   std::int32_t signs = 0;
   for (const std::int32_t code : codes) signs |= code;
   return signs >= 0;
 }
 
-/// Number of rows that are buffered before they are processed; few if columns in pieces may have to be
-/// joined.
+/// Number of rows buffered before they are processed; small if columns in several pieces of memory may have
+/// to be joined.
 std::size_t rows_waiting_for(const ReadPlan& plan) {
   std::size_t rows = rows_at_once;
   for (const UsedColumn& column : plan.columns()) {
@@ -137,7 +137,7 @@ std::vector<Dictionary> known_levels_of(const ReadPlan& plan) {
 
 std::string excerpt(std::string_view text) {
   std::size_t most = 60;
-  while (most < text.size() && (text[most] & 0xC0) == 0x80) --most;  // do not split a character
+  while (most < text.size() && (text[most] & 0xC0) == 0x80) --most;  // do not cut within a character
   std::string shown(text.substr(0, most));
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
@@ -252,7 +252,7 @@ Dictionary::Entry FramePart::look_up(std::size_t column, std::string_view text, 
   if (known) {
     entry.code = Variable::unseen;
     found.unseen_levels.emplace(text);
-    // The first levels of the job are among each thread's first ones.
+    // The first levels of the job are among the first levels of each thread.
     if (found.unseen_levels.size() > listed_levels + 1)
       found.unseen_levels.erase(std::prev(found.unseen_levels.end()));
     return entry;
@@ -296,7 +296,7 @@ void FramePart::set_field(std::size_t column, std::string_view text, bool quoted
   of.to[waiting_] = value && kind != FieldKind::not_a_level ? *value : missing_number;
 }
 
-// A number is treated as its field in a CSV file would be.
+// A number is treated like its text in a CSV file.
 void FramePart::set_number_field(std::size_t column, double value, std::int64_t row_number) {
   if (std::isnan(value)) return set_missing(column);
   set_field(column, fmt::format("{}", value), false, row_number);
@@ -350,7 +350,7 @@ void FramePart::set_numbers(std::size_t column, std::span<const double> numbers)
   if (scanned.all_finite) return;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (!std::isnan(numbers[i])) continue;
-    if (to != nullptr) to[waiting_ + i] = missing_number;  // whatever its bits
+    if (to != nullptr) to[waiting_ + i] = missing_number;  // the standard NaN for missing values
     --counts.numbers;
     ++counts.missing;
   }
@@ -431,7 +431,7 @@ void FramePart::stop() {
   stopped_at_ = frame_->rows.begin + static_cast<std::int64_t>(at_);
 }
 
-// The numbers of the rows being processed; a column in pieces is joined on demand.
+// The numbers of a column in the rows being processed; numbers in several pieces are joined on demand.
 const double* FramePart::numbers_of(Column& column) {
   if (column.numbers == nullptr && column.in_memory != nullptr)
     column.numbers = column.in_memory->rows(at_, at_ + processed_, column.joined).data();
@@ -451,7 +451,7 @@ void FramePart::evaluate(std::size_t variable, std::size_t count) {
   planned.expression->evaluate(arguments_, {frame_->variables[variable].numbers.writable() + at_, count});
 }
 
-// Reuses the scan of rows that were set at once.
+// The scan of a variable's numbers; reuses the scan made when rows were set together.
 NumberScan FramePart::scan_of(std::size_t variable, std::size_t count) {
   const ReadPlan::PlannedVariable& planned = plan_->variables()[variable];
   if (planned.expression->is_column()) {
@@ -518,8 +518,8 @@ void FramePart::flush() {
   }
 }
 
-// Computes the extents of complete rows among the buffered ones, while they are in the cache: later this
-// would require another read of the table.
+// Updates the extents of complete rows by the buffered rows, while these are in the cache: later this would
+// need another read of the table.
 void FramePart::measure_complete(std::size_t count) {
   const std::uint8_t* const complete = frame_->complete.data() + at_;
   for (std::size_t v = 0; v < extents_.size(); ++v) {
@@ -563,7 +563,7 @@ std::int64_t FramePart::row_number_of(std::size_t waiting) const {
   return of.number + static_cast<std::int64_t>(waiting - of.first);
 }
 
-// R drops a row with a missing value before it looks for infinite ones.
+// As in R, a row with a missing value is dropped before infinite values are searched.
 void FramePart::find_infinity(std::size_t count) {
   for (std::size_t i = 0; i < count && !infinity_; ++i) {
     if (frame_->complete[at_ + i] == 0) continue;

@@ -21,15 +21,15 @@
 #include <vector>
 
 /// Converts fields to the columns of a frame, on one thread, for all file formats. A reader passes the fields
-/// of the requested columns; types, levels, expressions and missing values are decided here.
+/// of requested columns; this class decides about types, levels, expressions and missing values.
 ///
-/// The rule is that of R's read.csv(stringsAsFactors = TRUE), with two exceptions. Quotes mark a factor: a
-/// column is one if at least half of its fields, without missing or blank ones, are in quotes or not numbers.
-/// And where most fields are numbers without quotes, any other text is an error; R would make the whole
-/// column a factor.
+/// The rules are those of R's read.csv(stringsAsFactors = TRUE), with two exceptions. Quotes mark factors: a
+/// column is a factor if at least half of its fields that are not missing or blank are quoted or not numbers.
+/// If most fields are numbers without quotes, any other text is an error; R would make the whole column a
+/// factor.
 ///
-/// Quotes are ignored in a file in which all fields except missing and blank ones are quoted; and in a column
-/// of quoted numbers whose name is quoted too, if another column's name is not.
+/// Quotes are ignored if all fields of the file, except missing and blank ones, are quoted; and in a column
+/// of quoted numbers with a quoted name, if another column's name is not quoted.
 ///
 /// | field                                | in a column of numbers | in a factor     |
 /// | ------------------------------------ | ---------------------- | --------------- |
@@ -44,14 +44,14 @@
 /// values of numbers.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Implication of a field for the type of its column.
+/// What a field implies for the type of its column.
 enum class FieldKind : std::uint8_t {
   number,         ///< without quotes
-  text,           ///< neither number, missing nor blank
-  quoted_number,  ///< a text, unless quotes are ignored
+  text,           ///< a text: not a number, missing or blank
+  quoted_number,  ///< treated as a text unless quotes are ignored
   missing,        ///< missing in a column of any type
   blank,          ///< empty, or blanks
-  not_a_level     ///< missing, with blanks around it: a level of a factor, but not counted for the type
+  not_a_level     ///< missing, with surrounding blanks: a level of a factor, but not counted for the type
 };
 
 /// Counts of the kinds of fields in a column.
@@ -60,19 +60,19 @@ struct FieldCounts {
   std::int64_t texts = 0;
   std::int64_t missing = 0;
   std::int64_t blank = 0;
-  std::int64_t quoted_numbers = 0;  ///< counted as texts, or as numbers if quotes are ignored
-  std::int64_t not_numbers = 0;     ///< NaN in a column of numbers: counted as numbers, but missing
-  std::int64_t dates = 0;           ///< dates without a time, counted as numbers
-  std::int64_t times = 0;           ///< dates with a time, likewise
+  std::int64_t quoted_numbers = 0;  ///< count as texts, or as numbers if quotes are ignored
+  std::int64_t not_numbers = 0;     ///< NaN in a column of numbers: counts as a number, but is missing
+  std::int64_t dates = 0;           ///< dates without a time; count as numbers
+  std::int64_t times = 0;           ///< dates with a time; count as numbers
   std::int64_t inexact = 0;         ///< numbers with more digits than a double has
-  bool without_quotes = false;      ///< quotes are ignored
-  /// All counts.
+  bool without_quotes = false;      ///< whether quotes are ignored
+  /// All counters.
   static constexpr std::int64_t FieldCounts::*all[] = {
       &FieldCounts::numbers, &FieldCounts::texts,          &FieldCounts::missing,
       &FieldCounts::blank,   &FieldCounts::quoted_numbers, &FieldCounts::not_numbers,
       &FieldCounts::dates,   &FieldCounts::times,          &FieldCounts::inexact};
 
-  /// Counts numbers in quotes as numbers.
+  /// Counts quoted numbers as numbers.
   void ignore_quotes() noexcept;
   [[nodiscard]] bool factor() const noexcept { return texts > 0 && texts >= numbers; }
   [[nodiscard]] bool mixes_dates_and_times() const noexcept { return dates > 0 && times > 0; }
@@ -84,8 +84,8 @@ struct FieldCounts {
 struct Dictionary {
   struct Entry {
     std::int32_t code = Variable::missing;
-    FieldKind plain = FieldKind::text;   ///< kind of the text without quotes
-    FieldKind quoted = FieldKind::text;  ///< kind of the text in quotes
+    FieldKind plain = FieldKind::text;   ///< kind of the field if the text is not quoted
+    FieldKind quoted = FieldKind::text;  ///< kind of the field if the text is quoted
   };
   struct Hash {
     using is_transparent = void;
@@ -94,71 +94,63 @@ struct Dictionary {
     }
   };
 
-  /// Assigns the next code.
+  /// Adds a text with the next code.
   void add(std::string_view text, Entry entry);
 
   std::unordered_map<std::string, Entry, Hash, std::equal_to<>> entries;
-  std::vector<std::string> texts;  ///< by code
+  std::vector<std::string> texts;  ///< texts by code
 };
 
-/// The codes of a plan's known levels, by column of the plan; empty for other columns.
+/// The codes of a plan's known levels, by column of the plan; empty for columns without known levels.
 [[nodiscard]] std::vector<Dictionary> known_levels_of(const ReadPlan& plan);
 
-/// A factor has a coefficient for each level, so a column with more texts than this is not a factor.
+/// Maximum number of levels: a factor has a coefficient for each. A column with more texts is refused.
 inline constexpr std::size_t max_levels = 100'000;
-/// Unseen levels that a message lists.
+/// Number of unseen levels that a message lists.
 inline constexpr std::size_t listed_levels = 5;
 
 /// The beginning of a text, for a message.
 [[nodiscard]] std::string excerpt(std::string_view text);
 
-/// Findings of one thread in a column, over its rows.
+/// What a thread has found in a column, over the thread's rows.
 struct ColumnFindings {
-  /// The first text of a kind.
+  /// The first text of a certain kind.
   struct Stray {
     std::int64_t row_number = 0;  ///< 0: none
     std::string text;
   };
 
   FieldCounts counts;
-  Stray stray;                   ///< a text in a column of numbers
-  Stray time;                    ///< a date with a time
-  Dictionary dictionary;         ///< texts of a factor without known levels; codes are local to the thread
-  bool too_many_levels = false;  ///< more than the dictionary may have
-  std::int64_t not_utf8 = 0;     ///< the number of the first row with a text that is not UTF-8; 0: none
+  Stray stray;                   ///< first text in a column of numbers
+  Stray time;                    ///< first date with a time
+  Dictionary dictionary;         ///< texts of a factor without known levels; each thread has its own codes
+  bool too_many_levels = false;  ///< more than `max_levels`
+  std::int64_t not_utf8 = 0;     ///< number of the first row with a text that is not UTF-8; 0: none
   std::int64_t unseen_rows = 0;  ///< rows with a text that is not a known level
   std::set<std::string> unseen_levels;  ///< the first few of these levels, in byte order
 };
 
-/// A column of some rows: numbers, codes of levels, or texts.
+/// A column of consecutive rows: numbers, codes of levels, or texts.
 struct BatchColumn {
-  std::size_t column = 0;             ///< of the plan
-  std::span<const double> numbers{};  ///< unquoted; NaN for a missing value
+  std::size_t column = 0;             ///< index in the plan
+  std::span<const double> numbers{};  ///< fields without quotes; NaN: missing
   std::span<const std::int32_t> codes{};
-  /// Quoted fields, by code; a negative code is a missing value. They must be the same in each batch, until
+  /// Quoted fields by code; a negative code is a missing value. Must be the same in each batch until
   /// `set_file` or `forget_levels`.
   const std::vector<std::string>* levels = nullptr;
   std::span<const std::string_view> texts{};  ///< quoted fields
 };
 
-/// The first infinite value that is not allowed, in a row without missing values.
+/// The first infinite value that is not permitted, in a row without missing values.
 struct Infinity {
   std::int64_t row = 0;         ///< number of the row in the table
-  std::int64_t row_number = 0;  ///< for messages
+  std::int64_t row_number = 0;  ///< number of the row for messages
   std::size_t variable = 0;
-  bool lasting = false;  ///< the column can no longer become a factor with INF or 12e4567 as a level
+  bool lasting = false;  ///< the column cannot become a factor with levels such as INF or 12e4567
 };
 
-/// Reads some runs of a rank's rows on one thread, in ascending order within and between runs. Fills their
-/// part of the frame's columns, and records its findings.
-///
-///     part.begin({17, 20});
-///     part.set_number(0, 2.5);        // or set_field: one for each column of the plan
-///     part.end_row(18);               // the line of the file, for messages
-///     …
-///     part.end();
-///
-/// A table that is stored by columns passes several rows at once, by `set_batch`.
+/// Processes some runs of a rank's rows on one thread, in ascending order within and between runs. Fills
+/// these rows of the frame's columns, and records findings.
 class FramePart {
  public:
   /// A reading thread of the rank, and the receiver of numbers in memory, or null.
@@ -167,35 +159,35 @@ class FramePart {
     int count;
     NumberTaker* taker;
   };
-  /// `frame` has room for all rows of the rank. `known` is from `known_levels_of`. All arguments must outlive
-  /// this object.
+  /// `frame` must have space for all rows of the rank. `known`: from `known_levels_of`. All arguments must
+  /// outlive this object.
   FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame, const Thread& thread);
 
   [[nodiscard]] const ReadPlan& plan() const noexcept { return *plan_; }
 
   /// Begins a run of the rank's rows of the table.
   void begin(Range rows);
-  /// A column whose field is the same in each row of a run; nothing: missing.
+  /// A column with the same field in each row of a run; nothing: missing.
   struct Constant {
     std::size_t column = 0;
     std::optional<std::string> text{};
   };
-  /// For a run of rows of one of several files: adds `before` to all row numbers, and sets the fields of
-  /// these columns, which the file lacks.
+  /// For runs of rows of one of several files: adds `before` to all row numbers, and sets the fields of
+  /// constant columns, which are not in the file.
   void set_file(std::int64_t before, std::span<const Constant> constants);
 
-  /// For a file whose numbers have decimal commas, or points as after `set_file`.
+  /// For a file whose numbers have decimal commas; `set_file` resets to points.
   void set_decimal_comma(bool decimal_comma) noexcept;
 
-  /// A number without quotes, in a column of numbers.
+  /// Sets a number without quotes in a column of numbers.
   void set_number(std::size_t column, double value) noexcept {
     ++found_[column].counts.numbers;
     columns_[column].to[waiting_] = value;
   }
-  /// Notes numbers of a column that lost digits when they were converted.
+  /// Counts numbers of a column that lost digits in a conversion.
   void note_inexact(std::size_t column, std::int64_t count) { found_[column].counts.inexact += count; }
-  /// A raw field of the file. Throws `Error(input)` for text in a column that must be numeric; other faults
-  /// depend on the type that is finally chosen.
+  /// Sets a raw field of the file. Throws `Error(input)` for a text in a column that must be numeric; other
+  /// faults depend on the final type of the column.
   void set_field(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
   void end_row(std::int64_t row_number) {
     note_row_number(row_number);
@@ -203,50 +195,50 @@ class FramePart {
     if (++waiting_ == most_waiting_) flush();
   }
 
-  /// Number of rows that can be set at once.
+  /// Number of rows that can be set together.
   [[nodiscard]] std::size_t room() const noexcept { return most_waiting_ - waiting_; }
-  /// Sets the fields of rows with consecutive row numbers, and ends them: column by column, or row by row
-  /// where a value may be refused. Numbers are not copied if the plan has them in memory.
+  /// Sets the fields of rows with consecutive row numbers, and ends the rows. Works column by column, or row
+  /// by row if a value may be refused. Numbers are not copied if the plan has them in memory.
   void set_batch(std::span<const BatchColumn> columns, std::int64_t first_row_number, std::size_t rows);
   void forget_levels(std::size_t column) { columns_[column].levels.clear(); }
 
   /// Ends the run.
   void end() { flush(); }
-  /// Ends the run early, because of a fault in the current row.
+  /// Ends the run early because of a fault in the current row.
   void stop();
 
   [[nodiscard]] std::span<const Range> runs() const noexcept { return runs_; }
-  /// Notes a field of the file that is neither quoted, missing nor blank.
+  /// Records that the file has a field that is not quoted, missing or blank.
   void note_bare_field() noexcept { has_bare_field_ = true; }
   [[nodiscard]] bool has_bare_field() const noexcept { return has_bare_field_; }
   [[nodiscard]] const ColumnFindings& found(std::size_t column) const { return found_[column]; }
   [[nodiscard]] const std::optional<Infinity>& infinity() const noexcept { return infinity_; }
   [[nodiscard]] std::int64_t complete_rows() const noexcept { return complete_rows_; }
-  /// Number of rows in which a variable is NaN.
+  /// Number of rows in which the variable is NaN.
   [[nodiscard]] std::int64_t rows_without(std::size_t variable) const { return rows_without_[variable]; }
   /// The extent of each variable over complete rows; empty for factors.
   [[nodiscard]] std::span<const Extent> extents() const noexcept { return extents_; }
   /// Values found near the median of a variable; empty unless the plan specifies a range.
   [[nodiscard]] BoundedValues& near_median(std::size_t variable) { return near_medians_[variable]; }
-  /// The row whose fault ended a run; beyond all rows if none did.
+  /// The row whose fault ended a run; if none did, an index beyond all rows.
   [[nodiscard]] std::int64_t stopped_at() const noexcept { return stopped_at_; }
 
  private:
-  /// Destination of the buffered rows' fields, by column: the frame, scratch memory for expressions, or none
-  /// if the column is in memory.
+  /// Destination of a column's buffered fields: the frame, scratch memory for expressions, or nothing if the
+  /// column is in memory.
   struct Column {
     double* to = nullptr;
     const double* numbers = nullptr;  // of the buffered rows; for a column in memory, once they are processed
     std::int32_t* codes = nullptr;
-    double* column_to = nullptr;  // for all rows; null: to scratch memory
+    double* column_to = nullptr;  // for all rows; null: scratch memory is used
     const ColumnNumbers* in_memory = nullptr;
-    NumberScan scanned{};  // of the buffered rows set by `set_numbers`
+    NumberScan scanned{};  // result for the buffered rows set by `set_numbers`
     std::size_t scanned_rows = 0;
-    std::optional<BoundedValues> near_median{};  // of the same rows; only if the plan specifies a range
-    std::vector<double> joined{};                // buffered rows of `in_memory` that span pieces
+    std::optional<BoundedValues> near_median{};  // for the same rows; only if the plan has a range
+    std::vector<double> joined{};                // buffered rows of `in_memory` if they span pieces
     std::int32_t* column_of_codes = nullptr;
-    std::vector<std::optional<Dictionary::Entry>> levels{};  // cached by `set_levels`
-    std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // of `set_field`, if called for a factor
+    std::vector<std::optional<Dictionary::Entry>> levels{};  // cache for `set_levels`
+    std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // cache for `set_field` of a factor
   };
 
   void set_missing(std::size_t column) noexcept;
@@ -276,7 +268,7 @@ class FramePart {
   Frame* frame_;
   std::vector<Column> columns_;
   std::vector<std::vector<double>> scratch_;
-  /// Buffered rows from an index on, with consecutive numbers in messages.
+  /// Row numbers for messages: buffered rows from `index` on have consecutive numbers.
   struct RowNumbers {
     std::size_t first;
     std::int64_t number;
@@ -289,10 +281,10 @@ class FramePart {
   }
   std::vector<RowNumbers> row_numbers_;  // in order
   std::size_t most_waiting_;
-  std::size_t waiting_ = 0;    // buffered rows
-  std::size_t processed_ = 0;  // rows being processed
-  std::size_t at_ = 0;         // index in the frame of the first of them
-  std::int64_t before_ = 0;    // added to row numbers
+  std::size_t waiting_ = 0;    // number of buffered rows
+  std::size_t processed_ = 0;  // number of rows being processed
+  std::size_t at_ = 0;         // index in the frame of the first row being processed
+  std::int64_t before_ = 0;    // is added to row numbers
   bool decimal_comma_ = false;
   std::span<const Constant> constants_;
   std::vector<const double*> arguments_;
@@ -304,7 +296,7 @@ class FramePart {
   std::int64_t complete_rows_ = 0;
   std::vector<std::int64_t> rows_without_;
   std::vector<Extent> extents_;
-  std::vector<Extent> waiting_extents_;  // of the buffered rows
+  std::vector<Extent> waiting_extents_;  // for the buffered rows
   std::vector<BoundedValues> near_medians_;
   std::size_t most_kept_;
   int thread_;

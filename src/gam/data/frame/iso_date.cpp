@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t seconds_of_day = 86'400;
 
-/// Takes what it recognises from the beginning of a text.
+/// Parses a text from its beginning; each `take` consumes what it recognises.
 class DateText {
  public:
   explicit DateText(std::string_view text) : rest_(text) {}
@@ -20,7 +20,7 @@ class DateText {
     rest_.remove_prefix(1);
     return true;
   }
-  /// A number of exactly so many digits, at most `most`.
+  /// Takes a number of exactly `digits` digits that is at most `most`.
   [[nodiscard]] bool take(std::size_t digits, std::int64_t most, std::int64_t& number) {
     if (rest_.size() < digits) return false;
     number = 0;
@@ -40,7 +40,7 @@ class DateText {
   std::string_view rest_;
 };
 
-/// Seconds and a fraction of them in so many digits. Up to microseconds the quotient is the nearest number,
+/// Seconds plus a fraction given by `digits` digits. Up to microseconds the quotient is the nearest double,
 /// and a time in nanoseconds has the same bits as in an Arrow column.
 double with_fraction(std::int64_t seconds, std::int64_t fraction, std::size_t digits) {
   const std::size_t kept = digits <= 6 ? 6 : 9;
@@ -55,7 +55,7 @@ double with_fraction(std::int64_t seconds, std::int64_t fraction, std::size_t di
   return static_cast<double>(whole) / static_cast<double>(power);
 }
 
-/// Seconds east of UTC, from the end of a time; nothing if it is no offset.
+/// Takes an offset at the end of a time, as seconds east of UTC; nothing if the text is not an offset.
 std::optional<std::int64_t> take_offset(DateText& text) {
   if (text.ended() || (text.take('Z') && text.ended())) return 0;
   const bool west = text.take('-');

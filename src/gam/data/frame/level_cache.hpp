@@ -11,8 +11,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A direct-mapped cache for lookups of short texts, compared as integers. Longer and evicted texts are not
-/// found.
+/// A direct-mapped cache for looking up short texts, which are compared as integers. Longer texts and evicted
+/// texts are not found.
 template <class Entry>
 class LevelCache {
  public:
@@ -33,7 +33,7 @@ class LevelCache {
   static constexpr std::size_t longest = 16;
   static constexpr int log_slots = 9;
 
-  /// The bytes of a text in two words, which may overlap.
+  /// The bytes of a text in two words that may overlap.
   struct Key {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
@@ -52,7 +52,7 @@ class LevelCache {
     friend bool operator==(const Key&, const Key&) = default;
   };
 
-  // Copies of sizes known at compile time.
+  // Copies with sizes known at compile time.
   static void copy(const char* from, std::size_t size, std::uint64_t& to) noexcept {
     switch (size) {
       case 8: std::memcpy(&to, from, 8); break;

@@ -8,20 +8,20 @@
 #include <string_view>
 #include <vector>
 
-/// Levels of factors: equality of texts as levels, and their order.
+/// Levels of factors: when two texts are the same level, and the order of levels.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Removes duplicates and sorts: numerically if all are numbers, as R's factor() does for numbers, else in
-/// byte order, which is the same in every locale.
+/// Removes duplicates and sorts levels: numerically if all are numbers, like R's factor() of numbers;
+/// otherwise in byte order, which is the same in every locale.
 void sort_levels(std::vector<std::string>& levels);
 
-/// The level of a number with this spelling: 1 for 1.0 and 01. Integers above 2^53 are identifiers that
-/// doubles may not distinguish, and keep their spelling.
+/// The level for a number with this spelling: 1 for 1.0 and 01. Integers above 2^53 are identifiers that
+/// doubles may not distinguish, so they keep their spelling.
 [[nodiscard]] std::string number_level(std::string_view text, double number);
-/// True if each is a number's level.
+/// Whether each text is the level of a number.
 [[nodiscard]] bool are_number_levels(std::span<const std::string> levels);
 
-/// Whether all texts are logical values in R; `truth_value` spells one in full.
+/// Whether all texts are logical values in R. `truth_value` returns a value's full spelling.
 [[nodiscard]] bool all_truth_values(std::span<const std::string> texts);
 [[nodiscard]] std::string truth_value(std::string_view text);
 

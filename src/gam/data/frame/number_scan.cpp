@@ -10,12 +10,12 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// Not `scan` itself: GCC exports the resolver of a cloned function, whatever the function's visibility.
+// A separate function, because GCC would export the resolver of a cloned `scan`, whatever its visibility.
 TESSERA_TARGET_CLONES NumberScan scan_wide(std::span<const double> numbers) {
   constexpr std::size_t width = 4;
   using Four = double __attribute__((vector_size(width * sizeof(double))));
   using FourIntegers = std::uint64_t __attribute__((vector_size(width * sizeof(double))));
-  // Successive comparisons are dependent, so several registers of minima and maxima are used.
+  // Successive comparisons depend on each other, so several registers of minima and maxima are used.
   constexpr std::size_t registers = 4;
   Four least[registers];
   Four largest[registers];

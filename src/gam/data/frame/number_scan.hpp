@@ -25,16 +25,16 @@ struct Extent {
     max = std::max(max, other.max);
   }
   [[nodiscard]] bool empty() const { return min > max; }
-  /// Whether the values are equal up to rounding at the magnitude `size`.
+  /// Whether the values are equal up to the rounding of numbers of magnitude `size`.
   [[nodiscard]] bool constant(double size) const {
     return max - min <= 4 * std::numeric_limits<double>::epsilon() * size;
   }
   [[nodiscard]] double size() const { return std::max(std::abs(min), std::abs(max)); }
 };
 
-/// Result of one scan of some numbers.
+/// Result of one scan over some numbers.
 struct NumberScan {
-  Extent extent;           ///< without NaN
+  Extent extent;           ///< range without NaN
   bool all_finite = true;  ///< no NaN or infinity
 
   void add(const NumberScan& other) {
@@ -43,7 +43,7 @@ struct NumberScan {
   }
 };
 
-// The exponent of a non-finite number, all ones, carries into the sign bit.
+// A number without its sign bit. The exponent of a non-finite number, all ones, carries into the sign bit.
 inline constexpr std::uint64_t magnitude_bits = ~(std::uint64_t{1} << 63);
 inline constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
 

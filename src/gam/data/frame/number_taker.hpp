@@ -8,8 +8,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Receives the numbers of columns in memory from the threads that read a table, while they are in a thread's
-/// cache, so that further processing needs no second read.
+/// Receives numbers of columns in memory from the threads that read a table, while the numbers are in a
+/// thread's cache, so that further processing needs no second read.
 class NumberTaker {
  public:
   NumberTaker() = default;
@@ -17,10 +17,10 @@ class NumberTaker {
   NumberTaker(const NumberTaker&) = delete;
   NumberTaker& operator=(const NumberTaker&) = delete;
 
-  /// Called before all rows are read; numbers passed earlier are passed again.
+  /// Called before all rows are read; numbers passed before are passed again.
   virtual void begin() noexcept = 0;
-  /// `numbers` are the numbers of this rank's rows from `first` on; `column` is the table's. Called
-  /// concurrently by several threads, each with its own number.
+  /// `numbers`: numbers of this rank's rows from row `first` on; `column`: the table's column. Several
+  /// threads call this concurrently, with different `thread`.
   virtual void take(int thread, const ColumnNumbers& column, std::size_t first,
                     std::span<const double> numbers) noexcept = 0;
 };

@@ -39,7 +39,7 @@ constexpr std::size_t max_listed = 20;
           : "");
 }
 
-/// Makes the column a factor; its fields count as numbers until a text is read. Known levels are kept.
+/// Makes the column a factor whose fields count as numbers until a text is read. Keeps known levels.
 void make_number_factor(UsedColumn& column) {
   column.text = column.typed = column.made_factor = true;
   if (column.known_levels == nullptr) column.number_levels = true;
@@ -130,9 +130,9 @@ void ReadPlan::set_known_units(const FrameRequest& request) {
   }
 }
 
-// An option without effect on this table is treated as a mistake.
+// An option without effect on this table is treated as the user's mistake.
 void ReadPlan::apply(const TableOptions& options) {
-  // factor(x) always makes a factor.
+  // factor(x) is a factor with or without options.
   const auto for_each = [&](const std::string& name, const char* kind, const auto& work) {
     bool found = false;
     for (UsedColumn& column : columns_) {

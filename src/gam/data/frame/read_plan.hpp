@@ -17,34 +17,33 @@ namespace TESSERA_NAMESPACE::gam {
 /// Which fields of a column of numbers are ISO dates.
 enum class DateFields : std::uint8_t {
   none,
-  texts,  ///< the fields that are not numbers
+  texts,  ///< fields that are not numbers
   all
 };
 
-/// A column of the file read by some variable. A numeric column and factor(x) of it are two such columns.
+/// A column of the file that a variable reads. A numeric column and factor(x) of it are two such columns.
 struct UsedColumn {
   std::string name;
-  std::string factor_call;   ///< the variable with its levels, "factor(x)"; empty: the column itself
-  int position = 0;          ///< among the columns of the table
-  bool text = false;         ///< a factor: its fields are levels
-  bool typed = false;        ///< the request determines its type, not its fields
-  bool made_factor = false;  ///< a factor by request, though its fields may be numbers
-  /// A factor with numbers as levels, as made by R's factor(): 1, 1.0 and 01 are equal, and blanks are
-  /// missing.
+  std::string factor_call;   ///< "factor(x)" if read for its levels; empty: the column itself
+  int position = 0;          ///< index among the columns of the table
+  bool text = false;         ///< whether the column is a factor, whose fields are levels
+  bool typed = false;        ///< whether the request, not the fields, determines the type
+  bool made_factor = false;  ///< a factor by request, although fields may be numbers
+  /// A factor with numbers as levels, like R's factor(): 1, 1.0 and 01 are equal, and blanks are missing.
   bool number_levels = false;
-  bool quoted_apart = false;  ///< its name is quoted in the header, and another one is not
-  std::string unit{};         ///< of its numbers, if the source has one: "days since 1970-01-01"
+  bool quoted_apart = false;  ///< the header quotes its name, but not all names
+  std::string unit{};         ///< unit of its numbers, if the source has a unit: "days since 1970-01-01"
   DateFields dates = DateFields::none;
-  std::string known_unit{};  ///< unit of the fit's numbers; empty: unknown
-  std::string numbers_for;   ///< the variable that needs it as numbers; empty: none
-  const std::vector<std::string>* known_levels = nullptr;  ///< all others are unseen
-  const std::vector<std::string>* level_order = nullptr;   ///< the order of all its levels; null: sorted
+  std::string known_unit{};                                ///< unit in the fit; empty: unknown
+  std::string numbers_for;                                 ///< a variable that needs numbers; empty: none
+  const std::vector<std::string>* known_levels = nullptr;  ///< other levels are unseen
+  const std::vector<std::string>* level_order = nullptr;   ///< order of all levels; null: sorted
   const ColumnNumbers* in_memory =
-      nullptr;  ///< this rank's rows, where they outlive the plan; null: not in memory
+      nullptr;  ///< this rank's numbers if they outlive the plan; null: not in memory
 
-  /// Its position among the columns of a file of several; nothing if that file lacks it.
+  /// The column's index among the columns of one of several files; nothing if that file lacks it.
   [[nodiscard]] std::optional<std::size_t> position_among(std::span<const std::string> file_columns) const;
-  /// Makes it a factor with literal levels, in this order unless it is null.
+  /// Makes the column a factor whose levels are the fields' texts, in this order unless `order` is null.
   void make_factor(const std::vector<std::string>* order);
   /// The text of the variable that reads this column.
   [[nodiscard]] std::string variable() const {
@@ -52,18 +51,18 @@ struct UsedColumn {
   }
 };
 
-/// Texts in a column most of whose fields are numbers, over the job.
+/// Texts among the numbers of a column, over the job.
 struct StrayTexts {
   std::int64_t count = 0;
-  std::string first{};  ///< the beginning of the first
-  std::string place{};  ///< where it is
+  std::string first{};  ///< the beginning of the first text
+  std::string place{};  ///< the place of the first text
 };
 
-/// The variables of a request, mapped to the columns of a file. Refers to the request, which must outlive it.
+/// Maps the variables of a request to the columns of a file. Refers to the request, which must outlive it.
 class ReadPlan {
  public:
-  /// Throws `Error(input)` for a column that the file lacks, with the nearest names, and `Error(usage)` for
-  /// an option about a column that is not used, or not in this way.
+  /// Throws `Error(input)` for a column that the file lacks, suggesting similar names, and `Error(usage)` for
+  /// an option about a column that is not used, or not in the way the option needs.
   ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path);
 
   struct PlannedVariable {
@@ -71,36 +70,36 @@ class ReadPlan {
     std::vector<int> columns;  ///< indices into `columns()`, in the order of Expression::columns()
     bool may_be_infinite = false;
     bool wants_median = false;
-    std::optional<KeySpan> near_median{};  ///< range in which to look for it while reading
+    std::optional<KeySpan> near_median{};  ///< range in which to search the median while reading
     bool left_out_if_infinite = false;
     bool unseen_is_complete = false;  ///< whether a row with an unseen level is complete
   };
 
   [[nodiscard]] const FrameRequest& request() const noexcept { return *request_; }
   [[nodiscard]] const std::vector<UsedColumn>& columns() const noexcept { return columns_; }
-  /// For what a source knows of a column, and the fields that were read.
+  /// A column, to which a source adds its knowledge and a builder the kinds of fields.
   [[nodiscard]] UsedColumn& column(std::size_t column) { return columns_[column]; }
   [[nodiscard]] const std::vector<PlannedVariable>& variables() const noexcept { return variables_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// Where the row with a number is, for messages: "data.csv, line 12".
+  /// The place of the row with this number for messages: "data.csv, line 12".
   [[nodiscard]] std::string place(std::int64_t row_number) const;
-  /// How `place` tells it; by default "PATH, row 12".
+  /// Sets how `place` names a row; by default "PATH, row 12".
   void set_places(std::function<std::string(std::int64_t row_number)> places) { places_ = std::move(places); }
-  /// Columns are only described: texts among numbers are missing values that are added here, one element for
-  /// each column, and a factor may have any number of levels.
+  /// For a description of columns only: texts among numbers become missing and are recorded in `strays`, one
+  /// element per column; a factor may have any number of levels.
   void set_strays(std::vector<StrayTexts>* strays) { strays_ = strays; }
   [[nodiscard]] std::vector<StrayTexts>* strays() const noexcept { return strays_; }
   void set_near_median(std::size_t variable, KeySpan range) { variables_[variable].near_median = range; }
-  /// Whether the variable is itself a text column; all others are numbers.
+  /// Whether the variable is itself a text column; otherwise it is numeric.
   [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
-  /// The numbers of a variable that is a column in memory; else null.
+  /// The numbers of a variable that is a column in memory; otherwise null.
   [[nodiscard]] const ColumnNumbers* in_memory(const PlannedVariable& variable) const;
-  /// For a file that may have quoted fields: '"' for each column with a quoted name in the header.
+  /// For a file that may have quoted fields: `quotes` has '"' for each column with a quoted name.
   void set_quotes(std::string_view quotes);
   [[nodiscard]] bool has_quotes() const noexcept { return has_quotes_; }
-  /// True for a field that denotes a missing value.
+  /// Whether the field means a missing value.
   [[nodiscard]] bool is_missing(std::string_view field) const;
-  /// Whether a number may denote a missing value: fields are then compared as texts first.
+  /// Whether a number may mean a missing value, so that fields must first be compared as texts.
   [[nodiscard]] bool numbers_may_be_missing() const noexcept { return numbers_may_be_missing_; }
 
  private:

@@ -14,8 +14,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Memory of a rank for its columns. Columns are placed in turn; one that exceeds the remaining memory is
-/// spilled to a scratch file.
+/// Memory of a rank for its columns. Columns get places in turn; a column that exceeds the remaining memory
+/// goes to a scratch file.
 class RowMemory {
  public:
   /// Memory without a limit.
@@ -23,7 +23,7 @@ class RowMemory {
   RowMemory(std::int64_t bytes, std::string folder)
       : bytes_(bytes), left_(bytes), folder_(std::move(folder)) {}
 
-  /// The place of a column.
+  /// The place of a column: memory or scratch file.
   struct Place {
     std::size_t rows = 0;
     bool in_memory = true;
@@ -38,7 +38,7 @@ class RowMemory {
       spilled_ += bytes;
     return {rows, in_memory};
   }
-  /// A column of zeros at a place. Thread-safe.
+  /// A column of zeros at this place. Thread-safe.
   template <class T>
   [[nodiscard]] ColumnStorage<T> column(const Place& place) const {
     if (!place.in_memory) return ColumnStorage<T>::in(files::ScratchMemory(folder_, place.rows * sizeof(T)));
@@ -47,8 +47,8 @@ class RowMemory {
     return column;
   }
 
-  /// As `column`, with zeros that the system maps on first write, by the threads that read. Only for columns
-  /// that stay in the library: a caller gets a std::vector.
+  /// Like `column`, but zeros are mapped by the system on first write by the reading threads. Only for
+  /// columns that stay in the library: a caller gets a std::vector.
   template <class T>
   [[nodiscard]] ColumnStorage<T> zeros(const Place& place) const {
     return place.in_memory ? ColumnStorage<T>::zeros(place.rows) : column<T>(place);

@@ -20,7 +20,7 @@ using base::at;
 using base::ordered_key;
 using base::value_of_key;
 
-/// Values of a column in a range of keys, by equal parts of the range, and the number below it.
+/// Number of a column's values below a range of keys, and in equal parts of the range.
 struct KeyCounts {
   static constexpr std::size_t parts = std::size_t{1} << 14;
   std::int64_t below = 0;
@@ -33,9 +33,9 @@ KeySpan all_numbers() {
   return {ordered_key(-infinity), ordered_key(infinity)};
 }
 
-/// A sample of keys of rows for which `has` is true, spread over this rank's part of about `count` values of
-/// the job. Its size grows with the number of values, as a narrower range then saves more than the sample
-/// costs.
+/// A sample of keys of rows for which `has` is true, spread over this rank's share of about `count` values of
+/// the job. The sample grows with the number of values, because a narrower range then saves more than the
+/// sample costs.
 template <class Has>
 std::vector<std::uint64_t> sample_of(int ranks, const ColumnNumbers& numbers, std::int64_t count,
                                      const Has& has) {
@@ -51,7 +51,7 @@ std::vector<std::uint64_t> sample_of(int ranks, const ColumnNumbers& numbers, st
   return sample;
 }
 
-/// A range of keys that probably contains the quantile `middle` of the population of this sample.
+/// A range of keys that probably contains the quantile at probability `middle` of the sampled population.
 KeySpan likely_range(std::vector<std::uint64_t> sample, double middle) {
   KeySpan range = all_numbers();
   if (sample.empty()) return range;
@@ -61,7 +61,7 @@ KeySpan likely_range(std::vector<std::uint64_t> sample, double middle) {
     return *element;
   };
   const auto size = static_cast<double>(sample.size());
-  const double reach = 2 * std::sqrt(size);  // four standard errors of the median's rank
+  const double reach = 2 * std::sqrt(size);  // four standard errors of the median's rank in the sample
   const double low = middle * size - reach;
   const double high = middle * size + reach;
   if (low >= 0) range.first = nth(low);
@@ -69,11 +69,11 @@ KeySpan likely_range(std::vector<std::uint64_t> sample, double middle) {
   return range;
 }
 
-/// Search for order statistics: among the complete values of a column, and then, as a scan is limited by
-/// memory bandwidth, among the values in range stored by the first scan, or while reading the table.
+/// Searches order statistics of a column's complete values. After the first scan, which is limited by memory
+/// bandwidth, it searches the values in range that this scan or the reading of the table has stored.
 class PlaceSearch {
  public:
-  /// `found`: values in one range found by the threads that read the table; or empty.
+  /// `found`: values in one range, from the threads that read the table; or empty.
   PlaceSearch(const Workers& workers, const Frame& frame, const ColumnNumbers& column,
               std::vector<BoundedValues> found)
       : workers_(workers),
@@ -137,7 +137,7 @@ class PlaceSearch {
     is_kept_ = std::ranges::all_of(kept_, [&](const auto& one) { return one.size() < most_kept_; });
   }
 
-  /// Appends the values in the range to `kept`, unless it is null.
+  /// Appends the values in the range to `kept` if it is not null.
   static void add(std::span<const double> values, KeySpan range, KeyCounts& counts,
                   std::vector<double>* kept) {
     const std::uint64_t width = (range.last - range.first) / KeyCounts::parts + 1;
@@ -160,15 +160,15 @@ class PlaceSearch {
   const Workers& workers_;
   const Frame& frame_;
   const ColumnNumbers& column_;
-  std::vector<std::vector<double>> kept_;  ///< by scanning thread
-  std::size_t most_kept_;                  ///< maximum per thread
+  std::vector<std::vector<double>> kept_;  ///< per scanning thread
+  std::size_t most_kept_;                  ///< maximum number per thread
   bool is_kept_ = false;                   ///< all values in `range_` are stored
   KeySpan range_;
-  std::int64_t below_ = 0;  ///< this rank's values below it
+  std::int64_t below_ = 0;  ///< number of this rank's values below `range_`
 };
 
-/// *Collective.* The order statistic `place` of `count` values, with repetitions. `found`:
-/// as of `PlaceSearch`, on each rank or none.
+/// *Collective.* The value at rank `place` among `count` sorted values, including repetitions. `found`: see
+/// the constructor of `PlaceSearch`; given on every rank or on none.
 double value_at(const Workers& workers, const Frame& frame, const ColumnNumbers& column, std::int64_t place,
                 std::int64_t count, std::vector<BoundedValues> found) {
   KeySpan range;
@@ -197,8 +197,8 @@ double value_at(const Workers& workers, const Frame& frame, const ColumnNumbers&
   }
 }
 
-/// *Collective.* The number of complete rows with a value: all of them for a variable of the model, while a
-/// column read by an expression may lack some, as in ifelse(is.na(x), 0, x).
+/// *Collective.* The number of complete rows with a value. A variable of the model has a value in all of
+/// them; a column read by an expression may lack some, e.g. in ifelse(is.na(x), 0, x).
 std::int64_t present(const Workers& workers, const Frame& frame, const ColumnNumbers& column) {
   if (!frame.extents.empty()) return frame.complete_rows;
   return counts_over_rows(
@@ -212,8 +212,8 @@ std::int64_t present(const Workers& workers, const Frame& frame, const ColumnNum
       })[0];
 }
 
-/// The sum of numbers, NaN apart, in lanes that are added at the same time: number i is in lane i mod 8,
-/// however the numbers are divided into spans.
+/// The sum of numbers except NaN, in lanes that are added in parallel: number i is in lane i mod 8, in
+/// whatever spans the numbers are added.
 class LaneSum {
  public:
   void add(std::span<const double> numbers) {
@@ -261,14 +261,14 @@ double mean_of(const Workers& workers, const Frame& frame, const ColumnNumbers& 
   return sums.front().values()[0] / static_cast<double>(count);
 }
 
-/// Rank of R's type-3 median among sorted values, from 0 on.
+/// Rank, from 0, of R's type-3 median among the sorted values.
 std::int64_t place_of_median(std::int64_t count) {
   const std::int64_t half = count / 2;
   if (count % 2 == 0) return half - 1;
   return half % 2 == 0 ? std::max<std::int64_t>(half - 1, 0) : half;
 }
 
-/// *Collective.* The most frequent level; ties: the first; empty: none.
+/// *Collective.* The most frequent level, the first in case of ties; empty: no level occurs.
 std::string most_frequent(const Workers& workers, const Frame& frame, const Variable& variable) {
   const auto counts =
       counts_over_rows(workers, frame, variable.levels.size(),

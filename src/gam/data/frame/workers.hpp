@@ -15,7 +15,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The ranks of a job and the host threads of this one: for scans of the rows outside a pass.
+/// The ranks of a job, and the host threads of this rank, for scans of the rows outside a pass.
 struct Workers {
   const mpi::Communicator& comm;
   HostTeam& team;
@@ -32,7 +32,7 @@ void for_each_run(const Workers& workers, const Frame& frame, const Work& work) 
       });
 }
 
-/// *Collective.* Counts over the rows of the job: `work(counts, begin, end)` adds the counts of a range of
+/// *Collective.* Counts over the rows of the job. `work(counts, begin, end)` adds the counts of a range of
 /// this rank's rows, on the threads of the team.
 template <class Work>
 [[nodiscard]] std::vector<std::int64_t> counts_over_rows(const Workers& workers, const Frame& frame,
@@ -50,7 +50,7 @@ template <class Work>
   return counts;
 }
 
-/// Calls `work(begin, end)` for each run of complete rows within a range, in order.
+/// Calls `work(begin, end)` for each run of complete rows in a range, in order.
 template <class Work>
 void for_each_complete_run(const Frame& frame, std::size_t begin, std::size_t end, const Work& work) {
   const std::uint8_t* complete = frame.complete.data();

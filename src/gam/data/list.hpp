@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The formats of tables. The first that recognises a file opens it; CSV, the last, accepts any file.
+/// The formats of tables. The first format that recognises a file opens it; CSV, the last, accepts any file.
 using TableFormats = TableFormatList<Hdf5Format, ArrowFormat, CsvFormat>;
 
 }  // namespace TESSERA_NAMESPACE::gam

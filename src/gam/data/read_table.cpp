@@ -12,12 +12,12 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The columns of a formula, without its expressions, and the columns named by the options.
+/// A request for the columns in a formula (not its expressions) and the columns named by the options.
 FrameRequest request_for(const FormulaTerms& formula, const TableOptions& options) {
   FrameRequest request;
   request.options = options;
   const auto add = [&](const std::string& column) {
-    request.variables.push_back(column_expression(column));  // once each, by its text
+    request.variables.push_back(column_expression(column));  // each column once, by its text
   };
   for (const Expression& variable : formula.variables()) {
     for (const std::string& column : variable.columns()) add(column);

@@ -47,7 +47,7 @@ std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSour
 
 namespace {
 
-/// Whether a column is logical, according to the table or the fit.
+/// Whether the table or the fit knows that a column is logical.
 bool has_truths(const TableReader& table, const Recipe* recipe, const std::string& name) {
   if (recipe != nullptr) {
     const auto known = std::ranges::find(recipe->columns, name, &Recipe::Column::name);
@@ -56,7 +56,7 @@ bool has_truths(const TableReader& table, const Recipe* recipe, const std::strin
   return table.has_truths(name);
 }
 
-/// Marks expressions with logical columns as computed, as levels are not read as numbers.
+/// Marks expressions with logical columns as computed, because levels are not read as numbers.
 void compute_with_truths(const TableReader& table, FrameRequest& request) {
   for (Expression& variable : request.variables) {
     if (variable.is_column() || variable.computed()) continue;
@@ -74,7 +74,7 @@ void compute_with_truths(const TableReader& table, FrameRequest& request) {
 Frame read_variables(TableReader& table, const Workers& workers, FrameRequest request, Range rows) {
   compute_with_truths(table, request);
   if (!has_computed_variables(request)) {
-    // An expression has no value in a row that lacks the value of a column.
+    // In a row that lacks a column's value, an expression with this column has no value.
     request.variables.insert(request.variables.end(), request.columns.begin(), request.columns.end());
     return table.read(workers, request, rows);
   }

@@ -16,34 +16,34 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The source of the rows of a fit or a prediction: a file, or columns in memory. Refers to the table, which
-/// must outlive it.
+/// The table for a fit or prediction: files, or columns in memory. Refers to the caller's table, which must
+/// outlive this object.
 struct TableSource {
-  std::string name;      ///< for messages
-  TableOptions options;  ///< how its fields are read
-  /// Distribution of a table in memory over several ranks; else the caller makes a plan.
+  std::string name;      ///< name for messages
+  TableOptions options;  ///< how fields are read
+  /// For a table in memory: its distribution over ranks, if several; otherwise the caller makes a plan.
   std::optional<Plan> plan{};
-  std::vector<std::string> paths{};  ///< of the files; none: the table is in memory
+  std::vector<std::string> paths{};  ///< paths of the files; none: the table is in memory
   const Table* in_memory = nullptr;
-  /// The state of the file on rank 0, known on every rank or on none: `open_source` refuses any other file.
+  /// The state of the file on rank 0, given on every rank or none: `open_source` refuses any other file.
   std::optional<files::FileState> expected{};
 };
 
 /// Throws `Error(usage)` for a table in several files.
 [[nodiscard]] TableSource source_of(const Table& table);
 
-/// Throws `Error(interrupted)` if this rank was asked to stop (`stop`, or null), or has learned that another
-/// was. Call it on the thread that calls MPI.
+/// Throws `Error(interrupted)` if this rank was asked to stop (by `stop`, which may be null), or knows that
+/// another rank was. Call it on the thread that calls MPI.
 void stop_if_asked(StopRequest* stop);
 
-/// *Collective.* Opens a source. Throws the same `Error` on every rank, as `open_table` and `open_memory` do,
-/// and `Error(input)` for a file that has replaced the expected one. If this rank is asked to stop (`stop`,
-/// or null), opening and reading end with an `Error(interrupted)`; this replaces `options.between`.
+/// *Collective.* Opens a source. Throws the same `Error` on every rank, like `open_table` and `open_memory`,
+/// and `Error(input)` if another file has replaced the expected one. If this rank is asked to stop (by
+/// `stop`, or null), opening and reading end with `Error(interrupted)`; this replaces `options.between`.
 [[nodiscard]] std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSource& source,
                                                        StopRequest* stop, OpenOptions options = {});
 
-/// *Collective.* `TableReader::read` for any variables, including those that depend on the columns' types or
-/// on all rows (frame/computed_variables.hpp).
+/// *Collective.* `TableReader::read` for all kinds of variables, including those that depend on the columns'
+/// types or on all rows (frame/computed_variables.hpp).
 [[nodiscard]] Frame read_variables(TableReader& table, const Workers& workers, FrameRequest request,
                                    Range rows);
 

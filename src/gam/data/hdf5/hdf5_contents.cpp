@@ -32,8 +32,8 @@ std::string problem_of_chunks(hid_t dataset, hid_t creation, std::size_t value_b
   return written < needed ? not_written(rows) : std::string();
 }
 
-/// Why a link of the root is not followed, in words that follow its name; empty: it is a hard link to an
-/// object of this file. Other links can lead to any file that the user may read.
+/// Why a link of the root is not followed, in words that follow its name; empty: a hard link to an object of
+/// this file, which is followed. Other links could lead to any file that the user may read.
 std::string problem_of_link(hid_t file, const std::string& name) {
   H5L_info_t info{};
   if (H5Lget_info(file, name.c_str(), &info, H5P_DEFAULT) < 0) return "is a link that cannot be read";
@@ -44,12 +44,12 @@ std::string problem_of_link(hid_t file, const std::string& name) {
   }
 }
 
-/// Why a dataset of `rows` values cannot be read, in words that follow its name; empty: all its values are in
-/// this file, of `file_bytes` bytes, and there is memory for its chunks.
+/// Why a dataset of `rows` values cannot be read, in words that follow its name; empty: all values are in
+/// this file, of `file_bytes` bytes, and its chunks fit into memory.
 ///
-/// The extent of a dataset is only a number in its header. Its storage shows what was written: the bytes of a
-/// contiguous dataset must be in the file, and all chunks of a chunked one. Missing values would be read as
-/// zeros.
+/// The extent of a dataset is only a number in its header. What was written shows in its storage: the bytes
+/// of a contiguous dataset must be in the file, and all chunks of a chunked dataset. HDF5 would read missing
+/// values as zeros.
 std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t rows, std::int64_t file_bytes) {
   const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
   const std::size_t value_bytes = H5Tget_size(type);
@@ -76,7 +76,7 @@ std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t rows, std
   }
 }
 
-/// Whether HDF5 has opened this file, and not a replacement of it.
+/// Whether HDF5 has opened this file, not one that has replaced it.
 bool is_open_as(hid_t hdf5, const files::InputFile& file) {
   void* handle = nullptr;
   if (H5Fget_vfd_handle(hdf5, H5P_DEFAULT, &handle) < 0 || handle == nullptr) return false;
@@ -85,7 +85,7 @@ bool is_open_as(hid_t hdf5, const files::InputFile& file) {
   return opened && opened->device == expected.device && opened->inode == expected.inode;
 }
 
-/// The creation order of the root's links if the file stores it; else their order by name.
+/// Creation order of the root's links if the file stores it; otherwise order by name.
 H5_index_t order_of_links(hid_t file) {
   const Handle root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
   const Handle creation(H5Gget_create_plist(root.get()), H5Pclose);
@@ -103,7 +103,7 @@ std::string name_of_link(hid_t group, H5_index_t order, hsize_t index) {
 
 constexpr const char* as_numbers_or_texts = "write it as numbers or texts";
 
-/// Why values of a type cannot be read, in words that follow the dataset's name; empty: they can.
+/// Why values of a type cannot be read, in words that follow the dataset's name; empty: they can be read.
 std::string problem_of_type(hid_t type) {
   if (hdf5_kind(type) != Hdf5Kind::other) return {};
   switch (H5Tget_class(type)) {
@@ -120,7 +120,7 @@ std::string problem_of_type(hid_t type) {
   }
 }
 
-/// Why a dataset of this shape is not a column.
+/// Why a dataset with this dataspace is not a column, in words that follow its name; empty: it is a column.
 std::string problem_of_shape(hid_t space) {
   if (H5Sget_simple_extent_type(space) == H5S_NULL) return "has no values (a null dataspace)";
   const int dimensions = H5Sget_simple_extent_ndims(space);
@@ -133,8 +133,8 @@ std::string problem_of_shape(hid_t space) {
                      fmt::join(extents, " x "));
 }
 
-/// Why a link of the root to `object` is not a column, in words that follow its name; empty: it is one, of
-/// `rows` values.
+/// Why `object`, the target of a link of the root, is not a column, in words that follow the link's name;
+/// empty: it is a column of `rows` values.
 std::string problem_of_object(hid_t file, hid_t object, std::int64_t& rows) {
   switch (H5Iget_type(object)) {
     case H5I_DATASET: break;
@@ -154,7 +154,7 @@ std::string problem_of_object(hid_t file, hid_t object, std::int64_t& rows) {
   return problem_of_storage(object, type.get(), rows, static_cast<std::int64_t>(file_bytes));
 }
 
-/// Adds the target of a link of the root: a column, or the reason why it is not one.
+/// Adds the target of a link of the root to the contents: as a column, or with the reason why it is none.
 void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, const std::string& name) {
   std::int64_t rows = 0;
   std::string problem = problem_of_link(file, name);
@@ -194,9 +194,9 @@ Hdf5Kind hdf5_kind(hid_t type) {
 Handle open_hdf5_file(const files::InputFile& opened) {
   const std::string& path = opened.path();
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  H5Pset_fapl_sec2(access.get());  // its handle is a descriptor, whatever driver the environment selects
+  H5Pset_fapl_sec2(access.get());  // its handle is a descriptor, whatever the environment selects
 #if H5_VERSION_GE(1, 10, 7)
-  // Shared file systems often lack locks, which a reader does not need.
+  // Shared file systems often lack locks; a reader needs none.
   H5Pset_file_locking(access.get(), false, true);
 #endif
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);

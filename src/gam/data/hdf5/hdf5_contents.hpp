@@ -14,10 +14,10 @@
 
 #include "files/input_file.hpp"
 
-/// Opens HDF5 files, and finds their columns.
+/// Opens HDF5 files and finds their columns.
 namespace TESSERA_NAMESPACE::gam {
 
-/// An HDF5 identifier that is closed with its owner.
+/// Owner of an HDF5 identifier, which it closes.
 class Handle {
  public:
   using Close = herr_t (*)(hid_t);
@@ -37,7 +37,7 @@ class Handle {
   }
   [[nodiscard]] hid_t get() const noexcept { return id_; }
   [[nodiscard]] bool valid() const noexcept { return id_ >= 0; }
-  /// Transfers the responsibility to close it to the caller.
+  /// Returns the identifier; the caller must close it.
   [[nodiscard]] hid_t release() noexcept { return std::exchange(id_, -1); }
 
  private:
@@ -45,7 +45,7 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Prevents HDF5 from printing its error stack: this program reports failures itself.
+/// While it exists, HDF5 prints no error stack: this program reports failures itself.
 class QuietHdf5 {
  public:
   QuietHdf5() {
@@ -61,25 +61,25 @@ class QuietHdf5 {
   void* data_ = nullptr;
 };
 
-/// Maximum bytes of a text, as for a row of a CSV file.
+/// Maximum bytes of a text, the same as for a row of a CSV file.
 inline constexpr std::size_t max_text_bytes = std::size_t{64} << 20;
 
-/// What the values of a type are read as.
+/// How the values of a type are read.
 enum class Hdf5Kind { number, fixed_text, variable_text, enumeration, other };
 [[nodiscard]] Hdf5Kind hdf5_kind(hid_t type);
 
 /// The contents of a file's root.
 struct Hdf5Contents {
   std::vector<std::string> columns;
-  std::map<std::string, std::string> unusable;  ///< all other links, with the reason why they are not columns
+  std::map<std::string, std::string> unusable;  ///< other links, with the reason why they are not columns
   std::int64_t rows = 0;
 };
 
-/// Opens in HDF5 a file that is already open. Throws `Error(input)` if HDF5 cannot, or has opened a
-/// replacement of the file.
+/// Opens a file in HDF5 that is already open here. Throws `Error(input)` if HDF5 cannot open it or has opened
+/// a file that has replaced it.
 [[nodiscard]] Handle open_hdf5_file(const files::InputFile& opened);
 
-/// Throws `Error(input)`: no column, columns of different lengths or without a row, a name that is not UTF-8.
+/// Throws `Error(input)`: no column, columns of different lengths or without rows, a name not in UTF-8.
 [[nodiscard]] Hdf5Contents contents_of(hid_t file, const std::string& path);
 
 }  // namespace TESSERA_NAMESPACE::gam

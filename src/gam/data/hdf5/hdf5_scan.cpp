@@ -20,8 +20,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The library unpacks larger chunks, once for all threads: otherwise each thread has a chunk of each column
-/// in memory.
+/// Larger chunks are unpacked by the library, once for all threads: otherwise each thread would hold a chunk
+/// of each column.
 constexpr std::int64_t most_of_chunk = std::int64_t{1} << 18;
 
 std::int64_t rows_of_chunk(hid_t creation) {
@@ -30,7 +30,7 @@ std::int64_t rows_of_chunk(hid_t creation) {
   return static_cast<std::int64_t>(rows);
 }
 
-/// Opens a dataset. If the library unpacks its chunks, they stay cached until all threads have passed them.
+/// Opens a dataset. Chunks that the library unpacks stay cached until all threads have used them.
 Handle open_dataset(hid_t hdf5, const std::string& name) {
   Handle dataset(H5Dopen2(hdf5, name.c_str(), H5P_DEFAULT), H5Dclose);
   const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose);
@@ -46,14 +46,14 @@ Handle open_dataset(hid_t hdf5, const std::string& name) {
   return {H5Dopen2(hdf5, name.c_str(), access.get()), H5Dclose};
 }
 
-/// One thread's buffers for reading columns.
+/// Buffers of one thread for reading columns.
 struct Scratch {
   ChunkUnpacker chunks;
-  std::vector<std::byte> stored;  ///< values as they are in the file
+  std::vector<std::byte> stored;  ///< values as stored in the file
 };
 
-/// A dataset whose rows any thread may read. Contiguous values with the same form as in memory,
-/// and numbers of native types, contiguous or in chunks unpacked here, are read without the library; all
+/// A dataset, of which any thread may read rows. Contiguous values with the representation of memory, and
+/// numbers of native types, contiguous or in chunks unpacked here, are read without the HDF5 library; all
 /// others by the library, which is not thread-safe. One thread opens the columns for all threads.
 class Column {
  public:
@@ -78,10 +78,10 @@ class Column {
   }
 
   [[nodiscard]] std::size_t value_bytes() const noexcept { return value_bytes_; }
-  /// Rows unpacked together; 1: separately.
+  /// Number of rows that are unpacked together; 1: rows are independent.
   [[nodiscard]] std::int64_t chunk_rows() const noexcept { return chunk_rows_; }
 
-  /// Loads rows, until the next call. Returns their bytes in the file.
+  /// Loads rows, valid until the next call. Returns the number of their bytes in the file.
   std::int64_t load(tessera::Range rows, Scratch& scratch) {
     release();
     const auto count = static_cast<std::size_t>(rows.size());
@@ -101,7 +101,7 @@ class Column {
     return static_cast<std::int64_t>(count * file_bytes_);
   }
 
-  /// The loaded rows, for a column of the plan.
+  /// The loaded rows, as a batch for a column of the plan.
   [[nodiscard]] BatchColumn loaded(std::size_t column) const {
     return {.column = column,
             .numbers = numbers_,
@@ -109,7 +109,7 @@ class Column {
             .levels = kind_ == Hdf5Kind::enumeration ? &members_ : nullptr,
             .texts = texts_};
   }
-  /// The number of rows before the first value that is not a member of the enumeration.
+  /// The number of rows before the first value that is no member of the enumeration.
   [[nodiscard]] std::size_t valid_rows() const {
     if (kind_ != Hdf5Kind::enumeration) return std::numeric_limits<std::size_t>::max();
     return static_cast<std::size_t>(std::ranges::find(codes_, -1) - codes_.begin());
@@ -125,7 +125,7 @@ class Column {
   ~Column() { release(); }
 
  private:
-  // Finds the offset of its values in the file, or its chunks.
+  // Finds the file offset of the values, or how their chunks are packed.
   void find_values(hid_t file_type) {
     const Handle creation(H5Dget_create_plist(dataset_.get()), H5Pclose);
     const H5D_layout_t layout = H5Pget_layout(creation.get());
@@ -140,7 +140,7 @@ class Column {
     if (place != HADDR_UNDEF) place_ = static_cast<std::int64_t>(place);
   }
 
-  /// False for values that only the library can read.
+  /// Reads values without the library; false for values that only the library can read.
   bool read_directly(Range rows, std::span<std::byte> values, Scratch& scratch) {
     if (place_ < 0 && !packing_) return false;
     if (!as_in_memory_) scratch.stored.resize(static_cast<std::size_t>(rows.size()) * file_bytes_);
@@ -235,7 +235,7 @@ class Column {
     }
   }
 
-  // Copies of sizes known at compile time.
+  // Copies with sizes known at compile time.
   void copy_value(const std::byte* from, std::uint64_t& value) const noexcept {
     switch (value_bytes_) {
       case 1: std::memcpy(&value, from, 1); break;
@@ -245,7 +245,7 @@ class Column {
     }
   }
 
-  // Frees texts of variable length, allocated by HDF5.
+  // Frees texts of variable length, which HDF5 has allocated.
   void release() noexcept {
     if (!std::exchange(loaded_, false) || kind_ != Hdf5Kind::variable_text) return;
     const std::lock_guard lock(hdf5_mutex());
@@ -270,25 +270,25 @@ class Column {
   Handle memory_type_;
   Handle memory_space_;
   Hdf5Kind kind_ = Hdf5Kind::other;
-  std::size_t file_bytes_ = 0;   // of one value in the file
-  std::size_t value_bytes_ = 0;  // of one value in memory
+  std::size_t file_bytes_ = 0;   // bytes of one value in the file
+  std::size_t value_bytes_ = 0;  // bytes of one value in memory
   bool space_padded_ = false;
-  std::int64_t place_ = -1;              // offset of the first value in the file, if read without the library
-  std::optional<ChunkPacking> packing_;  // of its chunks, if it has any
-  bool as_in_memory_ = false;            // values have the same form in the file
-  std::optional<NumberForm> form_;       // else, where numbers are read without the library
+  std::int64_t place_ = -1;              // file offset of the first value if read without the library
+  std::optional<ChunkPacking> packing_;  // how its chunks are packed, if it has chunks
+  bool as_in_memory_ = false;            // values have the same representation in the file
+  std::optional<NumberForm> form_;       // otherwise, for numbers read without the library
   std::int64_t chunk_rows_ = 1;
-  std::vector<std::string> members_;                          // names, of an enumeration
-  std::unordered_map<std::uint64_t, std::int32_t> place_of_;  // by its value
-  std::vector<std::int32_t> small_;                           // index by small value, the usual case
-  std::vector<std::int32_t> codes_;                           // of the loaded rows: indices of members, or -1
-  std::vector<std::string_view> texts_;                       // of the loaded rows
-  std::vector<double> numbers_;                               // of the loaded rows
-  std::vector<std::byte> values_;                             // of the loaded rows, if not numbers
+  std::vector<std::string> members_;                          // names of an enumeration's members
+  std::unordered_map<std::uint64_t, std::int32_t> place_of_;  // member index by value
+  std::vector<std::int32_t> small_;                           // member index by small value, the usual case
+  std::vector<std::int32_t> codes_;                           // loaded rows: member indices, or -1
+  std::vector<std::string_view> texts_;                       // loaded rows
+  std::vector<double> numbers_;                               // loaded rows
+  std::vector<std::byte> values_;                             // loaded rows, if not numbers
   bool loaded_ = false;
 };
 
-/// The columns of a plan that a file has, as read by one thread.
+/// The columns of a plan that the file has, as read by one thread.
 class Columns {
  public:
   Columns(const Hdf5Rows& rows, const ReadPlan& plan) {
@@ -301,7 +301,7 @@ class Columns {
 
   [[nodiscard]] const std::deque<Column>& all() const noexcept { return columns_; }
 
-  /// Reads rows and passes them on. Returns their bytes in the file.
+  /// Reads rows and passes them to `part`. Returns the number of their bytes in the file.
   std::int64_t read(Range rows, FramePart& part) {
     std::int64_t bytes = 0;
     std::vector<BatchColumn> batch;
@@ -322,12 +322,12 @@ class Columns {
 
  private:
   std::deque<Column> columns_;
-  std::vector<std::size_t> places_;  // their indices in the plan
+  std::vector<std::size_t> places_;  // by column: index in the plan
   Scratch scratch_;
 };
 
-/// Rows read at a time: few enough that the loaded values are few bytes; in packed columns whole chunks,
-/// unless they are large.
+/// Rows read together: few, so that the loaded values are few bytes; in packed columns whole chunks, unless
+/// chunks are large.
 std::int64_t rows_of_load(const std::deque<Column>& columns, std::int64_t chunk_rows) {
   std::int64_t at_once = chunk_rows;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -336,13 +336,13 @@ std::int64_t rows_of_load(const std::deque<Column>& columns, std::int64_t chunk_
     most = std::min(most, static_cast<std::int64_t>(max_text_bytes / column.value_bytes()));
   }
   for (const Column& column : columns) {
-    // Columns rarely have different chunk sizes; some chunks are then unpacked twice.
+    // If columns have different chunk sizes, which is rare, some chunks are unpacked twice.
     if (column.chunk_rows() <= at_once) at_once -= at_once % column.chunk_rows();
   }
   return std::max<std::int64_t>(1, std::min(at_once, most));
 }
 
-/// Splits rows at multiples of `size` in the file.
+/// Splits rows into runs at multiples of `size`.
 std::vector<Range> runs_of(Range rows, std::int64_t size) {
   std::vector<Range> runs;
   for (std::int64_t begin = rows.begin; begin < rows.end; begin = runs.back().end)
@@ -368,7 +368,7 @@ class Hdf5Scan final : public RowScan {
 
  private:
   Hdf5Rows rows_;
-  std::deque<Columns> columns_;  // one a thread
+  std::deque<Columns> columns_;  // one per thread
 };
 
 }  // namespace

@@ -15,20 +15,20 @@
 /// Reads the rows of an HDF5 file on one rank, without communication.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The rows of an open file. Refers to what outlives its scans.
+/// The rows of an open file. Refers to objects that must outlive its scans.
 struct Hdf5Rows {
   hid_t hdf5;
   const files::InputFile& file;
   const std::vector<std::string>& columns;
-  std::int64_t chunk_rows;  ///< about as many rows of a column are read at a time
+  std::int64_t chunk_rows;  ///< number of rows of a column that are read together, approximately
   BetweenReads between;
-  std::atomic<std::int64_t>& bytes_read;  ///< counts those read from the file
+  std::atomic<std::int64_t>& bytes_read;  ///< is increased by the bytes read from the file
 };
 
-/// A scan of the rows on some threads. Columns that only the library can read, one thread at a time, block
-/// the other threads: texts of variable length, numbers that are not of a native type and byte order, and
-/// chunks of more than 2^18 rows or with filters other than deflate and shuffle. Throws `Error(input)` for
-/// values that cannot be read, and what the part throws.
+/// A scan of the rows on several threads. Some columns only the library can read, on one thread while the
+/// others wait: texts of variable length, numbers of other than native type and byte order, and chunks of
+/// more than 2^18 rows or with filters other than deflate and shuffle. Throws `Error(input)` for values that
+/// cannot be read, and passes on exceptions of the part.
 [[nodiscard]] std::unique_ptr<RowScan> scan_hdf5(const Hdf5Rows& rows, const ReadPlan& plan, int threads);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -14,18 +14,18 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The error number of the first call that failed in a file opened on this thread with the last list of
-/// `access_that_remembers`; 0: all succeeded.
+/// The error number of the first failed call for a file that this thread opened with the last list from
+/// `access_that_remembers`; 0: no call failed.
 thread_local int first_error = 0;
 
 void remember() noexcept {
   if (first_error == 0) first_error = errno != 0 ? errno : EIO;
 }
 
-/// The functions of the driver sec2; empty until they are found.
+/// The functions of the driver sec2; empty before `find_sec2`.
 H5FD_class_t sec2{};
 
-/// A class is known only from a file that its driver has open.
+/// HDF5 gives a driver's functions only for a file that the driver has open.
 void find_sec2() {
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_fapl_sec2(access.get());
@@ -35,7 +35,7 @@ void find_sec2() {
   H5FDclose(file);
 }
 
-/// Calls a function of sec2. HDF5 does not learn that it failed.
+/// Calls a function of sec2, and hides its failure from HDF5.
 template <auto Function, class... Argument>
 herr_t hide_failure(Argument... arguments) {
   errno = 0;
@@ -50,18 +50,18 @@ H5FD_t* open_file(const char* path, unsigned flags, hid_t access, haddr_t most) 
   return file;
 }
 
-/// An access list with which HDF5 writes a file by its driver sec2, except that failed writes are hidden from
-/// it, and the first of them is remembered.
+/// An access list with which HDF5 writes a file by its driver sec2, but failed writes are hidden from HDF5,
+/// and the first failure is remembered.
 ///
-/// HDF5 1.10 keeps a file open that it failed to close, as on a full disk, and crashes when it closes it at
-/// the end of the process. `H5dont_atexit` prevents that only if nothing in the process used HDF5 before, and
-/// then no files are closed at exit. With this list every write and close succeeds as HDF5 sees it.
+/// If closing a file fails, e.g. on a full disk, HDF5 1.10 keeps the file open and crashes when it closes the
+/// file at the end of the process. `H5dont_atexit` prevents this only if the process has not used HDF5
+/// before, and then no file is closed at exit. With this list all writes and closes succeed from HDF5's view.
 Handle access_that_remembers() {
   first_error = 0;
   if (sec2.open == nullptr) find_sec2();
   H5FD_class_t driver = sec2;
   driver.name = "tessera";
-  driver.terminate = nullptr;  // sec2 remains
+  driver.terminate = nullptr;  // keeps the driver
   driver.lock = nullptr;       // shared file systems often lack locks
   driver.unlock = nullptr;
   driver.open = open_file;
@@ -74,10 +74,10 @@ Handle access_that_remembers() {
   return access;
 }
 
-/// A file opened by HDF5 for writing. Failed writes are detected when it is closed.
+/// A file opened by HDF5 for writing. Failed writes are reported when it is closed.
 class Hdf5Output {
  public:
-  /// `open` opens it with an access list.
+  /// `open` opens the file with an access list.
   template <class Open>
   Hdf5Output(const files::OutputFile& file, const Open& open) : file_(file) {
     const Handle access = access_that_remembers();
@@ -85,12 +85,12 @@ class Hdf5Output {
   }
 
   [[nodiscard]] hid_t get() const noexcept { return hdf5_.get(); }
-  /// A valid handle; throws for any other.
+  /// Returns a valid handle; throws for an invalid one.
   [[nodiscard]] Handle valid(Handle handle) const {
     if (!handle.valid()) fail();
     return handle;
   }
-  /// HDF5 writes its buffers when a file is closed.
+  /// Closes the file, for which HDF5 writes its buffers.
   void close() {
     if (H5Fclose(hdf5_.release()) < 0 || first_error != 0) fail();
   }
@@ -136,7 +136,7 @@ bool has_hdf5() noexcept {
 
 void begin_hdf5(files::OutputFile& file) {
   // After a failed allocation HDF5 may keep a file open, which it must not close at the end of the process.
-  // The call fails if HDF5 was used before; then the earlier setting holds.
+  // If HDF5 was used before, this call fails, and the earlier setting remains.
   static_cast<void>(H5dont_atexit());
   const QuietHdf5 quiet;
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
@@ -153,7 +153,7 @@ std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<co
   Hdf5Output hdf5(file, [&](hid_t access) { return H5Fopen(file.link().c_str(), H5F_ACC_RDWR, access); });
   const Handle link(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_char_encoding(link.get(), H5T_CSET_UTF8);
-  // Allocates the storage of the values immediately, without writing them.
+  // The values' storage is allocated at once, but not written.
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_layout(creation.get(), H5D_CONTIGUOUS);
   H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY);

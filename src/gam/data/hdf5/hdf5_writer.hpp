@@ -10,8 +10,8 @@
 
 #include "files/output_file.hpp"
 
-/// Writes tables in the form that hdf5_table.hpp reads: the library writes the descriptions of the columns,
-/// and any rank writes the bytes of their values, in any order, at the offsets returned.
+/// Writes tables that hdf5_table.hpp can read: the library writes the descriptions of columns; any rank
+/// writes the bytes of values, in any order, at the returned offsets.
 namespace TESSERA_NAMESPACE::gam {
 
 struct NewColumn {
@@ -31,12 +31,12 @@ struct NewText {
 /// False in a build without HDF5.
 [[nodiscard]] bool has_hdf5() noexcept;
 
-/// Creates a file without columns, which stores the order in which columns are added. Throws `Error(input)`,
-/// as the next does, if the file cannot be written, or in a build without HDF5.
+/// Creates a file without columns, which will store the order in which columns are added. Throws
+/// `Error(input)`, like `add_hdf5_columns`, if the file cannot be written, or in a build without HDF5.
 void begin_hdf5(files::OutputFile& file);
 
-/// Adds a dataset of `rows` values for each column. Returns the offset in the file for the contiguous values
-/// of each.
+/// Adds a dataset of `rows` values for each column. Returns for each the file offset of its contiguous
+/// values.
 [[nodiscard]] std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file,
                                                          std::span<const NewColumn> columns,
                                                          std::int64_t rows);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HDF5 tables in a build without HDF5: all are refused.
+// Tables in HDF5 for a build without HDF5: all are refused.
 #include "base/errors.hpp"
 #include "gam/data/hdf5/hdf5_table.hpp"
 #include "gam/data/source/table_reader.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HDF5 writer of a build without HDF5: it throws.
+// The HDF5 writer for a build without HDF5: it throws.
 #include "base/errors.hpp"
 #include "gam/data/hdf5/hdf5_writer.hpp"
 

@@ -27,9 +27,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Rows that a thread processes at a time.
+/// Rows that a thread processes together.
 constexpr std::int64_t rows_of_run = std::int64_t{1} << 14;
-/// Rows of a run in reading a large table: long runs of a column have full memory and bus bandwidth.
+/// Rows per run when reading a large table: long runs of a column use the full memory and bus bandwidth.
 constexpr std::int64_t rows_of_read = std::int64_t{1} << 17;
 /// Minimum number of runs per thread, for load balance.
 constexpr std::int64_t runs_of_thread = 8;
@@ -43,7 +43,7 @@ using base::at;
 
 using Codes = ColumnPieces<std::int32_t>;
 
-/// A column of a table, in any storage: numbers, or codes of levels.
+/// A column of a table, in any of its forms: numbers, or codes of levels.
 struct MemoryColumn {
   explicit MemoryColumn(const Table::Column& column) : name(&column.name) {
     std::visit([this](const auto& values) { set(values); }, column.values);
@@ -54,12 +54,12 @@ struct MemoryColumn {
 
   const std::string* name;
   ColumnNumbers numbers;
-  Codes codes;                                       // or whole numbers, without levels
-  const std::vector<std::string>* levels = nullptr;  // of a factor
+  Codes codes;                                       // also integers without levels
+  const std::vector<std::string>* levels = nullptr;  // levels of a factor
   bool integer = false;
   LevelOrder order = LevelOrder::sorted;
 
-  /// Its numbers of rows [begin, end), in place or in `copy`.
+  /// The numbers of rows [begin, end), in place or copied to `copy`.
   [[nodiscard]] std::span<const double> rows(std::size_t begin, std::size_t end,
                                              std::vector<double>& copy) const {
     if (!integer) return numbers.rows(begin, end, copy);
@@ -97,7 +97,7 @@ std::vector<MemoryColumn> columns_of(const Table& table) {
   return {table.columns.begin(), table.columns.end()};
 }
 
-/// Checks a column on this rank only.
+/// Checks a column's values on this rank.
 void check_column(HostTeam& team, const MemoryColumn& column, std::int64_t rows) {
   if (column.size() != rows)
     refuse_table(ErrorCode::usage, "the column '{}' has {} rows on a rank whose part of the plan has {}",
@@ -106,7 +106,7 @@ void check_column(HostTeam& team, const MemoryColumn& column, std::int64_t rows)
   if (std::set(column.levels->begin(), column.levels->end()).size() != column.levels->size())
     refuse_table(ErrorCode::usage, "the column '{}' has a level twice: give distinct levels", *column.name);
   const auto levels = static_cast<std::int32_t>(column.levels->size());
-  // Reports the first fault of the earliest block.
+  // Reports the fault in the earliest block.
   team.for_each_block({0, rows}, rows_of_run, [&](int /*thread*/, Range block) {
     column.codes.for_each(at(block.begin), at(block.end), [&](std::span<const std::int32_t> codes) {
       const auto beyond = std::ranges::find_if(codes, [&](std::int32_t code) { return code >= levels; });
@@ -131,7 +131,7 @@ std::string pack(std::span<const std::string> texts) {
   return packed;
 }
 
-/// Names and levels of the columns, packed one text each.
+/// The outline of the table: for each column, name and levels packed into one text.
 std::vector<std::string> outline_of(std::span<const MemoryColumn> columns) {
   std::vector<std::string> outline;
   for (const MemoryColumn& column : columns) {
@@ -141,7 +141,7 @@ std::vector<std::string> outline_of(std::span<const MemoryColumn> columns) {
   return outline;
 }
 
-/// Throws unless this rank's columns equal rank 0's, which have the outline `first`.
+/// Throws unless the outline of this rank's columns, `mine`, equals rank 0's, `first`.
 void check_outline(const std::vector<std::string>& mine, const std::vector<std::string>& first, int rank) {
   if (mine.size() != first.size())
     refuse_table(ErrorCode::usage, "rank {} has {} columns, but rank 0 has {}", rank, mine.size() / 2,
@@ -158,7 +158,7 @@ void check_outline(const std::vector<std::string>& mine, const std::vector<std::
   }
 }
 
-/// *Collective.* The columns of a table. Throws unless they are valid and the same on every rank.
+/// *Collective.* The columns of a table. Throws unless valid, with equal names and levels on all ranks.
 std::vector<MemoryColumn> checked_columns(const Workers& workers, const Table& table) {
   const mpi::Communicator& comm = workers.comm;
   std::vector<MemoryColumn> columns;
@@ -184,7 +184,7 @@ std::vector<MemoryColumn> checked_columns(const Workers& workers, const Table& t
 
 class MemoryTable final : public TableReader {
  public:
-  /// `first`: the row of the columns' first values.
+  /// `first`: the index in the table of this rank's first row.
   MemoryTable(std::int64_t rows, std::int64_t first, std::vector<MemoryColumn> columns, BetweenReads between)
       : rows_(rows), first_(first), columns_(std::move(columns)), between_(std::move(between)) {}
 
@@ -229,7 +229,7 @@ class MemoryTable final : public TableReader {
     return columns_[at(used.position)];
   }
 
-  /// Numbers and levels keep their types, whatever their texts; numbers are not copied.
+  /// Numbers and levels keep their types, whatever their texts. Numbers are not copied.
   void set_type(ReadPlan& plan, std::size_t c) const {
     const UsedColumn& used = plan.columns()[c];
     const MemoryColumn& column = column_of(used);
@@ -285,7 +285,7 @@ class MemoryTable final : public TableReader {
     }
 
    private:
-    /// Buffers for values of rows that span two pieces.
+    /// Buffers that join values of rows that span two pieces of memory.
     struct Joined {
       std::vector<double> numbers;
       std::vector<std::int32_t> codes;
@@ -303,7 +303,7 @@ class MemoryTable final : public TableReader {
   std::int64_t bytes_read_ = 0;
 };
 
-/// A sum over rows, independent of their order.
+/// A sum over rows, so that the order of the rows has no effect.
 std::uint64_t hash_of_column(HostTeam& team, const MemoryColumn& column, Range rows) {
   const std::uint64_t name = base::fnv1a(*column.name);
   std::vector<std::uint64_t> levels;

@@ -12,20 +12,20 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The name of a table in memory in messages.
+/// The name of a table in memory, for messages.
 inline constexpr const char* memory_name = "the table in memory";
 
-/// The number that an element of `IntegerSpans` stands for, NaN for a missing value.
+/// The number represented by an element of `IntegerSpans`; NaN for a missing value.
 [[nodiscard]] double number_of(std::int32_t value);
 
-/// *Collective.* Opens a table in memory, which must outlive the reader. As in files, numbers are unquoted
-/// fields, NaN missing, and levels are fields of a factor. Throws the same `Error` on every rank for a table
-/// that violates the rules of `Table`.
+/// *Collective.* Opens a table in memory, which must outlive the reader. Numbers are treated as unquoted
+/// fields of a file, NaN as missing, and levels as fields of a factor. Throws the same `Error` on every rank
+/// for a table that violates the rules of `Table`.
 [[nodiscard]] std::unique_ptr<TableReader> open_memory(const Workers& workers, const Table& table,
                                                        const BetweenReads& between = {});
 
-/// *Collective.* A hash of the columns and values, independent of the distribution of the rows over ranks.
-/// Throws as `open_memory` does. Cost: one scan of the values.
+/// *Collective.* A hash of columns and values, independent of the distribution of rows over ranks. Throws
+/// like `open_memory`. Cost: one scan of the values.
 [[nodiscard]] std::uint64_t hash_of(const Workers& workers, const Table& table);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -22,23 +22,23 @@ namespace {
 
 using base::at;
 
-// Its parts are released with the whole.
+// A release callback for a structure whose parts are released with their parent.
 template <class T>
 void release_part(T* part) {
   part->release = nullptr;
 }
 
-/// A column of a file.
+/// A column of an Arrow file.
 struct FileColumn {
   std::string name;
   bool factor = false;
-  std::vector<std::string> levels{};  ///< of a dictionary; none: levels are texts
+  std::vector<std::string> levels{};  ///< levels of a dictionary; empty: levels are written as texts
 
   [[nodiscard]] std::size_t value_bytes() const { return factor ? sizeof(std::int32_t) : sizeof(double); }
   [[nodiscard]] bool has_dictionary() const { return !levels.empty(); }
 };
 
-/// The type of a file's batches. Refers to its columns.
+/// The schema of a file's batches. Refers to the columns.
 class FileSchema {
  public:
   explicit FileSchema(const std::vector<FileColumn>& columns) {
@@ -73,10 +73,10 @@ class FileSchema {
   ArrowSchema* root_ = nullptr;
 };
 
-/// The memory of a batch, which Arrow frees.
+/// Owner of a batch's memory until Arrow releases the batch.
 class Batch {
  public:
-  /// `packed`: the values of each column, one column after the other.
+  /// `packed`: the values of all columns, one column after another.
   static ArrowArray of(const std::vector<FileColumn>& columns,
                        const std::vector<std::vector<std::string>>& texts, std::string_view packed,
                        std::size_t rows) {
@@ -98,7 +98,7 @@ class Batch {
   }
 
  private:
-  /// Bytes that live as long as the batch.
+  /// Copies bytes, which live as long as the batch.
   void* keep(const void* from, std::size_t bytes) {
     std::vector<std::byte>& kept = buffers_.emplace_back(bytes);
     if (bytes > 0) std::memcpy(kept.data(), from, bytes);
@@ -119,7 +119,7 @@ class Batch {
             .private_data = nullptr};
   }
 
-  /// The bits of the values that are not missing; null if none is.
+  /// A bit for each value, set unless the value is missing; null if no value is missing.
   template <class Missing>
   const void* bits_of(std::size_t rows, std::int64_t& nulls, const Missing& missing) {
     std::vector<std::uint8_t> bits((rows + 7) / 8, 0);
@@ -173,7 +173,7 @@ class Batch {
   std::vector<ArrowArray*> children_;
 };
 
-/// The values of local rows, one column after the other.
+/// The values of local rows, one column after another.
 std::string packed_rows(std::span<const OutputColumn> columns, Range rows) {
   std::string bytes;
   for (const OutputColumn& column : columns) {
@@ -196,7 +196,7 @@ class ArrowOutput final : public TableOutput {
     together(comm, [&] {
       if (comm.rank() != 0) return;
       file_.emplace(path);
-      // Finds whether there is a plugin.
+      // Throws here if there is no plugin.
       const ArrowFileWriter trial(type(), path, FileSchema({}).get(), [](std::string_view /*bytes*/) {});
     });
   }
@@ -245,7 +245,7 @@ class ArrowOutput final : public TableOutput {
 
   const mpi::Communicator& comm_;
   OutputFormat format_;
-  std::optional<files::OutputFile> file_;  // on rank 0, as the next ones
+  std::optional<files::OutputFile> file_;  // on rank 0, like the members below
   std::vector<FileColumn> columns_;
   std::optional<ArrowFileWriter> writer_;
 };

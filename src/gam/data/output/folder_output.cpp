@@ -58,7 +58,7 @@ class FolderOutput final : public TableOutput {
   const mpi::Communicator& comm_;
   OutputFormat format_;
   std::optional<files::OutputFolder> folder_;  // on rank 0
-  std::string temporary_;                      // its temporary path
+  std::string temporary_;                      // temporary path of the folder
   int parts_ = 0;
 };
 

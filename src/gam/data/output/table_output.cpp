@@ -29,9 +29,9 @@ void append_shortest(std::string& text, double number) {
     fmt::format_to(std::back_inserter(text), "{}", number);
 }
 
-/// The header: names, in quotes where they must be.
+/// The header line: names of columns, quoted where necessary.
 std::string csv_header(std::span<const OutputColumn> columns) {
-  // If a factor's name is quoted, and another name is not, readers ignore quotes around numbers: quote all.
+  // If a factor's name is quoted and another name is not, readers ignore quotes around numbers: quote all.
   const bool all_in_quotes = std::ranges::any_of(columns, [](const OutputColumn& column) {
     return column.values.factor && base::csv_name(column.name) != column.name;
   });
@@ -43,8 +43,7 @@ std::string csv_header(std::span<const OutputColumn> columns) {
   return text + '\n';
 }
 
-/// Local rows, one line each: NA for missing values, levels in quotes, so that they are read as the same
-/// columns.
+/// Lines for local rows: NA for missing values, levels in quotes, so that a reader gets the same columns.
 std::string csv_lines(std::span<const OutputColumn> columns, Range rows) {
   std::vector<std::vector<std::string>> levels(columns.size());
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -69,14 +68,14 @@ std::string csv_lines(std::span<const OutputColumn> columns, Range rows) {
   return text;
 }
 
-/// Numbers whose bytes are sent to rank 0 at once: some megabytes.
+/// Numbers whose bytes are sent to rank 0 together: some megabytes.
 constexpr std::int64_t numbers_per_piece = 1 << 18;
 
 std::int64_t rows_per_piece(const OutputRows& rows) {
   return std::max<std::int64_t>(1, numbers_per_piece / (std::ssize(rows.columns) + 1));
 }
 
-/// Collective: commits the file of rank 0, the only rank that has one. Returns a problem on that rank.
+/// *Collective.* Commits the file, which only rank 0 has. Returns a problem on rank 0.
 template <class File>
 std::string commit_on_root(const mpi::Communicator& comm, std::optional<File>& file) {
   std::string problem;
@@ -175,7 +174,7 @@ class Hdf5TableOutput final : public TableOutput {
   const mpi::Communicator& comm_;
   std::string path_;
   std::optional<files::OutputFile> file_;  // on rank 0
-  std::vector<std::int64_t> places_;       // of the next value of each column
+  std::vector<std::int64_t> places_;       // file offset of the next value of each column
 };
 
 }  // namespace

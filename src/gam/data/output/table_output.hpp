@@ -19,23 +19,23 @@ namespace TESSERA_NAMESPACE::gam {
 
 enum class OutputFormat : std::uint8_t { csv, hdf5, parquet, feather };
 
-/// By the end of the name, without a '/' there: .csv; .h5 or .hdf5; .parquet; .feather or .arrow; nothing for
-/// any other.
+/// The format by the ending of the file name: .csv; .h5 or .hdf5; .parquet; .feather or .arrow; nothing for
+/// any other ending.
 [[nodiscard]] std::optional<OutputFormat> output_format_of(std::string_view path);
-/// *Collective.* Parquet if rank 0 can write it, else another.
+/// *Collective.* Parquet if rank 0 can write it, otherwise `other`.
 [[nodiscard]] OutputFormat parquet_or(const mpi::Communicator& comm, OutputFormat other);
-/// Whether the name ends in '/': a folder of parts.
+/// Whether the path ends in '/', and thus means a folder of parts.
 [[nodiscard]] bool is_folder_name(std::string_view path);
 /// Whether the table of this name may have matrices and texts: one file of HDF5.
 [[nodiscard]] bool holds_matrices(std::string_view path);
 
-/// A column of rows that are written.
+/// A column of the rows to write.
 struct OutputColumn {
   std::string name;
-  Variable values;                   ///< of this rank's rows
-  bool with_all_digits = false;      ///< in text numbers have 17 digits; else as few as give the same bits
-  bool has_constant_levels = false;  ///< its levels are the same in all parts
-  bool may_be_missing = true;        ///< in this part, or in a later one
+  Variable values;                   ///< values in this rank's rows
+  bool with_all_digits = false;      ///< text has 17 digits per number; otherwise as few as keep its bits
+  bool has_constant_levels = false;  ///< levels are the same in all parts
+  bool may_be_missing = true;        ///< in this part or a later one
 };
 
 /// Several numbers for each row, in a dataset of HDF5.
@@ -47,19 +47,19 @@ struct OutputMatrix {
 
 /// A part of a table, in the order of its rows; the columns are the same on every rank and in every part.
 struct OutputRows {
-  const Plan& plan;             ///< the division of the part's rows
-  std::int64_t first_row = 0;   ///< the first of them, among the table's
-  std::int64_t table_rows = 0;  ///< of all parts
+  const Plan& plan;             ///< division of the part's rows over ranks
+  std::int64_t first_row = 0;   ///< index in the table of the part's first row
+  std::int64_t table_rows = 0;  ///< number of rows of all parts
   std::span<const OutputColumn> columns;
   std::span<const OutputMatrix> matrices{};  ///< only where `holds_matrices`
 };
 
-/// A table that is written: a file of rank 0, or a folder with a file for each rank and part. All is put in
-/// place by `commit`, as a whole; without it nothing is left. Every member function is *collective*, and
-/// throws the same `Error` on every rank if the table cannot be written.
+/// An output table: a file written by rank 0, or a folder with a file for each rank and part. `commit` puts
+/// the complete table in place; without it no file is left. Every member function is *collective*, and throws
+/// the same `Error` on every rank if the table cannot be written.
 class TableOutput {
  public:
-  /// Creates it, so that errors are found before the work. `comm` must outlive this.
+  /// Creates the output, so that errors are found before the computation. `comm` must outlive this object.
   [[nodiscard]] static std::unique_ptr<TableOutput> make(const mpi::Communicator& comm,
                                                          const std::string& path, OutputFormat format);
   TableOutput() = default;
@@ -71,7 +71,7 @@ class TableOutput {
   virtual void add_texts(std::span<const NewText> /*texts*/) {}
   /// The next rows; the table's first rows also begin further columns of HDF5.
   virtual void add(const OutputRows& rows) = 0;
-  /// Returns one line on rank 0 if the table is in place, but may not survive a power failure.
+  /// Puts the table in place. Returns a line on rank 0 if the table may not survive a power failure.
   virtual std::string commit() = 0;
 };
 

@@ -10,20 +10,20 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The bytes of a literal, NUL bytes too.
+/// The bytes of a literal, including NUL bytes.
 struct Mark {
   template <std::size_t Size>
   constexpr Mark(const char (&literal)[Size]) : bytes(literal, Size - 1) {}  // NOLINT(*-explicit-*)
   std::string_view bytes;
 };
 
-/// A format of files that are no tables here.
+/// A file format that is not read as a table.
 struct KnownFile {
   std::size_t offset;
-  Mark mark;  ///< its bytes there
+  Mark mark;  ///< the format's bytes at this offset
   std::string_view name;
-  std::string_view advice;  ///< {0}: the file's path; {1}: the same without its ending
-  bool is_text = false;     ///< its first bytes are text
+  std::string_view advice;  ///< what to do; {0}: path of the file, {1}: path without ending
+  bool is_text = false;     ///< the file begins with text
 };
 
 constexpr std::string_view by_readxl =
@@ -105,13 +105,13 @@ constexpr KnownFile known_files[] = {
     {0, "\xFF\xFE", "text in UTF-16", by_iconv},
     {0, "\xFE\xFF", "text in UTF-16", by_iconv}};
 
-/// A byte that text has not.
+/// Whether a byte does not occur in text.
 bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 &&
          std::string_view("\t\n\v\f\r").find(c) == std::string_view::npos;
 }
 
-/// Whether every second byte is NUL, from the given one on: ASCII in UTF-16 without a byte order mark.
+/// Whether every second byte from `begin` on is NUL: ASCII text in UTF-16 without a byte order mark.
 bool has_nul_every_other(std::string_view first, std::size_t begin) {
   constexpr std::size_t least_characters = 4;
   const std::size_t size = std::min<std::size_t>(first.size(), 64) / 2 * 2;

@@ -9,11 +9,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// First bytes by which all files of the table are told apart.
+/// Number of bytes at the beginning of a file from which its format is recognised.
 inline constexpr std::size_t first_bytes = 512;
 
-/// Throws `Error(input)` for a file that is not text: with the name of its format, and the command that makes
-/// a table of it, if its first bytes are of a known one. `first` has `first_bytes` bytes, or the whole file.
+/// Throws `Error(input)` for a file that is not text. If its first bytes are known, the message has the name
+/// of the format and a command to convert the file. `first`: `first_bytes` bytes, or the whole file.
 void refuse_other_files(std::string_view first, const std::string& path);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{4} << 20;
 
-/// Maximum length of a host name in Linux, with its terminating zero.
+/// A host name in Linux, with its terminating zero.
 using HostName = std::array<char, 65>;
 
 HostName host_name() {
@@ -30,21 +30,21 @@ HostName host_name() {
   return name;
 }
 
-/// A rank's open file.
+/// The file that a rank has opened.
 struct OpenedFile {
   files::FileState file;
   HostName host{};
 };
 
-/// Nodes may have different device numbers for a shared file system, e.g. NFS, so the device is compared only
-/// within a node; between nodes inode, size and modification time in nanoseconds are compared. Copies of a
-/// table that agree in all three come from the same write.
+/// Whether two ranks have opened the same file. Within a node, devices are compared too; nodes may have
+/// different device numbers for a shared file system, e.g. NFS. Inode, size and modification time in
+/// nanoseconds are always compared. Copies of a table that agree in all three come from the same write.
 bool same_file(const OpenedFile& a, const OpenedFile& b) {
   return a.file.inode == b.file.inode && a.file.size == b.file.size &&
          a.file.written_ns == b.file.written_ns && (a.file.device == b.file.device || a.host != b.host);
 }
 
-/// The lowest rank with each file.
+/// The lowest rank that has opened each file.
 std::vector<std::size_t> first_of_each(const std::vector<OpenedFile>& all) {
   std::vector<std::size_t> firsts;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -69,7 +69,7 @@ std::uint32_t crc_of(const files::InputFile& file, const tessera::mpi::Communica
   auto crc = static_cast<std::uint32_t>(::crc32_z(0, nullptr, 0));
   std::size_t got = buffer.size();
   for (std::int64_t at = 0; got == buffer.size(); at += static_cast<std::int64_t>(got)) {
-    comm.alive();  // other ranks wait as long as reading a whole table takes
+    comm.alive();  // keeps other ranks waiting as long as reading a whole table takes
     if (between) between();
     got = file.read_at(at, buffer);
     crc = static_cast<std::uint32_t>(::crc32_z(crc, reinterpret_cast<const Bytef*>(buffer.data()), got));

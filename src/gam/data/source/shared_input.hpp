@@ -11,17 +11,17 @@
 
 #include "files/input_file.hpp"
 
-/// Checks that all ranks read the same files: each rank opens the files itself, and a path can lead to a new
-/// file at any moment, and to a different file on each node.
+/// Checks that all ranks read the same files. Each rank opens the files itself; meanwhile a path may get a
+/// new file, and may lead to different files on different nodes.
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* Throws the same `Error(input)` on every rank, naming two ranks and their nodes, unless all
-/// have read the same content from `path`, by its checksum.
+/// *Collective.* Throws the same `Error(input)` on every rank, naming two ranks and their nodes, unless the
+/// content that all have read from `path` has the same checksum.
 void require_same_content(const tessera::mpi::Communicator& comm, const std::string& path,
                           std::string_view checksum);
 
-/// *Collective.* Runs `work`, a collective reading, and then `check`, which throws if files were written to
-/// since they were opened: this takes the place of any other input error.
+/// *Collective.* Runs the collective reading `work`, then `check`, which throws if files were modified since
+/// they were opened; this error replaces any other input error.
 template <class Work, class Check>
 [[nodiscard]] auto unless_changed(const Work& work, const Check& check) {
   auto result = [&] {
@@ -30,7 +30,7 @@ template <class Work, class Check>
     } catch (const tessera::mpi::Failure&) {
       throw;
     } catch (const Error& error) {
-      // A mixture of two tables has faults that neither of them has.
+      // A reading that mixes an old and a new table may find faults that neither table has.
       if (error.code() == ErrorCode::input) check();
       throw;
     }
@@ -39,28 +39,27 @@ template <class Work, class Check>
   return result;
 }
 
-/// The table of a job: all ranks have the same content open, and it does not change while they read it.
+/// The file of a job's table: all ranks have the same content open, which must not change while they read.
 ///
 ///     files::InputFile file(path);                       // on every rank
 ///     const SharedTable shared(comm, file);             // one table?
 ///     Frame frame = shared.read(comm, [&] { ... });     // and still the same at the end?
 ///
-/// The open files are compared, not those that the path leads to now: a table replaced by a rename is
-/// unchanged for ranks that have it open.
+/// The open files are compared, not the files now at the path: if a table is replaced by a rename, ranks that
+/// have the old file open still read it unchanged.
 class SharedTable {
  public:
   /// *Collective.* Throws the same `Error(input)` on every rank, naming two ranks and their nodes, if they
-  /// have opened different tables. `file` must outlive this. `between` is called while copies, if any, are
-  /// read.
+  /// have opened different tables. `file` must outlive this object. `between` is called while copies of the
+  /// file are compared.
   ///
-  /// Cost: an allgather of 100 bytes. If nodes have copies of their own, one rank per copy reads all of it
-  /// once more, for its CRC-32 (about 1 GB/s, in addition to the reading itself).
+  /// Cost: an allgather of 100 bytes. If nodes have separate copies, one rank per copy also reads the whole
+  /// copy for its CRC-32 (about 1 GB/s).
   SharedTable(const tessera::mpi::Communicator& comm, const files::InputFile& file,
               const BetweenReads& between = {});
 
-  /// *Collective.* Runs `work`, a collective reading of the table, and returns its result. Throws the same
-  /// `Error(input)` on every rank if the table was written to since it was opened, in place of any other
-  /// input error.
+  /// *Collective.* Runs the collective reading `work`, and returns its result. Throws the same `Error(input)`
+  /// on every rank if the table was modified since it was opened; this replaces any other input error.
   template <class Work>
   [[nodiscard]] auto read(const tessera::mpi::Communicator& comm, Work work) const {
     return unless_changed(work, [&] { require_unchanged(comm); });

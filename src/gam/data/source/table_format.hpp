@@ -10,16 +10,16 @@
 
 #include "files/input_file.hpp"
 
-/// The parts of a table format. A format is one type in a file of its own, such as hdf5_format.hpp; one that
+/// The parts of a table format. Each format is a type in its own file, such as hdf5_format.hpp; a type that
 /// lacks a part does not compile (`TableFormat`).
 namespace TESSERA_NAMESPACE::gam {
 
 template <class F>
 concept TableFormat = requires(const files::InputFile& file, const Workers& workers, const std::string& path,
                                const OpenOptions& options) {
-  // bool: whether a file, which is not empty, has this format, by its raw bytes
+  // bool: whether a file that is not empty has this format, from its raw bytes
   {+F::recognises(file)};
-  // *Collective.* Its reader; throws the same `Error(input)` on every rank
+  // *Collective.* Opens a reader; throws the same `Error(input)` on every rank
   {std::unique_ptr<TableReader>(F::open(workers, path, options))};
 };
 
@@ -27,8 +27,7 @@ concept TableFormat = requires(const files::InputFile& file, const Workers& work
 template <TableFormat... F>
 struct TableFormatList {};
 
-/// Throws `Error(usage)` if an option says how a text file is divided into fields: `kind` is the kind of this
-/// file, which is no text.
+/// Throws `Error(usage)` for options about fields of text files; this file is no text: `kind` names its kind.
 inline void refuse_text_options(const std::string& path, std::string_view kind, const TableOptions& options) {
   const TableOptions none;
   const std::string_view given = options.sep != none.sep           ? "sep"
@@ -41,7 +40,7 @@ inline void refuse_text_options(const std::string& path, std::string_view kind, 
     throw base::usage_error("{}: is {}, and '{}' is an option for text: leave it out", path, kind, given);
 }
 
-/// True if the bytes from `offset` on are `signature`.
+/// Whether the bytes from `offset` on are `signature`.
 [[nodiscard]] inline bool has_signature(const files::InputFile& file, std::int64_t offset,
                                         std::string_view signature) {
   std::string found(signature.size(), '\0');

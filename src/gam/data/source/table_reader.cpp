@@ -18,10 +18,10 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// Rows read before the columns' types are decided.
+// Rows read first, to decide the columns' types.
 constexpr std::int64_t sampled_rows = 1000;
 
-/// Bytes per row of a frame: the minimum that a rank needs for its part of the table.
+/// Bytes of a frame per row: the minimum memory for a rank's part of the table.
 std::int64_t bytes_per_row(const ReadPlan& plan) {
   std::size_t bytes = sizeof(Frame{}.complete[0]);
   for (const ReadPlan::PlannedVariable& variable : plan.variables()) {
@@ -31,14 +31,14 @@ std::int64_t bytes_per_row(const ReadPlan& plan) {
   return static_cast<std::int64_t>(bytes) + plan.request().more_bytes_per_row;
 }
 
-/// Memory available for a rank's columns, and what limits it.
+/// Memory available for a rank's columns, and the reason for the limit.
 struct Share {
   RowMemory memory;
   std::string limit;
 };
 
-/// *Collective.* Whether a rank lacks memory for its columns. Free memory already excludes `spare_bytes`; a
-/// given limit for the columns does not.
+/// *Collective.* Whether a rank lacks memory for its columns. Measured free memory already excludes
+/// `spare_bytes`; a limit given by the user does not.
 bool is_short_of_memory(const mpi::Communicator& comm, const ReadPlan& plan, Range rows,
                         std::int64_t spare_bytes) {
   const std::int64_t bytes = rows.size() * bytes_per_row(plan);
@@ -47,8 +47,8 @@ bool is_short_of_memory(const mpi::Communicator& comm, const ReadPlan& plan, Ran
   return share_memory(comm, bytes + (node_bytes ? spare_bytes : 0), node_bytes).shortage.has_value();
 }
 
-/// *Collective.* Divides the memory among the ranks. Refuses a table that must be held in memory and does not
-/// fit, before the kernel kills a rank.
+/// *Collective.* Divides the memory among ranks. Refuses a table that must be in memory and does not fit,
+/// because the kernel would otherwise kill a rank.
 Share share_for(const mpi::Communicator& comm, const ReadPlan& plan, Range rows) {
   const std::int64_t bytes = rows.size() * bytes_per_row(plan);
   if (!plan.request().memory) {
@@ -64,7 +64,7 @@ Share share_for(const mpi::Communicator& comm, const ReadPlan& plan, Range rows)
           source.empty() ? "the limit that was given" : source};
 }
 
-/// *Collective.* Summarises the spilled columns of all ranks.
+/// *Collective.* The spilled columns of all ranks.
 SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std::int64_t all_bytes,
                           const std::string& limit) {
   std::array<std::int64_t, 2> bytes{frame.memory.spilled_bytes(), all_bytes};
@@ -72,7 +72,7 @@ SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std
   return {bytes[0], bytes[1], comm.broadcast_text(frame.memory.folder(), 0), limit};
 }
 
-/// *Collective.* Requests the search for medians during reading, if a sample predicts their ranges.
+/// *Collective.* If a sample predicts the ranges of medians, requests their search during reading.
 void look_for_medians(const Workers& workers, ReadPlan& plan, std::int64_t file_rows) {
   if (plan.request().every_row) return;
   std::vector<std::size_t> variables;
@@ -100,10 +100,10 @@ Frame TableReader::read(const Workers& workers, const FrameRequest& request, Ran
   });
 }
 
-// The first rows suggest a column's type; if the whole table implies another, rows are read again.
+// The first rows suggest a column's type; if the whole table implies another type, rows are read again.
 Frame TableReader::read_rows(const Workers& workers, ReadPlan& plan, Range rows) {
   const mpi::Communicator& comm = workers.comm;
-  // Types implied by the fields read; true if they differ from those used for reading.
+  // Sets the types implied by the fields; true if they differ from those used for reading.
   const auto retyped = [&](std::span<const FieldCounts> counts) {
     bool changed = false;
     for (std::size_t c = 0; c < counts.size(); ++c) {
@@ -119,7 +119,7 @@ Frame TableReader::read_rows(const Workers& workers, ReadPlan& plan, Range rows)
     return changed;
   };
   {
-    // The rank with the first rows samples them.
+    // The rank with the first rows of the table samples them.
     const std::int64_t first = comm.allreduce(
         rows.empty() ? std::numeric_limits<std::int64_t>::max() : rows.begin, mpi::Reduction::min);
     Range sample = rows;
@@ -152,7 +152,7 @@ ReadPlan TableReader::plan(const FrameRequest& request, std::span<const std::str
   for (const Expression& variable : request.variables) {
     for (const std::string& column : variable.columns()) {
       auto found = unusable.find(column);
-      // For a path into a group of HDF5, the problem of the group.
+      // For a path into a group of HDF5: the reason why the group is not read.
       if (found == unusable.end()) found = unusable.find(column.substr(0, column.find('/')));
       if (found != unusable.end())
         throw base::input_error("{}: '{}' {}", name(), found->first, found->second);

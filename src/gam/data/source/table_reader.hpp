@@ -20,7 +20,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// An open source of rows: a file, or columns in memory, or a list of files.
+/// An open table: a file, a list of files, or columns in memory.
 ///
 ///     auto table = open_table(workers, "data.csv");         // collective: counts the rows
 ///     auto plan = job.plan(table->rows(), block_rows);
@@ -34,7 +34,7 @@ class TableReader {
 
   /// *Collective.* Reads this rank's rows. Throws the same `Error(input)` on every rank: unknown column,
   /// malformed line (with its number), text in an expression that needs numbers, too little memory on a node
-  /// for its rows, a table that was written to since it was opened. `strays`: see `ReadPlan::set_strays`.
+  /// for its rows, a table modified since it was opened. `strays`: see `ReadPlan::set_strays`.
   [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows,
                            std::vector<StrayTexts>* strays = nullptr);
 
@@ -43,10 +43,10 @@ class TableReader {
   [[nodiscard]] virtual std::vector<std::string> columns() const = 0;
   /// Columns that are R's ordered factors.
   [[nodiscard]] virtual std::vector<std::string> ordered_columns() const { return {}; }
-  /// All other names in the file; for each, why it is not a column and what to do, in words that follow the
+  /// All other names in the file. For each: why it is not a column and what to do, in words that follow the
   /// name.
   [[nodiscard]] virtual std::map<std::string, std::string> left_out() const { return {}; }
-  /// Numbers of a column of this rank's rows that `read` will not copy; null if there are none.
+  /// The numbers of a column in this rank's rows that `read` will not copy; null if there are none.
   [[nodiscard]] virtual const ColumnNumbers* numbers_in_memory(std::string_view /*column*/) const {
     return nullptr;
   }
@@ -54,28 +54,28 @@ class TableReader {
   [[nodiscard]] virtual bool has_truths(std::string_view /*column*/) const { return false; }
   /// The state of the file when this rank opened it.
   [[nodiscard]] virtual files::FileState opened() const = 0;
-  /// Bytes that this rank has read from the file so far.
+  /// Number of bytes that this rank has read from the file so far.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
-  /// Bytes of memory in which this rank stores the text of a packed file; `read` lets go of them if its
-  /// columns need the memory.
+  /// Memory in bytes in which this rank keeps the text of a packed file; `read` frees it if columns need the
+  /// memory.
   [[nodiscard]] virtual std::int64_t kept_bytes() const { return 0; }
   virtual void let_go_of_kept() {}
 
   /// The table's path, for messages.
   [[nodiscard]] virtual std::string name() const = 0;
-  /// What messages number its rows by: "row" or "line".
+  /// What the row numbers in messages count: "row" or "line".
   [[nodiscard]] virtual std::string_view row_word() const { return "row"; }
-  /// The types of the columns, "numbers" or "texts", if the source has declared types; else empty.
+  /// The types of the columns, "numbers" or "texts", if the source declares types; otherwise empty.
   [[nodiscard]] virtual std::vector<std::string> kinds() const { return {}; }
-  /// The columns of a request, with what the source knows of their types. The caller sets the types of
-  /// `more_columns`. Throws as `ReadPlan` does, and for a column that is left out.
+  /// The columns of a request, with what the source knows about their types. The caller sets the types of
+  /// `more_columns`. Throws like `ReadPlan`, and for a column in `left_out`.
   [[nodiscard]] virtual ReadPlan plan(const FrameRequest& request,
                                       std::span<const std::string> more_columns) const;
-  /// A scan of the rows on some threads. The plan may have columns that the source lacks.
+  /// A scan of the rows on `threads` threads. The plan may have columns that the source lacks.
   [[nodiscard]] virtual std::unique_ptr<RowScan> scan(const ReadPlan& plan, int threads) = 0;
-  /// Where the row with a number is, for messages: "data.csv, line 12".
+  /// The place of the row with this number for messages: "data.csv, line 12".
   [[nodiscard]] virtual std::string place(std::int64_t row_number) const;
-  /// *Collective.* Runs `work`, a reading of the table, and checks that no other was read: see
+  /// *Collective.* Runs `work`, a reading of the table, and checks that the table was not modified: see
   /// `SharedTable::read`.
   [[nodiscard]] virtual Frame read_unchanged(const mpi::Communicator& /*comm*/,
                                              const std::function<Frame()>& work) const {
@@ -84,15 +84,15 @@ class TableReader {
 
  private:
   [[nodiscard]] Frame read_rows(const Workers& workers, ReadPlan& plan, Range rows);
-  /// Adds what the source knows of columns.
+  /// Adds to the plan what the source knows about columns.
   virtual void describe(ReadPlan& /*plan*/) const {}
 };
 
-/// *Collective.* Opens the files at these paths, and those within the folders among them, as one table:
-/// folder/file_listing.hpp has their order. Throws the same `Error(input)` on every rank: a missing or empty
-/// file, a file of no format, files of different tables, or different files on different ranks (see
-/// shared_input.hpp). `options.between` is called while files are opened and while they are read, on the
-/// calling thread; an `Error` that it throws on one rank is thrown on every rank.
+/// *Collective.* Opens the files at these paths, and the files within folders among them, as one table, in
+/// the order of folder/file_listing.hpp. Throws the same `Error(input)` on every rank for a missing or empty
+/// file, a file of no known format, files of different tables, or different files on different ranks
+/// (shared_input.hpp). `options.between` is called on the calling thread while files are opened and read; its
+/// `Error` on one rank is thrown on every rank.
 [[nodiscard]] std::unique_ptr<TableReader> open_table(const Workers& workers,
                                                       const std::vector<std::string>& paths,
                                                       const OpenOptions& options = {});

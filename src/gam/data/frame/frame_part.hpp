@@ -151,6 +151,14 @@ struct Infinity {
 
 /// Processes some runs of a rank's rows on one thread, in ascending order within and between runs. Fills
 /// these rows of the frame's columns, and records findings.
+///
+///     part.begin({17, 20});
+///     part.set_number(0, 2.5);        // or set_field: one for each column of the plan
+///     part.end_row(18);               // the line of the file, for messages
+///     …
+///     part.end();
+///
+/// A table that is stored by columns sets several rows together, by `set_batch`.
 class FramePart {
  public:
   /// A reading thread of the rank, and the receiver of numbers in memory, or null.

@@ -6,9 +6,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Source: the format of LibLZF (Lehmann): a byte below 32 precedes a run of so many literal bytes and one;
-/// any other has a length in its upper three bits (7: the next byte is added), and in its lower five bits and
-/// the next byte the distance to bytes that are repeated.
+/// Source: the format of LibLZF (Lehmann). A first byte below 32 precedes that many literal bytes and one
+/// more. Any other first byte has the length of a repetition in its upper three bits (7: the next byte is
+/// added), and its distance in the lower five bits and the next byte.
 std::optional<std::size_t> inflate_lzf(std::span<const char> packed, std::span<char> room) {
   constexpr unsigned least_reference = 32;
   constexpr unsigned long_length = 7;
@@ -31,7 +31,7 @@ std::optional<std::size_t> inflate_lzf(std::span<const char> packed, std::span<c
     length += 2;
     const std::size_t distance = ((control & (least_reference - 1)) << 8U) + next() + 1;
     if (distance > to || length > room.size() - to) return std::nullopt;
-    // The bytes may overlap, in which case those just written are repeated.
+    // Source and destination may overlap: bytes just written are then repeated.
     for (std::size_t i = 0; i < length; ++i, ++to) room[to] = room[to - distance];
   }
   return to;

@@ -9,8 +9,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Unpacks LZF, the packing of h5py's `compression="lzf"`; returns the number of unpacked bytes. Nothing for
-/// damaged data, and for data that do not fit.
+/// Unpacks LZF data, the compression of h5py's `compression="lzf"`; returns the number of unpacked bytes.
+/// Nothing if the data are damaged or do not fit into `room`.
 [[nodiscard]] std::optional<std::size_t> inflate_lzf(std::span<const char> packed, std::span<char> room);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -9,10 +9,10 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The filter of h5py's compression="lzf", as registered with the HDF Group.
+/// The id of the filter of h5py's compression="lzf", as registered with the HDF Group.
 constexpr H5Z_filter_t lzf_filter = 32000;
 
-/// Reverses the shuffle filter, which stores the first bytes of all values, then the second ones, and so on.
+/// Reverses the shuffle filter, which stores the first bytes of all values, then all second bytes, and so on.
 template <std::size_t ValueBytes>
 void unshuffle_values(const char* from, std::size_t count, char* to) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -33,7 +33,7 @@ void unshuffle(std::span<const char> from, std::size_t value_bytes, char* to) {
   }
 }
 
-/// Whether a chunk was written with a filter of its dataset.
+/// Whether a chunk was written with a filter of its dataset, given the mask of skipped filters.
 bool has(std::optional<unsigned> filter, std::uint32_t left_out) {
   return filter && (left_out >> *filter & 1) == 0;
 }

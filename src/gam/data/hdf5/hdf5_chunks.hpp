@@ -12,42 +12,42 @@
 #include <span>
 #include <vector>
 
-/// Reads the chunks of HDF5 datasets, which any thread may unpack: the library, which is not thread-safe,
-/// only reads their packed bytes.
+/// Reads and unpacks chunks of HDF5 datasets on any thread. The HDF5 library, which is not thread-safe, only
+/// reads the packed bytes.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Lock it while using HDF5 if other threads may use it.
+/// Lock this mutex while using HDF5 if other threads may use it.
 [[nodiscard]] std::mutex& hdf5_mutex();
 
-/// Nothing for numbers that only the library converts, such as numbers of the other byte order.
+/// How numbers of a type are stored; nothing if only the library converts them, e.g. from other byte order.
 [[nodiscard]] std::optional<NumberForm> number_form(hid_t type);
 
-/// The filters and chunks of a dataset.
+/// How the chunks of a dataset are packed.
 struct ChunkPacking {
-  std::vector<hsize_t> extents{};  ///< of a chunk, by dimension
+  std::vector<hsize_t> extents{};  ///< extents of a chunk, by dimension
   std::size_t value_bytes = 0;
-  /// Index of the filter among the dataset's filters, which is its bit in a chunk's mask of skipped filters;
-  /// nothing: not used.
+  /// Index of the shuffle filter among the dataset's filters, which is its bit in a chunk's mask of skipped
+  /// filters; nothing: no such filter.
   std::optional<unsigned> shuffle{};
   std::optional<unsigned> deflate{};
   std::optional<unsigned> lzf{};
-  [[nodiscard]] std::size_t bytes() const noexcept;  ///< of an unpacked chunk
+  [[nodiscard]] std::size_t bytes() const noexcept;  ///< size of an unpacked chunk
 };
 
-/// Nothing if only the library can unpack the chunks: deflate or lzf are unpacked here, and shuffle before
-/// them or alone.
+/// How the chunks of a dataset are packed; nothing if only the library can unpack them. Unpacked here:
+/// deflate, lzf, shuffle, and shuffle followed by deflate or lzf.
 [[nodiscard]] std::optional<ChunkPacking> packing_of(hid_t creation, std::size_t value_bytes);
 
-/// One thread's buffers for unpacking chunks.
+/// Unpacks chunks on one thread, with its own buffers.
 class ChunkUnpacker {
  public:
-  /// The values of the chunk that begins at an element, by dimension, including padding after the last one;
-  /// valid until the next call. Nothing if it cannot be read, is damaged, or was never written.
+  /// The values of the chunk that begins at element `first` (by dimension), including padding after the last
+  /// element; valid until the next call. Nothing if it cannot be read, is damaged or was never written.
   std::optional<std::span<const char>> unpack(hid_t dataset, const ChunkPacking& packing,
                                               const hsize_t* first);
 
  private:
-  /// Returns the filters that the chunk was written without, as a bit mask.
+  /// Loads a packed chunk; returns a bit mask of the filters that were skipped when it was written.
   std::optional<std::uint32_t> load(hid_t dataset, const ChunkPacking& packing, const hsize_t* first);
 
   std::vector<char> packed_;

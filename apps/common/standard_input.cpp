@@ -25,7 +25,7 @@ namespace tessera::apps {
 namespace {
 
 [[noreturn]] void fail(const std::string& folder) {
-  throw input_error("{}: the standard input cannot be stored there: {}: name another folder by $TMPDIR",
+  throw input_error("{}: standard input cannot be stored in this folder: {}: name another folder in $TMPDIR",
                     folder, std::strerror(errno));
 }
 
@@ -41,7 +41,7 @@ void store(const std::string& path, const std::string& folder, const StopRequest
     const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (got == 0) return;
     if (got < 0 && errno != EINTR)
-      throw input_error("the standard input cannot be read: {}", std::strerror(errno));
+      throw input_error("standard input cannot be read: {}", std::strerror(errno));
     if (got > 0 && !file.write({buffer.data(), static_cast<std::size_t>(got)})) fail(folder);
   }
 }
@@ -65,7 +65,7 @@ std::string with_input_named(std::string_view message) {
 StandardInput::StandardInput(const mpi::Communicator& comm, std::string& path, std::string folder,
                              const StopRequest& stop) {
   if (path != "-") return;
-  const mpi::Purpose purpose(comm, "the reading of the standard input");
+  const mpi::Purpose purpose(comm, "the reading of standard input");
   if (folder.empty()) folder = files::default_scratch_folder();
   try {
     path = stored_path() = stored(comm, folder, stop);
@@ -81,7 +81,7 @@ std::string StandardInput::stored(const mpi::Communicator& comm, const std::stri
   together(comm, [&] {
     if (comm.rank() != 0) return;
     if (::isatty(STDIN_FILENO) != 0)
-      throw usage_error("the standard input is a terminal: pipe a table into it, or name a file");
+      throw usage_error("standard input is a terminal: pipe a table into it, or name a file");
     std::string pattern = folder + "/tessera-input-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) fail(folder);
     own_folder_ = pattern;
@@ -92,8 +92,7 @@ std::string StandardInput::stored(const mpi::Communicator& comm, const std::stri
   together(comm, [&] {
     if (::access(path.c_str(), R_OK) != 0)
       throw input_error(
-          "{}: rank 0 has stored the standard input there, and rank {} does not see it: name a folder that "
-          "all "
+          "{}: rank {} does not find standard input here, where rank 0 has stored it: name a folder that all "
           "nodes share by --scratch or $TMPDIR",
           folder, comm.rank());
   });

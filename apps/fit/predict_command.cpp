@@ -63,7 +63,7 @@ int PredictCommand::run(mpi::Session& session, StopRequest& stop) const {
       },
       wanted, &progress);
   if (root && is_by_terms(wanted))
-    apps::say_line({"tessera-fit: ", fmt::format("the intercept, {:.17g}, is in no term", constant)});
+    apps::say_line({"tessera-fit: ", fmt::format("no term contains the intercept, {:.17g}", constant)});
   if (job.last_verdict().ran == Verdict::Ran::fallback) progress.note(to_string(job.last_verdict()));
   return complete(written, root, remarks);
 }

@@ -44,7 +44,7 @@ int SliceCommand::run(mpi::Session& session, StopRequest& stop) const {
     if (!slice.typical.empty()) predictions.remarks.push_back("typical values: " + slice.typical);
     if (is_by_terms(options))
       predictions.remarks.push_back(
-          fmt::format("the intercept, {:.17g}, is in no term", predictions.constant));
+          fmt::format("no term contains the intercept, {:.17g}", predictions.constant));
     return predictions;
   });
 }

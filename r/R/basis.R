@@ -59,7 +59,7 @@ distance_function <- function(isotropic, r) {
          "matern 3/2" = (1 + e) * exp(-e),
          "matern 5/2" = (1 + e + e^2 / 3) * exp(-e),
          "matern 7/2" = (1 + e + 0.4 * e^2 + e^3 / 15) * exp(-e),
-         usage_error("function '", isotropic$`function`, "' of distance: install the later version that wrote it"))
+         usage_error("unknown function '", isotropic$`function`, "': install the version that wrote the model"))
 }
 
 #' Points that determine a function of a component's columns: several in each cell of a spline, centres and points

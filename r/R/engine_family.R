@@ -14,7 +14,7 @@ family_of <- function(family) {
 }
 
 refuse_family <- function(name) {
-  usage_error("family '", name, "' is not there: take gaussian, binomial, poisson, Gamma, inverse.gaussian, quasi, ",
+  usage_error("family '", name, "' is not known: give gaussian, binomial, poisson, Gamma, inverse.gaussian, quasi, ",
               "quasibinomial, quasipoisson, nb, negbin, tw, Tweedie, scat or betar")
 }
 
@@ -41,7 +41,7 @@ link_text <- function(link) {
 
 negbin_text <- function(family) {
   theta <- family$getTheta()
-  if (length(theta) > 1) usage_error("negbin() of several theta: give one, or family = nb(), which estimates it")
+  if (length(theta) > 1) usage_error("negbin() has several theta: give one, or family = nb(), which estimates theta")
   sprintf("nb(theta=%s)", number_text(theta))
 }
 

@@ -25,7 +25,7 @@ mgcv_family <- function(json) {
          gaussian = stats::gaussian(link), binomial = stats::binomial(link), quasibinomial = stats::quasibinomial(link),
          poisson = stats::poisson(link), quasipoisson = stats::quasipoisson(link), Gamma = stats::Gamma(link),
          inverse.gaussian = stats::inverse.gaussian(link),
-         usage_error("family '", json$family, "': the model is of a later version, install that"))
+         usage_error("family '", json$family, "' is not known: install the version that wrote the model"))
 }
 
 #' An extended family. `theta`: its parameters on mgcv's working scale; `given`: the parameters as users write them.

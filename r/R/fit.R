@@ -12,7 +12,7 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
                   "gc.level", "use.chol", "samfrac", "coef"))
   check_arguments(given, quiet, ...)
   if (!inherits(formula, "formula") || length(formula) != 3) {
-    usage_error("formula is to be one formula with a response: y ~ s(x)")
+    usage_error("formula must be one formula with a response, such as y ~ s(x)")
   }
   control <- do.call(mgcv::gam.control, control)
   family <- family_of(family)
@@ -36,8 +36,8 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
 check_arguments <- function(given, quiet, ...) {
   other <- ...names()
   if (...length() > 0) {
-    usage_error("argument ", paste(other, collapse = ", "), ": not one of bam's; those of the engine go by options = ",
-                "list(...), as list(device = \"cpu\")")
+    usage_error("argument ", paste(other, collapse = ", "), ": not an argument of bam: give options of the engine as ",
+                "options = list(device = \"cpu\")")
   }
   usual <- formals(tessera_bam)
   is_usual <- function(name) isTRUE(all.equal(given[[name]], eval(usual[[name]])))
@@ -48,12 +48,12 @@ check_arguments <- function(given, quiet, ...) {
               drop.intercept = "write - 1 in the formula")
   if (isFALSE(given$drop.intercept)) given$drop.intercept <- NULL
   for (name in names(absent)) {
-    if (!is_usual(name)) usage_error("argument ", name, " is not there: ", absent[[name]])
+    if (!is_usual(name)) usage_error("argument ", name, " is not supported: ", absent[[name]])
   }
   none <- c("chunk.size", "discrete", "cluster", "gc.level", "use.chol", "samfrac", "coef")
   unused <- none[!vapply(none, is_usual, NA)]
   if (length(unused) && !quiet) {
-    message(paste(unused, collapse = ", "), ": without meaning here, and left out (nothing is rounded or sampled)")
+    message(paste(unused, collapse = ", "), ": no effect here, because nothing is rounded or sampled")
   }
 }
 
@@ -86,7 +86,7 @@ knots_by_column <- function(texts, labels) {
 thread_option <- function(nthreads, quiet) {
   cores <- parallel::detectCores()
   wanted <- max(nthreads)
-  if (!is.na(cores) && wanted > cores && !quiet) message("nthreads: ", cores, " cores are there, and used")
+  if (!is.na(cores) && wanted > cores && !quiet) message("nthreads: only ", cores, " cores are available, and used")
   c(threads = number_text(min(wanted, cores, na.rm = TRUE)))
 }
 
@@ -157,7 +157,7 @@ evaluated <- function(name, expressions, data, env) {
 checked_length <- function(values, name, rows) {
   if (is.null(values)) return(NULL)
   if (is.matrix(values) && ncol(values) == 1) values <- values[, 1]
-  if (length(values) != rows) input_error(name, " has ", length(values), " values, and the data have ", rows, " rows")
+  if (length(values) != rows) input_error(name, " has ", length(values), " values, but the data have ", rows, " rows")
   values
 }
 
@@ -175,7 +175,7 @@ action_of <- function(na.action) {
   if (is.null(na.action)) na.action <- stats::na.pass
   known <- list(stats::na.omit, stats::na.exclude, stats::na.fail, stats::na.pass)
   if (!any(vapply(known, identical, NA, na.action))) {
-    usage_error("na.action is to be na.omit, na.exclude, na.fail or na.pass")
+    usage_error("na.action must be na.omit, na.exclude, na.fail or na.pass")
   }
   na.action
 }
@@ -184,7 +184,7 @@ check_missing <- function(na.action, columns, used) {
   if (identical(na.action, stats::na.omit) || identical(na.action, stats::na.exclude)) return(invisible())
   for (name in names(columns)) {
     if (anyNA(if (is.null(used)) columns[[name]] else columns[[name]][used])) {
-      input_error("missing values in ", name, ": take na.action = na.omit, which leaves these rows out")
+      input_error("missing values in ", name, ": use na.action = na.omit, which leaves these rows out")
     }
   }
 }
@@ -204,13 +204,13 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   env <- environment(formula)
   t <- translate_formula(formula, data)
   if (length(t$unpredicted) && !quiet) {
-    message(toString(t$unpredicted), ": in smooths predict() finds only functions of base R, as with bam: ",
+    message(toString(t$unpredicted), ": predict() finds only functions of base R in smooths, as for bam: ",
             "make a column of it, or write pkg::name(x)")
   }
   frame <- lapply(c(weights = "weights", offset = "offset", ar.start = "AR.start"), function(name) {
     checked_length(evaluated(name, expressions, data, env), name, t$rows)
   })
-  if (!is.null(frame$ar.start) && !is.logical(frame$ar.start)) input_error("AR.start is to be logical")
+  if (!is.null(frame$ar.start) && !is.logical(frame$ar.start)) input_error("AR.start must be logical")
   frame$subset <- subset_rows(evaluated("subset", expressions, data, env), t$rows, row.names(data))
   frame$na.action <- action_of(na.action)
   frame$drop.unused.levels <- drop.unused.levels
@@ -258,7 +258,7 @@ resolve_rows <- function(t, data, frame) {
   is_complete <- stats::complete.cases(as_frame(everything, length(rows), NULL))
   if (!all(is_complete)) check_missing(frame$na.action, everything, NULL)
   rows <- rows[is_complete]
-  if (!length(rows)) input_error("no row has a value of every variable: leave out those that are missing")
+  if (!length(rows)) input_error("no row has values of all variables: leave out variables with missing values")
   all <- all[rows, , drop = FALSE]
   if (frame$drop.unused.levels) all[] <- lapply(all, drop_levels)
   t$columns <- lapply(t$columns, `[`, rows)
@@ -306,7 +306,7 @@ new_log <- function(control, quiet) {
 #' table's columns.
 fit_file <- function(formula, file, family, expressions, chosen, job, call, control, quiet) {
   if (is.character(file)) file <- path.expand(file)
-  else if (!is.null(job)) usage_error("launcher: its processes read a file or a data frame, and no stream of Arrow's")
+  else if (!is.null(job)) usage_error("launcher: a job reads no stream of Arrow: give a file or a data frame")
   given <- expressions[!vapply(expressions, is.null, NA)]
   texts <- vapply(given, function(one) if (is.character(one)) one else text_of(one), "")
   names(texts) <- sub("AR.start", "ar-start", names(texts), fixed = TRUE)

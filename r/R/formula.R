@@ -101,7 +101,7 @@ value_by_r <- function(t, expression) {
                     error = function(e) input_error(text_of(expression), ": ", conditionMessage(e)))
   if (is.na(t$rows)) t$rows <- NROW(value)
   if (NROW(value) != t$rows) {
-    input_error(text_of(expression), " has ", NROW(value), " values, and the data have ", t$rows, " rows")
+    input_error(text_of(expression), " has ", NROW(value), " values, but the data have ", t$rows, " rows")
   }
   for (name in setdiff(all.vars(expression), names(t$read))) t$read[[name]] <- variable(t, name)
   value
@@ -132,7 +132,7 @@ translate_variable <- function(t, expression, what = NULL) {
     return(expression)
   }
   if (has_missing_level(column)) {
-    input_error(what, ": ", text_of(expression), " has the level NA, which smooths have not: give it a name, as ",
+    input_error(what, ": ", text_of(expression), " has the level NA, which smooths lack: give it a name, such as ",
                 "levels(g)[is.na(levels(g))] <- \"none\"")
   }
   if (is.null(column)) {
@@ -198,7 +198,7 @@ check_smooth_variable <- function(t, expression, call) {
   value <- suppressWarnings(tryCatch(eval(expression, Filter(Negate(is.null), first), t$env), error = function(e) NULL))
   if (!is.null(value) && !is.numeric(value) && !is.factor(value) && !is.character(value)) {
     text <- text_of(expression)
-    input_error(text_of(call), ": ", text, " is of class ", class(value)[1], ", and smooths read numbers and factors: ",
+    input_error(text_of(call), ": ", text, " is of class ", class(value)[1], ", but smooths need numbers or factors: ",
                 "write as.numeric(", text, ")", if (is.logical(value)) ", or make it a factor in the data")
   }
   is_base <- vapply(functions_of(expression), exists, NA, envir = baseenv(), inherits = FALSE)

@@ -157,7 +157,7 @@ stand_in_variables <- function(parts, json) {
   known <- sapply(predictors(parts), function(name) {
     if (!is.null(type <- types[[name]])) return(factor(type$levels, levels = type$levels, ordered = type$ordered))
     own <- extent_of(name, json)
-    if (is.null(own)) usage_error("the model has no extent of ", name, ": give data = , or fit it again")
+    if (is.null(own)) usage_error("the model does not store the range of ", name, ": give data = , or fit it again")
     if (is.null(own$among)) own$values else own$among
   }, simplify = FALSE)
   others <- setdiff(all.vars(parts$fake.formula), names(known))

@@ -14,7 +14,7 @@ program_path <- function(program) {
   version <- sub(".* ", "", told[1])
   known <- .Call(C_version)[1]
   if (version != known) {
-    usage_error(path, " is version ", version, ", and the library of this package ", known, ": install equal ones")
+    usage_error(path, " is version ", version, ", and the library of this package ", known, ": install one version")
   }
   path
 }
@@ -34,7 +34,7 @@ fit_job <- function(formula, columns, chosen, job, quiet) {
 job_folder <- function(job) {
   folder <- tempfile("tessera-", if (is.null(job$workdir)) getwd() else job$workdir)
   if (!dir.create(folder, showWarnings = FALSE, mode = "0700")) {
-    usage_error(folder, " cannot be made: name a folder that all nodes see, by workdir =")
+    usage_error(folder, " cannot be created: name a folder that all nodes can access, by workdir =")
   }
   folder
 }

@@ -205,7 +205,7 @@ absent_values <- function(count) {
 row_slots <- function(model, json, parts, data, frame, family) {
   mf <- model_frame(parts, json, data, frame)
   if (nrow(mf) != json$n) {
-    input_error("data: ", nrow(mf), " complete rows in place of the fit's ", json$n, ": give the table of the fit")
+    input_error("data: ", nrow(mf), " complete rows, but the fit had ", json$n, ": give the table of the fit")
   }
   of_response <- initialized(mf, family)
   rows <- if (is.null(frame$fitted)) fitted_rows(model, json, data) else frame$fitted

@@ -28,7 +28,7 @@ refused(tessera_bam(y ~ s(x), d[0, ]), "tessera_input", "no rows")
 refused(tessera_bam(y ~ s(I(cbind(x, z))), d), "tessera_input", "matrix")
 refused(tessera_bam(y ~ s(x, by = addNA(g)), d), "tessera_input", "addNA(g) has the level NA")
 typed <- transform(d, day = as.Date("2020-01-01") + seq_len(300), high = x > 0.5)
-refused(tessera_bam(y ~ s(day), typed), "tessera_input", "s(day): day is of class Date, and smooths")
+refused(tessera_bam(y ~ s(day), typed), "tessera_input", "s(day): day is of class Date, but smooths")
 refused(tessera_bam(y ~ s(x, by = high), typed), "tessera_input", "write as.numeric(high), or make it a factor")
 refused(tessera_bam(y ~ s(x) + s(I(z > 0.5), bs = "re"), typed), "tessera_input", "I(z > 0.5) is of class AsIs")
 refused(tessera_bam(y ~ te(as.POSIXct(day), x, k = 4), typed), "tessera_input", "as.POSIXct(day) is of class POSIXct")
@@ -54,7 +54,7 @@ stopifnot(length(told(tessera_bam(y ~ s(x), d, chunk.size = 10000, discrete = FA
           length(told(tessera_bam(y ~ s(x), d, discrete = TRUE, quiet = TRUE))) == 0,
           any(grepl("m has no effect", told(tessera_bam(y ~ s(x, g, bs = "fs", xt = "cr", m = 1, k = 5), d)))))
 distance <- function(x) abs(x - 0.5)
-stopifnot(grepl("distance(x), pnorm(z): in smooths predict()", fixed = TRUE,
+stopifnot(grepl("distance(x), pnorm(z): predict() finds", fixed = TRUE,
                 told(tessera_bam(y ~ s(distance(x)) + s(pnorm(z)) + s(abs(x), k = 4) + s(stats::dnorm(z)), d))),
           length(told(tessera_bam(y ~ s(distance(x)), d, quiet = TRUE))) == 0)
 

@@ -146,7 +146,7 @@ refused("other rows", read_tessera(files$gaussian, data = transform(d, x = rev(x
 renamed <- transform(d, fac = factor(fac, labels = c("u", "v", "w")))
 refused("other levels", read_tessera(files$gaussian, data = renamed), "0 complete rows")
 earlier <- file.path(Sys.getenv("TESSERA_MODELS", "../../tests/data/models"), sprintf("version_%d.json", 2:7))
-for (file in earlier[file.exists(earlier)]) refused(basename(file), read_tessera(file), "has no extent of", "data = ")
+for (file in earlier[file.exists(earlier)]) refused(basename(file), read_tessera(file), "does not store the range of", "data = ")
 
 # A saved object gives the same bits in a process without this package.
 folder <- tempfile()

@@ -196,20 +196,20 @@ void JsonField::refuse(std::string_view why) const {
 }
 
 std::optional<JsonField> JsonField::find(std::string_view name) const {
-  if (!value_->is_object()) refuse(fmt::format("is {}, and not an object", shown(*value_)));
+  if (!value_->is_object()) refuse(fmt::format("is {}, not an object", shown(*value_)));
   const auto found = value_->find(name);
   if (found == value_->end() || found->is_null()) return std::nullopt;
   return JsonField(*file_, *found);
 }
 JsonField JsonField::at(std::string_view name) const {
-  if (!value_->is_object()) refuse(fmt::format("is {}, and not an object", shown(*value_)));
+  if (!value_->is_object()) refuse(fmt::format("is {}, not an object", shown(*value_)));
   const auto found = value_->find(name);
   if (found == value_->end()) refuse(fmt::format("the field '{}' is missing", name));
   return {*file_, *found};
 }
 
 std::size_t JsonField::size() const {
-  if (!value_->is_array()) refuse(fmt::format("is {}, and not a list", shown(*value_)));
+  if (!value_->is_array()) refuse(fmt::format("is {}, not a list", shown(*value_)));
   return value_->size();
 }
 void JsonField::require_count(std::size_t count) const {
@@ -227,16 +227,16 @@ std::vector<JsonField> JsonField::elements(std::size_t count) const {
 }
 
 const std::string& JsonField::text() const {
-  if (!value_->is_string()) refuse(fmt::format("is {}, and not text", shown(*value_)));
+  if (!value_->is_string()) refuse(fmt::format("is {}, not text", shown(*value_)));
   return value_->get_ref<const std::string&>();
 }
 bool JsonField::truth() const {
-  if (!value_->is_boolean()) refuse(fmt::format("is {}, and not true or false", shown(*value_)));
+  if (!value_->is_boolean()) refuse(fmt::format("is {}, not true or false", shown(*value_)));
   return value_->get<bool>();
 }
 double JsonField::number() const {
   // Numbers beyond the range of doubles are rejected by the parser already.
-  if (!value_->is_number()) refuse(fmt::format("is {}, and not a number", shown(*value_)));
+  if (!value_->is_number()) refuse(fmt::format("is {}, not a number", shown(*value_)));
   return value_->get<double>();
 }
 double JsonField::number_or_nan() const {
@@ -247,7 +247,7 @@ std::int64_t JsonField::whole_from(std::int64_t least, std::int64_t most) const 
       value_->is_number_integer() &&
       (!value_->is_number_unsigned() || std::in_range<std::int64_t>(value_->get<std::uint64_t>()));
   if (!fits || value_->get<std::int64_t>() < least || value_->get<std::int64_t>() > most)
-    refuse(fmt::format("is {}, and not a whole number from {} to {}", shown(*value_), least, most));
+    refuse(fmt::format("is {}, not a whole number from {} to {}", shown(*value_), least, most));
   return value_->get<std::int64_t>();
 }
 std::size_t JsonField::index_below(std::size_t size) const {

@@ -16,7 +16,7 @@
 /// Untrusted JSON. Every field is read with the type and range it must have; any other is an `Error(input)`
 /// of one line that names the file, the field and what was expected:
 ///
-///     model.json: is damaged: design.blocks[2].map.rows: is -1, and not a whole number from 0 to 2147483647
+///     model.json: is damaged: design.blocks[2].map.rows: is -1, not a whole number from 0 to 2147483647
 namespace tessera::files {
 
 class JsonFile;

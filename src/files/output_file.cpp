@@ -74,7 +74,7 @@ Hold hold(const base::Descriptor& file) {
 }  // namespace
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
-  if (path_.empty()) throw base::input_error("a file to be written has an empty name: give one");
+  if (path_.empty()) throw base::input_error("an output file has an empty name: give a name");
   open();
 }
 

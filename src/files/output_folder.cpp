@@ -36,10 +36,9 @@ OutputFolder::OutputFolder(std::string path) : path_(std::move(path)) {
   std::error_code absent;
   const fs::file_status status = fs::status(path_, absent);
   if (fs::exists(status) && !fs::is_directory(status))
-    throw base::input_error("{}: is a file, and is to be a folder: give another name", path_);
+    throw base::input_error("{}: is a file, but a folder is needed: give another name", path_);
   if (fs::is_directory(status) && !fs::is_empty(path_, absent))
-    throw base::input_error("{}: has files, and is to be a new folder: remove it, or give another name",
-                            path_);
+    throw base::input_error("{}: is a folder that is not empty: remove it, or give another name", path_);
   const fs::path above = fs::path(path_).parent_path();
   above_ = above.empty() ? "." : above.string();
   remove_abandoned();

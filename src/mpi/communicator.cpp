@@ -16,7 +16,7 @@ namespace detail {
 
 WrongThread::WrongThread()
     : Error(ErrorCode::usage,
-            "a collective call, such as a verb of a job, was made on a thread other than the main one, which "
+            "a collective call, such as Job::run, was made on a thread other than the main one, which "
             "initialised MPI: make it on the main thread, between passes (functions of a pass run on other "
             "threads)") {
   ++wrong_calls();
@@ -28,10 +28,10 @@ int& wrong_calls() noexcept {
 }
 
 ForkedChild::ForkedChild()
-    : Error(ErrorCode::usage,
-            "a collective call, such as a verb of a job, was made in a child that a rank has made by fork, "
-            "which is not part of the job: make the call in the rank, or start another program in the child "
-            "(exec)") {}
+    : Error(
+          ErrorCode::usage,
+          "a collective call, such as Job::run, was made in a child process that a rank has forked, which is "
+          "no rank of the job: make the call in the rank, or start another program in the child (exec)") {}
 
 Communicator CommunicatorAccess::serial_of_program() {
   Communicator comm = Communicator::serial();

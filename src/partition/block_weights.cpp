@@ -27,7 +27,7 @@ double largest_of(const PlanWeights& weights, const char* what, std::int64_t cou
   if (const auto size = weights.size(); size && *size != count)
     throw Error(ErrorCode::usage, "there are " + std::to_string(*size) + " weights of " +
                                       std::to_string(count) + ' ' + what +
-                                      "s: give one of each, on every rank");
+                                      "s: give one for each, on every rank");
   double largest = 0;
   for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, checked(weights(i), what, i));
   return largest;

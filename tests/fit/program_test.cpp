@@ -969,12 +969,12 @@ TEST_F(Program, AFolderIsWrittenAsAWholeOrNotAtAll) {
     return run(std::string(TESSERA_MPIRUN) + " " + std::to_string(ranks) + predict + out);
   };
   write("file", "mine");
-  expect_refusal(predicted(path("file/")), 3, "file: is a file, and is to be a folder");
+  expect_refusal(predicted(path("file/")), 3, "file: is a file, but a folder is needed");
   expect_refusal(predicted(path("none/pred.csv/")), 3,
                  "pred.csv: cannot be created: No such file or directory");
   fs::create_directory(path("full"));
   write("full/one", "mine");
-  expect_refusal(predicted(path("full/")), 3, "full: has files, and is to be a new folder");
+  expect_refusal(predicted(path("full/")), 3, "full: is a folder that is not empty");
   // One rank's part does not fit: a limit of at most 32 MiB, as a full disk.
   const std::string simulate = " " TESSERA_FIT " simulate " + path("m.json") + " " + path("data.csv") +
                                " --what responses --draws 30000 --threads 1 --out " + path("pred.csv/");

@@ -526,7 +526,7 @@ TEST_F(Report, RefusesWhatItCannotShowAndLeavesNothing) {
            {model + out + " --run-report " + path("newer.json"), 3, "newer tessera-fit"},
            {model + out + " --run-report " + path("without_plan.json"), 3, "without_plan.json: is damaged"},
            {model + out + " --run-report " + path("shorter.json"), 3,
-            "is damaged: plan.rank_ranges[1][1]: is 400, and not a whole number from 200 to 399"},
+            "is damaged: plan.rank_ranges[1][1]: is 400, not a whole number from 200 to 399"},
            {path("other_model.json") + out + " --run-report " + path("run.json"), 3,
             "run.json: is the run report of another model than "},
            {model + " --out " + path("no/page.html"), 3, "no/page.html"},

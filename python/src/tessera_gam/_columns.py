@@ -140,7 +140,7 @@ def _of_numpy(name: str, values: Any) -> Column:
     if array.ndim == 0:
         raise InputError(f"the column '{name}' is a single {type(values).__name__}: give one value a row")
     if array.ndim != 1:
-        raise InputError(f"the column '{name}' has {array.ndim} dimensions: give one")
+        raise InputError(f"the column '{name}' has {array.ndim} dimensions: give an array of one dimension")
     if array.dtype.kind == "b":
         return _truths(array, masked)
     if array.dtype.kind in "iuf":
@@ -325,7 +325,7 @@ def aligned(name: str, values: Any, index: Any) -> Any:
         if (places >= 0).all():
             return values.iloc[places]
     raise InputError(
-        f"the labels of '{name}' are not those of the data's rows: give it their index, or an array, which goes by position"
+        f"the labels of '{name}' are not those of the data's rows: give the same index, or an array, matched by position"
     )
 
 

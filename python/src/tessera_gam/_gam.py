@@ -383,7 +383,7 @@ class GAM:
         from statistics import NormalDist
 
         if not 0 < level < 1:
-            raise UsageError(f"level={level}: a probability is above 0 and below 1")
+            raise UsageError(f"level={level}: give a probability above 0 and below 1")
         params, half = self._values("coefficients"), NormalDist().inv_cdf((1 + level) / 2) * np.sqrt(np.diag(self.cov))
         return _labelled_frame({"lower": params - half, "upper": params + half}, self.param_names)
 

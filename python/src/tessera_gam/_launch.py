@@ -40,7 +40,7 @@ def program_path(given: str | os.PathLike[str] | None) -> str:
     version = told.split()[-1] if told.split() else "unknown"
     if version != _native.library_version():
         raise UsageError(
-            f"{path} is version {version}, but this package is {_native.library_version()}: install equal ones"
+            f"{path} is version {version}, but this package is {_native.library_version()}: install the same version of both"
         )
     return path
 

@@ -124,7 +124,7 @@ def _axes(count: int, given: Any) -> Any:
         return grid.ravel()[:count]
     axes = np.atleast_1d(np.asarray(given, object))
     if axes.size != count:
-        raise UsageError(f"{axes.size} axes are given, but there are {count} plots")
+        raise UsageError(f"{axes.size} axes are given, but there are {count} plots: give one for each")
     return axes
 
 

@@ -173,9 +173,9 @@ std::optional<mpi::Communicator> Call::take_communicator() {
 #if TESSERA_HAVE_MPI
   const auto handle = base::parse_number<MPI_Fint>(given->value);
   if (!handle)
-    refuse(
-        fmt::format("comm '{}': it is no handle of a communicator: give the number that MPI_Comm_c2f returns",
-                    given->value));
+    refuse(fmt::format(
+        "comm '{}': it is not a handle of a communicator: give the number that MPI_Comm_c2f returns",
+        given->value));
   int initialised = 0;
   MPI_Initialized(&initialised);
   if (initialised == 0) refuse("comm is given, but MPI is not initialised: call MPI_Init_thread first");

@@ -94,7 +94,7 @@ class HandleTable {
     const auto index = static_cast<std::size_t>(handle & slot_mask);
     const auto given = static_cast<std::uint8_t>(handle >> 56);
     if (given != static_cast<std::uint8_t>(kind) && given >= 1 && given <= 3)
-      refuse(fmt::format("the handle is of a {}, but the call needs one of a {}", name_of(Kind{given}),
+      refuse(fmt::format("the handle is for a {}, but the call needs a handle for a {}", name_of(Kind{given}),
                          name_of(kind)));
     if (given != static_cast<std::uint8_t>(kind) || index >= slots_.size())
       refuse(fmt::format("{:#x} is not a handle of a {}: give one that the library returned", handle,

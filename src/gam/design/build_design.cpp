@@ -308,7 +308,9 @@ class Drafter {
             return std::any_of(smooth.margins.begin(), smooth.margins.end(), in_spline);
           });
       if (!known) {
-        throw base::usage_error("knots: no spline of the formula has the variable '{}'", name);
+        throw base::usage_error(
+            "knots: no spline of the formula has the variable '{}': leave its knots out, or correct the name",
+            name);
       }
     }
   }

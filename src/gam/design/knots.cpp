@@ -44,9 +44,8 @@ Matrix supplied_points(const MarginSpec& spec, const SuppliedKnots& supplied, co
   });
   if (variables == 0) return {};
   if (variables != spec.variables || all.size() != points * static_cast<std::size_t>(variables))
-    throw base::usage_error(
-        "{}: its knots are points, which need equally many values of each of its variables: supply those",
-        label);
+    throw base::usage_error("{}: its knots are points: supply equally many values for each of its variables",
+                            label);
   Matrix out(static_cast<int>(points), variables);
   std::ranges::copy(all, out.data());
   std::set<std::vector<double>> distinct;

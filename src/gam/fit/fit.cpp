@@ -55,7 +55,7 @@ std::vector<Expression> predictors_of(const std::string& formula) {
 void check_trials(const FormulaTerms& formula, const Family& family) {
   if (formula.trials && !family.two_levels())
     throw base::usage_error(
-        "the response {} is for the families binomial and quasibinomial, not for {}: take one of the two",
+        "the response {} is for the families binomial and quasibinomial, not for {}: use one of the two",
         formula.response.text, family.name());
 }
 

@@ -111,7 +111,7 @@ Predictions derivatives(Job& job, const Model& model, const DerivativeOptions& o
     if (!unknown.empty()) throw base::usage_error("no smooth has the variable '{}'", *unknown.begin());
     if (pieces.empty())
       throw base::usage_error(
-          "none of the chosen terms is a smooth of a number, the only ones with derivatives: choose others");
+          "none of the chosen terms is a smooth of a number, which derivatives need: choose others");
   });
   Predictions out = answer_of(job, fitted, {"smooth", "derivative"}, pieces, options);
   for (const std::string& label : by_differences)

@@ -179,7 +179,7 @@ class TablePrediction {
     }
     if (model_.rho != 0 && (options_.interval > 0 || options_.prediction_interval > 0))
       remarks.push_back(fmt::format(
-          "intervals are of single rows: they ignore the correlation of residuals (rho = {:g})", model_.rho));
+          "intervals are for single rows, and ignore the correlation of residuals (rho = {:g})", model_.rho));
     return remarks;
   }
 

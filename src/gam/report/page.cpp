@@ -549,7 +549,7 @@ class Page {
     const RunRecord& run = *options_.run;
     if (run.rows != model_.rows + model_.rows_dropped) {
       throw base::input_error(
-          "the run report is of {} rows, but the model of {}: give the two files of one "
+          "the run report has {} rows, but the model has {}: give the two files of one "
           "fit",
           run.rows, model_.rows + model_.rows_dropped);
     }

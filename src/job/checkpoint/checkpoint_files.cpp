@@ -275,7 +275,8 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
       if (next > last_generation)
         throw Error(
             ErrorCode::input,
-            file_of(last_generation) + ": there is no later generation: remove this file if no job uses it");
+            file_of(last_generation) +
+                ": has the last number that a generation can have: remove this file if no job uses it");
       set_generation(next);
       if (!create_own_file()) continue;  // another start has taken it
       if (newest() > generation_) {
@@ -286,7 +287,8 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
       return;
     }
     generation_ = 0;
-    throw Error(ErrorCode::input, path_ + ": other starts of the job took every generation first: end them");
+    throw Error(ErrorCode::input,
+                path_ + ": other starts of the same job write to this checkpoint: end them");
   } catch (const std::system_error& error) {
     throw Error(ErrorCode::input, error.what());
   }

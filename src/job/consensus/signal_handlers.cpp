@@ -177,7 +177,8 @@ bool is_in_place(const Action& now, int level) noexcept {
 SignalHandlers::SignalHandlers(const std::vector<int>& signals) {
   if (signals.empty()) return;
   if (handlers_are_installed.exchange(true))
-    throw Error(ErrorCode::usage, "another StopRequest catches signals: only one can at a time");
+    throw Error(ErrorCode::usage,
+                "another StopRequest catches signals, and only one can at a time: destroy it first");
   caught_signal = 0;
   first_request_ns = 0;
   owner_ = true;

@@ -409,7 +409,7 @@ TEST(NcclAgreement, AnOperationThatNeverEndsIsGivenUp) {
   const Arrays<double> arrays(scene.job, 9);
   const std::string message =
       error_of(ErrorCode::job_fault, [&] { scene.collectives.sum(arrays.pointers(), 9); });
-  EXPECT_NE(message.find("NCCL is not done after 1 s"), std::string::npos) << message;
+  EXPECT_NE(message.find("NCCL has not finished after 1 s"), std::string::npos) << message;
   expect_same_on_all_ranks(scene.job.comm(), message);
 }
 

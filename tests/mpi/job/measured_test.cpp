@@ -129,10 +129,9 @@ TEST_F(MeasuredScores, MisuseInOneFunctionIsAUsageErrorOnAllRanks) {
   const bool last = comm.rank() == comm.size() - 1;
   const std::pair<std::function<void()>, const char*> mistakes[] = {
       {[] { pthread_exit(nullptr); }, "ended its thread (pthread_exit"},
-      {[&] { comm.barrier(); },
-       "a collective call, such as a verb of a job, was made on a thread other than"},
+      {[&] { comm.barrier(); }, "a collective call, such as Job::run, was made on a thread other than"},
       {[&] { const Job inner(comm); },
-       "a collective call, such as a verb of a job, was made on a thread other than"}};
+       "a collective call, such as Job::run, was made on a thread other than"}};
   for (const auto& [mistake, said] : mistakes) {
     for (const bool of_all : {true, false}) {
       const std::string refusal = refusal_of(comm, measured_by([&, &mistake = mistake](const HostTile&) {

@@ -18,7 +18,7 @@ namespace tessera::testing {
 namespace {
 
 constexpr const char* on_another_thread =
-    "a collective call, such as a verb of a job, was made on a thread other than";
+    "a collective call, such as Job::run, was made on a thread other than";
 
 /// Jobs on hosts and on simulated devices, without a timeout that could end a hang.
 class Nested : public ::testing::TestWithParam<const char*> {

@@ -61,13 +61,13 @@ TEST(JsonFile, NamesTheFieldThatIsNotWhatItMustBe) {
     return [i](const JsonField& root) -> JsonField { return root.at("a").at("b").elements()[i]; };
   };
   EXPECT_EQ(fault_of(text, [&](const JsonField& r) { (void)element(1)(r).at("c").whole(); }),
-            "a.json: is damaged: a.b[1].c: is -1, and not a whole number from 0 to 2147483647");
+            "a.json: is damaged: a.b[1].c: is -1, not a whole number from 0 to 2147483647");
   EXPECT_EQ(fault_of(text, [&](const JsonField& r) { (void)element(0)(r).index_below(1); }),
-            "a.json: is damaged: a.b[0]: is 1, and not a whole number from 0 to 0");
+            "a.json: is damaged: a.b[0]: is 1, not a whole number from 0 to 0");
   EXPECT_EQ(fault_of(text, [&](const JsonField& r) { (void)element(0)(r).index_below(0); }),
             "a.json: is damaged: a.b[0]: is an index into an empty list");
   EXPECT_EQ(fault_of(text, [&](const JsonField& r) { (void)element(2)(r).number(); }),
-            "a.json: is damaged: a.b[2]: is text, and not a number");
+            "a.json: is damaged: a.b[2]: is text, not a number");
   for (const std::size_t i : {std::size_t{3}, std::size_t{4}})
     EXPECT_NE(fault_of(text, [&](const JsonField& r) { (void)element(i)(r).whole<std::int64_t>(); })
                   .find("and not a whole number"),
@@ -75,13 +75,13 @@ TEST(JsonFile, NamesTheFieldThatIsNotWhatItMustBe) {
   EXPECT_EQ(fault_of(text, [](const JsonField& r) { (void)r.at("z"); }),
             "a.json: is damaged: the field 'z' is missing");
   EXPECT_EQ(fault_of(text, [](const JsonField& r) { (void)r.at("a").at("b").at("c"); }),
-            "a.json: is damaged: a.b: is a list, and not an object");
+            "a.json: is damaged: a.b: is a list, not an object");
   EXPECT_EQ(fault_of(text, [](const JsonField& r) { (void)r.at("one").numbers(2); }),
             "a.json: is damaged: one: has 1 elements, but needs 2");
   EXPECT_EQ(fault_of(text, [](const JsonField& r) { (void)r.at("a").numbers(); }),
-            "a.json: is damaged: a: is an object, and not a list");
+            "a.json: is damaged: a: is an object, not a list");
   EXPECT_EQ(fault_of("[]", [](const JsonField& r) { (void)r.find("a"); }),
-            "a.json: is damaged: is a list, and not an object");
+            "a.json: is damaged: is a list, not an object");
 }
 
 TEST(JsonFile, RefusesWhatIsNoJsonWithTheByte) {

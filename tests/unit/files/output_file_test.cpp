@@ -103,7 +103,7 @@ TEST_F(Output, TakesThePlaceOfNothingButAFile) {
   const auto why = [](const std::string& path) {
     return error_if_any(ErrorCode::input, [&] { files::OutputFile file(path); }).value_or("taken");
   };
-  EXPECT_EQ(why(""), "a file to be written has an empty name: give one");
+  EXPECT_EQ(why(""), "an output file has an empty name: give a name");
   EXPECT_EQ(why(folder_.path()), folder_.path().string() + ": is a directory: give the name of a file");
   EXPECT_EQ(why(pipe), pipe + ": is not a regular file: give the name of a file");
   EXPECT_EQ(why(folder_ / "link"),

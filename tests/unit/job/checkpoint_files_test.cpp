@@ -245,7 +245,7 @@ TEST_F(Files, NamesThatNoStartHasTakenAreNoGenerations) {
 
   std::ofstream(path() + ".generation-1000000000000") << "the last";
   CheckpointFiles files(path());
-  expect_error(ErrorCode::input, "generation-1000000000000: there is no later generation",
+  expect_error(ErrorCode::input, "generation-1000000000000: has the last number",
                [&] { files.take_generation(1); });
 }
 

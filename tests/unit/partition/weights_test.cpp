@@ -223,9 +223,9 @@ TEST(WeightedPlan, RefusesWhatIsNoWeight) {
   EXPECT_EQ(refusal(3, {.block_weights = std::vector<double>{1, 2, infinite}}),
             "the weight of block 2 is inf: give a finite one, 0 or more");
   EXPECT_EQ(refusal(3, {.block = 2, .block_weights = std::vector<double>{1, 2, 3}}),
-            "there are 3 weights of 2 blocks: give one of each, on every rank");
+            "there are 3 weights of 2 blocks: give one for each, on every rank");
   EXPECT_EQ(refusal(2, {.weights = std::vector<int>{1}}),
-            "there are 1 weights of 2 units: give one of each, on every rank");
+            "there are 1 weights of 2 units: give one for each, on every rank");
   const auto one = [](std::int64_t) { return 1; };
   EXPECT_EQ(refusal(2, {.weights = one, .block_weights = one}),
             "a plan has weights of units and of blocks: give one of them");

@@ -102,7 +102,7 @@ void ArrowColumns::check_batch(const ArrowArray& batch, std::size_t number) cons
   if (batch.length < 0 || batch.offset < 0 || batch.length > most_arrow_rows ||
       batch.offset > most_arrow_rows || rows_ > most_arrow_rows)
     refuse(fmt::format(
-        "has the length {} and the offset {}: both must be 0 to 2^40, as must be the rows of the table",
+        "has the length {} and the offset {}: both, and the rows of the table, must be from 0 to 2^40",
         batch.length, batch.offset));
   if (batch.n_children != from_.schema->n_children || (batch.n_children > 0 && batch.children == nullptr))
     refuse(fmt::format("has {} columns, but the schema has {}", batch.n_children, from_.schema->n_children));

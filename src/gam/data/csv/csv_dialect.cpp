@@ -56,7 +56,7 @@ CsvDialect asked_of(const TableOptions& options) {
   if (asked.decimal != '\0' && asked.decimal != '.' && asked.decimal != ',')
     throw base::usage_error("dec '{}': it must be '.' or ','", options.dec);
   if (asked.separator == '.' || asked.separator == '-' || asked.separator == '+')
-    throw base::usage_error("sep '{}': numbers have this character: give another", options.sep);
+    throw base::usage_error("sep '{}': this character occurs in numbers: give another", options.sep);
   for (const auto& [one, other, names] : {std::tuple{asked.separator, asked.decimal, "sep and dec"},
                                           std::tuple{asked.separator, asked.comment, "sep and comment"},
                                           std::tuple{asked.decimal, asked.comment, "dec and comment"}}) {

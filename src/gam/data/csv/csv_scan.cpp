@@ -89,7 +89,7 @@ class RowScanner {
     for (std::int64_t row = start.row; row < rows.end; ++row) {
       if (!reader_.next())
         throw base::input_error(
-            "{}: ended before row {}, and so was changed while it was read: start again with the complete "
+            "{}: ends before row {}, because it was changed while it was read: start again with the complete "
             "file",
             file_.path, row + 1);
       if (row < rows.begin) continue;
@@ -276,7 +276,7 @@ CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size
                          marked ? static_cast<std::int64_t>(byte_order_mark.size()) : 0, 1);
   for (std::int64_t line = 0; line < options.skip; ++line) {
     if (!beginning.skip_line())
-      throw base::input_error("{}: has no line after the {} that are to be skipped", path, options.skip);
+      throw base::input_error("{}: has no line after the {} skipped lines: reduce skip", path, options.skip);
   }
   CsvHeader header;
   const std::int64_t begin = beginning.next_offset();
@@ -289,7 +289,7 @@ CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size
     throw base::input_error("{}: the file is empty: give a table with a header and rows", path);
   if (reader.row().find('\0') != std::string_view::npos)
     throw base::input_error(
-        "{}: is no table that can be read, since its first line has a NUL byte: give CSV in UTF-8, plain or "
+        "{}: cannot be read as a table, because its first line has a NUL byte: give CSV in UTF-8, plain or "
         "in gzip, or HDF5",
         path);
 

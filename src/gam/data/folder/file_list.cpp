@@ -51,8 +51,9 @@ void check_columns(const TableReader& first, const std::string& first_path, cons
       throw base::input_error("{}: has no column '{}', unlike {}: give files with the same columns", path,
                               expected[i], first_path);
     if (!kinds.empty() && !expected_kinds.empty() && kinds[place->second] != expected_kinds[i])
-      throw base::input_error("{}: the column '{}' holds {}, but in {} {}: write it with one type in all",
-                              path, expected[i], kinds[place->second], first_path, expected_kinds[i]);
+      throw base::input_error(
+          "{}: the column '{}' holds {}, but in {} {}: write it with one type in all files", path,
+          expected[i], kinds[place->second], first_path, expected_kinds[i]);
   }
   if (found.size() == expected.size()) return;
   const auto more = std::ranges::find_if(
@@ -171,7 +172,7 @@ class FileList final : public TableReader {
     state.device = files_[file].state.device;
     if (state != files_[file].state)
       throw base::input_error(
-          "{}: was replaced or written to while it was read: start again when it no longer is",
+          "{}: was replaced or written to while it was read: start again when no program writes to it",
           files_[file].path);
   }
 

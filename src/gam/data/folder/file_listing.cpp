@@ -68,8 +68,8 @@ bool is_hidden(const fs::path& path) {
 ListedFile listed(const std::string& path) {
   const struct stat status = status_of(path);
   if (!S_ISREG(status.st_mode))
-    throw base::input_error("{}: is not a regular file: give one, which every rank can read at any offset",
-                            path);
+    throw base::input_error(
+        "{}: is not a regular file: give a regular file, which ranks can read at any offset", path);
   return {.path = path, .state = files::state_of(status)};
 }
 
@@ -89,7 +89,8 @@ std::vector<ListedFile> files_within(const std::string& folder) {
     files.back().partition = partition_of(entry->path().lexically_relative(folder));
   }
   if (failure) throw base::input_error("{}: the folder cannot be read: {}", folder, failure.message());
-  if (files.empty()) throw base::input_error("{}: the folder has no file: give one with the table's", folder);
+  if (files.empty())
+    throw base::input_error("{}: the folder has no file: give a folder with the table's files", folder);
   std::ranges::sort(files, {}, &ListedFile::path);
   return files;
 }

@@ -51,7 +51,7 @@ std::vector<std::uint64_t> spread(const mpi::Communicator& comm, std::vector<std
 const ColumnNumbers& numbers_of(const Frame& frame, int variable) {
   const Variable& column = frame.variables.at(static_cast<std::size_t>(variable));
   if (column.factor)
-    throw base::usage_error("'{}' is text, but its quantiles are needed: use bs=\"re\" or by=", column.name);
+    throw base::usage_error("'{}' is text, but a spline needs numbers: use bs=\"re\" or by=", column.name);
   return column.numbers;
 }
 

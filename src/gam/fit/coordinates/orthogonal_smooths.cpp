@@ -285,12 +285,10 @@ std::optional<OrthogonalSmooths> CrowdedSmooths::with_orthogonal_columns(const D
     if (!basis) continue;
     if (basis->lost) {
       const std::string where = crowding(job_, rows_, *block);
-      throw Error(
-          ErrorCode::not_converged,
-          fmt::format(
-              "{}: in these rows its unpenalised functions are too nearly dependent to be told apart after "
-              "rounding: {}",
-              block->label, where.empty() ? "give it a smaller k, or leave it out" : where));
+      throw Error(ErrorCode::not_converged,
+                  fmt::format("{}: in these rows its unpenalised functions are linearly dependent up to "
+                              "rounding: {}",
+                              block->label, where.empty() ? "give it a smaller k, or leave it out" : where));
     }
     change_basis(out.design, *block, *basis);
     out.changes.push_back({block->coef_begin, std::move(basis->to_formula)});

@@ -141,7 +141,7 @@ TEST_F(Convert, AFolderIsPutInPlaceAsAWhole) {
   EXPECT_EQ(content_of(comm, out.path(), {"x", "f"}), content_of(comm, csv.path(), {"x", "f"}));
   EXPECT_EQ(
       common_fault(comm, [&] { convert_table(job, Table{csv.path()}, out.path() + "/", Conversion{}); }),
-      folder.string() + ": has files, and is to be a new folder: remove it, or give another name");
+      folder.string() + ": is a folder that is not empty: remove it, or give another name");
 }
 
 TEST_F(Convert, ATableInMemoryIsThatOfItsFile) {

@@ -557,7 +557,7 @@ TEST_F(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
   EXPECT_EQ(fault(wanted),
             "factor 'f': the formula uses no column of this name: leave it out, or correct it");
   wanted.options.factors = {"x"};
-  EXPECT_EQ(fault(wanted), "factor 'x': log(x) needs numbers of this column: leave it out of the factors");
+  EXPECT_EQ(fault(wanted), "factor 'x': log(x) needs this column as numbers: leave it out of the factors");
   wanted.options = {.numbers = {"y"}};
   EXPECT_EQ(fault(wanted),
             "numeric column 'y': the formula uses no column of this name: leave it out, or correct it");
@@ -833,7 +833,7 @@ TEST_F(CsvTable, RefusesUnusableFilesOnEveryRankAlike) {
       {"x,y", ": has a header, but no data row"},
       {"x,y,x\n1,2,3\n", ", line 1: two columns have the name 'x'"},
       {"x,gr\xF6\xDFte\n1,2\n", ", line 1: the name of column 2 is not UTF-8: convert the table"},
-      {std::string("PK\0\0,b\n1,2\n", 11), ": is no table that can be read"},
+      {std::string("PK\0\0,b\n1,2\n", 11), ": cannot be read as a table"},
       {"x,y\n1,2\n\n3\n4,5\n", ", line 4: the row has 1 field, but the header has 2"},
       {"x,y\n1,2\n1,2,3\n", ", line 3: the row has 3 fields, but the header has 2"},
       {"x,y\n1,\"a\nb\"\n1,\"a\nb\"\n2\n", ", line 6: the row has 1 field, but"},

@@ -186,7 +186,7 @@ TEST_F(FolderTable, RefusesFoldersThatAreNotOneTable) {
   };
   const SharedFolder empty(comm);
   empty.write(".nothing", "");
-  EXPECT_EQ(fault(empty), empty.path() + ": the folder has no file: give one with the table's");
+  EXPECT_EQ(fault(empty), empty.path() + ": the folder has no file: give a folder with the table's files");
 
   const SharedFolder keys(comm);
   keys.write("a=1/x.csv", "x\n1\n");

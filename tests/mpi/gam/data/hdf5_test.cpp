@@ -506,7 +506,7 @@ TEST_F(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   if (comm.rank() == 0) std::filesystem::resize_file(file.path(), size / 8);
   comm.barrier();
   EXPECT_EQ(fault(request({"x"})),
-            file.path() + ": begins as HDF5 does, but cannot be opened as HDF5: write it again");
+            file.path() + ": begins like HDF5, but HDF5 cannot open it: write it again");
 }
 
 // The reader checks before each piece of rows.

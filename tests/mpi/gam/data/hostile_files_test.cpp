@@ -212,22 +212,22 @@ TEST_F(Hostile, PlacesAndSizesOfAModelAreThoseThatThereAre) {
   says(breaks, {-1e308, 0, 1, 1e308},
        "design.terms[3][1].margin.breaks: does not ascend by a usable step from element 0 to the next");
   says("/edf", json::array(), "edf: has 0 elements, but needs " + std::to_string(model_["edf"].size()));
-  says("/iterations", -7, "iterations: is -7, and not a whole number from 0 to 2147483647");
-  says("/n", -1, "n: is -1, and not a whole number from 0 to 9223372036854775807");
+  says("/iterations", -7, "iterations: is -7, not a whole number from 0 to 2147483647");
+  says("/n", -1, "n: is -1, not a whole number from 0 to 9223372036854775807");
   says("/design/blocks/0/raw_begin", -1,
-       "design.blocks[0].raw_begin: is -1, and not a whole number from 0 to " +
+       "design.blocks[0].raw_begin: is -1, not a whole number from 0 to " +
            std::to_string(1 + 2 + 1 + 2 * 8 + 3 + 5 * 8 - 1));
   const std::string columns = std::to_string(model_["edf"].size());
   says("/covariance/columns/2", {1, 2}, "covariance.columns[2]: has 2 elements, but needs " + columns);
-  says("/covariance/columns/2/0", nullptr, "covariance.columns[2][0]: is null, and not a number");
+  says("/covariance/columns/2/0", nullptr, "covariance.columns[2][0]: is null, not a number");
   says("/design/blocks/6/penalty/matrices/0/rows", 30000,
-       "design.blocks[6].penalty.matrices[0].rows: is 30000, and not a whole number from 14 to 14");
+       "design.blocks[6].penalty.matrices[0].rows: is 30000, not a whole number from 14 to 14");
   says("/design/blocks/6/penalty/labels", json::array({"one"}),
        "design.blocks[6].penalty.labels: has 1 elements, but needs 2");
   says("/centring/components/0/parts/0/variable", "f",
        "centring.components[0].parts[0].variable: is not a numeric variable of the design");
   says("/centring/coefficients/0", 99,
-       "centring.coefficients[0]: is 99, and not a whole number from 0 to " +
+       "centring.coefficients[0]: is 99, not a whole number from 0 to " +
            std::to_string(model_["edf"].size() - 1));
   says("/formula", "y ~ (",
        "formula: formula, character 6: the end of the formula cannot stand here: write a variable, a number "
@@ -270,17 +270,16 @@ TEST_F(Hostile, RanksDevicesAndRowsOfARunReportAreThoseThatThereAre) {
   const auto says = [&](const std::string& place, const json& value, const std::string& expected) {
     EXPECT_EQ(outcome_of_run(with(run_, place, value)), damaged(expected)) << place << " = " << value;
   };
-  says("/ranks/0/rank", -1, "ranks[0].rank: is -1, and not a whole number from 0 to 0");
-  says("/plan/rank_ranges/0/0", -5, "plan.rank_ranges[0][0]: is -5, and not a whole number from 0 to 120");
-  says("/plan/rank_ranges/0/1", 121, "plan.rank_ranges[0][1]: is 121, and not a whole number from 0 to 120");
+  says("/ranks/0/rank", -1, "ranks[0].rank: is -1, not a whole number from 0 to 0");
+  says("/plan/rank_ranges/0/0", -5, "plan.rank_ranges[0][0]: is -5, not a whole number from 0 to 120");
+  says("/plan/rank_ranges/0/1", 121, "plan.rank_ranges[0][1]: is 121, not a whole number from 0 to 120");
   says("/plan/rank_ranges", json::array(), "plan.rank_ranges: has 0 elements, but needs 1");
   says("/phases/0/seconds", -1, "phases[0].seconds: is -1");
 
   json devices = run_;
   devices["verdict"]["ran"] = "devices";
   devices["plan"]["tiles"] = {{{"rank", -1}, {"device", 0}, {"begin", 0}, {"end", 120}}};
-  EXPECT_EQ(outcome_of_run(devices),
-            damaged("plan.tiles[0].rank: is -1, and not a whole number from 0 to 0"));
+  EXPECT_EQ(outcome_of_run(devices), damaged("plan.tiles[0].rank: is -1, not a whole number from 0 to 0"));
   devices["plan"]["tiles"][0]["rank"] = 0;
   EXPECT_EQ(outcome_of_run(devices), damaged("plan.tiles[0].device: is not a device of its rank"));
 }

@@ -644,7 +644,7 @@ TEST_F(CInterface, RefusesHandlesThatAreNone) {
   const char* text = nullptr;
   expect_refusal(tessera_gam_summary(0, TESSERA_GAM_TEXT, &text, nullptr), "the handle of the model is 0");
   expect_refusal(tessera_gam_summary(table_, TESSERA_GAM_TEXT, &text, nullptr),
-                 "the handle is of a table, but the call needs one of a model");
+                 "the handle is for a table, but the call needs a handle for a model");
   expect_refusal(tessera_gam_summary(model_ + 1, TESSERA_GAM_TEXT, &text, nullptr), "model");
   expect_refusal(tessera_gam_summary(model_ ^ (std::uint64_t{1} << 30), TESSERA_GAM_TEXT, &text, nullptr),
                  "not an open model");

@@ -324,7 +324,7 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
        [](Data& d) { d.children[3].dictionary = nullptr; });
   says("batch 2 has 4 columns, but the schema has 5", [](Data& d) { d.children.pop_back(); });
   says("batch 2 has 0 buffers of its own, but needs one", [](Data& d) { d.buffers.clear(); });
-  says("batch 2 has the length -1 and the offset 0: both must be 0 to 2^40, as must be the rows of the table",
+  says("batch 2 has the length -1 and the offset 0: both, and the rows of the table, must be from 0 to 2^40",
        [](Data& d) { d.length = -1; });
   says("batch 2 has a null row: leave the row out, or make its values null", [](Data& d) {
     d.null_count = 1;

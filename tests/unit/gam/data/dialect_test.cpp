@@ -107,7 +107,7 @@ TEST_F(Dialect, MayBeGiven) {
             "sep 'ab': it must be one character, or the word tab, and no quote, digit or letter");
   EXPECT_EQ(refused({.sep = "\""}),
             "sep '\"': it must be one character, or the word tab, and no quote, digit or letter");
-  EXPECT_EQ(refused({.sep = "."}), "sep '.': numbers have this character: give another");
+  EXPECT_EQ(refused({.sep = "."}), "sep '.': this character occurs in numbers: give another");
   EXPECT_EQ(refused({.dec = ";"}), "dec ';': it must be '.' or ','");
   EXPECT_EQ(refused({.sep = ",", .dec = ","}), "sep and dec are both ',': they must differ");
   EXPECT_EQ(refused({.sep = ";", .comment = ";"}), "sep and comment are both ';': they must differ");
@@ -123,7 +123,7 @@ TEST_F(Dialect, HasLinesBeforeTheTable) {
   EXPECT_EQ(commented.columns, (std::vector<std::string>{"x", "y"}));
   EXPECT_EQ(commented.data_line, 5);
   EXPECT_EQ(fault_of("x\n1\n", {.skip = 3}).substr(folder_.path().string().size() + 1),
-            "t.csv: has no line after the 3 that are to be skipped");
+            "t.csv: has no line after the 3 skipped lines: reduce skip");
   EXPECT_NE(fault_of("#x\n#1\n", {.comment = "#"}).find(": the file is empty"), std::string::npos);
 }
 

@@ -849,7 +849,7 @@ TEST(DraftDesign, RefusesInOneClearLine) {
       {"y ~ s(x, z, k=4)",
        {{"x", {0, 0.5, 1, 0.2}}},
        ErrorCode::usage,
-       "equally many values of each of its variables"},
+       "equally many values for each of its variables"},
       {"y ~ s(x, z, k=4)",
        {{"x", {0, 0.5, 1, 0}}, {"z", {0, 0, 1, 0}}},
        ErrorCode::usage,

@@ -53,19 +53,18 @@ _OTHER_TYPES = {
 }
 _OTHER_TEXTS = {
     "knots": "Limits or knots of variables: {'month': [0.5, 12.5]}",
-    "levels": "Levels of factors in their order, the first of which is the reference: {'site': ['cape', 'bay']}; other "
-    "values are missing",
-    "ordered": "Columns that are ordered factors: 'dose', or with their levels {'dose': ['low', 'mid', 'high']}",
+    "levels": "Levels of factors in order, the reference first: {'site': ['cape', 'bay']}; other values are missing",
+    "ordered": "Columns that are ordered factors: 'dose', or with levels {'dose': ['low', 'mid', 'high']}",
     "na-strings": "Of files: fields that mean a missing value: ['NA', ''] are NA and the empty field",
     "factor": "Of files: columns to read as factors, even if numeric",
     "numeric": "Of files: columns to read as numbers, even if quoted",
-    "date": "Of files: columns of ISO dates, read as days since 1970-01-01; with times as seconds since 1970-01-01 UTC",
+    "date": "Of files: columns of ISO dates, read as days since 1970-01-01, or of times, as seconds since 1970-01-01 UTC",
     "sep": "Of text files: the separator of fields, a character or 'tab' (default: found in the first 100 rows)",
     "dec": "Of text files: the decimal mark, '.' or ',' (default: found in the first 100 rows)",
-    "comment": "Of text files: lines that begin with this character are skipped, as '#'",
-    "header": "Of text files: whether the first row names the columns; else they are V1, V2, ...",
-    "skip": "Of text files: lines before the table",
-    "nthreads": "As threads: the name that bam has for it",
+    "comment": "Of text files: skip lines that begin with this character, such as '#'",
+    "header": "Of text files: whether the first row names the columns; otherwise they are V1, V2, ...",
+    "skip": "Of text files: number of lines to skip before the table",
+    "nthreads": "The same as threads, with bam's name",
 }
 
 

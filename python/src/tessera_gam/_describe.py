@@ -49,17 +49,17 @@ def columns(
     numeric
         Of files: columns to read as numbers, even if quoted.
     date
-        Of files: columns of ISO dates, read as days since 1970-01-01; with times as seconds since 1970-01-01 UTC.
+        Of files: columns of ISO dates, read as days since 1970-01-01, or of times, as seconds since 1970-01-01 UTC.
     sep
         Of text files: the separator of fields, a character or 'tab' (default: found in the first 100 rows).
     dec
         Of text files: the decimal mark, '.' or ',' (default: found in the first 100 rows).
     comment
-        Of text files: lines that begin with this character are skipped, as '#'.
+        Of text files: skip lines that begin with this character, such as '#'.
     header
-        Of text files: whether the first row names the columns; else they are V1, V2, ... (default: True).
+        Of text files: whether the first row names the columns; otherwise they are V1, V2, ... (default: True).
     skip
-        Of text files: lines before the table (default: 0).
+        Of text files: number of lines to skip before the table (default: 0).
     threads
         Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
     """

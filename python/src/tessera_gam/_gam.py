@@ -94,56 +94,56 @@ class GAM:
         "gaussian", "binomial", "poisson", "gamma", "nb", "tw", "scat", "betar", …, as "gamma(inverse)" also
         with a link, or "@FILE" with a custom family.
     link
-        Link of the family, as in 'binomial(probit)'.
+        Link function of the family, such as probit.
     method
         fREML, the criterion by which smoothing parameters are estimated (default: fREML).
     knots
         Limits or knots of variables: {'month': [0.5, 12.5]}.
     sp
-        Smoothing parameters, in the order of the smooths: [0.6, -1]; a negative one is estimated.
+        Smoothing parameters, in the order of the smooths: [0.6, -1]; negative values are estimated.
     min_sp
-        Added to the smoothing parameter of each penalty, as gam's min.sp: [0.1, 0, 0].
+        Values added to the smoothing parameters, one for each penalty, as gam's min.sp: [0.1, 0, 0].
     select
         Penalise the null spaces of smooths, so that they may leave the model (default: False).
     gamma
-        Above 1: smoother, as mgcv's gamma (default: 1).
+        Values above 1 give smoother fits, as mgcv's gamma (default: 1).
     weights
         Prior weights: a column, or an expression of R.
     offset
-        Expression added in the fit, but not in predictions.
+        Expression added to the predictor in fits, but not in predictions.
     subset
         Condition on the rows that are fitted, as in R: 'year > 2000'.
     rho
         Correlation of the residuals of neighbouring rows, as bam's rho; auto: that of least fREML (default: 0).
     AR_start
-        Where a series of such residuals begins, as bam's AR.start: a column or an expression.
+        TRUE in rows where a series of correlated residuals begins, as bam's AR.start: a column or an expression.
     levels
-        Levels of factors in their order, the first of which is the reference: {'site': ['cape', 'bay']}; other values
-        are missing.
+        Levels of factors in order, the reference first: {'site': ['cape', 'bay']}; other values are missing.
     ordered
-        Columns that are ordered factors: 'dose', or with their levels {'dose': ['low', 'mid', 'high']}.
+        Columns that are ordered factors: 'dose', or with levels {'dose': ['low', 'mid', 'high']}.
     drop_unused_levels
-        Drop the levels that no row of the fit has (default: True).
+        Drop levels without a row in the fit (default: True).
     residuals
         Store residuals of sampled rows, typical values and occupancy in the model (default: True).
     sample
-        Store so many rows of the table in the model (default: 0).
+        Number of rows of the table to store in the model (default: 0).
     max_iterations
-        Iteration limit (default: 200).
+        Maximum number of iterations (default: 200).
     tolerance
-        Largest relative change of the deviance that ends the iteration (default: 1e-12).
+        Convergence tolerance: largest relative change of the deviance (default: 1e-12).
     step_tolerance
-        Largest relative change of the linear predictor that ends the iteration (default: 1e-09).
+        Convergence tolerance: largest relative change of the linear predictor (default: 1e-09).
     largest_tested_effect
-        Largest random effect, in coefficients, that is tested: a test costs p^3 (default: 1000).
+        Maximum number of coefficients p of a random effect that is tested; a test costs p^3 (default: 1000).
     checkpoint
         Checkpoint file, written after every iteration; the same fit resumes from it.
     memory
-        Memory limit per node for columns, such as 2G; the rest is kept in scratch files (default: 3/4 of free memory).
+        Memory limit per node for columns, such as 2G; more columns are kept in scratch files (default: 3/4 of free
+        memory).
     scratch
         Folder for scratch files, on a disk (default: $TMPDIR or /var/tmp).
     device_memory
-        Memory limit per GPU for columns and workspace; the rest is uploaded in each pass (default: half).
+        Memory limit per GPU for columns and workspace; more columns are uploaded in each pass (default: half).
     device
         auto: GPUs, unless the CPU is estimated to be faster; gpu: GPUs or an error; cpu (default: auto).
     on_device_failure
@@ -153,11 +153,11 @@ class GAM:
     allow_sharing
         Let ranks share a GPU if a node has more ranks than GPUs (default: False).
     memory_fraction
-        Part of a GPU's free memory that a job may take, above 0, at most 1 (default: 0.5).
+        Fraction of a GPU's free memory that a job may take, above 0, at most 1 (default: 0.5).
     threads
         Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
     nthreads
-        As threads: the name that bam has for it (default: 0).
+        The same as threads, with bam's name (default: 0).
     na_strings
         Of files: fields that mean a missing value: ['NA', ''] are NA and the empty field (default: NA).
     factor
@@ -165,7 +165,7 @@ class GAM:
     numeric
         Of files: columns to read as numbers, even if quoted.
     date
-        Of files: columns of ISO dates, read as days since 1970-01-01; with times as seconds since 1970-01-01 UTC.
+        Of files: columns of ISO dates, read as days since 1970-01-01, or of times, as seconds since 1970-01-01 UTC.
     block_rows
         Rows per block of the reproducible sums (default: 8192).
     sep
@@ -173,11 +173,11 @@ class GAM:
     dec
         Of text files: the decimal mark, '.' or ',' (default: found in the first 100 rows).
     comment
-        Of text files: lines that begin with this character are skipped, as '#'.
+        Of text files: skip lines that begin with this character, such as '#'.
     header
-        Of text files: whether the first row names the columns; else they are V1, V2, ... (default: True).
+        Of text files: whether the first row names the columns; otherwise they are V1, V2, ... (default: True).
     skip
-        Of text files: lines before the table (default: 0).
+        Of text files: number of lines to skip before the table (default: 0).
 
     Examples
     --------
@@ -523,17 +523,17 @@ class GAM:
         seed
             Seed of the sample and the permutations (default: 1).
         sample
-            Largest number of rows in the check of bases (default: 5000).
+            Maximum number of rows in the check of bases (default: 5000).
         permutations
-            Permutations for its p-values (default: 400).
+            Permutations for the p-values of bases (default: 400).
         largest_concurvity
-            Largest number of coefficients for which concurvity is computed (default: 1000).
+            Maximum number of coefficients for which concurvity is computed (default: 1000).
         autocorrelation
-            Autocorrelation of residuals at this many lags, in the order of the rows (default: 0).
+            Number of lags of the autocorrelation of residuals, in the order of the rows (default: 0).
         series
             Column that identifies the series of the autocorrelation.
         memory
-            Memory limit per node for columns, such as 2G; the rest is kept in scratch files (default: 3/4 of free
+            Memory limit per node for columns, such as 2G; more columns are kept in scratch files (default: 3/4 of free
             memory).
         scratch
             Folder for scratch files, on a disk (default: $TMPDIR or /var/tmp).
@@ -624,26 +624,25 @@ class GAM:
         progress
             As for `fit`.
         terms
-            Only these terms, as the summary names them; (Intercept) is one.
+            Only these terms, named as in the summary; (Intercept) is a term.
         exclude
-            Without these terms; the table needs no column that only they use.
+            Leave out these terms; the table may lack columns that only they use.
         new_levels
-            Levels that the fit had not: mgcv: random effects add 0, other terms are NA; population: factor smooths add
-            0 too; na: all such terms are NA; error: an error (default: mgcv).
+            For levels not in the fit: mgcv: random effects add 0, other terms are NA; population: factor smooths add 0
+            too; na: all terms of these levels are NA; error: an error (default: mgcv).
         interval
-            Ends of the credible interval of this probability, as 0.95; 0: none (default: 0).
+            Probability of credible intervals, such as 0.95; 0: no intervals (default: 0).
         prediction_interval
-            With type response: ends of the interval that has a new response with this probability; 0: none (default:
-            0).
+            With type response: probability of intervals for a new response; 0: no intervals (default: 0).
         unconditional
             Standard errors and intervals with the uncertainty of the smoothing parameters (default: False).
         draws
-            With type link or response: predictions at so many draws of the coefficients from their posterior
-            distribution; 0: at the estimate (default: 0).
+            With type link or response: number of draws of the coefficients from their posterior distribution, with a
+            prediction for each; 0: predict at the estimate (default: 0).
         seed
             Seed of the random draws (default: 1).
         keep
-            Columns of the table to carry along, or all.
+            Columns of the table to copy to the output, or all.
         memory
             Memory limit per node for rows, such as 2G; a larger table is predicted in parts (default: 3/4 of free
             memory).
@@ -656,7 +655,7 @@ class GAM:
         allow_sharing
             Let ranks share a GPU if a node has more ranks than GPUs (default: False).
         memory_fraction
-            Part of a GPU's free memory that a job may take, above 0, at most 1 (default: 0.5).
+            Fraction of a GPU's free memory that a job may take, above 0, at most 1 (default: 0.5).
         threads
             Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
 
@@ -722,18 +721,19 @@ class GAM:
         unconditional
             Draws of the coefficients with the uncertainty of the smoothing parameters (default: False).
         posterior_predictive
-            For responses: each draw at a draw of the coefficients in place of the estimate (default: False).
+            For responses: draw the coefficients anew for each draw, in place of their estimates (default: False).
         weights
             For responses: the table's column of prior weights, or of binomial trials; default: 1.
         new_levels
-            Levels that the fit had not: mgcv: random effects add 0, other terms are NA; population: factor smooths add
-            0 too; na: all such terms are NA; error: an error (default: mgcv).
+            For levels not in the fit: mgcv: random effects add 0, other terms are NA; population: factor smooths add 0
+            too; na: all terms of these levels are NA; error: an error (default: mgcv).
         keep
-            For responses: columns of the table to carry along.
+            For responses: columns of the table to copy to the output.
         terms
-            Only these smooths, as the summary names them; default: all.
+            Only these smooths, named as in the summary; default: all.
         points
-            Grid points per number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+            Grid points per numeric variable; 0: 100 for smooths of one such variable, 40 of two, 15 of three, 6 of more
+            (default: 0).
         threads
             Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
         """
@@ -768,18 +768,18 @@ class GAM:
         minuend, subtrahend
             Tables with equal numbers of rows, of any kind that `fit` takes. The result has the kind of `minuend`.
         terms
-            Only these terms, as the summary names them; (Intercept) is one.
+            Only these terms, named as in the summary; (Intercept) is a term.
         exclude
-            Without these terms; the table needs no column that only they use.
+            Leave out these terms; the table may lack columns that only they use.
         new_levels
-            Levels that the fit had not: mgcv: random effects add 0, other terms are NA; population: factor smooths add
-            0 too; na: all such terms are NA; error: an error (default: mgcv).
+            For levels not in the fit: mgcv: random effects add 0, other terms are NA; population: factor smooths add 0
+            too; na: all terms of these levels are NA; error: an error (default: mgcv).
         interval
-            Ends of the credible interval of this probability, as 0.95; 0: none (default: 0).
+            Probability of credible intervals, such as 0.95; 0: no intervals (default: 0).
         unconditional
             Standard errors and intervals with the uncertainty of the smoothing parameters (default: False).
         keep
-            Columns of the table to carry along, or all.
+            Columns of the table to copy to the output, or all.
         threads
             Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
         """
@@ -810,13 +810,14 @@ class GAM:
         Parameters
         ----------
         terms
-            Only these smooths, as the summary names them; default: all.
+            Only these smooths, named as in the summary; default: all.
         points
-            Grid points per number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+            Grid points per numeric variable; 0: 100 for smooths of one such variable, 40 of two, 15 of three, 6 of more
+            (default: 0).
         interval
-            Probability of the bands; 0: none (default: 0.95).
+            Probability of the bands; 0: no bands (default: 0.95).
         draws
-            Draws from the posterior distribution for simultaneous bands; 0: none (default: 10000).
+            Number of posterior draws for simultaneous bands; 0: no simultaneous bands (default: 10000).
         seed
             Seed of the random draws (default: 1).
         unconditional
@@ -846,21 +847,22 @@ class GAM:
         Parameters
         ----------
         terms
-            Only these smooths, as the summary names them; default: all.
+            Only these smooths, named as in the summary; default: all.
         points
-            Grid points per number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+            Grid points per numeric variable; 0: 100 for smooths of one such variable, 40 of two, 15 of three, 6 of more
+            (default: 0).
         interval
-            Probability of the bands; 0: none (default: 0.95).
+            Probability of the bands; 0: no bands (default: 0.95).
         draws
-            Draws from the posterior distribution for simultaneous bands; 0: none (default: 10000).
+            Number of posterior draws for simultaneous bands; 0: no simultaneous bands (default: 10000).
         seed
             Seed of the random draws (default: 1).
         unconditional
             Standard errors and bands with the uncertainty of the smoothing parameters (default: False).
         order
-            First or second derivatives (default: 1).
+            Order of the derivatives, 1 or 2 (default: 1).
         variables
-            Only by these variables; default: each.
+            Only derivatives by these variables; default: all.
         threads
             Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
         """
@@ -885,13 +887,14 @@ class GAM:
         Parameters
         ----------
         terms
-            Only these smooths, as the summary names them; default: all.
+            Only these smooths, named as in the summary; default: all.
         points
-            Grid points per number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+            Grid points per numeric variable; 0: 100 for smooths of one such variable, 40 of two, 15 of three, 6 of more
+            (default: 0).
         interval
-            Probability of the bands; 0: none (default: 0.95).
+            Probability of the bands; 0: no bands (default: 0.95).
         draws
-            Draws from the posterior distribution for simultaneous bands; 0: none (default: 10000).
+            Number of posterior draws for simultaneous bands; 0: no simultaneous bands (default: 10000).
         seed
             Seed of the random draws (default: 1).
         unconditional
@@ -938,9 +941,10 @@ class GAM:
         too_far
             Maps are white at points farther than this from every row of the rug, with width and height as units.
         points
-            Grid points per number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+            Grid points per numeric variable; 0: 100 for smooths of one such variable, 40 of two, 15 of three, 6 of more
+            (default: 0).
         interval
-            Probability of the bands; 0: none (default: 0.95).
+            Probability of the bands; 0: no bands (default: 0.95).
         unconditional
             Standard errors and bands with the uncertainty of the smoothing parameters (default: False).
         threads

@@ -125,9 +125,9 @@ def fit_many(
     knots
         Limits or knots of variables: {'month': [0.5, 12.5]}.
     min_rows
-        Least number of values of a response that is fitted (default: 2).
+        Minimum number of values of a response; responses with fewer are not fitted (default: 2).
     min_share
-        Least share of the rows that have a value (default: 0).
+        Minimum share of rows with a value of the response (default: 0).
     responses_in
         Dimension of the matrix that has the responses (default: auto).
     key
@@ -141,7 +141,7 @@ def fit_many(
     allow_sharing
         Let ranks share a GPU if a node has more ranks than GPUs (default: False).
     memory_fraction
-        Part of a GPU's free memory that a job may take, above 0, at most 1 (default: 0.5).
+        Fraction of a GPU's free memory that a job may take, above 0, at most 1 (default: 0.5).
     threads
         Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
     na_strings
@@ -151,17 +151,17 @@ def fit_many(
     numeric
         Of files: columns to read as numbers, even if quoted.
     date
-        Of files: columns of ISO dates, read as days since 1970-01-01; with times as seconds since 1970-01-01 UTC.
+        Of files: columns of ISO dates, read as days since 1970-01-01, or of times, as seconds since 1970-01-01 UTC.
     sep
         Of text files: the separator of fields, a character or 'tab' (default: found in the first 100 rows).
     dec
         Of text files: the decimal mark, '.' or ',' (default: found in the first 100 rows).
     comment
-        Of text files: lines that begin with this character are skipped, as '#'.
+        Of text files: skip lines that begin with this character, such as '#'.
     header
-        Of text files: whether the first row names the columns; else they are V1, V2, ... (default: True).
+        Of text files: whether the first row names the columns; otherwise they are V1, V2, ... (default: True).
     skip
-        Of text files: lines before the table (default: 0).
+        Of text files: number of lines to skip before the table (default: 0).
     """
     options = _given(locals(), "covariates", "counts", "formula", "offsets", "names", "progress", "comm")
     of_table = _native.option_texts({name: options.pop(name) for name in [*options] if name in _TABLE_OPTIONS})

@@ -124,32 +124,29 @@ constexpr std::string_view block_rows_help = "Rows per block of the reproducible
 constexpr std::string_view knots_help = "Limits or knots of a variable: month=0.5,12.5";
 constexpr std::string_view weights_help = "Prior weights: a column, or an expression of R";
 constexpr std::string_view columns_memory_help =
-    "Memory limit per node for columns, such as 2G; the rest is kept in scratch files (default: 3/4 of free "
-    "memory)";
+    "Memory limit per node for columns, such as 2G; more columns are kept in scratch files (default: 3/4 of "
+    "free memory)";
 constexpr std::string_view scratch_help =
     "Folder for scratch files, on a disk (default: $TMPDIR or /var/tmp)";
 constexpr std::string_view new_levels_help =
-    "Levels that the fit had not: mgcv: random effects add 0, other terms are NA; population: factor smooths "
-    "add 0 too; "
-    "na: all such terms are NA; error: an error";
+    "For levels not in the fit: mgcv: random effects add 0, other terms are NA; population: factor smooths "
+    "add 0 too; na: all terms of these levels are NA; error: an error";
 
 // The tables of options, in the order of the help. A family must be read before its link.
 
 const Row<FitOptions> of_fits[]{
     {{.name = "family",
       .help = "The distribution of the response: gaussian, binomial, poisson, gamma, nb, inverse.gaussian, "
-              "quasipoisson, "
-              "quasibinomial, quasi, tweedie, tw, scat, betar, also as R has them: \"binomial(probit)\", "
-              "\"nb(theta=3)\", \"tw(a=1.1)\", \"scat(min.df=2)\", \"quasi(log, mu^2)\"; or @FILE: a custom "
-              "family in "
-              "TOML",
+              "quasipoisson, quasibinomial, quasi, tweedie, tw, scat, betar, also in the notation of R: "
+              "\"binomial(probit)\", \"nb(theta=3)\", \"tw(a=1.1)\", \"scat(min.df=2)\", \"quasi(log, "
+              "mu^2)\"; or @FILE: a custom family in TOML",
       .value = "FAMILY",
       .decides = true},
      OptionKind::text,
      nullptr,
      [](FitOptions& o, const NamedOption& g, const NumberRange&) { o.family = family(g.value); },
      text_of_family},
-    {{.name = "link", .help = "Link of the family, as in 'binomial(probit)'"},
+    {{.name = "link", .help = "Link function of the family, such as probit"},
      OptionKind::text,
      nullptr,
      set_link,
@@ -166,23 +163,24 @@ const Row<FitOptions> of_fits[]{
         [](FitOptions& o, const NamedOption& g, const NumberRange&) { add_knots(o.knots, g); }),
     option<&FitOptions::sp>(
         {.name = "sp",
-         .help = "Smoothing parameters, in the order of the smooths: 0.6,-1; a negative one is estimated",
+         .help = "Smoothing parameters, in the order of the smooths: 0.6,-1; negative values are estimated",
          .decides = true}),
     option<&FitOptions::min_sp>(
         {.name = "min-sp",
-         .help = "Added to the smoothing parameter of each penalty, as gam's min.sp: 0.1,0,0",
+         .help = "Values added to the smoothing parameters, one for each penalty, as gam's min.sp: 0.1,0,0",
          .decides = true}),
     option<&FitOptions::select>(
         {.name = "select",
          .help = "Penalise the null spaces of smooths, so that they may leave the model",
          .decides = true}),
     option<&FitOptions::gamma>({.name = "gamma",
-                                .help = "Above 1: smoother, as mgcv's gamma",
+                                .help = "Values above 1 give smoother fits, as mgcv's gamma",
                                 .range = {1e-3, 1e3},
                                 .decides = true}),
     option<&FitOptions::weights>({.name = "weights", .help = weights_help, .decides = true}),
-    option<&FitOptions::offset>(
-        {.name = "offset", .help = "Expression added in the fit, but not in predictions", .decides = true}),
+    option<&FitOptions::offset>({.name = "offset",
+                                 .help = "Expression added to the predictor in fits, but not in predictions",
+                                 .decides = true}),
     option<&FitOptions::subset>({.name = "subset",
                                  .help = "Condition on the rows that are fitted, as in R: 'year > 2000'",
                                  .decides = true}),
@@ -194,15 +192,14 @@ const Row<FitOptions> of_fits[]{
      nullptr,
      set_rho,
      [](const FitOptions& o) { return o.estimate_rho ? "auto" : text_of_value(o.rho); }},
-    option<&FitOptions::ar_start>(
-        {.name = "ar-start",
-         .help = "Where a series of such residuals begins, as bam's AR.start: a column or an expression",
-         .decides = true}),
+    option<&FitOptions::ar_start>({.name = "ar-start",
+                                   .help = "TRUE in rows where a series of correlated residuals begins, as "
+                                           "bam's AR.start: a column or an expression",
+                                   .decides = true}),
     option<&FitOptions::levels>(
         {.name = "levels",
-         .help = "Levels of a factor in their order, the first of which is the reference: site=cape,bay, in "
-                 "double quotes "
-                 "where they have , or =; other values are missing",
+         .help = "Levels of a factor in order, the reference first: site=cape,bay; levels with , or = in "
+                 "double quotes; other values are missing",
          .repeatable = true,
          .decides = true},
         [](FitOptions& o, const NamedOption& g, const NumberRange&) { add_levels(o.levels, g, true); }),
@@ -212,24 +209,23 @@ const Row<FitOptions> of_fits[]{
          .repeatable = true,
          .decides = true},
         [](FitOptions& o, const NamedOption& g, const NumberRange&) { add_levels(o.ordered, g, false); }),
-    option<&FitOptions::drop_unused_levels>({.name = "drop-unused-levels",
-                                             .help = "Drop the levels that no row of the fit has",
-                                             .decides = true}),
+    option<&FitOptions::drop_unused_levels>(
+        {.name = "drop-unused-levels", .help = "Drop levels without a row in the fit", .decides = true}),
     option<&FitOptions::residuals>(
         {.name = "residuals",
          .help = "Store residuals of sampled rows, typical values and occupancy in the model"}),
     option<&FitOptions::sample>(
-        {.name = "sample", .help = "Store so many rows of the table in the model", .range = {0, 2000}}),
+        {.name = "sample", .help = "Number of rows of the table to store in the model", .range = {0, 2000}}),
     option<&FitOptions::max_iterations>(
-        {.name = "max-iterations", .help = "Iteration limit", .range = {1, 1'000'000}}),
+        {.name = "max-iterations", .help = "Maximum number of iterations", .range = {1, 1'000'000}}),
     option<&FitOptions::tolerance>(
-        {.name = "tolerance", .help = "Largest relative change of the deviance that ends the iteration"}),
+        {.name = "tolerance", .help = "Convergence tolerance: largest relative change of the deviance"}),
     option<&FitOptions::step_tolerance>(
         {.name = "step-tolerance",
-         .help = "Largest relative change of the linear predictor that ends the iteration"}),
+         .help = "Convergence tolerance: largest relative change of the linear predictor"}),
     option<&FitOptions::largest_tested_effect>(
         {.name = "largest-tested-effect",
-         .help = "Largest random effect, in coefficients, that is tested: a test costs p^3",
+         .help = "Maximum number of coefficients p of a random effect that is tested; a test costs p^3",
          .range = {0, most_integer}}),
     option<&FitOptions::checkpoint>(
         {.name = "checkpoint",
@@ -240,42 +236,42 @@ const Row<FitOptions> of_fits[]{
         {.name = "scratch", .help = scratch_help, .value = "DIR"}),
     option<&FitOptions::memory, &MemoryOptions::device_bytes>(
         {.name = "device-memory",
-         .help = "Memory limit per GPU for columns and workspace; the rest is uploaded in each pass "
+         .help = "Memory limit per GPU for columns and workspace; more columns are uploaded in each pass "
                  "(default: half)"}),
 };
 
 const Row<PredictOptions> of_predictions[]{
-    option<&PredictOptions::type>({.name = "type",
-                                   .help = "link: the linear predictor; response: the mean; terms, iterms: "
-                                           "what each term adds to the predictor; "
-                                           "lpmatrix: the rows of the model matrix"}),
+    option<&PredictOptions::type>(
+        {.name = "type",
+         .help = "link: the linear predictor; response: the mean; terms, iterms: the contribution of each "
+                 "term to the predictor; lpmatrix: the model matrix"}),
     option<&PredictOptions::terms>(
         {.name = "terms",
-         .help = "Only these terms, comma-separated, as the summary names them; (Intercept) is one",
+         .help = "Only these terms, comma-separated, named as in the summary; (Intercept) is a term",
          .repeatable = true}),
     option<&PredictOptions::exclude>(
         {.name = "exclude",
-         .help = "Without these terms; the table needs no column that only they use",
+         .help = "Leave out these terms; the table may lack columns that only they use",
          .repeatable = true}),
     option<&PredictOptions::new_levels>({.name = "new-levels", .help = new_levels_help}),
     option<&PredictOptions::standard_errors>(
-        {.name = "se", .help = "Standard errors too", .aliases = "se-fit"}),
+        {.name = "se", .help = "Add standard errors", .aliases = "se-fit"}),
     option<&PredictOptions::interval>(
-        {.name = "interval", .help = "Ends of the credible interval of this probability, as 0.95; 0: none"}),
-    option<&PredictOptions::prediction_interval>({.name = "prediction-interval",
-                                                  .help = "With type response: ends of the interval that has "
-                                                          "a new response with this probability; 0: none"}),
+        {.name = "interval", .help = "Probability of credible intervals, such as 0.95; 0: no intervals"}),
+    option<&PredictOptions::prediction_interval>(
+        {.name = "prediction-interval",
+         .help = "With type response: probability of intervals for a new response; 0: no intervals"}),
     option<&PredictOptions::unconditional>(
         {.name = "unconditional",
          .help = "Standard errors and intervals with the uncertainty of the smoothing parameters"}),
-    option<&PredictOptions::draws>({.name = "draws",
-                                    .help = "With type link or response: predictions at so many draws of the "
-                                            "coefficients from their posterior "
-                                            "distribution; 0: at the estimate",
-                                    .range = whole_draws}),
+    option<&PredictOptions::draws>(
+        {.name = "draws",
+         .help = "With type link or response: number of draws of the coefficients from their posterior "
+                 "distribution, with a prediction for each; 0: predict at the estimate",
+         .range = whole_draws}),
     option<&PredictOptions::seed>({.name = "seed", .help = "Seed of the random draws", .range = from(0)}),
     {{.name = "keep",
-      .help = "Columns of the table to carry along, comma-separated, or all",
+      .help = "Columns of the table to copy to the output, comma-separated, or all",
       .repeatable = true},
      OptionKind::names,
      nullptr,
@@ -286,23 +282,22 @@ const Row<PredictOptions> of_predictions[]{
      nullptr},
     option<&PredictOptions::node_bytes>({.name = "memory",
                                          .help = "Memory limit per node for rows, such as 2G; a larger table "
-                                                 "is predicted in parts (default: 3/4 of free "
-                                                 "memory)"}),
+                                                 "is predicted in parts (default: 3/4 of free memory)"}),
 };
 
 const Row<SmoothOptions> of_smooths[]{
     option<&SmoothOptions::terms>(
         {.name = "terms",
-         .help = "Only these smooths, comma-separated, as the summary names them; default: all",
+         .help = "Only these smooths, comma-separated, named as in the summary; default: all",
          .repeatable = true}),
-    option<&SmoothOptions::points>(
-        {.name = "points",
-         .help = "Grid points per number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more",
-         .range = {0, 100'000}}),
-    option<&SmoothOptions::interval>({.name = "interval", .help = "Probability of the bands; 0: none"}),
+    option<&SmoothOptions::points>({.name = "points",
+                                    .help = "Grid points per numeric variable; 0: 100 for smooths of one "
+                                            "such variable, 40 of two, 15 of three, 6 of more",
+                                    .range = {0, 100'000}}),
+    option<&SmoothOptions::interval>({.name = "interval", .help = "Probability of the bands; 0: no bands"}),
     option<&SmoothOptions::draws>(
         {.name = "draws",
-         .help = "Draws from the posterior distribution for simultaneous bands; 0: none",
+         .help = "Number of posterior draws for simultaneous bands; 0: no simultaneous bands",
          .range = whole_draws}),
     option<&SmoothOptions::seed>({.name = "seed", .help = "Seed of the random draws", .range = from(0)}),
     option<&SmoothOptions::unconditional>(
@@ -312,28 +307,29 @@ const Row<SmoothOptions> of_smooths[]{
 
 const Row<DerivativeOptions> of_derivatives[]{
     option<&DerivativeOptions::order>(
-        {.name = "order", .help = "First or second derivatives", .range = {1, 2}}),
-    option<&DerivativeOptions::variables>({.name = "variables",
-                                           .help = "Only by these variables, comma-separated; default: each",
-                                           .repeatable = true}),
+        {.name = "order", .help = "Order of the derivatives, 1 or 2", .range = {1, 2}}),
+    option<&DerivativeOptions::variables>(
+        {.name = "variables",
+         .help = "Only derivatives by these variables, comma-separated; default: all",
+         .repeatable = true}),
 };
 
 const Row<SimulateOptions> of_simulations[]{
-    option<&SimulateOptions::draws>({.name = "draws", .help = "Their number", .range = some_draws}),
+    option<&SimulateOptions::draws>({.name = "draws", .help = "Number of draws", .range = some_draws}),
     option<&SimulateOptions::seed>({.name = "seed", .help = "Seed of the random numbers", .range = from(0)}),
     option<&SimulateOptions::unconditional>(
         {.name = "unconditional",
          .help = "Draws of the coefficients with the uncertainty of the smoothing parameters"}),
     option<&SimulateOptions::posterior_predictive>(
         {.name = "posterior-predictive",
-         .help = "For responses: each draw at a draw of the coefficients in place of the estimate"}),
+         .help = "For responses: draw the coefficients anew for each draw, in place of their estimates"}),
     option<&SimulateOptions::weights>(
         {.name = "weights",
          .help = "For responses: the table's column of prior weights, or of binomial trials; default: 1"}),
     option<&SimulateOptions::new_levels>({.name = "new-levels", .help = new_levels_help}),
     option<&SimulateOptions::keep>(
         {.name = "keep",
-         .help = "For responses: columns of the table to carry along, comma-separated",
+         .help = "For responses: columns of the table to copy to the output, comma-separated",
          .repeatable = true}),
 };
 
@@ -341,16 +337,16 @@ const Row<CheckOptions> of_checks[]{
     option<&CheckOptions::seed>(
         {.name = "seed", .help = "Seed of the sample and the permutations", .range = from(0)}),
     option<&CheckOptions::largest_sample>(
-        {.name = "sample", .help = "Largest number of rows in the check of bases", .range = {4, 100'000}}),
+        {.name = "sample", .help = "Maximum number of rows in the check of bases", .range = {4, 100'000}}),
     option<&CheckOptions::permutations>(
-        {.name = "permutations", .help = "Permutations for its p-values", .range = {1, 1'000'000}}),
+        {.name = "permutations", .help = "Permutations for the p-values of bases", .range = {1, 1'000'000}}),
     option<&CheckOptions::largest_concurvity>(
         {.name = "largest-concurvity",
-         .help = "Largest number of coefficients for which concurvity is computed",
+         .help = "Maximum number of coefficients for which concurvity is computed",
          .range = {0, 20'000}}),
     option<&CheckOptions::lags>(
         {.name = "autocorrelation",
-         .help = "Autocorrelation of residuals at this many lags, in the order of the rows",
+         .help = "Number of lags of the autocorrelation of residuals, in the order of the rows",
          .range = {0, 1000}}),
     option<&CheckOptions::series>(
         {.name = "series", .help = "Column that identifies the series of the autocorrelation"}),
@@ -384,9 +380,10 @@ const Row<ManyOptions> of_many[]{
     option<&ManyOptions::knots>(
         {.name = "knots", .help = knots_help, .repeatable = true},
         [](ManyOptions& o, const NamedOption& g, const NumberRange&) { add_knots(o.knots, g); }),
-    option<&ManyOptions::min_rows>({.name = "min-rows",
-                                    .help = "Least number of values of a response that is fitted",
-                                    .range = {2, most_integer}}),
+    option<&ManyOptions::min_rows>(
+        {.name = "min-rows",
+         .help = "Minimum number of values of a response; responses with fewer are not fitted",
+         .range = {2, most_integer}}),
     option<&ManyOptions::min_share>(
         {.name = "min-share", .help = "Least share of the rows that have a value", .range = {0, 1}}),
     option<&ManyOptions::memory, &MemoryOptions::node_bytes>(
@@ -409,9 +406,9 @@ const Row<ManyOptions> of_many[]{
 
 const Row<Responses> of_responses[]{
     option<&Responses::in>(
-        {.name = "responses-in", .help = "Dimension of the matrix that has the responses"}),
+        {.name = "responses-in", .help = "Whether the rows or the columns of the matrix are the responses"}),
     option<&Responses::subset>({.name = "responses-subset",
-                                .help = "File with the names of the responses to fit, one a line",
+                                .help = "File with the names of the responses to fit, one per line",
                                 .value = "FILE"}),
     option<&Responses::key>(
         {.name = "key",
@@ -451,8 +448,8 @@ const Row<TableOptions> of_tables[]{
         [](TableOptions& o, const NamedOption& g, const NumberRange&) { add_column(o.numbers, g); }),
     option<&TableOptions::dates>(
         {.name = "date",
-         .help = "Column of ISO dates, as 2020-01-31: days since 1970-01-01; with a time, as "
-                 "2020-01-31T12:30:00Z: seconds since 1970-01-01 UTC",
+         .help = "Column of ISO dates, such as 2020-01-31, to read as days since 1970-01-01; or of times, "
+                 "such as 2020-01-31T12:30:00Z, to read as seconds since 1970-01-01 UTC",
          .repeatable = true,
          .decides = true,
          .only_if_set = true},
@@ -473,17 +470,17 @@ const Row<TableOptions> of_tables[]{
          .only_if_set = true}),
     option<&TableOptions::comment>(
         {.name = "comment",
-         .help = "Lines of a text file that begin with this character are skipped, as '#'",
+         .help = "Skip lines of a text file that begin with this character, such as '#'",
          .value = "CHARACTER",
          .decides = true,
          .only_if_set = true}),
     option<&TableOptions::header>(
         {.name = "header",
-         .help = "Whether the first row of a text file names its columns; else they are V1, V2, ...",
+         .help = "Whether the first row of a text file names the columns; otherwise they are V1, V2, ...",
          .decides = true,
          .only_if_set = true}),
     option<&TableOptions::skip>({.name = "skip",
-                                 .help = "Lines of a text file before the table",
+                                 .help = "Number of lines of a text file to skip before the table",
                                  .range = from(0),
                                  .decides = true,
                                  .only_if_set = true}),
@@ -491,7 +488,7 @@ const Row<TableOptions> of_tables[]{
 
 const Row<ArrowOptions> of_arrow[]{
     option<&ArrowOptions::columns>(
-        {.name = "column", .help = "Column to take; default: all", .repeatable = true},
+        {.name = "column", .help = "Column to use; default: all", .repeatable = true},
         [](ArrowOptions& o, const NamedOption& g, const NumberRange&) { add_column(o.columns, g); }),
     option<&ArrowOptions::levels>(
         {.name = "levels",
@@ -517,7 +514,7 @@ const Row<JobOptions> of_jobs[]{
         {.name = "allow-sharing", .help = "Let ranks share a GPU if a node has more ranks than GPUs"}),
     option<&JobOptions::memory_fraction>(
         {.name = "memory-fraction",
-         .help = "Part of a GPU's free memory that a job may take, above 0, at most 1"}),
+         .help = "Fraction of a GPU's free memory that a job may take, above 0, at most 1"}),
     option<&JobOptions::threads>(
         {.name = "threads",
          .help = "Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores",

@@ -168,16 +168,16 @@ Suite balance_suite() {
             return run_balance_suite(comm, options, *chosen);
           },
           [chosen](CLI::App& command) {
-            command.add_option("--units", chosen->units, "Units of a pass")
+            command.add_option("--units", chosen->units, "Units per pass")
                 ->check(from_to(1, std::int64_t{1} << 40))
                 ->capture_default_str();
-            command.add_option("--rounds", chosen->rounds, "Steps of a unit")
+            command.add_option("--rounds", chosen->rounds, "Steps per unit")
                 ->check(from_to(1, 1 << 30))
                 ->capture_default_str();
-            command.add_option("--passes", chosen->passes, "Passes")
+            command.add_option("--passes", chosen->passes, "Number of passes")
                 ->check(from_to(1, 10'000))
                 ->capture_default_str();
-            command.add_flag("--hosts", chosen->hosts, "Hosts compute beside their GPUs");
+            command.add_flag("--hosts", chosen->hosts, "Hosts compute too, not only their GPUs");
           }};
 }
 

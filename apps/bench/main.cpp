@@ -63,8 +63,8 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
   apps::DeviceArgument device;
   SuiteOptions options;
   apps::CollectiveTimeout collective_timeout;
-  app.add_flag("--json", json, "Print one line of JSON a measurement");
-  app.add_option("--repeats", options.repeats, "Runs of each thing; else each suite's own choice")
+  app.add_flag("--json", json, "Print one line of JSON per measurement");
+  app.add_option("--repeats", options.repeats, "Measured runs per case; default: the suite's choice")
       ->check(from_to(1, 1'000'000));
   device.add_to(app);
   app.add_option("--threads", options.threads,

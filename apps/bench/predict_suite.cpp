@@ -85,7 +85,7 @@ Suite predict_suite() {
             command.add_option("--model", chosen->model, models_text())
                 ->check(one_of_models())
                 ->capture_default_str();
-            command.add_option("--type", chosen->type, "What is predicted")
+            command.add_option("--type", chosen->type, "Type of the predictions")
                 ->check(CLI::IsMember({"response", "terms"}))
                 ->capture_default_str();
           }};

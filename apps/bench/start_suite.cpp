@@ -80,11 +80,11 @@ Suite start_suite() {
         return run_start_suite(comm, options, *chosen);
       },
       [chosen](CLI::App& command) {
-        CLI::Option* const by_hand = command.add_flag("--by-hand", chosen->by_hand,
-                                                      "Without a job: a thread for each GPU that is seen");
+        CLI::Option* const by_hand =
+            command.add_flag("--by-hand", chosen->by_hand, "Without a job: one thread per visible GPU");
         command
             .add_option("--occupy", chosen->occupied_seconds,
-                        "Measure nothing: keep the GPUs busy for so many seconds, as another program would")
+                        "Measure nothing: keep the GPUs busy for this many seconds, like another program")
             ->check(CLI::PositiveNumber)
             ->excludes(by_hand);
       }};

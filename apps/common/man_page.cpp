@@ -136,7 +136,7 @@ std::string man_page(const CLI::App& app, std::string_view date) {
   for (const CLI::App* sub : subcommands)
     entry(out, bold(name + ' ' + sub->get_name()), escaped(sentence(sub->get_description())));
   out << ".PP\nIt is started by " << bold("mpirun") << " or " << bold("srun")
-      << ", one process a rank; alone it is a job of one rank.\n";
+      << ", with one process per rank; without them it is a job of one rank.\n";
   out << ".SH OPTIONS\n";
   options(out, app, name);
   for (const CLI::App* sub : subcommands) options(out, *sub, name + ' ' + sub->get_name());

@@ -28,7 +28,7 @@ DevianceTest test_of(const std::string& name, const Model& model) {
 CLI::App* AnovaCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
       "anova", "Test the terms of a model, or compare several models of the same rows, as R's anova.gam");
-  command->add_option("MODELS", models, "model.json of one fit, or of several")->required();
+  command->add_option("MODELS", models, "model.json of one or several fits")->required();
   command
       ->add_option("--test", test,
                    "Test of several models; auto: F if the first model's scale is estimated, else Chisq")

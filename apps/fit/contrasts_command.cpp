@@ -14,7 +14,7 @@ CLI::App* ContrastsCommand::add_to(CLI::App& program) {
       "TABLE", common.table,
       "Linear predictors of its rows minus those of OTHER; without tables: smooths that differ by "
       "levels of a factor");
-  command->add_option("OTHER", common.other, "A table with as many rows");
+  command->add_option("OTHER", common.other, "A table with as many rows as TABLE");
   common.options.add_to(*command, OptionSet::smooths);
   common.options.add_to(*command, OptionSet::predict, {"exclude", "keep"});
   common.options.add_to(*command, OptionSet::table,

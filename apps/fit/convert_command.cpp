@@ -20,13 +20,12 @@ namespace TESSERA_NAMESPACE::gam {
 CLI::App* ConvertCommand::add_to(CLI::App& program) {
   CLI::App* command =
       program.add_subcommand("convert", "Write a table in another format, which is read faster");
-  command->add_option("DATA", data, "Table: CSV (also .csv.gz) or HDF5 with one dataset a column")
+  command->add_option("DATA", data, "Table: CSV (also .csv.gz) or HDF5 with one dataset per column")
       ->required();
   command
-      ->add_option(
-          "OUT", out,
-          "File: its ending .parquet, .feather (.arrow), .h5 (.hdf5) or .csv is its format, by default "
-          "Parquet where it can be written, else HDF5; NAME/: a folder with a file for each rank")
+      ->add_option("OUT", out,
+                   "File, format by ending: .parquet, .feather (.arrow), .h5 (.hdf5) or .csv; without ending "
+                   "Parquet if available, else HDF5; NAME/: a folder with a file for each rank")
       ->required()
       ->check(apps::name_of_whole_file());
   command->add_option("--column", columns, "Column to convert (repeatable; default: all)")

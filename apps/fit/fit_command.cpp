@@ -69,8 +69,8 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command
       ->add_option(
           "DATA", data,
-          "Table: files, or folders of these, of text (CSV, TSV and the like, also packed), HDF5 with one "
-          "dataset a column, Parquet or Feather; several are one table; -: standard input")
+          "Table: files or folders of files: text (CSV, TSV and similar, also packed), HDF5 with one "
+          "dataset per column, Parquet or Feather; several are one table; -: standard input")
       ->required();
   command->add_option("--formula", formula, "Model as in R: 'y ~ f + s(x, bs=\"ps\", k=20)'")->required();
   options.add_to(*command, OptionSet::fit);

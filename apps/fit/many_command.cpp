@@ -36,7 +36,7 @@ CLI::App* ManyCommand::add_to(CLI::App& program) {
   options.add_to(*command, OptionSet::job);
   command
       ->add_option("--out", out,
-                   "Fits, a row for each response: the ending .h5, .csv, .parquet or .feather is the format")
+                   "Output table, a row per response; format by ending: .h5, .csv, .parquet or .feather")
       ->required()
       ->check(apps::name_of_whole_file());
   command->add_option("--tests", tests, "p and q values of each term, a row for each response")

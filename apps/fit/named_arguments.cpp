@@ -55,7 +55,7 @@ void NamedArguments::add_to(CLI::App& command, OptionSet set, std::initializer_l
                 ""));
     if (!own.info.repeatable) option->expected(1);
     if (own.info.kind == OptionKind::flag)
-      command.add_flag("--no-" + own.info.name, own.unset, fmt::format("As {} false", name));
+      command.add_flag("--no-" + own.info.name, own.unset, fmt::format("The same as {} false", name));
   }
 }
 

@@ -25,7 +25,8 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
   options.add_to(*command, OptionSet::predict,
                  {"type", "terms", "exclude", "new-levels", "se", "interval", "prediction-interval",
                   "unconditional", "keep", "memory"});
-  command->add_flag("--row-numbers", row_numbers, "A first column 'row', the number of the table's row");
+  command->add_flag("--row-numbers", row_numbers,
+                    "Add a first column 'row' with the number of each row of the table");
   options.add_to(*command, OptionSet::table, {"na-strings", "sep", "dec", "comment", "header", "skip"});
   options.add_to(*command, OptionSet::job);
   collective_timeout.add_to(*command);

@@ -22,9 +22,7 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
   CLI::App* command =
       program.add_subcommand("report", "Write a page with the plots and checks of a model (HTML)");
   command->add_option("MODEL", model, "model.json of a fit")->required();
-  command
-      ->add_option("--run-report", run_report,
-                   "Report of the run that fitted the model, for its plan and times")
+  command->add_option("--run-report", run_report, "Run report of the fit, for the plan and times on the page")
       ->check(apps::file_name());
   command
       ->add_option(
@@ -37,7 +35,7 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
   command
       ->add_option(
           "--y-scale", y_scale,
-          "Vertical axes of curves: one scale for all, but those that would be flat on it, or one each")
+          "Vertical scale of curves: the same for all, except curves that would look flat, or own for each")
       ->check(CLI::IsMember({"same", "own"}))
       ->capture_default_str();
   command

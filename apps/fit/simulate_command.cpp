@@ -17,10 +17,10 @@ CLI::App* SimulateCommand::add_to(CLI::App& program) {
   common.add_to(*command);
   command->add_option("TABLE", common.table, "For responses: the table with the predictors of the formula");
   command
-      ->add_option(
-          "--what", what,
-          "coefficients: a row for each draw; smooths: on their grids; responses: of the table's rows at "
-          "their estimated means")
+      ->add_option("--what", what,
+                   "coefficients: a row for each draw; smooths: on their grids; responses: new ones for the "
+                   "table's rows at "
+                   "their estimated means")
       ->check(CLI::IsMember({"coefficients", "smooths", "responses"}))
       ->required();
   common.options.add_to(*command, OptionSet::simulate);

@@ -19,7 +19,7 @@ CLI::App* SliceCommand::add_to(CLI::App& program) {
       "slice", "Predict at chosen values of some variables, and typical values of the others");
   command
       ->add_option("--at", at,
-                   "Values, as 'x=1,2,3;g=a': every combination of them (repeatable); other variables are at "
+                   "Values such as 'x=1,2,3;g=a', in every combination (repeatable); other variables have "
                    "the observation nearest to the median, or the most frequent level")
       ->allow_extra_args(false);
   common.options.add_to(

@@ -64,14 +64,14 @@ void add_block(CLI::App& app, std::int64_t& block) {
 void declare_report(CLI::App& app, Options& options) {
   app.add_flag("--json", options.json, "Print JSON");
   app.add_flag("--per-rank", options.question.per_rank,
-               "List every rank and device of a job of more than 32 ranks too, which is summed up by node");
-  app.add_option("--units", options.question.units, "Plan this many units over the devices too")
+               "List every rank and device, also of more than 32 ranks, which are else summarised by node");
+  app.add_option("--units", options.question.units, "Also plan this many units over the devices")
       ->check(at_least(least_units));
   add_block(app, options.question.block);
-  app.add_flag(
-      "--exercise", options.exercise,
-      "Use every device and compare its results and rates: names what is slow or broken; 6 if any is "
-      "broken");
+  app.add_flag("--exercise", options.exercise,
+               "Compute on every device, compare results and rates, and name slow or broken devices; status "
+               "6 if any is "
+               "broken");
   options.device.add_to(app, "--policy");
   options.sharing.add_to(app);
   options.collective_timeout.add_to(app);

@@ -317,7 +317,7 @@ typedef struct tessera_gam_responses {
   const void* values;
   size_t value_count;        ///< the number of elements that may be read from `values`, and from `indices`
   int64_t row_stride;        ///< of a dense matrix, in elements; not negative
-  int64_t column_stride;     ///< likewise
+  int64_t column_stride;     ///< from column to column, likewise
   const void* indices;       ///< of a sparse matrix
   const void* begins;        ///< of a sparse matrix: rows + 1 (CSR) or columns + 1 (CSC) of them
   const char* const* names;  ///< of the responses, copied; null: "1", "2", ...

@@ -15,8 +15,8 @@ namespace TESSERA_NAMESPACE {
 
 /// The key of a module: everything that its code depends on.
 struct ModuleKey {
-  std::string capability;  ///< of the devices, such as "9.0"
-  std::string compiler;    ///< with its version, such as "nvrtc 13.0.88"
+  std::string capability;  ///< compute capability of the devices, such as "9.0"
+  std::string compiler;    ///< the compiler with its version, such as "nvrtc 13.0.88"
   std::string tessera;     ///< version of this library, which adds headers and options
   std::string source;      ///< `key_of` the source
 };

@@ -18,8 +18,8 @@ namespace TESSERA_NAMESPACE {
 struct ShelvedModule {
   std::string name;
   std::int64_t bytes = 0;
-  timespec last_use{};      ///< its modification time, which reads update
-  bool unfinished = false;  ///< being written, or left by a writer that was killed
+  timespec last_use{};      ///< the file's modification time, which reads update
+  bool unfinished = false;  ///< the file is being written, or its writer was killed
 };
 
 /// This user's files in one folder of the disk cache; other files are ignored. Processes on other nodes may

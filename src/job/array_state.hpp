@@ -68,7 +68,7 @@ class ArrayState {
   std::vector<DeviceCopy> devices;
   Held held;                   ///< placement since the last verdict
   Held wanted;                 ///< placement from the next verdict on
-  std::int64_t last_pass = 0;  ///< last pass that used it on devices
+  std::int64_t last_pass = 0;  ///< number of the last pass that used it on devices
   /// The maximum size of a unit for which each device's budget holds its whole tile; computed on first use.
   std::optional<double> unit_room;
   std::atomic<std::int64_t> uploads = 0;

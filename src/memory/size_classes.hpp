@@ -12,7 +12,7 @@ namespace TESSERA_NAMESPACE::memory {
 
 struct SizeClass {
   std::uint32_t index = 0;
-  std::size_t bytes = 0;  ///< of a block of the class
+  std::size_t bytes = 0;  ///< size of a block in this class
 };
 using ClassOf = SizeClass (*)(std::size_t bytes) noexcept;
 

@@ -40,7 +40,7 @@ constexpr std::array<Model, 6> models{{
     {"T4", "Simulated Tesla T4", {7, 5}, 40, 1024, 64, 4096, 16, 1590, 5001, 256},
 }};
 
-constexpr int max_devices = 1024;  // of a rank: a larger number must be a typing error
+constexpr int max_devices = 1024;  // per rank: a larger number must be a typing error
 
 std::string quoted(std::string_view text) {
   return '"' + std::string(text) + '"';

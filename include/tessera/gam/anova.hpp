@@ -24,7 +24,7 @@ struct TermTest {
 
 struct TermAnova {
   std::vector<TermTest> parametric;  ///< tests of the formula's terms, without the intercept
-  std::vector<TermTest> smooths;     ///< as in the summary
+  std::vector<TermTest> smooths;     ///< tests of the smooths, as in the summary
 };
 
 /// Tests of the terms of a model: a Wald test of all coefficients of a parametric term; a smooth is tested as

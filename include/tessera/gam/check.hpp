@@ -18,7 +18,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct CheckOptions {
   std::uint64_t seed = 1;              ///< seed of the sample, the permutations and quantile residuals
   std::int64_t largest_sample = 5000;  ///< maximum number of rows for the check of bases; at least 4
-  int permutations = 400;              ///< for the p-values of that check
+  int permutations = 400;              ///< permutations for the p-values of the check of bases
   int largest_concurvity = 1000;       ///< maximum number of coefficients for which concurvity is computed
   int lags = 0;                        ///< number of lags of the autocorrelation of residuals; 0: none
   /// For the autocorrelation: a column that identifies the series of a row; empty: all rows are one series,

@@ -16,20 +16,20 @@ namespace TESSERA_NAMESPACE::gam {
 /// A column of a table as a fit would read it.
 struct ColumnDescription {
   std::string name;
-  bool factor = false;     ///< it has levels; else numbers
-  bool ordered = false;    ///< an ordered factor
+  bool factor = false;     ///< a factor, with levels; otherwise numbers
+  bool ordered = false;    ///< an ordered factor of R
   std::string unit{};      ///< unit of numbers read from dates: "days since 1970-01-01"; empty: unknown
   bool in_quotes = false;  ///< all numbers are in quotes, which are ignored
   std::int64_t missing = 0;
-  std::int64_t blank = 0;  ///< number of empty or blank fields of a factor; they form a level
+  std::int64_t blank = 0;  ///< number of empty or blank fields of a factor, which are a level
   /// Of numbers; NaN if all are missing.
   double least = std::numeric_limits<double>::quiet_NaN();
   double greatest = std::numeric_limits<double>::quiet_NaN();
   bool whole = false;                ///< all numbers are whole
   std::int64_t levels = 0;           ///< number of levels of a factor, at most 100,000
-  bool too_many_levels = false;      ///< it has more levels than that: a fit refuses it
+  bool too_many_levels = false;      ///< more levels than that: a fit refuses the column
   std::vector<std::string> first{};  ///< the first levels, at most five
-  std::int64_t bytes = 0;            ///< memory that it takes in a fit, over all ranks
+  std::int64_t bytes = 0;            ///< memory of the column in a fit, over all ranks
   /// Number of texts in a column of numbers; a fit refuses them. They do not count as missing.
   std::int64_t strays = 0;
   std::string stray{};        ///< beginning of the first such text

@@ -29,7 +29,7 @@ class TESSERA_EXPORT Model {
   Model& operator=(const Model&) = default;
   ~Model() = default;
 
-  [[nodiscard]] const std::string& formula() const noexcept;  ///< its text; *every rank*
+  [[nodiscard]] const std::string& formula() const noexcept;  ///< the formula's text; *every rank*
   [[nodiscard]] std::int64_t rows() const noexcept;           ///< number of complete rows, n; *every rank*
   /// False if the iteration did not converge; the model then holds its last state. *Every rank.*
   [[nodiscard]] bool converged() const noexcept;

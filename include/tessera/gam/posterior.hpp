@@ -84,9 +84,9 @@ struct SimulateOptions {
   int draws = 1;
   std::uint64_t seed = 1;
   bool unconditional = false;         ///< coefficients: include the uncertainty of the smoothing parameters
-  bool posterior_predictive = false;  ///< responses: each draw at a draw of the coefficients
+  bool posterior_predictive = false;  ///< responses: draw the coefficients anew for each draw
   std::string weights{};  ///< responses: the table's column of prior weights, or of trials; empty: 1
-  NewLevels new_levels = NewLevels::mgcv;  ///< responses
+  NewLevels new_levels = NewLevels::mgcv;  ///< responses: how unseen levels are treated
   std::vector<std::string> keep{};         ///< responses: columns of the table to copy to the output
 };
 

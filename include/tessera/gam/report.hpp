@@ -76,15 +76,15 @@ struct ReportOptions {
 
 /// A figure of a page, also usable alone.
 struct ReportFigure {
-  std::string name;    ///< for files, of letters, digits, '.', '_' and '-': "s_x"; unique in the page
-  std::string label;   ///< its content: "s(x)"
-  std::string svg;     ///< light, or dark by the reader's preference
-  std::string csv;     ///< its numbers, possibly of an estimate and its standard error together; empty: none
-  std::string points;  ///< its individual rows, such as partial residuals, as CSV; empty: none
+  std::string name;    ///< for file names, of letters, digits, '.', '_' and '-': "s_x"; unique in the page
+  std::string label;   ///< what the figure shows: "s(x)"
+  std::string svg;     ///< adapts to light or dark mode
+  std::string csv;     ///< the figure's numbers as CSV, e.g. estimates with standard errors; empty: none
+  std::string points;  ///< the figure's individual rows, e.g. partial residuals, as CSV; empty: none
 };
 
 struct Report {
-  std::string html;  ///< a page, with the figures
+  std::string html;  ///< the page, including the figures
   std::vector<ReportFigure> figures;
 };
 

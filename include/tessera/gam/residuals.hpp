@@ -18,7 +18,7 @@ enum class ResidualType {
   partial,   ///< for partial residual plots: Pearson's, or the working one if that is NaN
   fitted,    ///< not a residual: mu
   linear_predictor,  ///< eta, with all offsets
-  working_weight,    ///< w (dmu/deta)^2 / V(mu), by which the row counts in the last working model
+  working_weight,    ///< w (dmu/deta)^2 / V(mu), the row's weight in the last working model
   all,               ///< all of these but `partial`, each a column of its name
   fit                ///< the columns `fitted`, `linear_predictor`, `working_weight` and `deviance`
 };

@@ -94,12 +94,12 @@ struct Term {
   std::vector<double> constraint{};
   /// `constraint` of each margin, on the coefficients of its basis, for ti(); empty: the margin has none.
   std::vector<std::vector<double>> margin_constraints{};
-  /// Columns of X Z, from 0 on, that `map` leaves out as determined by earlier smooths: mgcv's `del.index` - 1.
+  /// Columns of X Z, from 0 on, that `map` omits, determined by earlier smooths: mgcv's `del.index` - 1.
   std::vector<int> dropped{};
   /// Number of further unpenalised functions that `map` leaves out since other terms determine them.
   int undetermined = 0;
   std::vector<std::vector<double>> knots{};  ///< by variable; empty for a basis without knots
-  int penalties = 0;                         ///< number of its penalties in `Model::penalties`
+  int penalties = 0;                         ///< number of the smooth's penalties in `Model::penalties`
   int null_space = 0;                        ///< dimension of the unpenalised space: mgcv's `null.space.dim`
   double edf = 0;                            ///< effective degrees of freedom
 };

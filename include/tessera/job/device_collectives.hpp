@@ -75,7 +75,7 @@ class TESSERA_EXPORT DeviceCollectives {
   /// initialisation of NCCL, about two seconds for eight GPUs; abandoned after two minutes, or after the
   /// vote's timeout if that is shorter.
   Path open(Path wanted = Path::nccl);
-  /// The chosen path; empty before.
+  /// The chosen path; empty before a path is chosen.
   [[nodiscard]] std::optional<Path> path() const noexcept;
   /// Why data goes through host memory, as one line, the same on every rank; empty otherwise, and before the
   /// path is chosen.

@@ -17,7 +17,7 @@ struct ExerciseRate {
   static constexpr double slow_fraction = 0.75;
 
   double value = 0;   ///< per second, the best of a few runs; 0: not measured
-  double median = 0;  ///< over the job's devices of the same name and number of sharers
+  double median = 0;  ///< median over the job's devices of the same name and number of sharers
 
   [[nodiscard]] bool is_slow() const noexcept { return value > 0 && value < slow_fraction * median; }
 };

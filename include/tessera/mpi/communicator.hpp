@@ -302,13 +302,13 @@ class TESSERA_EXPORT Communicator {
     int rank = 0;
     int size = 1;
     std::shared_ptr<detail::RankGroup> group;  // shared by all communicators that derive from one origin
-    std::uint64_t id = 0;                      // number of this one in the group, the same on every rank
+    std::uint64_t id = 0;  // index of the communicator in its group, the same on every rank
     std::chrono::milliseconds timeout{};
     SharedFunction<void()> progress{};
     std::int64_t* waits = nullptr;  // counts the collective calls
     bool serial = false;
     bool owns_process = false;  // serial: belongs to a `Session`
-    int forks = 0;              // serial: number of forks that led to the process that made it
+    int forks = 0;              // serial: number of forks before its process was made
   };
   Self self_;
 };

@@ -20,7 +20,7 @@ struct CgroupId {
 struct TESSERA_EXPORT CpuQuota {
   double cores = 0;  ///< CPU time per wall time, e.g. 1.5
   CgroupId group;
-  std::string source;  ///< the file that sets it
+  std::string source;  ///< the file that sets the quota
 
   /// Number of threads that can run under the quota: rounded down, because one thread more would let the
   /// kernel throttle all of them; at least 1.
@@ -33,11 +33,11 @@ struct MemoryLimit {
   enum class Scope { process, cgroup, node };
 
   Scope scope = Scope::node;
-  CgroupId group;                ///< if the scope is a cgroup
+  CgroupId group;                ///< the cgroup, if the scope is one
   std::int64_t limit_bytes = 0;  ///< for all processes that share it
   /// Bytes left; an upper bound: reclaimable file pages count as free, and free swap is added.
   std::int64_t free_bytes = 0;
-  std::string source;  ///< the file that sets it, or "ulimit -v", "ulimit -d"
+  std::string source;  ///< the file that sets the limit, or "ulimit -v", "ulimit -d"
 };
 
 /// The CPU quotas and memory limits of this process; for its cores see `HostInfo`.

@@ -19,7 +19,7 @@ struct FarSums {
   const double* expansion;
   int expanded;
   const double* weights;
-  int all;  ///< number of functions that have weights
+  int all;  ///< number of all functions, each with a weight
   const int* near;
   int near_count;
 };
@@ -268,7 +268,7 @@ class FarField::Builder {
 
   /// A square of the tree.
   struct Part {
-    int parent;  ///< -1: none
+    int parent;  ///< index of the parent square; -1: none
     int level;
     std::vector<int> far;  ///< points that are near the parent but far from this square
   };

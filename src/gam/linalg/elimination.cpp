@@ -175,9 +175,9 @@ struct EliminationOrder::Graph {
     }
   }
 
-  int part;           ///< the first nodes; the others are columns of the core
-  int live;           ///< all nodes
-  int fixed;          ///< coefficients of the core
+  int part;           ///< number of nodes of the part, which come first; the others are columns of the core
+  int live;           ///< number of all nodes
+  int fixed;          ///< number of coefficients of the core
   int dense_columns;  ///< number of coefficients of the core that are adjacent to all nodes
   int left = 0;       ///< nodes of the part that are not eliminated
   std::vector<std::vector<int>> nodes, elements, members;

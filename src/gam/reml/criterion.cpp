@@ -93,7 +93,7 @@ double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, st
 /// perfect fit.
 double smallest_sum_of_squares(const WorkingModel& model) {
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
-  constexpr double of_nothing = 1e-290;  // the unit is arbitrary in a custom family
+  constexpr double of_nothing = 1e-290;  // a custom family's unit of deviance is arbitrary
   const double level = dot(model.base, multiply(model.gram, model.base));
   return std::max(of_nothing, 16 * epsilon * model.residual + epsilon * epsilon * level);
 }

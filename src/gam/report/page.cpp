@@ -63,7 +63,7 @@ class Page {
   /// The effects that share a picture.
   struct Panel {
     CurvePanel curves;
-    std::size_t end;  ///< one past the last of its effects
+    std::size_t end;  ///< index after the last of its effects
   };
 
   template <class... Parts>

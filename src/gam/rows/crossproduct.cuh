@@ -40,7 +40,7 @@ struct CrossShared {
   double dense[2][fixed::cross.rows + 1][cross_dense_columns];
   double staged[2][fixed::cross.terms + 2][fixed::cross.rows];  // columns, root of the weight, residual
   double tables[fixed::cross.tables];
-  MarginTable margins[fixed::cross.terms];  // its numbers are in `tables`
+  MarginTable margins[fixed::cross.terms];  // offsets into `tables`
   int windows[fixed::cross.terms];
   alignas(16) std::uint16_t order[2][fixed::cross.terms][order_length];  // rows as offsets in bytes
   int start[2][fixed::cross.terms][fixed::cross.windows + 1];            // ends of windows, in fours

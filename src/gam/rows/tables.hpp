@@ -12,7 +12,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct TermTable {
   int component_begin = 0;
   int component_end = 0;
-  int placement_begin = 0;  ///< the first placement omits no component
+  int placement_begin = 0;  ///< the first placement includes all components
   int placement_end = 0;
   int nonzeros = 1;
   int raw_begin = 0;

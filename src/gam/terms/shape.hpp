@@ -35,7 +35,7 @@ struct TermShape {
 /// Number of nonzero raw values in a row of the model.
 [[nodiscard]] double nonzeros_of_row(const FormulaTerms& formula);
 
-/// Maximum number of coefficients: of a term in dense algebra, and of a random effect in the design's part.
+/// Maximum number of coefficients of a term in dense matrices, and of a random effect in the sparse part.
 inline constexpr std::int64_t largest_dense_term = 20'000;
 inline constexpr std::int64_t largest_parted_effect = 1'000'000;
 

@@ -20,7 +20,7 @@ struct MarginTable {
   double end = 0;
   double inverse_step = 0;          ///< cells / (end - begin)
   std::int64_t breaks = 0;          ///< offset of the breaks: cells + 1
-  std::int64_t origins = 0;         ///< offset of cells + 2 numbers: where t is 0 in each cell
+  std::int64_t origins = 0;         ///< offset of cells + 2 numbers: the x at which t is 0
   std::int64_t inverse_widths = 0;  ///< offset of cells + 2 numbers: inverse widths
   std::int64_t cubics = 0;          ///< offset of a spline's cubics: cells + 2, each 4 powers of t x 4 values
   // CPU only, for many uneven cells: [begin, end] is divided into equal parts, in which a search begins.

@@ -9,15 +9,15 @@ namespace TESSERA_NAMESPACE {
 namespace {
 
 // Standard deviations of natural logarithms. Chosen by simulation: `work_estimate_test.cpp` has the cases.
-constexpr double noise = 0.02;        ///< of a measured time
-constexpr double spread = 2;          ///< of the logarithm of a device's factor: ln(10) is 1.15 of it
+constexpr double noise = 0.02;        ///< for a measured time
+constexpr double spread = 2;          ///< for a device's factor
 constexpr double step_of_work = 0.1;  ///< Cauchy scale of the steps of the work, per length of a mean tile
 
 constexpr int most_steps = 30;
 constexpr double largest_step = 2;  ///< limit for any logarithm in one Gauss-Newton step
 constexpr double least_step = 1e-4;
-constexpr int most_multiplications = 200;  ///< of conjugate gradients, in each Gauss-Newton step
-constexpr double residual_left = 1e-5;     ///< where conjugate gradients stop, relative to the gradient
+constexpr int most_multiplications = 200;  ///< limit for conjugate gradients in a Gauss-Newton step
+constexpr double residual_left = 1e-5;     ///< end of conjugate gradients, relative to the gradient
 
 /// The natural logarithm of a positive number to 1e-9. The last bits of the C library's log differ between
 /// CPUs of one job.

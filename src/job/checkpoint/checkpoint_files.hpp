@@ -105,8 +105,8 @@ class CheckpointFiles {
   int forks_;
   std::int64_t generation_ = 0;  // 0: none
   // Stored, so that the files can be removed without an allocation.
-  std::string own_file_;   // of the generation
-  std::string temporary_;  // the next state, being written
+  std::string own_file_;   // path of the generation's file
+  std::string temporary_;  // path of the next state, while it is written
   bool written_ = false;
   fault::Faults faults_;
   mutable int steps_ = 0;

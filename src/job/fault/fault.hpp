@@ -34,10 +34,10 @@ enum class Stage {
   kill,       ///< the rank is killed by SIGKILL at the start of the pass
   // For the following stages, `pass` is the number of the save of a checkpoint, from 1.
   checkpoint_write,  ///< "checkpoint-write": the writer is killed with half of the state written
-  checkpoint_swap,   ///< "checkpoint-swap": it is killed with the new state next to the old one
+  checkpoint_swap,   ///< "checkpoint-swap": the writer is killed with both the new and the old state
   checkpoint_full,   ///< "checkpoint-full": the disk is full
   // For the following stage, `pass` is the number of the call that changes a file of the checkpoint, from 1.
-  checkpoint_step,  ///< "checkpoint-step": the writer is killed before that call
+  checkpoint_step,  ///< "checkpoint-step": the writer is killed before call number `pass`
 };
 
 [[nodiscard]] std::string_view to_string(Stage stage);

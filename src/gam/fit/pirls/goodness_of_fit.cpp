@@ -40,7 +40,7 @@ Rows rows_by(const Design& constant, Rows rows) {
 
 struct NullFit {
   RawDeviance deviance;
-  double weights = 0;  ///< the sum of the prior weights
+  double weights = 0;  ///< sum of the prior weights
 };
 
 /// The fit of a constant mean without offset.

@@ -15,8 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// A model with only an intercept, and the offset if there is one.
 struct NullModel {
   double intercept = 0;  ///< in the units of the fit
-  double deviance =
-      0;  ///< as summed by passes; NaN if every intercept leaves the family's range of means in some row
+  double deviance = 0;   ///< as passes sum it; NaN if no intercept keeps every mean in the family's range
 };
 
 /// *Collective.* The null model of these rows, with their weights and family: without offset it has the mean

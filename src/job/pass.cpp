@@ -79,7 +79,7 @@ void Job::State::require_thread() const {
   mpi::detail::CommunicatorAccess::require_usable(comm);
   // Over MPI, `comm` has checked the calling thread: functions of a pass run on other threads.
   if (comm.is_serial() && ApplicationScope::is_entered())
-    throw Misuse("a function of a pass called a verb of a job: call it between passes");
+    throw Misuse("a function of a pass called a collective member of a Job: call it between passes");
 }
 
 HostTeam& Job::State::team() {
@@ -150,9 +150,9 @@ void Job::State::stop_pass() {
 
 void Job::State::end_pass(const Attempt& attempt, const Ballot& decided) {
   if (decided.outcome == Outcome::stopped) stop_pass();
-  const std::string differs =
-      "the ranks do not make the same call in " + pass_name() +
-      " (every rank must call the same verbs in the same order, with the same plan, types and width)";
+  const std::string differs = "the ranks do not make the same call in " + pass_name() +
+                              " (every rank must call the same members of Job in the same order, with the "
+                              "same plan, types and width)";
   verdict = no_verdict(decided.outcome == Outcome::disagreement ? differs + ": " + decided.failure.reason
                                                                 : failure_in(pass_name(), decided));
   attempt.end(decided, pass_name(), differs);

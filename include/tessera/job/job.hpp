@@ -137,9 +137,9 @@ struct HostOnly {
   /// Never called.
   void operator()(const Tile&, const auto&...) const noexcept {}
 };
-/// Replaces the device function of a verb: the pass runs the host function on the host threads of every rank,
-/// over any plan, also in a job with devices. This is not a fallback: later passes use the devices. On every
-/// rank, or on none.
+/// Replaces the device function of `map`, `scatter` or `reduce`: the pass runs the host function on the host
+/// threads of every rank, over any plan, also in a job with devices. This is not a fallback: later passes use
+/// the devices. On every rank, or on none.
 ///
 ///     job.scatter(plan, ages, tessera::host_only, [](const tessera::HostTile&, std::span<int> part) { … });
 ///
@@ -523,7 +523,7 @@ class TESSERA_EXPORT Job {
   friend class detail::ArrayState;
   friend class detail::JobArrays;
 
-  /// A verb and its element types: the same on every rank.
+  /// A verb (`map`, `scatter` or `reduce`) and its element types: the same on every rank.
   struct Call {
     const char* verb = "";
     std::string types;  ///< "of double (8 bytes) to float (4 bytes)"
@@ -540,8 +540,8 @@ class TESSERA_EXPORT Job {
   }
   /// The call of a reduction whose data only its functions know.
   [[nodiscard]] static const Call& plain_call();
-  /// The steps of a verb. Everything that can throw on only one rank happens inside these functions, so that
-  /// the failure reaches the vote and no other rank waits there for ever.
+  /// The steps of a verb (`map`, `scatter` or `reduce`). Everything that can throw on only one rank happens
+  /// inside these functions, so that the failure reaches the vote and no other rank waits there for ever.
   struct Pass {
     const Call* call = nullptr;
     bool has_functions = true;                ///< neither function of the caller is null

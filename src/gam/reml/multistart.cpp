@@ -25,7 +25,7 @@ constexpr double wide_spacing = 4;
 constexpr int evaluations_of_wide = 2;
 /// At a log smoothing parameter this far above the default a term has practically no effect.
 constexpr double infinity = 30;
-/// Starts this far above, and below, the default.
+/// Starts: log smoothing parameters this far above, and below, the default.
 constexpr double all_above = 8;
 /// V counts as flat along a parameter if its derivatives are smaller than this.
 constexpr double flat_below = 1e-6;

@@ -114,7 +114,7 @@ const SimulatedModel& simulated_model(std::string_view name) {
   for (const SimulatedModel& model : simulated_models()) {
     if (model.name == name) return model;
   }
-  throw base::usage_error("there is no model '{}'", name);
+  throw base::usage_error("there is no model '{}': the help lists them", name);
 }
 
 }  // namespace tessera::bench

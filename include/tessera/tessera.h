@@ -313,7 +313,7 @@ typedef struct tessera_reducer {
   int64_t count;      ///< 1 or more: number of values, combined element by element
   // For TESSERA_OWN, which has no type:
   size_t value_bytes;    ///< of one value, which is aligned to 16 bytes or less
-  const void* identity;  ///< the value without units
+  const void* identity;  ///< the neutral value: the result without units
   tessera_combine combine;
   void* context;  ///< passed to `combine`
 } tessera_reducer;

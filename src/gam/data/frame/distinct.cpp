@@ -252,7 +252,7 @@ Distinct distinct_values(const Workers& workers, const Frame& frame, int variabl
 
 std::vector<double> distinct_quantiles(const Workers& workers, const Frame& frame, int variable, int count,
                                        std::span<const double> extra, std::optional<std::int64_t> at_once) {
-  if (count < 1) throw base::usage_error("{} quantiles are asked for", count);
+  if (count < 1) throw base::usage_error("{} quantiles are requested: request 1 or more", count);
   DistinctKeys values(workers, frame, numbers_of(frame, variable), extra,
                       at_once.value_or(values_at_once(frame.memory)));
   if (values.count() == 0)

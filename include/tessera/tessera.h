@@ -57,7 +57,7 @@ enum tessera_status {
 /// 4095 bytes. Valid until the thread's next error.
 TESSERA_API const char* tessera_error(void);
 
-/// What a job does if a device fails: a `tessera::OnDeviceFailure`.
+/// The reaction of a job to a failed device: a `tessera::OnDeviceFailure`.
 enum tessera_device_failure {
   TESSERA_ON_FAILURE_CPU = 0,     ///< falls back to the CPU
   TESSERA_ON_FAILURE_ERROR = 1,   ///< TESSERA_JOB_FAULT
@@ -143,7 +143,7 @@ TESSERA_API int32_t tessera_job_on_host(const tessera_job* job);
 /// One line about where the last pass ran, and why: the same on every rank. Valid until the next call.
 TESSERA_API const char* tessera_job_verdict(tessera_job* job);
 
-/// What computed a pass: a `tessera::Verdict::Ran`.
+/// The hardware that computed a pass: a `tessera::Verdict::Ran`.
 enum tessera_ran {
   TESSERA_RAN_DEVICES = 0,   ///< every tile succeeded on its device
   TESSERA_RAN_HOST = 1,      ///< the host function, because there was no device to use
@@ -352,7 +352,7 @@ TESSERA_API int tessera_array_move_to(tessera_array* array, const tessera_plan* 
 /// *Collective.* Copies the last versions of `count` arrays to the hosts: of all together, or of none.
 TESSERA_API int tessera_download(tessera_job* job, tessera_array* const* arrays, int32_t count);
 
-/// What a pass does with an array.
+/// The use of an array by a pass.
 enum tessera_use {
   TESSERA_READ = 0,   ///< reads the last version
   TESSERA_WRITE = 1,  ///< writes all of the next version, whose content is undefined before

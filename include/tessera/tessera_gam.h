@@ -74,7 +74,7 @@ enum tessera_gam_status {
 /// Valid until the thread's next call that fails.
 TESSERA_GAM_API const char* tessera_gam_error(void);
 
-/// The last error with its place. Texts are valid as long as that of `tessera_gam_error`.
+/// The last error with its place. Texts are valid as long as the text of `tessera_gam_error`.
 typedef struct tessera_gam_error_info {
   size_t size;           ///< sizeof(tessera_gam_error_info)
   int32_t status;        ///< a `tessera_gam_status`; TESSERA_GAM_OK: there was no error

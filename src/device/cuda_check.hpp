@@ -64,8 +64,8 @@ inline void check(CUresult status, const char* call) {
   return context;
 }
 
-/// Restores this thread's current context, or that there was none. `cudaSetDevice` cannot do the latter: it
-/// would create a context on a device that may be another rank's.
+/// Restores this thread's current context, or the state without a context. `cudaSetDevice` cannot restore the
+/// state without one: it would create a context on a device that may be another rank's.
 class CurrentContext {
  public:
   CurrentContext() : set_(set_current()), context_(current_context()) {}

@@ -95,7 +95,7 @@ struct CacheLimits {
   std::size_t reserved_bytes = std::numeric_limits<std::size_t>::max();
   std::size_t cached_bytes =
       std::numeric_limits<std::size_t>::max();  ///< a return that exceeds it frees the oldest blocks
-  std::size_t blocks_per_class = std::numeric_limits<std::size_t>::max();  ///< likewise, per size class
+  std::size_t blocks_per_class = std::numeric_limits<std::size_t>::max();  ///< the same limit per size class
 };
 
 /// Thread-safe. Deletes itself once the owning pool has closed it and the last lease is returned.

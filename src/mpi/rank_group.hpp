@@ -18,8 +18,8 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// What a rank is doing, as sent to others: it is in the `number`-th collective call of a communicator, or
-/// computes.
+/// The activity of a rank, as sent to other ranks: it is in the `number`-th collective call of a
+/// communicator, or computes.
 struct CollectiveCall {
   std::uint64_t comm = 0;  ///< the communicator's id; 0: the rank computes
   std::int64_t number = 0;

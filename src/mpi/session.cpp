@@ -84,7 +84,7 @@ Session::~Session() {
   end(std::uncaught_exceptions() > mpi_->exceptions ? detail::ExitPath::exception : detail::ExitPath::normal);
 }
 
-/// Refuses the start on all ranks if any rank has a problem; reports that of the lowest rank.
+/// Refuses the start on all ranks if any rank has a problem; reports the lowest rank's problem.
 void Session::refuse_together(const std::string& problem) {
   const int mine = problem.empty() ? world_.size() : world_.rank();
   const int first = world_.allreduce(mine, Reduction::min);

@@ -66,7 +66,7 @@ struct ArrowOptions {
 [[nodiscard]] TESSERA_EXPORT Table arrow_table(Job& job, ArrowArrayStream* stream,
                                                const ArrowOptions& options = {});
 
-/// As above, from record batches and their schema, which are taken over, instead of a stream.
+/// Like the overload above, from record batches and their schema, whose ownership it takes, not a stream.
 [[nodiscard]] TESSERA_EXPORT Table arrow_table(Job& job, ArrowSchema* schema, std::span<ArrowArray> batches,
                                                const ArrowOptions& options = {});
 

@@ -105,7 +105,7 @@ struct FitResult {
   std::vector<PhaseTime> phases{};
   /// The estimate by which the fit chose between devices and hosts; empty without a choice.
   std::optional<CostEstimate> estimate{};
-  std::optional<int> resumed_from{};  ///< iteration of an earlier run from which this one resumed
+  std::optional<int> resumed_from{};  ///< iteration of an earlier run from which this run resumed
   /// The checkpoint of `FitOptions::checkpoint`. Its files stay until `checkpoint->remove()` is called,
   /// *collectively*, after the model is saved, while the job exists. Null without a checkpoint.
   std::shared_ptr<Checkpoint> checkpoint{};

@@ -59,8 +59,8 @@ class TESSERA_EXPORT ReportRows {
 
 /// *Collective.* Reads the table of a model's fit, once, and checks the model against it as `check` does with
 /// these options. The result is on rank 0, the same for any number of ranks and threads. Throws the same
-/// `Error` on every rank: as `check`, and `interrupted` if the job is asked to stop. Blocks. Cost: that of
-/// `check`, and one pass over the rows.
+/// `Error` on every rank: as `check`, and `interrupted` if the job is asked to stop. Blocks. Cost: the cost
+/// of `check`, and one pass over the rows.
 [[nodiscard]] TESSERA_EXPORT ReportRows report_rows(Job& job, const Model& model, const Table& table,
                                                     const CheckOptions& options = {},
                                                     FitObserver* observer = nullptr);

@@ -51,8 +51,8 @@ enum class Policy {
 /// "auto", "gpu" or "cpu".
 [[nodiscard]] TESSERA_EXPORT std::string_view to_string(Policy policy);
 
-/// What a job does if a device fails, in a pass or in the set-up. Misuse by the program, and exceptions of
-/// its functions, lead to no fallback: they are thrown on every rank.
+/// The reaction of a job to a failed device, in a pass or in the set-up. Misuse by the program, and
+/// exceptions of its functions, lead to no fallback: they are thrown on every rank.
 enum class OnDeviceFailure {
   cpu,    ///< falls back: the CPU computes the pass, and all later ones
   error,  ///< `Error(job_fault)`, in that pass and in any later one, so that a restart can get working

@@ -15,7 +15,7 @@ namespace detail {
 struct JobAccess;
 }
 
-/// What triggers a stop; the same options on every rank.
+/// The triggers of a stop; the same options on every rank.
 struct StopOptions {
   /// Signals that request a stop during the lifetime of the `StopRequest`. Empty: none is caught. None is
   /// caught either over a serial communicator without a `Session`, since the process is then another

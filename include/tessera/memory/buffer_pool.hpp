@@ -82,9 +82,9 @@ class TESSERA_EXPORT BufferPool {
   BufferPool& operator=(BufferPool&&) noexcept;
 
   /// Memory for `size` elements, bound to `stream`; null for 0. Throws `Error(usage)` for one of CUDA's
-  /// default streams, and `Error(job_fault)` if the upstream fails or memory has run out. Before it reports
-  /// the latter, the pool frees its cache, waits for the work of all streams that returned memory, and tries
-  /// once more; the message has the bytes requested, in use, cached, free and in total.
+  /// default streams, and `Error(job_fault)` if the upstream fails or memory has run out. Before the pool
+  /// reports that memory has run out, it frees its cache, waits for the work of all streams that returned
+  /// memory, and tries once more; the message has the bytes requested, in use, cached, free and in total.
   template <class T>
   [[nodiscard]] Buffer<T> take(std::size_t size, StreamView stream, Fill fill = Fill::none) {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();

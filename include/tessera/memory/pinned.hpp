@@ -67,7 +67,7 @@ class PinnedBuffer {
 
  public:
   PinnedBuffer() = default;
-  /// As `PinnedMemory`.
+  /// Arguments and errors as for `PinnedMemory`.
   PinnedBuffer(std::size_t size, const DeviceContext& context)
       : memory_(size > std::numeric_limits<std::size_t>::max() / sizeof(T)
                     ? std::numeric_limits<std::size_t>::max()

@@ -35,7 +35,7 @@ class Communicator;
 namespace detail {
 class RankGroup;
 struct CommunicatorAccess;
-/// What `Communicator::allreduce` combines.
+/// The types of numbers that `Communicator::allreduce` combines.
 enum class Number { float64, int32, int64, uint32, uint64 };
 }  // namespace detail
 

@@ -45,8 +45,8 @@ class FarField {
  public:
   /// Whether a far field pays for these columns: from some 100 points on.
   [[nodiscard]] static bool applies(const IsotropicColumns& columns);
-  /// `combinations`: those of the component. Built on the threads of the team; bits do not depend on their
-  /// number.
+  /// `combinations`: the component's combinations. Built on the threads of the team; bits do not depend on
+  /// their number.
   FarField(HostTeam& team, const IsotropicColumns& columns, const Matrix& combinations)
       : FarField(&team, columns, combinations) {}
   /// Memory of the expansions of such a field in bytes, computed from the tree alone, in a few milliseconds.

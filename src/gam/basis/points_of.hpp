@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-/// What tp, ts, ds and gp have in common: the default k, and the points.
+/// Code shared by tp, ts, ds and gp: the default k, and the points.
 namespace TESSERA_NAMESPACE::gam {
 
 /// mgcv's default k: 10, 30 or 100 more than the number of polynomials, by the number of variables.

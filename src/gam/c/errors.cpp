@@ -35,7 +35,7 @@ struct LastError {
   std::int64_t position = -1;
 };
 
-/// What a thread was told: its last error, and the last text returned to it.
+/// The last error of a thread, and the last text returned to it.
 struct Told {
   LastError error{};
   std::string text{};

@@ -14,7 +14,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Tests whether residuals of rows that are neighbours in a smooth's variables are similar. Computes each
 /// smooth's k-index (half the mean squared difference of neighbouring residuals divided by their mean square)
 /// and the proportion of random permutations of the residuals with a smaller index. Like mgcv's `k.check`,
-/// for complete rows in memory. `design`: that of the model, with the variables of `frame`.
+/// for complete rows in memory. `design`: the model's design, with the variables of `frame`.
 ///
 /// The p-values use separate random generators with the seed. Ties in distance go to the first rows. Cost:
 /// O(n^2) for a smooth of several variables.

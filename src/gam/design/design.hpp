@@ -106,7 +106,7 @@ struct CoefBlock {
   std::optional<Penalty> penalty;          ///< only for smooths
   std::vector<std::vector<double>> knots;  ///< knots of each variable of the margins, for model.json
   std::vector<double> s_scale;             ///< S.scale of each penalty
-  /// What follows the smooth's label in each penalty's label; empty: numbers from one.
+  /// For each penalty, the suffix of its label after the smooth's label; empty: numbers from one.
   std::vector<std::string> penalty_names;
   std::vector<std::string> ids;  ///< id of each penalty, shared with penalties of other blocks; or none
   std::vector<double>

@@ -71,7 +71,7 @@ struct Constraint {
   Matrix null_space;  ///< K x (dimension - 1), orthonormal: the unpenalised functions under the constraint
 };
 
-/// `means`: the K column means of X; `values`: those of the basis, with their log|det|, or empty. Throws an
+/// `means`: the K column means of X; `values`: the basis' values, with their log|det|, or empty. Throws an
 /// `Error(input)` that names `label` if all means are zero.
 [[nodiscard]] Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space,
                                      const Matrix& values = {}, double log_det_values = 0,
@@ -89,8 +89,8 @@ void free_constant(Penalty& penalty, std::span<const double> constant);
 void restrict_to_constraint(Penalty& penalty);
 
 /// Maps coefficients to mgcv's, a row for each, for a smooth whose columns are centred and whose column
-/// `left_out` is dropped, as in bam. `coefficients`: of all columns, under any constraint; `constant`: those
-/// of the constant 1.
+/// `left_out` is dropped, as in bam. `coefficients`: of all columns, under any constraint; `constant`: the
+/// coefficients of the constant 1.
 [[nodiscard]] Matrix sweep_and_drop(const Matrix& coefficients, std::span<const double> constant,
                                     int left_out);
 

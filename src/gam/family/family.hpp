@@ -78,7 +78,7 @@ class Family {
   /// The values, with the parameters on their working scales.
   [[nodiscard]] std::vector<double> working_parameters() const;
   [[nodiscard]] Family at_working(std::span<const double> working) const;
-  /// What it means that the likelihood rises towards a limit of the first parameter; for messages.
+  /// For messages: the meaning of a likelihood that rises towards a limit of the first parameter.
   [[nodiscard]] std::string_view at_limit() const;
 
   [[nodiscard]] std::string_view name() const;
@@ -122,7 +122,7 @@ class Family {
   /// trials are not whole numbers. The deviance then does not give its likelihood.
   [[nodiscard]] bool likelihood_rounds(double y, double weight) const;
   [[nodiscard]] double aic_scale(double deviance, double rows, double scale) const;
-  /// What AIC adds to the part of the saturated model: the deviance divided by the scale, except for the
+  /// The term that AIC adds to the saturated model's part: the deviance divided by the scale, except for the
   /// inverse Gaussian. `weights` is the sum of the prior weights.
   [[nodiscard]] double aic_misfit(double deviance, double weights, double scale) const;
 

@@ -9,7 +9,7 @@
 /// Poisson number of gamma variates.
 namespace TESSERA_NAMESPACE::gam {
 
-/// What Tweedie and Tw have in common; both have a member `p`.
+/// Code shared by Tweedie and Tw, which both have a member `p`.
 template <class Self>
 struct TweedieParts : UsualParts {
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt, Link::inverse};

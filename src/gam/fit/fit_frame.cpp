@@ -210,7 +210,7 @@ class FitRun {
     return first_sums(fit_, *pass_, rows_, moments.mean_response());
   }
 
-  /// Gives smooths without smoothing parameters of their own those of the options, and converts all to the
+  /// Sets the smoothing parameters of the options for smooths that specify none, and converts all to the
   /// units of the fit.
   void give_smoothing_parameters() {
     const std::vector<double>& given = fit_.options.sp;

@@ -39,7 +39,7 @@ struct Statistic {
   std::vector<double> arguments{};
 };
 
-/// What a computed expression needs to know: the types and levels of columns, and statistics.
+/// Information for computed expressions: the types and levels of columns, and statistics.
 class Knowledge {
  public:
   virtual ~Knowledge() = default;

@@ -23,7 +23,7 @@ struct SmoothingFit {
   std::int64_t rows = 0;
 };
 
-/// What the uncertainty of the smoothing parameters contributes.
+/// The contribution of the smoothing parameters' uncertainty.
 struct SmoothingUncertainty {
   /// K, with a row for each coefficient. K K' = J V J' is the contribution to the covariance, where J has the
   /// derivatives of the coefficients with respect to the log smoothing parameters, and V is the inverse

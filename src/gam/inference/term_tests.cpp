@@ -139,7 +139,7 @@ class RandomEffectTest {
     std::vector<double> weights = symmetric_eigen(multiply_tn(lower, multiply(noise, lower))).values;
     Outcome out;
     out.statistic = dot(root, root) / fit_.scale;
-    // The noise has the scale of the covariance, which may differ from that of the statistic.
+    // The noise has the scale of the covariance, which may differ from the statistic's scale.
     for (double& weight : weights) weight = std::max(0.0, weight) * fit_.covariance_scale / fit_.scale;
     const double largest = weights.back();
     if (!(largest > 0)) return out;

@@ -121,7 +121,7 @@ struct SelectedInverse {
                                                const Matrix& outer_inverse, const Algebra& algebra,
                                                bool only_diagonal = false);
 
-/// What the dense diagonal blocks of A11 contribute to traces of products with the inverse of A: see
+/// The contribution of the dense diagonal blocks of A11 to traces of products with the inverse of A: see
 /// `PenaltyTraces`.
 struct BlockInverse {
   std::vector<double> diagonal;                     ///< diagonal of A11^-1

@@ -419,7 +419,7 @@ class TablePrediction {
       if (column.unseen > 0) throw base::input_error("{}: {}", source_.name, unseen_of(column));
     }
   }
-  /// What unseen levels of a variable do to a prediction.
+  /// The effect of unseen levels of a variable on a prediction.
   [[nodiscard]] std::string_view made_of_unseen(const std::string& variable) const {
     const auto is_it = [&](const auto& one) { return one.first == variable; };
     if (std::ranges::any_of(plan_.nan_at_unseen_levels, is_it)) return "its terms are NA there";

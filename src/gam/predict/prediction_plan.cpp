@@ -64,7 +64,7 @@ void keep_blocks(Design& design, const std::vector<bool>& kept) {
   });
 }
 
-/// What a block contributes to a row with an unseen level.
+/// The contribution of a block to a row with an unseen level.
 enum class UnseenLevel { is_zero, is_missing };
 
 UnseenLevel effect_of_unseen_level(const CoefBlock& block, const std::string& factor, NewLevels policy) {

@@ -556,7 +556,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, in
   for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));
   for (const double v : multiply_t(common.vectors, multiply_t(root, coef))) out.square.push_back(v * v);
 
-  // As above, for log|S|+: the sum of the block's penalties replaces X'WX + S.
+  // Like the function above, for log|S|+: the sum of the block's penalties replaces X'WX + S.
   if (own.dense.empty()) {
     std::vector<double> sums(base::at(own.rank));
     for (const ScaledPenalty& s : at.penalties) {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 /// Plots, as SVG, of the residuals of a sample, as in mgcv's `gam.check`. `kind`: "deviance", "standardised"
-/// or "quantile"; `scale`: that of the model. There must be at least two residuals, all finite.
+/// or "quantile"; `scale`: the model's scale. There must be at least two residuals, all finite.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A QQ plot: sorted residuals against normal quantiles, with the line for normal responses, and a band that

@@ -106,7 +106,7 @@ class ShareOnDevice {
 
 }  // namespace
 
-/// What stays on a device between passes: the layout, and the columns of some rows.
+/// Data that stay on a device between passes: the layout, and the columns of some rows.
 struct DeviceRows::OnDevice {
   DeviceLayout layout;
 

@@ -398,8 +398,8 @@ void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
     return component_sizes_[at(term.component_begin + i)];
   };
 
-  // The column term's start is the sum of two offsets: that of its own components, and that of the factors
-  // shared with the row term.
+  // The column term's start is the sum of two offsets: one for its own components, one for the factors shared
+  // with the row term.
   std::vector<int> own_part(at(product.columns));
   if (column.combined >= 0) std::iota(own_part.begin(), own_part.end(), 0);
   for (int q = 0; q < product.columns; ++q) {

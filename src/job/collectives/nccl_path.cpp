@@ -28,7 +28,7 @@ class Group {
     try {
       library_.end_group();
     } catch (const Error&) {
-      // Report the error of the failed call, not that of ending the group.
+      // Report the error of the failed call, not the error of ending the group.
     }
   }
   Group(const Group&) = delete;

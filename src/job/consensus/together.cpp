@@ -16,7 +16,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// What the other ranks are told about an exception.
+/// The message about an exception that the other ranks get.
 struct Report {
   ErrorCode code = ErrorCode::job_fault;
   bool names_its_cause = false;  ///< the message of an `Error`, complete without the rank

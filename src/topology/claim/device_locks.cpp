@@ -28,7 +28,7 @@ constexpr std::string_view claims_file = "claims";
 constexpr std::string_view simulated_prefix = "sim-";
 constexpr int max_slots = 1024;
 
-/// What a slot's driver writes into the slot.
+/// The record that the driving rank writes into its slot.
 struct SlotRecord {
   std::int32_t pid;
   std::int32_t shared;

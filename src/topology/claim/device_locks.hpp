@@ -88,7 +88,7 @@ class ClaimLock {
   explicit ClaimLock(std::filesystem::path folder, const std::function<void()>& progress = {},
                      std::chrono::seconds patience = std::chrono::seconds(10));
 
-  /// The processes that use a device, except that of slot `except`.
+  /// The processes that use a device, except the process in slot `except`.
   [[nodiscard]] std::vector<DeviceUser> users_of(const std::string& name, int except = -1) const;
   [[nodiscard]] ReservedSlot reserve(const std::string& name, const DeviceUser& user) const;
 

@@ -71,7 +71,7 @@ struct SpilledColumns {
 /// A description for the log: "columns: 3 of 4 GiB are in scratch files in /var/tmp, …".
 [[nodiscard]] std::string to_string(const SpilledColumns& spilled);
 
-/// What a fit stores to compute the same variables from another table.
+/// Data stored by a fit to compute the same variables from another table.
 struct Recipe {
   struct Column {
     std::string name;
@@ -120,7 +120,7 @@ struct Frame {
 /// Maximum number of columns of a table. Each column takes memory on every rank, even if unused.
 inline constexpr std::size_t max_columns = 1'000'000;
 
-/// What to read from a table. Variables with the same text become one variable of the frame.
+/// A request to read variables from a table. Variables with the same text become one variable of the frame.
 struct FrameRequest {
   std::vector<Expression> variables;
   /// Texts of variables that must be numeric: a text in their columns is an Error with its line. Any other

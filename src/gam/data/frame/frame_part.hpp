@@ -44,7 +44,7 @@
 /// values of numbers.
 namespace TESSERA_NAMESPACE::gam {
 
-/// What a field implies for the type of its column.
+/// The evidence of a field for the type of its column.
 enum class FieldKind : std::uint8_t {
   number,         ///< without quotes
   text,           ///< a text: not a number, missing or blank
@@ -112,7 +112,7 @@ inline constexpr std::size_t listed_levels = 5;
 /// The beginning of a text, for a message.
 [[nodiscard]] std::string excerpt(std::string_view text);
 
-/// What a thread has found in a column, over the thread's rows.
+/// The findings of a thread in a column, over the thread's rows.
 struct ColumnFindings {
   /// The first text of a certain kind.
   struct Stray {

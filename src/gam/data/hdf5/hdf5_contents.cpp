@@ -47,9 +47,9 @@ std::string problem_of_link(hid_t file, const std::string& name) {
 /// Why a dataset of `rows` values cannot be read, in words that follow its name; empty: all values are in
 /// this file, of `file_bytes` bytes, and its chunks fit into memory.
 ///
-/// The extent of a dataset is only a number in its header. What was written shows in its storage: the bytes
-/// of a contiguous dataset must be in the file, and all chunks of a chunked dataset. HDF5 would read missing
-/// values as zeros.
+/// The extent of a dataset is only a number in its header. Its storage shows whether values were written: the
+/// bytes of a contiguous dataset must be in the file, and all chunks of a chunked dataset. HDF5 would read
+/// missing values as zeros.
 std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t rows, std::int64_t file_bytes) {
   const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
   const std::size_t value_bytes = H5Tget_size(type);

@@ -63,7 +63,7 @@ class TableReader {
 
   /// The table's path, for messages.
   [[nodiscard]] virtual std::string name() const = 0;
-  /// What the row numbers in messages count: "row" or "line".
+  /// The unit of row numbers in messages: "row" or "line".
   [[nodiscard]] virtual std::string_view row_word() const { return "row"; }
   /// The types of the columns, "numbers" or "texts", if the source declares types; otherwise empty.
   [[nodiscard]] virtual std::vector<std::string> kinds() const { return {}; }

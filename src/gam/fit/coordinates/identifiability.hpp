@@ -15,8 +15,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Applies the side conditions of nested smooths (side_conditions.hpp) if the design has nested
-/// smooths. `design`: that of `rows`, with its constraints; `moments`: of its raw columns; `raw_gram`: R'R.
-/// Sketches the nested columns in a pass over the rows on the host (row_sketch.hpp).
+/// smooths. `design`: the design of `rows`, with its constraints; `moments`: of its raw columns; `raw_gram`:
+/// R'R. Sketches the nested columns in a pass over the rows on the host (row_sketch.hpp).
 [[nodiscard]] Design with_side_conditions(Job& job, const Rows& rows, Design design,
                                           const RawMoments& moments, const PartedMatrix& raw_gram);
 

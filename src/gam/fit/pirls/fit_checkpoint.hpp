@@ -60,7 +60,7 @@ class FitCheckpoint {
   std::optional<FitState> resumed_;
   bool began_on_host_;
   std::string hardware_;          // the hardware, written with each state
-  std::string why_on_cpu_;        // likewise written with each state
+  std::string why_on_cpu_;        // also written with each state
   std::optional<FitState> last_;  // the latest state, which may not be written yet
   std::optional<int> kept_;
   std::string problem_;  // why `last_` is not in the file, or not durable there

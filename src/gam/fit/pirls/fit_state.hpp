@@ -41,7 +41,7 @@ struct FixedPoint {
   friend bool operator==(const FixedPoint&, const FixedPoint&) = default;
 };
 
-/// What the next step of performance iteration depends on, in addition to the coefficients.
+/// The state of performance iteration, besides the coefficients, that determines the next step.
 struct Course {
   std::vector<PastStep> past;  ///< past steps to mix with the next one, oldest first
   Phase phase = Phase::settling;

@@ -27,7 +27,7 @@ struct NeedsHosts {
 
 class FitCheckpoint;
 
-/// What all stages of a fit share; everything in it outlives the stages.
+/// Objects shared by all stages of a fit; all of them outlive the stages.
 struct FitContext {
   Job& job;
   const Plan& plan;

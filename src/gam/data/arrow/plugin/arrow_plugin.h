@@ -59,7 +59,7 @@ enum tessera_arrow_format { TESSERA_ARROW_PARQUET = 1, TESSERA_ARROW_FEATHER = 2
 /// A file that is open for reading.
 typedef struct tessera_arrow_file tessera_arrow_file;
 
-/// What a file has, by its own metadata. The memory is the file's.
+/// The contents of a file, from its metadata. The file owns the memory.
 struct tessera_arrow_contents {
   enum tessera_arrow_format format;
   int64_t rows;

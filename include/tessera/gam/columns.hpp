@@ -22,7 +22,7 @@ struct ColumnDescription {
   bool in_quotes = false;  ///< all numbers are in quotes, which are ignored
   std::int64_t missing = 0;
   std::int64_t blank = 0;  ///< number of empty or blank fields of a factor, which are a level
-  /// Of numbers; NaN if all are missing.
+  /// The range of numbers; NaN if all are missing.
   double least = std::numeric_limits<double>::quiet_NaN();
   double greatest = std::numeric_limits<double>::quiet_NaN();
   bool whole = false;                ///< all numbers are whole

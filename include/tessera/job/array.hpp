@@ -30,7 +30,7 @@ class TESSERA_EXPORT ArrayBase {
   ArrayBase(ArrayBase&& other) noexcept;
   ArrayBase& operator=(ArrayBase&& other) noexcept;
 
-  /// The plan by which the units are distributed now.
+  /// The plan of the current distribution of the units.
   [[nodiscard]] const Plan& plan() const;
   /// The number of changes: passes that wrote the array, and calls of `Array::overwrite`. The same on every
   /// rank. It decreases after an `Error(rolled_back)`.

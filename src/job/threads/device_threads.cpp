@@ -63,7 +63,7 @@ void drain(const DeviceContext& context, StreamView stream) noexcept {
   try {
     detail::ContextAccess::synchronize(context, stream);
   } catch (const Error&) {
-    // Report the function's own failure, not this one.
+    // Report the function's own failure, not the failure to synchronize.
   }
 }
 

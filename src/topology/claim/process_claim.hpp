@@ -53,8 +53,8 @@ class ProcessClaim {
   ProcessClaim(const ProcessClaim&) = delete;
   ProcessClaim& operator=(const ProcessClaim&) = delete;
 
-  /// Waits until no other job has its turn on one of the devices, and none has waited longer for one.
-  /// Meanwhile calls `between` fifty times a second; its exception ends the wait. Throws `Error(usage)`
+  /// Waits until no other job has its turn on one of the devices, and no other job has waited longer for a
+  /// turn. Meanwhile calls `between` fifty times a second; its exception ends the wait. Throws `Error(usage)`
   /// instead of waiting if this thread has the turn of another job, since others may wait for that turn.
   void begin_turn(FunctionRef<void()> between);
   /// `keeps`: the job's data stay on the devices, within its budget.

@@ -81,7 +81,7 @@ class Measure {
       own.parted = true;
       const auto columns = static_cast<double>(own.raw * own.count);
       const bool whole = own.coef <= largest_whole_effect;
-      // Of a smooth by a factor, a row uses one level only.
+      // In a smooth by a factor, a row uses only one level.
       pairs += columns * static_cast<double>((whole ? own.raw : effect.of_level) - 1) / 2 +
                std::min(rows * of_levels * effect.of_level, columns * static_cast<double>(size_.parted_raw));
       of_levels += effect.of_level;

@@ -79,7 +79,7 @@ struct tessera_arrow_plugin {
   int32_t version;            ///< TESSERA_ARROW_PLUGIN_VERSION
   const char* arrow_version;  ///< "26.0.1"
 
-  /// Opens a file of either format, which its first bytes tell. Only metadata is read. A file that is
+  /// Opens a file of either format, recognised by its first bytes. Only metadata is read. A file that is
   /// truncated, damaged, encrypted, or of neither format is refused.
   int (*open)(const struct tessera_arrow_input* input, tessera_arrow_file** file,
               struct tessera_arrow_text* why);
@@ -87,10 +87,10 @@ struct tessera_arrow_plugin {
   void (*close)(tessera_arrow_file* file);
   const struct tessera_arrow_contents* (*contents)(const tessera_arrow_file* file);
 
-  /// The rows of pieces [first, end) in order, as record batches of at most 65,536 rows, none of which has
-  /// rows of two pieces, with these columns of the schema in this order. Values are validated: offsets,
-  /// indices of dictionaries and UTF-8. At most one piece's columns are in memory. Streams of one file are
-  /// independent. A failure names the piece and the column.
+  /// The rows of pieces [first, end) in order, as record batches of at most 65,536 rows, each with rows of
+  /// one piece, with these columns of the schema in this order. Values are validated: offsets, indices of
+  /// dictionaries and UTF-8. At most one piece's columns are in memory. Streams of one file are independent.
+  /// A failure names the piece and the column.
   int (*stream)(tessera_arrow_file* file, int64_t first, int64_t end, const int64_t* columns, int64_t count,
                 struct ArrowArrayStream* out, struct tessera_arrow_text* why);
   /// The number of decimals, read so far from this column by any stream, that have more digits than a
@@ -111,8 +111,8 @@ struct tessera_arrow_plugin {
   void (*discard)(tessera_arrow_writer* writer);
 };
 
-/// The functions of this version; null if the plugin has another one, or if the Arrow in this process is not
-/// the one that it was compiled with. The only symbol that the plugin exports.
+/// The functions of this version; null if the plugin has another version, or if this process has another
+/// Arrow library than the plugin was compiled with. The only symbol that the plugin exports.
 __attribute__((visibility("default"))) const struct tessera_arrow_plugin* tessera_arrow_functions(
     int32_t version);
 

@@ -136,7 +136,7 @@ typedef struct tessera_gam_call {
 /// of the reproducible sums: another number gives other bits.
 TESSERA_GAM_API int tessera_gam_table_open(int64_t rows, const tessera_gam_call* call,
                                            tessera_gam_table* table);
-/// Adds a column of `count` numbers, one a row; NaN for a missing value. They are read in place: keep them
+/// Adds a column of `count` numbers, one per row; NaN for a missing value. They are read in place: keep them
 /// unchanged until the table is closed and no call uses it. TESSERA_GAM_USAGE while a call uses the table.
 TESSERA_GAM_API int tessera_gam_table_add_numbers(tessera_gam_table table, const char* name,
                                                   const double* values, size_t count);
@@ -157,7 +157,7 @@ TESSERA_GAM_API int tessera_gam_table_add_factor(tessera_gam_table table, const 
                                                  const int32_t* codes, size_t count,
                                                  const char* const* levels, size_t level_count,
                                                  int32_t level_order);
-/// Adds an Arrow column of this type, with its values in `chunk_count` consecutive arrays, one value a row in
+/// Adds an Arrow column of this type, with its values in `chunk_count` consecutive arrays, one per row in
 /// all. <tessera/gam/arrow.hpp> lists the supported types, and those read in place; levels are sorted, except
 /// those of a dictionary with ARROW_FLAG_DICTIONARY_ORDERED, an ordered factor.
 ///

@@ -44,7 +44,7 @@ std::string described(std::span<const detail::ArrayAccess> arrays) {
                                                               : " is modified";
     text += "\narray " + std::to_string(access.array->number) + " of version " +
             std::to_string(access.array->version) + use + ", " + std::to_string(access.array->unit_bytes) +
-            " bytes a unit";
+            " bytes per unit";
   }
   return text;
 }
@@ -128,7 +128,7 @@ Ballot Job::State::vote(const Attempt& attempt, const Plan& plan, const Pass& wo
     return pass_name() + "\n" + work.call->verb + ' ' + work.call->types + "\na plan of " +
            std::to_string(plan.units()) + " units in blocks of " + std::to_string(plan.block()) + " (" +
            std::to_string(plan.fingerprint()) + ")\nwidth " + std::to_string(work.width) + '\n' +
-           std::to_string(work.device_bytes_per_unit) + " bytes a unit on a device" +
+           std::to_string(work.device_bytes_per_unit) + " bytes per unit on a device" +
            (work.host_only ? "\na pass for hosts alone" : "\na function for devices") +
            described(work.arrays);
   });

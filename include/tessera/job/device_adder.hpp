@@ -10,7 +10,7 @@
 namespace TESSERA_NAMESPACE {
 
 /// Adds vectors that are in the memory of a tile's device to its part of a reduction (`Job::reduce`), on the
-/// device: only one vector of 40 bytes an element is copied to the host, however many are added.
+/// device: only one vector of 40 bytes per element is copied to the host, however many are added.
 ///
 ///     block_sums<<<…>>>(values, sums);                       // a vector of `sum.width()` for each block
 ///     tessera::add_on_device(tile, sum, sums, blocks);
@@ -20,7 +20,7 @@ namespace TESSERA_NAMESPACE {
 /// The result has the bits of `ReproducibleSum::add` on the host, which is used if kernels cannot be compiled
 /// (no NVRTC): the vectors are then copied. For a device function, on its own thread. Throws `Error(usage)`
 /// for a negative `count`, and `Error(job_fault)` if the device fails. Waits for the stream. Memory: up to
-/// 1.4 MB of the tile's arena, and 40 bytes an element. Cost: reading the vectors at the memory's speed, and
+/// 1.4 MB of the tile's arena, and 40 bytes per element. Cost: reading the vectors at the memory's speed, and
 /// ten to twenty microseconds; the first time in a process it loads the kernels (a second if no cache has
 /// them).
 TESSERA_EXPORT void add_on_device(Tile& tile, ReproducibleSum& sum, const double* summands,

@@ -337,7 +337,7 @@ class TESSERA_EXPORT Job {
   /// std::span<Result>)` get the parts of `units` and of the result that belong to their range; results start
   /// as `Result{}`.
   ///
-  /// A tile that exceeds the device's memory budget at `device_bytes_per_unit` bytes a unit is processed in
+  /// A tile that exceeds the device's memory budget at `device_bytes_per_unit` bytes per unit is processed in
   /// parts of whole blocks. `JobOptions::parts_in_flight` of them fit the budget together, and are in work at
   /// the same time: see `Tile`. `device_bytes_per_unit` 0: the whole tile at once. Blocks until the vote.
   /// Cost without the functions: waking a thread for each tile, and one allreduce.

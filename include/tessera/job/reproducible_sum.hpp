@@ -30,7 +30,7 @@ namespace TESSERA_NAMESPACE {
 /// integer bins.
 ///
 /// At most 2^30 vectors may be added in all. An infinite or NaN summand makes its element NaN. Not
-/// thread-safe: use one object for each thread, then `merge`. Memory: 40 bytes an element.
+/// thread-safe: use one object for each thread, then `merge`. Memory: 40 bytes per element.
 class TESSERA_EXPORT ReproducibleSum {
  public:
   /// Positions kept for each element. Position k has the weight 2^(32 k) times the smallest subnormal.
@@ -48,7 +48,7 @@ class TESSERA_EXPORT ReproducibleSum {
 
   [[nodiscard]] std::size_t width() const noexcept { return elements_.size(); }
 
-  /// Adds one vector of `width()` doubles. Throws `Error(usage)` for another size. Cost: a few nanoseconds an
+  /// Adds one vector of `width()` doubles. Throws `Error(usage)` for another size. Cost: some nanoseconds per
   /// element.
   void add(std::span<const double> summand);
   /// Like `add`, and sets `summand` to zeros. Cost: less if many elements are zero already.
@@ -62,7 +62,7 @@ class TESSERA_EXPORT ReproducibleSum {
   /// `count` is the number of vectors added. Throws `Error(usage)` for other sizes.
   void merge(std::span<const std::int32_t> tops, std::span<const std::int64_t> bins, std::int64_t count);
 
-  /// Allocates the buffers of `allreduce`: 36 bytes an element. Called before a vote, so that a rank that is
+  /// Allocates the buffers of `allreduce`: 36 bytes per element. Called before a vote, so that a rank that is
   /// out of memory fails there, and the others do not wait for it in the sum.
   void prepare_allreduce();
   /// *Collective.* Replaces the sum by that over all ranks, on every rank. The width must be the same. Throws

@@ -303,8 +303,8 @@ TEST_F(CArrayMisuse, UnitsOfAnotherSizeOnOneRankAreRefused) {
   const tessera_array_use used{array.get(), TESSERA_WRITE};
   const auto nothing = [](const tessera_host_tile*, void* const*, void*) { return 0; };
   EXPECT_EQ(tessera_update(job_.get(), &used, 1, no_device, nothing, nullptr), TESSERA_USAGE);
-  expect_error_with("is written, 8 bytes a unit");
-  expect_error_with("is written, 16 bytes a unit");
+  expect_error_with("is written, 8 bytes per unit");
+  expect_error_with("is written, 16 bytes per unit");
 }
 
 TEST_F(CArrayMisuse, ArraysThatCannotBeOpenedOrDownloadedAreRefused) {

@@ -158,7 +158,7 @@ TEST_P(ArrayPasses, RanksWhoseVersionsDifferAreTold) {
 TEST_P(ArrayPasses, RanksWhoseWidthsDifferAreTold) {
   if (job_.comm().size() == 1) GTEST_SKIP() << "needs another rank";
   Array<double> array(job_, job_.plan(5), job_.comm().rank() == 0 ? 1 : 2);
-  expect_error(ErrorCode::usage, "array 0 of version 0 is written, 16 bytes a unit",
+  expect_error(ErrorCode::usage, "array 0 of version 0 is written, 16 bytes per unit",
                [&] { job_.update(arrays(array.write()), no_real_device, [](const HostTile&, auto...) {}); });
 }
 

@@ -193,7 +193,7 @@ TEST_P(Nested, AnotherVerbOrTypeOnOneRankIsToldToAll) {
   said = disagreement(of_doubles, scatter);
   EXPECT_NE(said.find("scatter of double (8 bytes)"), std::string::npos) << said;
   said = disagreement(of_doubles, [&] { map(0.0, 0.0, 16); });
-  EXPECT_NE(said.find("16 bytes a unit on a device"), std::string::npos) << said;
+  EXPECT_NE(said.find("16 bytes per unit on a device"), std::string::npos) << said;
   const auto sum = [&](auto on_device) {
     (void)job_.reduce(plan, 1, on_device, [](const HostTile&, std::span<double>) {});
   };

@@ -120,7 +120,7 @@ struct TermPenalty {
 /// An estimated smoothing parameter, an element of mgcv's `sp`. Penalties of smooths with the same `id` share
 /// it.
 struct SmoothingParameter {
-  std::string label{};  ///< label of its first penalty
+  std::string label{};  ///< label of the parameter's first penalty
   double value = 0;     ///< lambda of that penalty, minus `least`
 };
 

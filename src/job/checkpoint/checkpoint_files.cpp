@@ -108,7 +108,7 @@ std::optional<Holder> holder_in(const std::string& path) {
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
   if (size >= 0) return holder_of({target.data(), static_cast<std::size_t>(size)});
   if (errno == ENOENT) return std::nullopt;
-  // EINVAL: a regular file, not a link, as older programs and file systems without links have it.
+  // EINVAL: a regular file, which older programs, and file systems without links, have in place of a link.
   if (errno != EINVAL) fail(path, "cannot be read");
   const auto text = beginning_of(path, max_holder_bytes);
   return text ? holder_of(*text) : std::nullopt;

@@ -21,7 +21,7 @@ namespace {
 /// kernel schedules too late finds the gate closed, and nobody waits for it.
 class Gate {
  public:
-  /// Opens the gate, which must be closed and empty. `inside`: threads that need not enter.
+  /// Opens the gate, which must be closed and empty. `inside`: number of threads that are inside already.
   void open(std::uint32_t inside) noexcept { state_.store(is_open | inside, std::memory_order_release); }
 
   [[nodiscard]] bool enter() noexcept {

@@ -7,13 +7,13 @@
 
 namespace tessera::files {
 
-/// Memory backed by a scratch file that the processes of a node share: one makes it, the others open it by
-/// its name. The file disappears with the last of them, or when they end in any way after `forget_name`.
-/// Move-only.
+/// Memory backed by a scratch file that the processes of a node share: one process creates it, the others
+/// open it by name. The file disappears with the last process, or, after `forget_name`, whenever the
+/// processes end. Move-only.
 class NodeScratch {
  public:
   NodeScratch() = default;
-  /// Makes it. Throws as `ScratchMemory` does.
+  /// Creates the file. Throws like `ScratchMemory`.
   NodeScratch(const std::string& folder, std::size_t bytes);
   /// Opens what another process has made. Throws `Error(input)`.
   [[nodiscard]] static NodeScratch open(const std::string& path, std::size_t bytes);

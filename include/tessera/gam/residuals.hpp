@@ -33,7 +33,7 @@ struct ResidualOptions {
 /// column, "residual"; several for `ResidualType::all` and `ResidualType::fit`. Rows excluded from the fit
 /// have NaN. Ignores the correlation of neighbours (rho).
 ///
-/// Throws as `check` does. Blocks. Cost: one pass over the rows on the job's host threads; memory: the
+/// Throws like `check`. Blocks. Cost: one pass over the rows on the job's host threads; memory: the
 /// variables of the model, and a number for each row. The bits do not depend on ranks and threads.
 [[nodiscard]] TESSERA_EXPORT Predictions residuals(Job& job, const Model& model, const Table& table,
                                                    const ResidualOptions& options = {},

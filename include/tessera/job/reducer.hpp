@@ -52,7 +52,7 @@ struct Sum {
 };
 
 namespace detail {
-/// Also in kernels; `std::isnan` is not constexpr.
+/// False for NaN. Usable in kernels and, unlike `std::isnan`, constexpr.
 template <class T>
 constexpr bool is_number(T x) {
   return x == x;  // NOLINT(misc-redundant-expression): a NaN is not
@@ -92,7 +92,7 @@ template <class T>
 struct Located {
   T value;
   std::int64_t at;
-  /// The position in the identity, where there is no unit.
+  /// The position of a value without units, such as the identity.
   static constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
 };
 

@@ -43,7 +43,7 @@ class TESSERA_EXPORT ReproducibleSum {
 
   /// Throws `Error(usage)` for more elements than an address space holds.
   static void require_width(std::size_t width);
-  /// Throws as `require_width`.
+  /// Throws like `require_width`.
   explicit ReproducibleSum(std::size_t width);
 
   [[nodiscard]] std::size_t width() const noexcept { return elements_.size(); }

@@ -38,7 +38,7 @@ class TESSERA_EXPORT WorkspacePool {
   WorkspacePool(WorkspacePool&&) noexcept;
   WorkspacePool& operator=(WorkspacePool&&) noexcept;
 
-  /// At least `bytes`, bound to `stream`; null for 0. Throws as `BufferPool::take`.
+  /// At least `bytes`, bound to `stream`; null for 0. Throws like `BufferPool::take`.
   [[nodiscard]] MemoryLease take(std::size_t bytes, StreamView stream);
 
   /// Drops all references to a stream that is about to be destroyed; see `BufferPool::release_stream`.

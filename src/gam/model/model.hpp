@@ -136,7 +136,7 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
 /// for a covariance file that is missing, has the wrong size, or belongs to another fit.
 [[nodiscard]] FittedModel read_model(const std::string& path);
 
-/// The model as one text, with its covariance, and the inverse of that.
+/// Writes a model, including its covariance, as one text; `parse_model` reads the text.
 [[nodiscard]] std::string model_text(const FittedModel& model);
 [[nodiscard]] FittedModel parse_model(std::string_view text);
 

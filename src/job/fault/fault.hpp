@@ -65,7 +65,7 @@ class Faults {
   Faults() = default;
   Faults(std::vector<Point> points, int rank);
 
-  /// The fault points of TESSERA_FAULT. Throws as `parse`.
+  /// The fault points of TESSERA_FAULT. Throws like `parse`.
   [[nodiscard]] static Faults from_environment(int rank);
 
   /// Whether a fault point is hit. `device` is empty for stages without a device.

@@ -10,7 +10,7 @@ namespace TESSERA_NAMESPACE {
 
 /// Calls `work` for parts of `range`, which begins a block, on the threads of `team`; parts are whole blocks.
 /// With a `stop`, parts are smaller, and none is started after a request. Returns true if every part was
-/// computed. Throws as `HostTeam::for_each_block`.
+/// computed. Throws like `HostTeam::for_each_block`.
 bool compute_on_host(Range range, std::int64_t block, HostTeam& team, FunctionRef<void(const HostTile&)> work,
                      const StopRequest* stop = nullptr);
 

@@ -17,10 +17,10 @@ struct RankCores {
   std::vector<CpuQuota> quotas;
 };
 
-/// The threads of a rank once the other ranks are considered.
+/// The threads of a rank if the other ranks of its node are considered.
 struct CoreShare {
-  int usable = 1;    ///< threads that the rank could keep busy if it had its node to itself
-  int fair = 1;      ///< its share of the threads, where ranks of its node have the same cpuset or cgroup
+  int usable = 1;    ///< threads that the rank could keep busy if it were alone on its node
+  int fair = 1;      ///< the rank's share of threads, if ranks of its node share a cpuset or cgroup
   std::string from;  ///< the limit that determines `fair`
 };
 

@@ -30,7 +30,7 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] Extent extent_of_offset(const Workers& workers, const Rows& rows);
 
 /// *Collective.* A predictor with the mean `mean`, minus the part of the offset that keeps every row's
-/// predictor in the link's range. Throws as `predictor_of` does.
+/// predictor in the link's range. Throws like `predictor_of`.
 [[nodiscard]] double inner_predictor(const Workers& workers, const Rows& rows, double mean);
 
 /// *Collective.* The coefficients with which every row has the predictor `inner_predictor` before its offset;

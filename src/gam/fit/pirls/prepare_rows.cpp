@@ -122,8 +122,8 @@ void check_weights(const Workers& workers, const Frame& frame, const Variable& w
       });
 }
 
-/// Chooses powers of two that scale to about 1 the response, if its unit does not matter to the family, and
-/// the weights, if only their ratios matter.
+/// Chooses powers of two that scale values to about 1: of the response, if its unit does not matter to the
+/// family, and of the weights, if only their ratios matter.
 void choose_units(const Workers& workers, Rows& rows) {
   if (rows.family.scale()) return;
   const Frame& frame = *rows.frame;

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-/// One response of many models at a time, without a job: a function of the response and a design that all
-/// share, for programs whose own units hold or make the responses:
+/// Fits one of many responses, without a job: a function of the response and of a design that all responses
+/// share. For programs whose own units contain or generate the responses:
 ///
 ///     const gam::ManyDesign design("s(t, k=6)", cells, {.family = gam::family("nb")});  // on each rank
 ///     job.map<double>(plan, genes, tessera::host_only, [&](const tessera::HostTile&, auto in, auto out) {
@@ -22,25 +22,25 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct ResponseResult {
-  std::string_view status{};       ///< how the fit ended, "converged": docs/many.md; a static text
-  std::vector<double> values{};    ///< by `ManyDesign::columns`, NaN where there is none
-  std::vector<double> p_values{};  ///< by `ManyDesign::tests`, likewise
+  std::string_view status{};       ///< how the fit ended, e.g. "converged": docs/many.md; a static text
+  std::vector<double> values{};    ///< by `ManyDesign::columns`; NaN: no value
+  std::vector<double> p_values{};  ///< by `ManyDesign::tests`; NaN: no value
 };
 
-/// What the models of many responses share: rows, bases and penalties. An immutable value, cheap to copy; any
-/// thread may use it.
+/// The rows, bases and penalties that the models of many responses share. An immutable value, cheap to copy;
+/// any thread may use it.
 class TESSERA_EXPORT ManyDesign {
  public:
-  /// `formula`, `covariates` and `options` are those of `fit_many`; a table in memory has all rows. Not
-  /// collective: the same bits on every rank. Throws `Error` as `fit_many` does. Cost: a reading of the
-  /// covariates, and some passes of p^2 operations a row for p coefficients.
+  /// `formula`, `covariates` and `options` as for `fit_many`; a table in memory has all rows. Not collective:
+  /// the same bits on every rank. Throws `Error` like `fit_many`. Cost: a reading of the covariates, and some
+  /// passes of p^2 operations per row for p coefficients.
   ManyDesign(const std::string& formula, const Table& covariates, const ManyOptions& options = {});
 
-  /// Rows of the covariates: a response has one value for each.
+  /// Rows of the covariates; a response has one value for each row.
   [[nodiscard]] std::int64_t rows() const noexcept;
-  /// The names of `ResponseResult::values`: the columns of numbers that `fit_many` gives.
+  /// The names of `ResponseResult::values`: the numeric columns of the results of `fit_many`.
   [[nodiscard]] const std::vector<std::string>& columns() const noexcept;
-  /// The names of `ResponseResult::p_values`: the terms that are tested.
+  /// The names of `ResponseResult::p_values`: the tested terms.
   [[nodiscard]] const std::vector<std::string>& tests() const noexcept;
 
  private:

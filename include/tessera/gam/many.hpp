@@ -13,13 +13,13 @@
 #include <string>
 #include <vector>
 
-/// Many models: one formula, fitted to each of many responses over the same rows, such as the counts of each
-/// gene of the same cells.
+/// Many models: one formula is fitted to each of many responses over the same rows, e.g. to the counts of
+/// each gene in the same cells.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Which dimension of a matrix the responses are.
+/// The dimension of a matrix along which the responses are numbered.
 enum class ResponsesIn : std::uint8_t {
-  automatic,  ///< the one that is not as long as the table of covariates
+  automatic,  ///< the dimension whose length is not the number of covariate rows
   rows,
   columns
 };
@@ -32,7 +32,7 @@ enum class ResponsesIn : std::uint8_t {
 struct Responses {
   std::string path{};
   ResponsesIn in = ResponsesIn::automatic;
-  std::string subset{};  ///< file with the names of the responses to fit, one a line; empty: all
+  std::string subset{};  ///< file with the names of the responses to fit, one per line; empty: all
   std::optional<ResponseMatrix> matrix{};
   std::optional<Table> table{};
   /// Column of the covariates, by whose texts their rows are matched to those of the matrix: to AnnData's
@@ -53,8 +53,8 @@ struct ManyOptions {
   /// gamma); nb(theta = 3) fixes theta.
   ResponseFamily family{};
   std::string weights{};  ///< prior weights, a column or an expression of the covariates; empty: none
-  std::map<std::string, std::vector<double>> knots{};  ///< as `FitOptions::knots`
-  /// A response with fewer values, or a smaller share of the rows, is not fitted (`too_few`).
+  std::map<std::string, std::vector<double>> knots{};  ///< see `FitOptions::knots`
+  /// A response with fewer values, or with values in a smaller share of the rows, is not fitted (`too_few`).
   int min_rows = 2;
   double min_share = 0;
   /// Matrices that are compressed by rows are sorted in the memory of each rank up to 64 MiB, or its part of
@@ -74,30 +74,29 @@ struct ManyOptions {
 /// Where `fit_many` writes, by the endings of `Table`'s formats (.h5, .csv, .parquet, .feather). A response
 /// of fits in HDF5 is a model: see `load_model`.
 struct ManyOutputs {
-  std::string fits;     ///< a row for each response
-  std::string tests{};  ///< a row for each response, with p and q values of each term; empty: none
+  std::string fits;     ///< fits: a row for each response
+  std::string tests{};  ///< tests: a row for each response, with p and q values of each term; empty: none
 };
 
-/// The numbers of responses by the way that their fits ended.
+/// The number of responses for each way in which a fit can end.
 struct ManySummary {
   std::int64_t responses = 0;
   std::map<std::string, std::int64_t> by_status{};
   std::vector<PhaseTime> phases{};
 };
 
-/// The results of `fit_many` as columns, in the order of the responses and the same on every rank: numbers,
-/// NaN where there is none, or a `Factor`.
+/// The results of `fit_many` as columns, in the order of the responses and the same on every rank: numbers
+/// (NaN: no value), or a `Factor`.
 struct ManyResults {
-  std::vector<Table::Column> fits{};   ///< what a file of `ManyOutputs::fits` has
-  std::vector<Table::Column> tests{};  ///< and of `ManyOutputs::tests`
+  std::vector<Table::Column> fits{};   ///< columns as in a file of `ManyOutputs::fits`
+  std::vector<Table::Column> tests{};  ///< columns as in a file of `ManyOutputs::tests`
   ManySummary summary{};
 };
 
-/// *Collective.* Fits the formula to each response by Laplace REML, as `gam(method = "REML")` of mgcv does,
-/// each with smoothing parameters of its own, and for nb with a theta of its own (Wood, JRSSB 73 (2011);
-/// Wood, Pya and Saefken, JASA 111 (2016)). The results have the same bits for any number of ranks and
-/// threads, and whatever other responses there are. The formula has no response: "s(t, by = lineage) +
-/// offset(log_size)".
+/// *Collective.* Fits the formula to each response by Laplace REML, like mgcv's `gam(method = "REML")`. Each
+/// response has its own smoothing parameters, and for nb its own theta (Wood, JRSSB 73 (2011); Wood, Pya and
+/// Saefken, JASA 111 (2016)). The results have the same bits for any number of ranks and threads, and do not
+/// depend on other responses. The formula has no response: "s(t, by = lineage) + offset(log_size)".
 ///
 /// A table of covariates in memory has all rows on each rank. Rows without a value of a variable are left
 /// out, and a missing value of a response leaves its row out of that fit only. Throws the same `Error` on
@@ -114,7 +113,7 @@ struct ManyResults {
                                                   const Table& covariates, const Responses& responses,
                                                   const ManyOptions& options, const ManyOutputs& outputs,
                                                   FitObserver* observer = nullptr);
-/// *Collective.* As above, with the results as values, gathered on every rank:
+/// *Collective.* Like the overload above, but returns the results, gathered on every rank:
 ///
 ///     const gam::DenseMatrix counts{std::span<const float>(values), cells, genes, genes, 1};  // by rows
 ///     const auto results = gam::fit_many(job, "s(t)", cells, {.matrix = gam::ResponseMatrix{counts}},

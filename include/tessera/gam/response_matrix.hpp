@@ -12,14 +12,14 @@
 /// Matrices of responses in memory, which `fit_many` reads in place.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Numbers in place. NaN is a missing value.
+/// Numbers in the caller's memory. NaN is a missing value.
 using NumbersInPlace =
     std::variant<std::span<const double>, std::span<const float>, std::span<const std::int8_t>,
                  std::span<const std::uint8_t>, std::span<const std::int16_t>, std::span<const std::uint16_t>,
                  std::span<const std::int32_t>, std::span<const std::uint32_t>, std::span<const std::int64_t>,
                  std::span<const std::uint64_t>>;
 
-/// Indices in place, from 0.
+/// Indices in the caller's memory, counted from 0.
 using IndicesInPlace = std::variant<std::span<const std::int32_t>, std::span<const std::int64_t>>;
 
 /// The element of row i and column j is `values[i * row_stride + j * column_stride]`: by rows the strides are
@@ -32,13 +32,13 @@ struct DenseMatrix {
   std::int64_t column_stride = 0;
 };
 
-/// A compressed sparse matrix, by rows (CSR) or by columns (CSC): elements `begins[r]` to `begins[r + 1]` of
-/// `values` are those of row (or column) r, and `indices` their columns (or rows), in any order. All others
-/// are 0; several of one place are added.
+/// A compressed sparse matrix, by rows (CSR) or by columns (CSC). Row (or column) r has the elements
+/// `begins[r]` to `begins[r + 1]` of `values`, in the columns (or rows) `indices`, in any order. All other
+/// elements are 0; several elements at one place are added.
 struct SparseMatrix {
   NumbersInPlace values;
   IndicesInPlace indices;
-  IndicesInPlace begins;  ///< one more than rows (or columns)
+  IndicesInPlace begins;  ///< number of rows (or columns) plus one
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   bool by_columns = false;
@@ -51,7 +51,7 @@ struct SparseMatrix {
 ///     cells}}};
 struct ResponseMatrix {
   std::variant<DenseMatrix, SparseMatrix> elements;
-  std::vector<std::string> names{};  ///< of the responses; none: "1", "2", …
+  std::vector<std::string> names{};  ///< names of the responses; none: "1", "2", …
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One formula, fitted to each of many responses."""
+"""Fits one formula to each of many responses."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from ._errors import InputError, UsageError
 from ._gam import _TABLE_OPTIONS, Progress, _arrays, _given, _shown
 from ._table import Answer, Table, columns_of, naming_columns
 
-# By the numbers of tessera_gam_number and tessera_gam_layout.
+# Indexed by the values of tessera_gam_number and tessera_gam_layout.
 _NUMBERS = ("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
 _LAYOUTS = ("dense", "csr", "csc")
 
 
 @dataclass(frozen=True)
 class ManyFits:
-    """The fits of many responses, with the columns that `tessera-fit many` writes (docs/many.md)."""
+    """The fits of many responses, with the columns of `tessera-fit many` (docs/many.md)."""
 
     fits: Any
     """A row for each response, a pandas frame; without pandas a dict of arrays: "response", "status", "edf", …"""
@@ -47,7 +47,7 @@ class ManyFits:
 
     @property
     def by_status(self) -> dict[str, int]:
-        """How many responses ended in which way: {"all_zero": 41, "converged": 13120}."""
+        """The number of responses for each way in which a fit can end: {"all_zero": 41, "converged": 13120}."""
         ends, counts = np.unique(np.asarray(self.fits["status"], str), return_counts=True)
         return dict(zip(ends.tolist(), counts.tolist(), strict=True))
 
@@ -90,11 +90,11 @@ def fit_many(
     skip: int | None = None,
     # End of options
 ) -> ManyFits:
-    """Fits a formula to each of many responses over the same rows, such as the counts of each gene of the same cells:
-    what `tessera-fit many` does (docs/many.md), with the same numbers.
+    """Fits a formula to each of many responses over the same rows, such as the counts of each gene in the same cells,
+    with the same results as `tessera-fit many` (docs/many.md).
 
-    Each response gets its own smoothing parameters, by Laplace REML as `gam(method="REML")` of mgcv, and counts of family
-    "nb" their own theta. A row without a value of a covariate is left out, and one without a response's value of its fit.
+    Each response has its own smoothing parameters, by Laplace REML as in mgcv's `gam(method="REML")`, and its own theta
+    of family "nb". Rows that lack a covariate are left out; rows that lack a response are left out of its fit.
 
     Parameters
     ----------
@@ -103,19 +103,19 @@ def fit_many(
     counts
         The responses of these rows: an n x G array of numbers of any type and strides, or a CSR or CSC matrix of
         scipy.sparse, which are read in place; a frame, an Arrow table, a dict of arrays or the path of a table, whose
-        columns are the responses; or an AnnData, whose X they are. Rows go by position, and by their labels where these
-        and the covariates have an index of pandas.
+        columns are the responses; or the X of an AnnData. Rows are matched by position, or by their labels if both counts
+        and covariates have an index of pandas.
     formula
         In R's notation, without a response: ``"s(t, by=lineage) + offset(log_size)"``.
     family
-        "gaussian", "binomial", "poisson", "gamma" or "nb", of one theta with "nb(theta=3)".
+        "gaussian", "binomial", "poisson", "gamma" or "nb"; "nb(theta=3)" fixes theta.
     weights
         Prior weights: a column's name, an expression, an array of n values, or of each response a matrix as counts.
         A weight of 0 leaves a row out of that response.
     offsets
         A matrix as counts that is added to the linear predictors. One of rows is a term, "offset(log_size)".
     names
-        The names of the responses of a matrix; "1", "2", … without.
+        The names of the responses of a matrix (default: "1", "2", …).
     progress
         As of `GAM.fit`; Ctrl-C ends the call.
     comm
@@ -209,13 +209,13 @@ def fit_many(
 
 @dataclass(frozen=True)
 class _Responses:
-    """Responses as the library takes them."""
+    """The responses in the form of the C interface."""
 
     structure: _native.Responses
     kept: list[Any]
     """What the structure refers to."""
     labels: Any = None
-    """Of the rows, an index of pandas."""
+    """The index of the rows, from pandas."""
 
     def add(self, name: str, beside: _Responses) -> None:
         """A matrix of weights or offsets."""
@@ -279,7 +279,7 @@ def _sparse(counts: Any, names: Sequence[str] | None, labels: Any) -> _Responses
 
 
 def _structure(layout: str, counts: Any, values: npt.NDArray[Any], names: Sequence[str] | None) -> _native.Responses:
-    """What dense and sparse matrices have in common; the structure keeps the names."""
+    """The members that dense and sparse matrices share; the structure keeps the names alive."""
     texts = [_native.encoded(str(name), "a response's name") for name in ([] if names is None else names)]
     return _native.Responses(
         size=ctypes.sizeof(_native.Responses),
@@ -294,7 +294,7 @@ def _structure(layout: str, counts: Any, values: npt.NDArray[Any], names: Sequen
 
 
 def _numbers(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Numbers of a type that the library reads in place; others are copied."""
+    """Numbers of a type that the library reads in place; numbers of other types are converted."""
     if values.dtype.kind == "b":
         return values.view(np.uint8)
     if values.dtype.isnative and values.dtype.str[1:] in _NUMBERS:
@@ -311,7 +311,7 @@ def _truths_as_numbers(column: Column) -> Column:
 
 
 def _in_order(columns: Columns, rows: Data, labels: Any) -> Columns:
-    """Columns in the order of the labels of the responses' rows."""
+    """Columns reordered by their labels to the rows of the responses."""
     import pandas as pd
 
     places = np.asarray(aligned("covariates", pd.Series(np.arange(rows.rows), rows.index), labels))

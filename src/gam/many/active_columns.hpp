@@ -12,7 +12,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Rows are processed in runs of this many packets, whose values fit in the L1 cache.
+/// Packets per run of rows: the values of a run fit in the L1 cache.
 inline constexpr int run_packets = 32;
 inline constexpr int run_rows = run_packets * base::lane_count;
 
@@ -21,14 +21,14 @@ inline constexpr int run_rows = run_packets * base::lane_count;
   return base::at(packed_size(size) - packed_size(size - i) + (j - i));
 }
 
-/// The columns of a component, or of the whole design, that take part in the fit of a response: the columns
-/// of groups that are not absent, without columns that an infinite lambda leaves zero.
+/// The columns of a component, or of the whole design, in the fit of a response: columns of groups that are
+/// not absent, except columns that an infinite lambda makes zero.
 class ActiveColumns {
  public:
-  /// All columns. The design must outlive it.
+  /// All columns of the design, which must outlive this object.
   explicit ActiveColumns(const SharedDesign& design)
       : design_(&design), end_(design.columns), last_group_(static_cast<int>(design.groups.size())) {}
-  /// The component must be one of the design.
+  /// The columns of a component of the design.
   ActiveColumns(const SharedDesign& design, const DesignComponent& component)
       : design_(&design),
         component_(&component),
@@ -37,10 +37,10 @@ class ActiveColumns {
         first_group_(component.first_group),
         last_group_(component.last_group) {}
 
-  /// `absent`: by group of the design. `log_sp`: by smoothing parameter.
+  /// Sets the active columns. `absent`: by group of the design. `log_sp`: by smoothing parameter.
   void set(const std::vector<bool>& absent, std::span<const double> log_sp);
 
-  /// The component, unless these are the columns of the whole design.
+  /// The component, if these are not the columns of the whole design.
   [[nodiscard]] const DesignComponent& component() const noexcept { return *component_; }
   /// The groups of the component are [first_group(), last_group()).
   [[nodiscard]] std::size_t first_group() const noexcept { return base::at(first_group_); }
@@ -51,23 +51,23 @@ class ActiveColumns {
   [[nodiscard]] int size() const noexcept { return static_cast<int>(columns_.size()); }
   /// Indices of the active columns in the design.
   [[nodiscard]] const std::vector<int>& columns() const noexcept { return columns_; }
-  /// The index of a column of the design among the active ones; -1: it is not active.
+  /// The index, among the active columns, of a column of the design; -1: not active.
   [[nodiscard]] int place(int column) const { return place_[base::at(column - begin_)]; }
-  /// The indices of a group's columns among the active ones, ascending.
+  /// The indices, among the active columns, of the columns of a group, ascending.
   [[nodiscard]] const std::vector<int>& places_of(std::size_t group) const {
     return groups_[group - base::at(first_group_)].places;
   }
 
-  /// The values of the active columns in a vector over all columns of the design.
+  /// Copies the values of the active columns from a vector over all columns of the design.
   void gather(const std::vector<double>& all, std::vector<double>& active) const;
-  /// Writes them to a vector or packed matrix over all columns; other values of the component become zero in
-  /// the vector.
+  /// Writes the values of the active columns to a vector or packed matrix over all columns; in a vector other
+  /// values of the component become zero.
   void scatter(const std::vector<double>& active, std::vector<double>& all) const;
   void scatter_matrix(const std::vector<double>& packed, std::vector<double>& all) const;
-  /// The elements of the active columns in such a matrix.
+  /// Copies the elements of the active columns from a packed matrix over all columns.
   void gather_matrix(const std::vector<double>& all, std::vector<double>& packed) const;
 
-  /// Calls `use(group, columns, first slot, packets, ends the group)` for runs of packets, in order.
+  /// Calls `use(group, columns, first slot, packets, ends the group)` for each run of packets, in order.
   template <class Use>
   void for_each_run(const Use& use) const {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
@@ -87,7 +87,7 @@ class ActiveColumns {
  private:
   struct Group {
     bool absent = false;
-    std::vector<int> at;  ///< indices among the group's columns
+    std::vector<int> at;  ///< indices among the columns of the group
     std::vector<int> places;
   };
   const SharedDesign* design_;
@@ -97,18 +97,18 @@ class ActiveColumns {
   int first_group_ = 0;
   int last_group_ = 0;
   std::vector<int> columns_;
-  std::vector<int> place_;  ///< by column from `begin_` on
+  std::vector<int> place_;  ///< by column, counted from `begin_`
   std::vector<Group> groups_;
 };
 
-/// Sums by lanes over the runs of a group, added at the group's end to the sums of all active columns.
+/// Sums in lanes over the runs of a group; at its end they are added to the sums of all active columns.
 class GroupSums {
  public:
-  /// The columns must outlive it.
+  /// `active` must outlive this object.
   explicit GroupSums(const ActiveColumns& active) : active_(active) {}
   [[nodiscard]] double* gram(std::size_t group) { return sized(gram_, packed_size(count(group))); }
   [[nodiscard]] double* products(std::size_t group) { return sized(products_, count(group)); }
-  /// Adds to a packed matrix or a vector, and clears the sums.
+  /// Adds the sums of a group to a packed matrix or vector, and clears them.
   void take_gram(std::size_t group, std::vector<double>& to);
   void take_products(std::size_t group, std::vector<double>& to);
 

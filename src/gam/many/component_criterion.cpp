@@ -93,8 +93,8 @@ bool ComponentCriterion::settle(ManyFamily family, double theta, const std::vect
   return true;
 }
 
-/// The slope at the end of a step decides whether it is halved: the log likelihood is concave here, and is
-/// not evaluated.
+/// A step is halved depending on the slope at its end: the log likelihood is concave here, so that its value
+/// is not needed.
 bool ComponentCriterion::find_coefficients(const ManyPoint& point, double tolerance) {
   double slope = 0;
   double length = 1;
@@ -129,7 +129,7 @@ bool ComponentCriterion::find_coefficients(const ManyPoint& point, double tolera
       decrement_ = is_rounding ? 0 : slope;
       return true;
     }
-    // Far coefficients, as of a curve that falls steeply after the last count, are reached by doubling.
+    // Distant coefficients, e.g. of a curve that falls steeply after the last count, are reached by doubling.
     constexpr double least_longest = 8;
     const double longest = std::max(least_longest, 2 * largest(b_));
     const double size = largest(step_);

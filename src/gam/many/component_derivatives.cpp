@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The derivatives of `ComponentCriterion`.
 //
-// Indices denote derivatives by a parameter. lambda S are the penalties of that parameter, and zero if it is
-// not a smoothing parameter:
+// Subscripts denote derivatives by a parameter. lambda S is the penalty of this parameter, or zero if the
+// parameter is not a smoothing parameter:
 //
 //     b_j  = A^-1 (X' l_eta_tau, or - lambda S b)
 //     A_j  = X' diag(dw/deta X b_j + dw/dtau) X + lambda S
@@ -80,7 +80,7 @@ void ComponentCriterion::differentiate(const ManyPoint& point, bool with_tau, Co
   add_second_derivatives(point, to);
 }
 
-/// Second derivatives of the coefficients, and the criterion's.
+/// Adds second derivatives of the coefficients, and of the criterion.
 void ComponentCriterion::add_second_derivatives(const ManyPoint& point, ComponentDerivatives& to) {
   const std::size_t m = to.parameters.size();
   std::size_t pair = 0;

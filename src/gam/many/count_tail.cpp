@@ -15,10 +15,10 @@ using base::load_lanes;
 
 namespace {
 
-/// From here on, Stirling's series of three terms has all digits.
+/// From this value on, three terms of Stirling's series have full precision.
 constexpr double most_terms = 1024;
 
-/// log Gamma(x) less its constant, x times its derivative, x^2 times the second one.
+/// log Gamma(x) without its constant; x times its derivative; x^2 times its second derivative.
 struct LogGamma {
   double value;
   double slope;
@@ -71,7 +71,7 @@ void CountTail::finish() {
   above_ = of_count_;
   for (const auto& one : large_) above_.back() += one.second;
   for (std::size_t j = above_.size(); j-- > 1;) above_[j - 1] += above_[j];
-  // Equal counts are one.
+  // Equal counts are combined.
   std::ranges::sort(large_);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < large_.size(); ++i) {

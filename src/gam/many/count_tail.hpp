@@ -13,17 +13,17 @@ namespace TESSERA_NAMESPACE::gam {
 ///
 ///     sum_i w_i sum_{j < y_i} log(1 + j / theta)
 ///
-/// Summed over j, with the weight of all counts above j: one logarithm for each j, in place of differences of
-/// two lgamma, which lose the digits of a large theta.
+/// The sum runs over j, weighted by the total weight of counts above j, with one logarithm for each j.
+/// Differences of two lgamma would lose the digits of a large theta.
 class CountTail {
  public:
   void clear() noexcept;
-  /// `count` is a whole number of at least 0.
+  /// Adds a count, a whole number of at least 0.
   void add(double count, double weight);
-  /// Call it after the last count.
+  /// Call this after the last count.
   void finish();
 
-  /// The sum and its derivatives by log(theta).
+  /// The sum, with its derivatives by log(theta).
   struct Value {
     double sum = 0;
     double slope = 0;
@@ -31,7 +31,7 @@ class CountTail {
   };
   [[nodiscard]] Value at(double theta) const;
 
-  /// The sum of w f(y) over counts above zero, from one value of f for each distinct count.
+  /// The sum of w f(y) over counts above zero; f is evaluated once for each distinct count.
   template <class Function>
   [[nodiscard]] double sum_of(const Function& f) const {
     double sum = 0;
@@ -43,11 +43,11 @@ class CountTail {
   }
 
  private:
-  std::vector<double> of_count_;  ///< by count - 1: its weight, up to `most_terms`
-  /// By j: the weight of the counts above j, up to `most_terms`. Stirling's series sums the rest of larger
-  /// counts.
+  std::vector<double> of_count_;  ///< weight of each count up to `most_terms`, by count - 1
+  /// By j, up to `most_terms`: the total weight of counts above j. Stirling's series sums the remainder for
+  /// larger counts.
   std::vector<double> above_;
-  std::vector<std::pair<double, double>> large_;  ///< counts and weights
+  std::vector<std::pair<double, double>> large_;  ///< larger counts, with their weights
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

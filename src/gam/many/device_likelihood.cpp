@@ -25,7 +25,7 @@ using base::at;
 
 namespace {
 
-/// The share of a device's memory budget that responses and their partial sums may take.
+/// Responses and their partial sums may take 1/n of a device's memory budget.
 constexpr int responses_share = 2;
 
 struct Kernels {
@@ -35,17 +35,17 @@ struct Kernels {
             module.kernel("weight_derivatives"), module.kernel("null_model")},
         add_chunks(module.kernel("add_chunks")) {}
   KernelView gather;
-  std::array<KernelView, likelihood_passes> sum;  ///< by `LikelihoodPass`
+  std::array<KernelView, likelihood_passes> sum;  ///< kernels by `LikelihoodPass`
   KernelView add_chunks;
 };
 
-/// Memory of one response that is being fitted: on the host, pinned and mapped into the device's addresses,
-/// and on the device.
+/// Memory for one response during its fit: on the host (pinned, mapped into the device's addresses) and on
+/// the device.
 struct ResponseMemory {
-  double* host_values;  ///< responses by slot, then weights and offsets of their own
+  double* host_values;  ///< by slot: the response, then its own weights and offsets
   double* host_input;
   double* host_output;
-  double* values;  ///< on the device, as `host_values`
+  double* values;  ///< copy of `host_values` on the device
   double* input;
   double* sums;
   // The device's addresses of the host's memory.
@@ -63,10 +63,10 @@ struct WaitingPass {
 
 using Queue = RequestQueue<WaitingPass>;
 
-/// The sums of one response after another, for one thread.
+/// The sums of successive responses, for one thread.
 class DeviceSums final : public LikelihoodSums {
  public:
-  /// All must outlive it. `shared`: weights and offset of the design.
+  /// All arguments must outlive this object. `shared`: weights and offset of the design.
   DeviceSums(const SharedDesign& design, const LikelihoodLayout& layout, const LikelihoodResponse& shared,
              ResponseMemory& memory, Queue& queue)
       : design_(design), layout_(layout), shared_(shared), memory_(memory), queue_(queue) {}
@@ -86,7 +86,7 @@ class DeviceSums final : public LikelihoodSums {
   [[nodiscard]] double null_loss(ManyFamily family, double theta, double level) override;
 
  private:
-  /// Copies what a response has of its own.
+  /// Copies weights or offsets that a response has in addition to the design's.
   void set_own(std::size_t part, std::span<const double> values, const double*& on_device) {
     const std::size_t begin = part * design_.slots();
     std::ranges::copy(values, memory_.host_values + begin);
@@ -144,8 +144,8 @@ class DeviceSums final : public LikelihoodSums {
       }
     }
   }
-  /// Writes the values of all columns of the groups, from those of the active columns, to `all`, which begins
-  /// with the first group of the design.
+  /// Writes the values of all columns of the groups to `all`, which begins with the first group, from the
+  /// values of the active columns.
   void put_vector(const ActiveColumns& active, const std::vector<double>& values, double* all) const {
     for (std::size_t g = active.first_group(); g < active.last_group(); ++g) {
       double* to = all + layout_.groups[g].first_coefficient;
@@ -222,7 +222,7 @@ void DeviceSums::weight_derivatives(const LikelihoodPoint& point, const std::vec
                                     WeightSums& to) {
   const ActiveColumns& active = point.active;
   const std::size_t m = first.size();
-  // Tau is the last parameter of the kernels.
+  // Tau is the last parameter in the kernels.
   const auto slot_of = [&](std::size_t j) { return with_tau && j + 1 == m ? at(layout_.parameters - 1) : j; };
   double* const inverses = memory_.host_input + layout_.coefficients;
   double* const derivatives = inverses + layout_.elements;
@@ -299,7 +299,7 @@ struct RequestMemory {
 
 /// What stays on one device between passes.
 struct DeviceLikelihood::OnDevice {
-  LikelihoodBatch design{};  ///< without requests
+  LikelihoodBatch design{};  ///< arguments without requests
   LikelihoodResponse shared{};
   std::vector<Buffer<double>> numbers;
   Buffer<LikelihoodGroup> groups;
@@ -469,7 +469,7 @@ void DeviceLikelihood::run(Tile& tile, std::size_t threads, std::size_t response
     try {
       fit(std::make_unique<DeviceSums>(design_, layout_, on.shared, on.responses[response], queue));
     } catch (const Queue::Closed&) {
-      // Whoever closed the queue has the reason.
+      // The thread that closed the queue reports the reason.
     } catch (...) {
       keep_fault();
     }
@@ -485,7 +485,7 @@ void DeviceLikelihood::run(Tile& tile, std::size_t threads, std::size_t response
           queue.run(std::span(on.stacks).subspan(begin, own), [&](std::size_t j) { fit_with(begin + j); });
         });
       } catch (const std::system_error&) {
-        // The system grants fewer threads.
+        // Continue with the threads that the system has granted.
         if (workers.empty()) throw;
         queue.expect_fewer(own);
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The derivatives of each family's log likelihood, by rows.
+// Derivatives of each family's log likelihood, for packets of rows.
 #include "gam/many/row_kernels.hpp"
 
 #include "gam/many/family_rows.hpp"

@@ -3,13 +3,13 @@
 
 #include <tessera/version.hpp>
 
-/// The log likelihood l of one row of prior weight 1 for each family of many models, as a function of its
-/// linear predictor eta. Compiled for the host, where a `Real` is a packet of rows, and for devices: `Math`
-/// has the type `Real`, and `exp` and `log1p` of it.
+/// The log likelihood l of one row with prior weight 1, for each family, as a function of the linear
+/// predictor eta. Compiled for the host, where a `Real` is a packet of rows, and for devices. `Math` has the
+/// type `Real`, and its functions `exp` and `log1p`.
 namespace TESSERA_NAMESPACE::gam {
 
-/// -l without what depends on the response only, and for nb its derivatives by tau = log(theta), negated, and
-/// d2l/(deta dtau).
+/// -l without terms that depend only on the response; for nb also -dl/dtau and -d2l/dtau2, tau = log(theta),
+/// and d2l/(deta dtau).
 template <class Real>
 struct RowLoss {
   Real value{};
@@ -18,7 +18,7 @@ struct RowLoss {
   Real score_by_tau{};
 };
 
-/// Derivatives of the weight w = -d2l/deta2, for nb those by tau too, and d3l/(deta dtau2).
+/// Derivatives of the weight w = -d2l/deta2, for nb also by tau; and d3l/(deta dtau2).
 template <class Real>
 struct RowWeightDerivatives {
   Real eta{};
@@ -29,7 +29,7 @@ struct RowWeightDerivatives {
   Real score_tau_tau{};
 };
 
-/// Counts with the log link, canonical: l = y eta - mu.
+/// Counts with the canonical log link: l = y eta - mu.
 template <class Math>
 struct PoissonRow {
   using Real = typename Math::Real;
@@ -46,7 +46,7 @@ struct PoissonRow {
   }
 };
 
-/// Proportions with the logit link, canonical: l = y eta - log(1 + e^eta).
+/// Proportions with the canonical logit link: l = y eta - log(1 + e^eta).
 template <class Math>
 struct BinomialRow {
   using Real = typename Math::Real;
@@ -66,7 +66,7 @@ struct BinomialRow {
   }
 };
 
-/// Numbers with the identity link; l is minus half of the deviance.
+/// Numbers with the identity link: l is minus half of the deviance.
 template <class Math>
 struct GaussianRow {
   using Real = typename Math::Real;
@@ -83,7 +83,7 @@ struct GaussianRow {
   }
 };
 
-/// Positive numbers with the log link; l is -(y / mu + eta).
+/// Positive numbers with the log link: l = -(y / mu + eta).
 template <class Math>
 struct GammaRow {
   using Real = typename Math::Real;
@@ -101,9 +101,9 @@ struct GammaRow {
   }
 };
 
-/// Overdispersed counts with the log link. With m = mu / theta (here: the mean), q = m / (1 + m) and
-/// r = 1 / (1 + m): l = y eta - (y + theta) log(1 + m), without log(theta (theta + 1) ... (theta + y - 1) /
-/// theta^y / y!).
+/// Overdispersed counts with the log link. With m = mu / theta (called mean here), q = m / (1 + m) and r = 1
+/// / (1 + m): l = y eta - (y + theta) log(1 + m), without log(theta (theta + 1) ... (theta + y - 1) / theta^y
+/// / y!).
 template <class Math>
 struct NbRow {
   using Real = typename Math::Real;
@@ -113,7 +113,7 @@ struct NbRow {
 
   TESSERA_LANE_INLINE Real mean(const Real& eta) const { return Math::exp(eta - log_theta); }
   TESSERA_LANE_INLINE Real score(const Real& y, const Real& mean) const {
-    return (y - theta * mean) * (1.0 / (1.0 + mean));  // as in `weight`: one division for both
+    return (y - theta * mean) * (1.0 / (1.0 + mean));  // the same division as in `weight`
   }
   TESSERA_LANE_INLINE Real weight(const Real& y, const Real& mean) const {
     const Real r = 1.0 / (1.0 + mean);

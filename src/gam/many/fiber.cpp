@@ -46,7 +46,7 @@ Fiber::Fiber(const FiberStack& stack, std::function<void()> body)
   own_.uc_stack.ss_sp = stack.lowest();
   own_.uc_stack.ss_size = FiberStack::bytes;
   own_.uc_link = &caller_;
-  // makecontext passes integers only.
+  // The pointer as two integers, because makecontext passes only integers.
   const auto self = reinterpret_cast<std::uintptr_t>(this);
   constexpr int half = 32;
   makecontext(&own_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(self >> half),
@@ -62,7 +62,7 @@ Fiber::~Fiber() {
 #endif
 }
 
-// Not instrumented: it is entered on the shadow of the fiber, and left on the caller's.
+// Not instrumented, because it is entered with the fiber's shadow stack and left with the caller's.
 [[gnu::no_sanitize("thread")]] void Fiber::enter(unsigned high, unsigned low) {
   constexpr int half = 32;
   auto* const self = reinterpret_cast<Fiber*>(std::uintptr_t{high} << half | low);

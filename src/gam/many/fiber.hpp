@@ -25,11 +25,11 @@ class FiberStack {
   void* memory_;
 };
 
-/// A function on a stack of its own that suspends itself until another function of the same thread resumes
-/// it: a wait costs a switch of stacks, a hundredth of a switch of threads.
+/// A function on a separate stack that suspends itself until another function of the same thread resumes it.
+/// A wait costs a switch of stacks, a hundredth of the cost of a switch of threads.
 class Fiber {
  public:
-  /// `body` runs from the first `resume` on, and must not throw. The stack must outlive the fiber.
+  /// `body` runs from the first `resume` on, and must not throw. `stack` must outlive the fiber.
   Fiber(const FiberStack& stack, std::function<void()> body);
   /// The body must have ended, or not have begun.
   ~Fiber();
@@ -38,7 +38,7 @@ class Fiber {
 
   /// Runs the body until it suspends itself or ends. Always on the same thread.
   void resume();
-  /// Returns from `resume`; the body continues in the next one. Called by the body only.
+  /// Returns from `resume`; the next `resume` continues the body. Called only by the body.
   void suspend();
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
 

@@ -55,7 +55,7 @@ constexpr std::int64_t bytes_of_device_batch = std::int64_t{1} << 30;
 /// Responses that a device fits at a time: enough that it has work while the host decides on the next steps
 /// of others.
 constexpr std::size_t responses_on_device = 1024;
-/// A source that is read in pieces is fitted in at least this many batches, so that progress shows.
+/// Minimum number of batches for a source that is read in pieces, so that progress is visible.
 constexpr std::int64_t least_batches = 20;
 
 ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows) {
@@ -91,7 +91,7 @@ ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows) {
 
 /// The estimated time of all fits.
 CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const Hardware& hardware) {
-  // Measured on a Xeon of 2025 and an H200. Other hardware differs by factors.
+  // Constants measured on a Xeon of 2025 and an H200; other hardware differs by factors.
   constexpr double passes = 40;  // over the rows of a response, at a typical number of iterations
   constexpr double host_seconds_of_row = 3e-9;
   constexpr double host_seconds_of_product = 0.15e-9;
@@ -113,7 +113,7 @@ CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const H
                             all_passes * (on_device + seconds_between_passes / threads)};
 }
 
-/// The terms of a formula without a response.
+/// The terms in a formula without a response.
 FormulaTerms terms_of(const std::string& formula) {
   const auto first = formula.find_first_not_of(" \t\n");
   if (first == std::string::npos) throw base::usage_error("the formula is empty: write its terms, as s(t)");
@@ -128,7 +128,7 @@ FormulaTerms terms_of(const std::string& formula) {
   }
 }
 
-/// The lines of a file; none without a file.
+/// The lines of a file; empty if the path is empty.
 std::set<std::string> names_in(const std::string& path) {
   std::set<std::string> names;
   if (path.empty()) return names;
@@ -141,7 +141,7 @@ std::set<std::string> names_in(const std::string& path) {
   return names;
 }
 
-/// p values adjusted for the false discovery rate; NaN where there is none.
+/// p values adjusted for the false discovery rate; NaN for NaN.
 /// Source: Benjamini and Hochberg, JRSSB 57 (1995), 289-300.
 std::vector<double> false_discovery_rates(std::span<const double> p_values) {
   std::vector<std::size_t> order;
@@ -159,10 +159,10 @@ std::vector<double> false_discovery_rates(std::span<const double> p_values) {
   return rates;
 }
 
-/// The fitters of a design, for any number of threads: each makes one, and later ones take it over.
+/// Fitters for any number of threads: a thread takes a free fitter, or makes one.
 class FitterPool {
  public:
-  /// Both arguments must outlive it.
+  /// Both arguments must outlive this object.
   FitterPool(const SharedDesign& design, const ManyEstimator& estimator)
       : design_(design), estimator_(estimator) {}
 
@@ -230,7 +230,7 @@ class ManyFit {
   struct Batch {
     Plan plan;
     Range responses;
-    std::vector<std::vector<double>> p_values;  ///< by test, of this rank's responses
+    std::vector<std::vector<double>> p_values;  ///< by test, for this rank's responses
   };
 
   /// Returns false if a device has failed although all responses are to be computed on one kind.
@@ -496,7 +496,7 @@ class ManyFit {
       rows = on_devices ? job_.map<ResponseRow>(plan, indices, on_device, on_host)
                         : job_.map<ResponseRow>(plan, indices, host_only, on_host);
     }
-    // The same error on every rank: an exception in a pass is a fault of the job.
+    // Throws the same error on every rank, because an exception in a pass would be a fault of the job.
     together(job_.comm(), [&] {
       if (fault_) throw Error(ErrorCode::input, fault_->second);
     });
@@ -578,7 +578,7 @@ class ManyFit {
     }
   }
 
-  /// The p values of all responses are known on every rank, for the false discovery rates.
+  /// Every rank gets the p values of all responses, for the false discovery rates.
   void write_tests() {
     if (!tests_) return;
     PhaseClock clock(job_.comm(), summary_.phases, "tests", "the tests");
@@ -623,7 +623,7 @@ class ManyFit {
   Workers alone_{serial_, job_.host_team()};
   std::unique_ptr<TableOutput> fits_, tests_;
   std::optional<SharedDesign> design_;
-  std::optional<DeviceLikelihood> device_;  ///< if responses are fitted on devices
+  std::optional<DeviceLikelihood> device_;  ///< only for fits on devices
   ManyEstimator estimator_;
   FittedModel model_;  ///< that all responses share
   std::optional<ResponseResults> results_;
@@ -634,7 +634,7 @@ class ManyFit {
   bool use_devices_ = false;    ///< if there are any, until one has failed
   bool any_on_device_ = false;  ///< of the responses so far
   std::mutex fault_mutex_;
-  std::optional<std::pair<std::int64_t, std::string>> fault_;  ///< the first response with a wrong value
+  std::optional<std::pair<std::int64_t, std::string>> fault_;  ///< the first response with an invalid value
   std::optional<FitterPool> fitters_;
   std::vector<Batch> batches_;
   ManySummary summary_;

@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A table that is gathered in memory on every rank, in place of a file. Both arguments must outlive it.
+/// An output table gathered in memory on every rank, not written. Both arguments must outlive this object.
 class GatheredColumns final : public TableOutput {
  public:
   GatheredColumns(const mpi::Communicator& comm, std::vector<Table::Column>& columns)

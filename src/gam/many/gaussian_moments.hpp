@@ -8,15 +8,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The sums of a gaussian response with the weights of the design, without passes over its rows: at b + d the
-/// residual sum of squares is |r|^2 - 2 d'X'Wr + d'X'WXd, where r are the residuals at b, near the least
-/// squares, so that no digits are lost.
+/// The sums for a gaussian response with the weights of the design, without passes over its rows. With the
+/// residuals r at b, the residual sum of squares at b + d is |r|^2 - 2 d'X'Wr + d'X'WXd; b is near the least
+/// squares solution, so that no digits are lost.
 class GaussianMoments final : public LikelihoodSums {
  public:
-  /// The design must outlive it.
+  /// The design must outlive this object.
   explicit GaussianMoments(const SharedDesign& design);
 
-  /// Cost: two passes over the rows. The weights are the design's.
+  /// Cost: two passes over the rows. Uses the weights of the design.
   void set_response(std::span<const double> y, std::span<const double> weights,
                     std::span<const double> offset) override;
   void score_and_gram(const LikelihoodPoint& point, const std::vector<double>& b, std::vector<double>& score,
@@ -29,7 +29,7 @@ class GaussianMoments final : public LikelihoodSums {
   [[nodiscard]] double null_loss(ManyFamily family, double theta, double level) override;
 
  private:
-  /// X'W (y - offset - X b) and the sums of squares of the residuals, at `base_`.
+  /// Computes X'W (y - offset - X b) and the sums of squares of the residuals, at b = `base_`.
   void sum_residuals();
 
   const SharedDesign& design_;
@@ -37,7 +37,7 @@ class GaussianMoments final : public LikelihoodSums {
   std::span<const double> y_, weights_, offset_;  ///< by slot
   std::vector<double> base_;                      ///< b
   std::vector<double> score_;                     ///< X'Wr
-  std::vector<double> squares_;                   ///< |r|^2 in the rows of each component
+  std::vector<double> squares_;                   ///< |r|^2 over the rows of each component
   std::vector<double> step_;                      ///< d of the last `score_and_gram`, by column
   std::vector<double> product_;                   ///< X'WX d, by column
 };

@@ -24,14 +24,14 @@ void HostLikelihoodSums::set_response(std::span<const double> y, std::span<const
 
 namespace {
 
-/// A group's active columns of a vector over all active columns.
+/// The values of a group's active columns, from a vector over all active columns.
 void gather_group(const ActiveColumns& active, std::size_t group, const std::vector<double>& values,
                   std::vector<double>& to) {
   to.clear();
   for (const int place : active.places_of(group)) to.push_back(values[at(place)]);
 }
 
-/// The elements of a packed matrix over all active columns that belong to a group.
+/// The elements of a group, from a packed matrix over all active columns.
 std::vector<double> matrix_of_group(const ActiveColumns& active, std::size_t group,
                                     const std::vector<double>& packed) {
   std::vector<double> of_group;
@@ -148,7 +148,7 @@ void HostLikelihoodSums::weight_derivatives(const LikelihoodPoint& point, const 
                                             WeightSums& to) {
   const std::size_t m = first.size();
   to.set_zero(m, point.active.size());
-  // The weights of gaussian responses are constant.
+  // The weights of a gaussian response are constant.
   if (point.family == ManyFamily::gaussian) return;
   const auto parameters = static_cast<int>(m);
   pair_sums_.assign(lane_count * m * m, 0);

@@ -5,10 +5,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// `LikelihoodSums` by the calling thread.
+/// Computes `LikelihoodSums` on the calling thread.
 class HostLikelihoodSums final : public LikelihoodSums {
  public:
-  /// The design must outlive it.
+  /// The design must outlive this object.
   explicit HostLikelihoodSums(const SharedDesign& design);
 
   void set_response(std::span<const double> y, std::span<const double> weights,

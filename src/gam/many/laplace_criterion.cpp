@@ -19,7 +19,7 @@ using base::lane_count;
 
 namespace {
 
-/// A count that a 64-bit integer has.
+/// Whether y is a count that fits into a 64-bit integer.
 bool is_small_count(double y) {
   constexpr double most = 1e15;
   return y >= 0 && y <= most && static_cast<double>(static_cast<std::int64_t>(y)) == y;
@@ -117,9 +117,9 @@ const char* LaplaceCriterion::fault_of(double y) const {
   return nullptr;
 }
 
-/// A group of counts with an unpenalised curve of its own may have no finite estimate: if all its counts are
-/// zero, or those above zero are where an unpenalised function is zero that is negative in all other rows.
-/// The curve is then at minus infinity, and the model is that of the other groups.
+/// A group of counts with its own unpenalised curve may have no finite estimate: if all its counts are zero,
+/// or if an unpenalised function is zero in the rows of all positive counts and negative in all other rows.
+/// The curve is then minus infinity, and the model is that of the other groups.
 void LaplaceCriterion::leave_out_absent(ResponseFit& out) {
   absent_.assign(design_.groups.size(), false);
   if (!has_counts() && estimator_.family != ManyFamily::binomial) return;
@@ -156,7 +156,7 @@ bool LaplaceCriterion::has_no_curve(const RowGroup& group) const {
   while (one < last && !counts(one)) ++one;
   if (one == last) return true;
   if (group.own_line.size() != 2) return false;
-  // The value of one of the two columns in a slot of the group.
+  // The value of one of the two columns in a slot.
   const auto value = [&](std::size_t slot, int column) {
     const std::size_t packet = (slot - first) / lane_count;
     return group
@@ -169,7 +169,7 @@ bool LaplaceCriterion::has_no_curve(const RowGroup& group) const {
   bool below = false;
   for (std::size_t slot = first; slot < last; ++slot) {
     if (weight_[slot] == 0) continue;
-    // Zero at the values of the first count's row.
+    // Zero in the row of the first positive count.
     const double line = b * value(slot, 0) - a * value(slot, 1);
     if (counts(slot) && std::abs(line) > rounding) return false;
     above = above || line > rounding;
@@ -202,7 +202,7 @@ ManyPoint LaplaceCriterion::start() {
   for (std::size_t j = 0; j < point.b.size(); ++j) point.b[j] = level * design_.constant[j];
   if (estimator_.family == ManyFamily::nb)
     point.tau = std::log(estimator_.theta ? *estimator_.theta : theta_by_moments(level));
-  // Each lambda makes its penalty as large as X'WX on the coefficients that it penalises.
+  // Each lambda gives its penalty the size of X'WX on the coefficients that it penalises.
   std::vector<double> by_column(at(design_.columns));
   sums_->for_each(components_.size(), [&](std::size_t c) {
     components_[c]->add_information(family_at(point), theta_at(point), absent_, point, by_column);
@@ -236,7 +236,7 @@ ManyPoint LaplaceCriterion::start() {
   return point;
 }
 
-/// The theta for which counts of means e^(level + offset) have the observed variance.
+/// The theta for which counts with means e^(level + offset) have the observed variance.
 double LaplaceCriterion::theta_by_moments(double level) const {
   const double factor = std::exp(level);
   base::Lanes excesses{};
@@ -268,8 +268,8 @@ bool LaplaceCriterion::settle(ManyPoint& point, double tolerance) {
   return std::isfinite(point.value);
 }
 
-/// For a family with a scale phi, D the deviance, l_s the saturated log likelihood and M the dimension of the
-/// unpenalised space, V = (D + b'Sb) / (2 phi) - l_s(phi) + log|A| / 2 - log|S|+ / 2 - M log(2 pi phi) / 2.
+/// For a family with a scale phi, deviance D, saturated log likelihood l_s and an unpenalised space of
+/// dimension M, V = (D + b'Sb) / (2 phi) - l_s(phi) + log|A| / 2 - log|S|+ / 2 - M log(2 pi phi) / 2.
 void LaplaceCriterion::evaluate(ManyPoint& point) {
   loss_ = 0;
   loss_by_tau_ = 0;
@@ -339,7 +339,7 @@ void LaplaceCriterion::differentiate(const ManyPoint& point, ManyDerivatives& to
   if (with_tau) add_tau(point, to);
 }
 
-/// The terms of the derivatives by tau that do not belong to a component.
+/// Adds the terms of the derivatives by tau that do not depend on components.
 void LaplaceCriterion::add_tau(const ManyPoint& point, ManyDerivatives& to) const {
   const auto last = static_cast<int>(to.parameters.size()) - 1;
   if (family_at(point) == ManyFamily::nb) {

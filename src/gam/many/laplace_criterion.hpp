@@ -15,9 +15,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The derivatives of the criterion by the free parameters.
+/// Derivatives of the criterion by the free parameters.
 struct ManyDerivatives {
-  std::vector<int> parameters;  ///< indices of smoothing parameters, then `index_of_tau` if it is estimated
+  std::vector<int> parameters;  ///< indices of smoothing parameters, then `index_of_tau` if tau is estimated
   std::vector<double> gradient;
   Matrix hessian;
   std::vector<ComponentDerivatives> components;
@@ -28,31 +28,31 @@ struct ManyDerivatives {
 ///
 ///     V = -l(b) + b'Sb / 2 + log|A| / 2 - log|S|+ / 2
 ///
-/// for the families of known scale; for the others S is relative to phi: see `evaluate`. W are the observed
-/// weights. A has a block for each component of the design: V is a sum over these but for what depends on the
-/// response and tau only.
+/// for families with known scale; for other families S is relative to phi: see `evaluate`. W: observed
+/// weights. A has a block for each component of the design, so that V is a sum over components, except for
+/// terms that depend only on the response and tau.
 class LaplaceCriterion {
  public:
-  /// The design must outlive it. `sums`: where the rows are summed.
+  /// The design must outlive this object. `sums` computes the sums over rows.
   LaplaceCriterion(const SharedDesign& design, const ManyEstimator& estimator,
                    std::unique_ptr<LikelihoodSums> sums);
 
-  /// Reads a response, and finds the groups that are absent. `converged`: it is to be fitted.
+  /// Reads a response, and finds the absent groups. Returns `converged` if the response has to be fitted.
   [[nodiscard]] ManyStatus set_response(std::span<const double> values, const RowAdjustments& own,
                                         ResponseFit& out);
-  /// The start of the search: equal predictors in all rows, each lambda such that its penalty is as large as
-  /// X'WX on the coefficients that it penalises, theta by moments.
+  /// The start of the search: equal predictors in all rows; each lambda gives its penalty the size of X'WX on
+  /// the coefficients that it penalises; theta by moments.
   [[nodiscard]] ManyPoint start();
 
   /// Finds the coefficients at the parameters of a point, by Newton's method from its coefficients, until the
   /// squared step in the metric of A / phi is below `tolerance`; sets its criterion. False on failure.
   [[nodiscard]] bool settle(ManyPoint& point, double tolerance);
-  /// Derivatives at the last settled point. `to` keeps those of components that have not changed since.
+  /// Derivatives at the last settled point. Derivatives in `to` of unchanged components are kept.
   void differentiate(const ManyPoint& point, ManyDerivatives& to);
 
-  /// Likelihood and deviance at the last settled point.
+  /// Sets likelihood and deviance at the last settled point.
   void describe(const ManyPoint& point, ResponseFit& out);
-  /// X'WX and the covariance there, with expected weights. False if the covariance is singular.
+  /// Adds X'WX and the covariance at this point, with expected weights. False if the covariance is singular.
   [[nodiscard]] bool add_covariance(const ManyPoint& point, ResponseFit& out);
 
   /// Whether log(theta) or log(phi) is estimated.
@@ -86,21 +86,21 @@ class LaplaceCriterion {
   const SharedDesign& design_;
   ManyEstimator estimator_;
   std::unique_ptr<LikelihoodSums> row_sums_;
-  std::unique_ptr<LikelihoodSums> moments_;  ///< of a gaussian response without missing values
-  LikelihoodSums* sums_ = nullptr;           ///< one of these
-  // The response.
+  std::unique_ptr<LikelihoodSums> moments_;  ///< for a gaussian response without missing values
+  LikelihoodSums* sums_ = nullptr;           ///< the sums in use
+  // Values of the response:
   std::vector<double> y_, weight_, offset_;  ///< by slot
-  std::vector<double> exp_offset_;           ///< of a family with the log link
+  std::vector<double> exp_offset_;           ///< for a family with the log link
   double sum_ = 0;
   CountTail tail_;
   ResponseConstants constants_;
   int null_space_ = 0;  ///< dimension of the unpenalised space without absent groups, if there is a scale
   ScaleLikelihood scale_likelihood_;
-  double saturated_ = 0;      ///< saturated loss, for a family with a scale
-  double start_level_ = 0;    ///< of the predictor without the offset
+  double saturated_ = 0;      ///< saturated loss of a family with a scale
+  double start_level_ = 0;    ///< predictor at the start, without the offset
   std::vector<bool> absent_;  ///< by group
   std::vector<std::unique_ptr<ComponentCriterion>> components_;
-  // Values at the last settled point.
+  // Values at the last settled point:
   double loss_ = 0;
   double loss_by_tau_ = 0;
   double loss_by_tau_twice_ = 0;

@@ -10,11 +10,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The kernels of likelihood_kernels.cuh for a family and the sizes of a design. Values of the data are
-/// arguments, so that another table of the same sizes has the same source. The name identifies the source.
+/// The kernels of likelihood_kernels.cuh for a family and for the sizes of a design. Values of the data are
+/// arguments, so that tables of equal sizes have equal sources. The module's name identifies the source.
 [[nodiscard]] ModuleSource likelihood_kernel_source(const SharedDesign& design, ManyFamily family);
 
-/// The files that the kernels include. Embedded at build time.
+/// The files included by the kernels; embedded at build time.
 [[nodiscard]] std::vector<NamedHeader> likelihood_kernel_files();
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over the rows of many responses at once, compiled where they run.
+// Sums over the rows of many responses at once, compiled at run time.
 //
 //   gather_inputs    coefficients from the host's memory
 //   score_and_gram, expected_gram, loss, weight_derivatives, null_model
@@ -44,7 +44,7 @@ void with_family(const LikelihoodRequest& request, Do&& work) {
   }
 }
 
-/// False for a row that does not count.
+/// Reads a row; false for a row that does not count.
 bool read_row(const LikelihoodResponse& response, long long slot, double& y, double& weight) {
   weight = response.weights[slot];
   if (response.counts != nullptr) {
@@ -56,7 +56,7 @@ bool read_row(const LikelihoodResponse& response, long long slot, double& y, dou
   return weight != 0 && y == y;
 }
 
-/// The columns of a row of a group with `K` columns.
+/// The values of the `K` columns of a group in one row.
 template <int K>
 struct Columns {
   double x[K];
@@ -84,7 +84,7 @@ struct Columns {
     return 2 * sum;
   }
 };
-/// The columns of a row of a group with any number of columns.
+/// The values in one row for a group with any number of columns.
 template <>
 struct Columns<0> {
   const double* from;
@@ -109,7 +109,7 @@ struct Columns<0> {
   }
 };
 
-/// Adds each of N sums over the threads of the block, and calls `put(i, sum)`.
+/// Sums each of N values over the threads of the block, and calls `put(i, sum)`.
 template <int N, class Put>
 void store_sums(const double (&sums)[N], Put&& put) {
   constexpr int warps = likelihood_threads / 32;
@@ -131,7 +131,7 @@ void store_sums(const double (&sums)[N], Put&& put) {
   __syncthreads();
 }
 
-/// X' diag(w) X and X'v of a group; `part`: the pair of tiles of columns, if these are many.
+/// X' diag(w) X and X'v of a group. `part`: a pair of tiles of columns, if the group has many columns.
 template <int K>
 struct Products {
   double gram[packed_size(K)] = {};
@@ -203,14 +203,14 @@ struct Products<0> {
   }
 };
 
-/// The chunk of a CUDA block; none if the request has fewer.
+/// The chunk of a CUDA block; none if the request has fewer chunks.
 int chunk_of_block(const LikelihoodBatch& batch) {
   const LikelihoodRequest& request = batch.requests[blockIdx.y];
   const int chunk = batch.groups[request.first_group].first_chunk + blockIdx.x;
   return chunk < batch.groups[request.end_group - 1].end_chunk ? chunk : -1;
 }
 
-/// The work of a CUDA block.
+/// The work of a CUDA block: a chunk of a group, for a request.
 struct Work {
   const LikelihoodRequest& request;
   const LikelihoodChunk& chunk;
@@ -245,7 +245,7 @@ struct Work {
   }
 };
 
-/// Calls `work(Number<K>)`; K = 0: any number of columns.
+/// Calls `work(Number<K>)` for the group's number of columns; K = 0: any number.
 template <class Do>
 void with_columns(int columns, Do&& work) {
   fixed::for_each_size([&](auto size) {
@@ -304,7 +304,7 @@ void sum_loss(const Work& work, const Family& family) {
   if (blockIdx.z == 0) store_sums(losses, [&](int i, double sum) { work.to[i] = sum; });
 }
 
-/// The sums of `WeightSums` by parameter, and those that have no parameter last.
+/// The sums of `WeightSums` by parameter, then the sums without a parameter.
 template <int K, class Family>
 void sum_weight_derivatives(const Work& work, const Family& family, int parameter, int part) {
   constexpr int parameters = fixed::parameters;
@@ -314,7 +314,7 @@ void sum_weight_derivatives(const Work& work, const Family& family, int paramete
   const double* const inverse = work.request.input + fixed::coefficients + work.group.first_element;
   const double* const first =
       work.request.input + fixed::coefficients + fixed::elements + work.group.first_coefficient;
-  // Sums of a group: grams by parameter, sums by two parameters, X'(h dw/deta), d/dtau of X' d2l/(deta dtau).
+  // Sums of a group: gram matrices by parameter, sums by pairs, X'(h dw/deta), d/dtau of X' d2l/(deta dtau).
   double* const pairs_to = work.to + parameters * elements;
   double* const vectors_to = pairs_to + parameters * parameters;
   Products<K> products(work.group, part);
@@ -328,7 +328,7 @@ void sum_weight_derivatives(const Work& work, const Family& family, int paramete
   }
   const bool by_tau = work.request.with_tau != 0 && parameter == parameters - 1;
   const double* const own = first + parameter * fixed::coefficients;
-  // The parameters that change the predictor of this group.
+  // A bit for each parameter that changes the predictor of this group.
   unsigned long long related = 0;
   for (int k = parameter; k < parameters; ++k) {
     bool is_related = work.request.with_tau != 0 && k == parameters - 1;
@@ -403,7 +403,7 @@ TESSERA_KERNEL loss(LikelihoodBatch batch) {
   });
 }
 
-/// `parts`: the largest number of parts of a group.
+/// `parts`: maximum number of parts of a group.
 TESSERA_KERNEL weight_derivatives(LikelihoodBatch batch, int parts) {
   const int chunk = chunk_of_block(batch);
   if (chunk < 0) return;
@@ -417,7 +417,7 @@ TESSERA_KERNEL weight_derivatives(LikelihoodBatch batch, int parts) {
   });
 }
 
-/// The scores, the weights and the losses of a model of an intercept and the offset.
+/// Scores, weights and losses for a model with an intercept and the offset.
 TESSERA_KERNEL null_model(LikelihoodBatch batch) {
   const int chunk = chunk_of_block(batch);
   if (chunk < 0) return;

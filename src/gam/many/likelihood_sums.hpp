@@ -14,14 +14,14 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The likelihood of a response at a point of the search.
+/// A point of the search, at which the likelihood of a response is computed.
 struct LikelihoodPoint {
   ManyFamily family;
-  double theta;                 ///< of nb
-  const ActiveColumns& active;  ///< the columns of the coefficients and of all sums, of one component
+  double theta;                 ///< for nb
+  const ActiveColumns& active;  ///< columns of a component, for the coefficients and all sums
 };
 
-/// The negative log likelihood, without what depends on the response only, and for nb its derivatives by
+/// The negative log likelihood, without terms that depend only on the response; for nb with derivatives by
 /// tau = log(theta).
 struct LossDerivatives {
   double value = 0;
@@ -29,12 +29,12 @@ struct LossDerivatives {
   double by_tau_twice = 0;
 };
 
-/// Sums of the derivatives of the weights w. h are the leverages x'A^-1 x.
+/// Sums of derivatives of the weights w. h: leverages x'A^-1 x.
 struct WeightSums {
   std::vector<std::vector<double>> grams;  ///< by parameter: X' diag(dw) X, packed
   std::vector<double> leverage_slope;      ///< X' (h dw/deta)
   std::vector<double> score_by_tau_twice;  ///< d/dtau of X' d2l/(deta dtau)
-  /// By two parameters: the sum of h d2w, without the second derivatives of the coefficients.
+  /// By two parameters: the sum of h d2w, without terms in the second derivatives of the coefficients.
   Matrix leverage_sums;
 
   void set_zero(std::size_t parameters, int columns) {
@@ -46,12 +46,12 @@ struct WeightSums {
   }
 };
 
-/// Sums over the rows of a model of an intercept and the offset.
+/// Sums over the rows for a model with an intercept and the offset.
 struct NullDerivatives {
   double score = 0;   ///< dl/deta
   double weight = 0;  ///< w
 };
-/// The intercept of such a model by Newton's method. `at(level)` returns the sums there.
+/// The intercept of this model, by Newton's method. `at(level)` returns the sums at an intercept.
 template <class At>
 double find_null_level(double level, const At& at) {
   constexpr int most_steps = 50;
@@ -59,8 +59,8 @@ double find_null_level(double level, const At& at) {
     const NullDerivatives sums = at(level);
     const double step = sums.score / sums.weight;
     level += std::clamp(step, -1.0, 1.0);
-    // Newton's next step would be as small as the square of this one, and the loss changes by the square of
-    // that.
+    // The next Newton step would have the size of this step's square, and would change the loss by the square
+    // of that.
     constexpr double negligible = 1e-4;
     if (!(std::abs(step) > negligible)) break;
   }
@@ -96,8 +96,8 @@ class LikelihoodSums {
                               std::vector<double>& score, std::vector<double>& gram) = 0;
   /// The loss, and for nb X' d2l/(deta dtau).
   [[nodiscard]] virtual LossDerivatives loss(const LikelihoodPoint& point, std::vector<double>& by_tau) = 0;
-  /// `inverse`: A^-1, packed. `first`: the derivatives of the coefficients by each parameter, the last by tau
-  /// if `with_tau`.
+  /// Sums of derivatives of the weights. `inverse`: A^-1, packed. `first`: derivatives of the coefficients by
+  /// each parameter, the last by tau if `with_tau`.
   virtual void weight_derivatives(const LikelihoodPoint& point, const std::vector<double>& inverse,
                                   const std::vector<std::vector<double>>& first, bool with_tau,
                                   WeightSums& to) = 0;

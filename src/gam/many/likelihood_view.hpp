@@ -3,18 +3,18 @@
 
 #include <tessera/version.hpp>
 
-/// Arguments of the kernels of likelihood_kernels.cuh. Pointers are to device memory.
+/// Arguments of the kernels in likelihood_kernels.cuh. Pointers are to device memory.
 namespace TESSERA_NAMESPACE::gam {
 
-inline constexpr int likelihood_threads = 128;  ///< of a CUDA block
-/// A CUDA block adds up the rows of one chunk of a group, so that the order of sums depends on the design
-/// only.
+inline constexpr int likelihood_threads = 128;  ///< threads per CUDA block
+/// Maximum rows of a chunk. A CUDA block sums the rows of one chunk of a group, so that the order of
+/// summation depends only on the design.
 inline constexpr int rows_of_chunk = 2048;
-/// Up to this many columns, the sums of a group fit in registers together; the products of more are formed in
-/// tiles of `tile_columns` by `tile_columns`.
+/// Maximum number of columns of a group whose sums fit into registers together; products of more columns are
+/// formed in tiles of `tile_columns` by `tile_columns`.
 inline constexpr int most_columns_in_registers = 7;
 inline constexpr int tile_columns = 6;
-/// Smoothing parameters of a component of the design, and tau.
+/// Maximum number of smoothing parameters of a component, plus tau.
 inline constexpr int most_parameters = 64;
 
 /// The kinds of passes over the rows of a response.
@@ -40,8 +40,8 @@ struct LikelihoodGroup {
   long long first_slot;
   int rows;
   int columns;
-  int first_coefficient;    ///< columns of all groups before
-  long long first_element;  ///< elements of the packed matrices of all groups before
+  int first_coefficient;    ///< number of columns in all previous groups
+  long long first_element;  ///< number of elements in the packed matrices of all previous groups
   int first_chunk;
   int end_chunk;
 };
@@ -53,11 +53,11 @@ struct LikelihoodChunk {
   int end;
 };
 
-/// The values of a response by slot. Counts up to 65534 have 16 bits, and a missing one is 65535; other
-/// values are doubles, and a missing one is NaN.
+/// The values of a response by slot: counts up to 65534 in 16 bits (65535: missing), other values as doubles
+/// (NaN: missing).
 struct LikelihoodResponse {
   const double* y;
-  const unsigned short* counts;  ///< null: the values are `y`
+  const unsigned short* counts;  ///< null: `y` has the values
   const double* weights;
   const double* offset;
 };
@@ -65,8 +65,8 @@ struct LikelihoodResponse {
 /// A pass over the rows of one response.
 struct LikelihoodRequest {
   LikelihoodResponse response;
-  /// Coefficients by group; for derivatives, A^-1 by group and the first derivatives after them. In the
-  /// memory of the host, and of the device.
+  /// Coefficients by group; for derivatives: A^-1 by group, then the first derivatives. In the memory of the
+  /// host, and of the device.
   const double* host_input;
   double* input;
   int inputs;      ///< numbers to be copied to the device
@@ -78,7 +78,7 @@ struct LikelihoodRequest {
   LikelihoodPass pass;
   int first_group;  ///< the rows of groups [first, end) are summed
   int end_group;
-  int is_poisson;  ///< the limit of nb
+  int is_poisson;  ///< nb at its limit
   int with_tau;
 };
 

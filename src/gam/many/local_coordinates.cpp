@@ -16,12 +16,12 @@ using base::at;
 
 namespace {
 
-/// The span of rows, in reduced echelon form.
+/// A space spanned by rows, in reduced echelon form.
 class RowSpace {
  public:
   explicit RowSpace(int columns) : columns_(at(columns)) {}
 
-  /// Returns false for a row that is in the span.
+  /// Adds a row; false if the row is in the span.
   bool add(std::span<const double> row) {
     std::vector<double> rest(row.begin(), row.end());
     for (std::size_t i = 0; i < rows_.size(); ++i) add_multiple(rest, -rest[pivots_[i]], rows_[i]);
@@ -62,7 +62,7 @@ class RowSpace {
   std::vector<std::size_t> pivots_;
 };
 
-/// Whether X v is zero but for rounding in the rows of all groups but one.
+/// Whether X v is zero, up to rounding, in the rows of all groups but one.
 bool is_zero_outside(const Matrix& x, const std::vector<std::vector<int>>& rows_of_group, std::size_t group,
                      std::span<const double> v) {
   constexpr double rounding = 1e-13;

@@ -13,7 +13,7 @@ using base::at;
 
 namespace {
 
-/// Rows, or responses, that a thread reads at a time: a cache line of each row fits into its first cache.
+/// Rows, or responses, that a thread reads together: a cache line of each row fits into the L1 cache.
 constexpr std::int64_t runs_at_once = 256;
 
 std::int64_t count_of(const auto& in_place) {
@@ -29,14 +29,14 @@ void transpose(SparseMatrix& matrix) {
   matrix.by_columns = !matrix.by_columns;
 }
 
-/// Responses that are the columns of a dense matrix.
+/// Responses in the columns of a dense matrix.
 class StridedResponses final : public ResponseSource {
  public:
   StridedResponses(HostTeam& team, const DenseMatrix& matrix, std::vector<std::string> names)
       : team_(team), matrix_(matrix), names_(std::move(names)) {
     const std::int64_t count = count_of(matrix.values);
     const auto [rows, columns] = std::pair(matrix.rows, matrix.columns);
-    // The strides that the numbers have room for; products of these do not overflow.
+    // Whether a stride is within the numbers' memory, so that products of strides do not overflow.
     const auto is_possible = [&](std::int64_t size, std::int64_t stride) {
       return stride >= 0 && (size <= 1 || stride <= (count - 1) / (size - 1));
     };
@@ -74,7 +74,7 @@ class StridedResponses final : public ResponseSource {
   std::vector<std::string> names_;
 };
 
-/// Responses that are the columns of a compressed sparse matrix.
+/// Responses in the columns of a compressed sparse matrix.
 class CompressedResponses final : public ResponseSource {
  public:
   CompressedResponses(HostTeam& team, const SparseMatrix& matrix, std::vector<std::string> names)
@@ -119,7 +119,7 @@ class CompressedResponses final : public ResponseSource {
   }
 
  private:
-  /// Those of a row or a response, or fewer that include the ones of these responses.
+  /// The elements of a row or response; if sorted, only a range that includes those of these responses.
   [[nodiscard]] Range elements_of(std::int64_t run, Range responses, const auto& indices) const {
     const Range all{begins_[at(run)], begins_[at(run + 1)]};
     if (matrix_.by_columns || !is_sorted_) return all;
@@ -130,7 +130,7 @@ class CompressedResponses final : public ResponseSource {
     return {place(responses.begin), place(responses.end)};
   }
 
-  /// Throws for an index outside of the matrix, and finds whether the indices of each row are sorted.
+  /// Throws for an index outside the matrix, and finds whether the indices of each row are sorted.
   void check(const auto& indices) {
     const std::int64_t size = matrix_.by_columns ? matrix_.rows : matrix_.columns;
     std::atomic<bool> is_sorted = true;

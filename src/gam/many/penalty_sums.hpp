@@ -11,22 +11,22 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// log|S|+, up to a constant, and its derivatives by the log smoothing parameters of a component.
+/// log|S|+ up to a constant, with its derivatives by the log smoothing parameters of a component.
 struct PenaltyTerm {
-  double value = 0;  ///< NaN: S has lost its rank in rounding
+  double value = 0;  ///< NaN: S has lost rank in rounding
   std::vector<double> gradient;
   Matrix hessian;
 };
 
-/// The penalties of a component over its active columns, at log smoothing parameters that may be infinite.
+/// The penalties of a component on its active columns, for log smoothing parameters that may be infinite.
 class PenaltySums {
  public:
-  /// The arguments must outlive it.
+  /// The arguments must outlive this object.
   PenaltySums(const SharedDesign& design, const DesignComponent& component, const ActiveColumns& active)
       : design_(design), component_(component), active_(active) {}
 
   static constexpr int all = -2;
-  /// to += lambda S b, for the penalties of a smoothing parameter, or `all`.
+  /// to += lambda S b for the penalties of one smoothing parameter, or of `all`.
   void add_product(std::span<const double> log_sp, int parameter, const std::vector<double>& b,
                    std::vector<double>& to) const;
   /// packed += lambda S.
@@ -37,7 +37,7 @@ class PenaltySums {
                              const std::vector<double>& packed) const;
   /// The index of a smoothing parameter among those of the component.
   [[nodiscard]] std::size_t index_of(int parameter) const;
-  /// Whether a smoothing parameter has no active column: its terms are absent.
+  /// Whether a smoothing parameter has no active column, because its terms are absent.
   [[nodiscard]] bool is_absent(int parameter) const;
 
  private:

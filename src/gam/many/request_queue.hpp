@@ -18,14 +18,14 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Requests of many fibers, each of which waits for its own, to one thread that serves them in batches. The
-/// fibers run on a few threads; a thread sleeps only if all of its fibers wait.
+/// Passes requests of many fibers, which wait for them, to one thread that serves them in batches. The fibers
+/// run on a few threads; a thread sleeps only if all of its fibers wait.
 template <class Request>
 class RequestQueue {
   struct Thread;
 
  public:
-  /// Thrown by `wait_for` once the queue is closed.
+  /// Thrown by `wait_for` after the queue was closed.
   struct Closed {};
   /// A request, and who waits for it.
   struct Waiting {
@@ -35,7 +35,7 @@ class RequestQueue {
   };
   using Batch = std::vector<Waiting>;
 
-  /// `fibers`: the number of fibers that `run` will be asked for by all threads.
+  /// `fibers`: the number of fibers that all threads together will run by `run`.
   explicit RequestQueue(std::size_t fibers) : fibers_(fibers) {}
   /// `run` will be asked for this number of fibers less.
   void expect_fewer(std::size_t fibers) {
@@ -186,7 +186,7 @@ class RequestQueue {
     if (is_closed) wake(self.requests);
     self.requests.clear();
   }
-  /// Whether a batch is worth serving: the other fibers run meanwhile.
+  /// Whether the batch is large enough to be served while the other fibers run.
   [[nodiscard]] bool suffice() const {
     constexpr std::size_t share = 4;
     return !waiting_.empty() && waiting_.size() >= fibers_ / share;

@@ -12,7 +12,7 @@ double y_log_y(double y) {
   return y > 0 ? y * std::log(y) : 0;
 }
 
-/// The loss of one row of prior weight 1 with its mean at the response.
+/// The loss of a row with prior weight 1 whose mean equals the response.
 double saturated_loss_of(ManyFamily family, double theta, double y) {
   switch (family) {
     case ManyFamily::nb: return (y + theta) * std::log1p(y / theta) - y_log_y(y);
@@ -35,7 +35,7 @@ double log_factorial(double count) {
                                                    : std::lgamma(count + 1);
 }
 
-/// The term of one row's log likelihood that its loss leaves out.
+/// The term of a row's log likelihood that its loss omits.
 double constant_of(ManyFamily family, double y, double weight) {
   switch (family) {
     case ManyFamily::binomial:
@@ -57,7 +57,7 @@ ResponseConstants constants_of(ManyFamily family, std::span<const double> y, std
                                const CountTail& counts) {
   ResponseConstants sums;
   if (is_of_counts(family)) {
-    // The weights alone are not read of these.
+    // These families use only the weights.
     sums.log_likelihood = -counts.sum_of(log_factorial);
     return sums;
   }
@@ -74,13 +74,13 @@ ResponseConstants constants_of(ManyFamily family, std::span<const double> y, std
 
 double saturated_loss(ManyFamily family, double theta, std::span<const double> y,
                       std::span<const double> weights, const CountTail& counts) {
-  // The loss of a count of zero is zero.
+  // A zero count has no loss.
   if (is_of_counts(family))
     return counts.sum_of([&](double count) { return saturated_loss_of(family, theta, count); });
   double sum = 0;
   if (family == ManyFamily::gaussian) return sum;
   for (std::size_t i = 0; i < y.size(); ++i) {
-    // The loss of a zero is zero.
+    // A zero response has no loss.
     if (weights[i] != 0 && y[i] != 0) sum += weights[i] * saturated_loss_of(family, theta, y[i]);
   }
   return sum;

@@ -21,16 +21,16 @@ namespace {
 constexpr int most_iterations = 60;
 constexpr int no_parameter = -2;
 
-/// Range of log(theta): beyond it the criterion of counts does not change.
+/// Range of log(theta): outside this range the criterion for counts is constant.
 constexpr double least_log_theta = -9.2;
 constexpr double most_log_theta = 16.118;
 
-/// The tolerance of coefficients in results.
+/// Tolerance of the coefficients in results.
 constexpr double exact = 1e-20;
 
 }  // namespace
 
-/// The search for the minimum of the criterion, for one response after another.
+/// Searches the minimum of the criterion, for successive responses.
 class ResponseFitter::Search {
  public:
   Search(const SharedDesign& design, const ManyEstimator& estimator, std::unique_ptr<LikelihoodSums> sums)
@@ -67,7 +67,7 @@ class ResponseFitter::Search {
   static double& value_of(ManyPoint& point, int parameter) {
     return parameter >= 0 ? point.log_sp[at(parameter)] : point.tau;
   }
-  /// Whether a parameter has a limit of its own: no penalised part, or a Poisson response.
+  /// Whether a parameter has a limit: a term without its penalised part, or a Poisson response.
   [[nodiscard]] bool has_limit(int parameter) const {
     return parameter >= 0 ? !design_.penalised[at(parameter)].empty() : !criterion_.has_scale();
   }
@@ -80,12 +80,12 @@ class ResponseFitter::Search {
 
   struct Step {
     std::vector<double> change;
-    double predicted = 0;      ///< fall of the criterion by the quadratic model, twice
-    double largest_slope = 0;  ///< of parameters that are not held at an end of their range
+    double predicted = 0;      ///< twice the decrease of the criterion that the quadratic model predicts
+    double largest_slope = 0;  ///< among parameters that are not held at an end of their range
     std::vector<bool> held;
   };
 
-  /// Newton's step with the absolute eigenvalues of the Hessian.
+  /// Newton's step, with absolute values of the Hessian's eigenvalues.
   Step newton_step(ManyPoint& point, const ManyDerivatives& at_point) const {
     Step step;
     std::vector<int> free;
@@ -119,9 +119,9 @@ class ResponseFitter::Search {
     return step;
   }
 
-  /// The parameter along which the criterion falls as c e^-value, so that its minimum is at infinity;
-  /// `no_parameter`: none. There slope and curvature are equal and opposite, and Newton's steps would be of
-  /// length 1. A refused limit is tried again once the slope is much smaller.
+  /// A parameter along which the criterion falls like c e^-value, so that its minimum is at infinity;
+  /// `no_parameter`: none. Slope and curvature are then equal and opposite, and Newton's steps would have
+  /// length 1. A refused limit is tried again when the slope is much smaller.
   int towards_limit(const ManyDerivatives& at_point, const Step& step) {
     for (std::size_t j = 0; j < at_point.parameters.size(); ++j) {
       const int parameter = at_point.parameters[j];
@@ -181,8 +181,8 @@ class ResponseFitter::Search {
     return ManyStatus::failed;
   }
 
-  /// Takes the limit of a parameter if the criterion falls towards it as c e^-value: in total by its slope,
-  /// and by nine tenths of that within log(10) from here. Otherwise there may be a minimum before the limit.
+  /// Moves a parameter to its limit if the criterion falls towards it like c e^-value: in total by its slope,
+  /// and by nine tenths of this within log(10). Otherwise there may be a minimum before the limit.
   bool try_limit(ManyPoint& point, const ManyDerivatives& derivatives, int limit) {
     const auto j = std::ranges::find(derivatives.parameters, limit) - derivatives.parameters.begin();
     const double expected = -derivatives.gradient[at(j)];
@@ -201,12 +201,12 @@ class ResponseFitter::Search {
       point = std::move(next);
       return true;
     }
-    // The arrays of the rows belong to the refused point: return to the other.
+    // The arrays of rows belong to the refused point: settle the earlier point again.
     static_cast<void>(criterion_.settle(point, tolerance));
     return false;
   }
 
-  /// Takes the limit of a parameter that is held at the upper end of its range, where the criterion is flat.
+  /// Moves to its limit a parameter that is held at the upper end of its range, where the criterion is flat.
   bool enter_limits(ManyPoint& point, const ManyDerivatives& derivatives, const Step& step) {
     constexpr double tolerance = 1e-14;
     constexpr double rounding = 1e-6;
@@ -222,8 +222,8 @@ class ResponseFitter::Search {
     return false;
   }
 
-  /// Returns from a limit to a value before it where the criterion is lower: there may be two minima, and a
-  /// limit that was the lowest may have lost that to changes of the other parameters. Returns whether it did.
+  /// Returns a parameter from its limit to a value at which the criterion is lower: of two minima, changes of
+  /// other parameters may make the one before the limit lower. Returns whether a parameter moved.
   bool leave_limits(ManyPoint& point) {
     constexpr double tolerance = 1e-14;
     constexpr double coarse = 1e-6;
@@ -278,7 +278,7 @@ class ResponseFitter::Search {
     return false;
   }
 
-  /// Moves the coefficients along a short step of the parameters: to second order, unless the second-order
+  /// Moves the coefficients with a short step of the parameters: to second order, unless the second-order
   /// part exceeds the first-order part.
   static void predict_coefficients(ManyPoint& next, const ManyDerivatives& derivatives,
                                    const std::vector<double>& change) {
@@ -305,7 +305,7 @@ class ResponseFitter::Search {
     }
   }
 
-  /// One more step with exact coefficients.
+  /// Makes one more step, with exact coefficients.
   ManyStatus polish(ManyPoint& point, const ManyDerivatives& derivatives, const Step& step, double slack) {
     ManyPoint next = point;
     constexpr double longest = 0.05;
@@ -317,8 +317,8 @@ class ResponseFitter::Search {
     return settled(point, derivatives);
   }
 
-  /// The status at an end of the search: a parameter at an end of its range that is no limit of the model
-  /// leaves the criterion without a minimum.
+  /// The status at an end of the search. If a parameter is at an end of its range that is no limit of the
+  /// model, the criterion has no minimum.
   [[nodiscard]] ManyStatus settled(ManyPoint& point, const ManyDerivatives& derivatives) const {
     for (const int parameter : derivatives.parameters) {
       const double value = value_of(point, parameter);
@@ -337,7 +337,7 @@ class ResponseFitter::Search {
     out.theta = estimator_.family != ManyFamily::nb ? 0 : point.poisson ? infinite : std::exp(point.tau);
     out.coef = point.b;
     criterion_.describe(point, out);
-    // Near the limits, for the covariance and the tests.
+    // Use finite values near the limits for the covariance and the tests.
     for (std::size_t j = 0; j < point.log_sp.size(); ++j) {
       if (point.log_sp[j] == infinite) point.log_sp[j] = origin_[j] + range_of_tests;
     }

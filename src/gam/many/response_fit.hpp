@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-/// The model of one response over a shared design: Laplace REML in the log smoothing parameters, and in
-/// log(theta) or log(phi), by Newton's method with exact derivatives: the criterion of
-/// `gam(method = "REML")` of mgcv. A pure function of the response and the design, on one thread.
+/// Fits one response with a shared design: minimises the Laplace REML criterion of mgcv's `gam(method =
+/// "REML")` over the log smoothing parameters and log(theta) or log(phi), by Newton's method with exact
+/// derivatives. A pure function of the response and the design, on one thread.
 ///
 /// Source: Wood, "Fast stable restricted maximum likelihood and marginal likelihood estimation of
 /// semiparametric generalized linear models", JRSSB 73 (2011), 3-36; for theta, Wood, Pya and Saefken,
@@ -21,11 +21,11 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// How the fit of a response ended.
 enum class ManyStatus : std::uint8_t {
-  converged,  ///< at a minimum of the criterion, or at a limit that is one
-  all_zero,   ///< no count above zero that a curve could pass: not fitted
+  converged,  ///< at a minimum of the criterion, possibly at a limit
+  all_zero,   ///< no count above zero that a curve could fit: not fitted
   constant,   ///< one value in all rows: not fitted
-  too_few,    ///< fewer rows than asked for: not fitted
-  unbounded,  ///< the criterion falls up to an end of the range of a parameter that is no limit of the model
+  too_few,    ///< fewer values than required: not fitted
+  unbounded,  ///< the criterion falls to an end of a parameter's range that is no limit of the model
   failed      ///< no step lowers the criterion, or the iterations are used up
 };
 
@@ -66,14 +66,14 @@ struct ResponseFit {
   double zeros = 0;                      ///< share of zeros among its values
   // Only for a fit that has begun: `coef` is empty otherwise.
   std::vector<double> log_sp{};  ///< by parameter: infinite at the limit of a `linear` term
-  double theta = 0;              ///< of nb: infinite at the limit, poisson
+  double theta = 0;              ///< for nb; infinite: at the Poisson limit
   double scale = 1;              ///< phi
-  double criterion = 0;          ///< -log REML, up to a constant of the design
+  double criterion = 0;          ///< -log REML, up to a constant that depends on the design
   double log_likelihood = 0;
   double deviance = 0;
-  double null_deviance = 0;    ///< of the intercept and the offset
-  std::vector<int> absent{};   ///< groups of the design left out, as all of their counts are zero
-  std::vector<double> coef{};  ///< in the design's coordinates; zero where left out
+  double null_deviance = 0;    ///< deviance of a model with intercept and offset
+  std::vector<int> absent{};   ///< omitted groups of the design, in which all counts are zero
+  std::vector<double> coef{};  ///< in coordinates of the design; zero for omitted columns
   // With expected weights W, as in mgcv; the criterion has observed weights. A lambda at its limit is large
   // and finite here, so that tests of coefficients that it leaves zero have a limit in place of 0 / 0.
   std::vector<double> gram{};             ///< X'WX, packed
@@ -83,18 +83,18 @@ struct ResponseFit {
   [[nodiscard]] bool is_fitted() const noexcept { return !coef.empty(); }
 };
 
-/// Weights and offsets of one response, by row of the table, beside those of the design: weights are
-/// multiplied, and a row of weight zero is left out; offsets are added. Empty: none.
+/// Weights and offsets of one response, by row of the table, in addition to those of the design: weights are
+/// multiplied (rows with weight zero are left out), offsets are added. Empty: none.
 struct RowAdjustments {
   std::span<const double> weights{};
   std::span<const double> offsets{};
 };
 
-/// Fits responses one after the other. Not thread-safe: each thread has its own. Bounds: 60 outer iterations,
-/// 100 Newton steps of the coefficients in each.
+/// Fits successive responses. Not thread-safe: each thread has its own fitter. Bounds: 60 outer iterations,
+/// each with at most 100 Newton steps of the coefficients.
 class ResponseFitter {
  public:
-  /// The design must outlive it. `sums`: where the rows are summed; without it, on the calling thread.
+  /// The design must outlive this object. `sums` computes sums over rows; by default the calling thread does.
   ResponseFitter(const SharedDesign& design, const ManyEstimator& estimator);
   ResponseFitter(const SharedDesign& design, const ManyEstimator& estimator,
                  std::unique_ptr<LikelihoodSums> sums);
@@ -102,9 +102,8 @@ class ResponseFitter {
   ResponseFitter(ResponseFitter&&) noexcept;
   ResponseFitter& operator=(ResponseFitter&&) = delete;
 
-  /// `values`: by row of the table; NaN: missing. Throws `Error(input)` for a value that the family does not
-  /// have, with its index in front of the message: "row 5: …"; so for a weight that is negative and an offset
-  /// that is not finite.
+  /// `values`: by row of the table; NaN: missing. Throws `Error(input)`, beginning with the row ("row 5: …"),
+  /// for a value outside the family's range, a negative weight, or an offset that is not finite.
   [[nodiscard]] ResponseFit fit(std::span<const double> values, const RowAdjustments& own = {});
 
  private:

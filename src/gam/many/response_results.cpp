@@ -160,7 +160,7 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
   const Design& design = design_.design;
   const bool has_scale = estimator_.has_scale();
 
-  // In the coefficients of the formula.
+  // The coefficients in terms of the formula's columns.
   const std::vector<double> coef = multiply(design_.to_formula, fit.coef);
   RemlFit model;
   model.coef = multiply(design_.to_formula, fit.coef_of_tests);
@@ -175,7 +175,7 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
                                        1 - fit.deviance / fit.null_deviance});
   if (estimator_.family == ManyFamily::nb) row.values.push_back(fit.theta);
   if (has_scale) row.values.push_back(fit.scale);
-  // Tests of zero variances have this in place of an infinite log smoothing parameter.
+  // In tests of zero variances, this replaces an infinite log smoothing parameter.
   constexpr double most_log_sp = 100;
   for (const SharedPenalty& penalty : design_.penalties)
     model.log_sp.push_back(std::min(

@@ -41,8 +41,8 @@ class ResponseResults {
   /// The names of `ResponseRow::values`.
   [[nodiscard]] const std::vector<std::string>& value_names() const noexcept { return columns_; }
 
-  /// Columns of some rows. `names` are the names of all responses, and `first` is the index of the first row.
-  /// The columns own their values.
+  /// The columns for some rows. `names`: names of all responses; `first`: index of the first row. The columns
+  /// own their values.
   [[nodiscard]] std::vector<OutputColumn> columns(std::span<const ResponseRow> rows,
                                                   const std::vector<std::string>& names,
                                                   std::int64_t first) const;

@@ -20,7 +20,7 @@ using base::at;
 
 namespace {
 
-/// Responses that are the columns of a table.
+/// Responses in the columns of a table.
 class TableResponses final : public ResponseSource {
  public:
   TableResponses(const Workers& workers, std::unique_ptr<TableReader> table, const std::string& key,

@@ -16,13 +16,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The name in messages of responses in memory.
+/// The name of responses in memory, for messages.
 inline constexpr const char* name_in_memory = "the responses in memory";
-/// The name of responses in messages: their path, or where they are.
+/// The name of responses for messages: their path, or `name_in_memory`.
 [[nodiscard]] std::string name_of(const Responses& responses);
 
-/// A matrix of responses in a file or in memory, some of which are read at a time. Each rank opens and reads
-/// it by itself.
+/// A matrix of responses in a file or in memory, which is read in parts. Each rank opens and reads it
+/// independently.
 class ResponseSource {
  public:
   ResponseSource() = default;
@@ -57,12 +57,12 @@ class ResponseSource {
                                                                   const std::string& path, ResponsesIn in,
                                                                   std::int64_t rows);
 
-/// As `open_responses`, for a matrix in memory, which must outlive the source.
+/// Like `open_responses`, for a matrix in memory, which must outlive the source.
 [[nodiscard]] std::unique_ptr<ResponseSource> open_memory_responses(HostTeam& team,
                                                                     const ResponseMatrix& matrix,
                                                                     ResponsesIn in, std::int64_t rows);
 
-/// Which dimension of a matrix the responses are: true for its columns. Throws as `open_responses` does.
+/// Whether the responses are the columns of a matrix, not its rows. Throws like `open_responses`.
 [[nodiscard]] bool responses_in_columns(const std::string& name, std::int64_t matrix_rows,
                                         std::int64_t matrix_columns, ResponsesIn given,
                                         std::int64_t covariate_rows);

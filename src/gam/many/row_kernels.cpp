@@ -14,11 +14,11 @@ using base::store_lanes;
 
 namespace {
 
-/// Loops over up to this many columns are unrolled: the sums of a gram matrix fit in 32 registers. More
-/// columns are processed in tiles of four.
+/// Maximum number of columns for which loops are unrolled: the sums of a gram matrix fit in 32 registers.
+/// More columns are processed in tiles of four.
 constexpr int most_columns_at_once = 7;
 constexpr int tile = 4;
-/// Beside those of a gram matrix, registers are left for the products of so many columns with a vector.
+/// Maximum number of columns whose gram matrix and products with a vector fit into registers together.
 constexpr int most_columns_with_products = 6;
 
 TESSERA_LANE_INLINE const double* packet_at(const LaneColumns& columns, std::ptrdiff_t packet) {
@@ -30,7 +30,7 @@ TESSERA_LANE_INLINE void add_to(double* sums, int index, const Lanes& value) {
   store_lanes(at, load_lanes(at) + value);
 }
 
-/// The first elements of the columns in a packet.
+/// Pointers to the elements of the columns in a packet.
 template <int Columns>
 struct ColumnOffsets {
   std::ptrdiff_t of[Columns];
@@ -78,7 +78,7 @@ TESSERA_LANE_INLINE void fill_forms(const LaneColumns& columns, const double* pa
   }
 }
 
-/// X' diag(weights) X, and X'v unless `v` is null.
+/// Sums X' diag(weights) X, and X'v unless `v` is null.
 template <int Columns>
 TESSERA_LANE_INLINE void add_whole_gram(const LaneColumns& columns, const double* weights, const double* v,
                                         int packets, double* gram, double* products) {
@@ -123,7 +123,7 @@ TESSERA_LANE_INLINE void add_whole_products(const LaneColumns& columns, const do
   for (int i = 0; i < Columns; ++i) store_lanes(to + std::ptrdiff_t{lane_count} * i, sums[i]);
 }
 
-/// Products of up to `tile` columns from `first_a` on with up to `tile` columns from `first_b` on.
+/// Sums products of up to `tile` columns from `first_a` on with up to `tile` columns from `first_b` on.
 TESSERA_LANE_INLINE void add_tile(const LaneColumns& columns, const double* weights, int packets, int first_a,
                                   int first_b, double* to) {
   std::ptrdiff_t at_a[tile];
@@ -218,7 +218,7 @@ TESSERA_LANE_CLONES void add_gram_clones(const LaneColumns& columns, const doubl
     for (int b = a; b < columns.count; b += tile) add_tile(columns, weights, packets, a, b, sums);
 }
 
-/// Of up to `most_columns_with_products` columns.
+/// For up to `most_columns_with_products` columns.
 TESSERA_LANE_CLONES void add_gram_and_products_clones(const LaneColumns& columns, const double* weights,
                                                       const double* v, int packets, double* gram,
                                                       double* products) {
@@ -260,7 +260,7 @@ TESSERA_LANE_CLONES void quadratic_forms_clones(const LaneColumns& columns, cons
   }
 }
 
-/// `Parameters`: their number, if it is small and the sums fit in registers; else 0.
+/// `Parameters`: number of parameters, if it is small and the sums fit in registers; otherwise 0.
 template <int Parameters>
 TESSERA_LANE_INLINE void add_changes(const WeightDerivatives& weights, const double* leverage, int packets,
                                      const WeightChanges& to) {
@@ -288,7 +288,7 @@ TESSERA_LANE_INLINE void add_changes(const WeightDerivatives& weights, const dou
         Lanes sum = scaled * load_lanes(to.rows + to.stride * k + at);
         if (to.with_tau && k == last) {
           sum += with_tau * predictor;
-          // Twice for tau itself, as d2w has it once for each of the two factors.
+          // Twice for tau itself, because d2w contains the mixed term for each of the two factors.
           if (j == last) sum += with_tau * predictor + h * load_lanes(weights.tau_tau + at);
         }
         if constexpr (Parameters > 0)

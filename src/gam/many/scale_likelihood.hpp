@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 class ScaleLikelihood {
  public:
   ScaleLikelihood() = default;
-  /// `weights`: by slot; zero: no row. Empty for families without a scale.
+  /// `weights`: by slot; zero: no row. Empty for families with known scale.
   ScaleLikelihood(ManyFamily family, std::span<const double> weights);
 
   /// The value and its derivatives by log(phi).
@@ -26,7 +26,7 @@ class ScaleLikelihood {
 
  private:
   ManyFamily family_ = ManyFamily::gaussian;
-  std::vector<std::pair<double, double>> weights_;  ///< distinct weights, with their numbers of rows
+  std::vector<std::pair<double, double>> weights_;  ///< distinct weights, each with its number of rows
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -30,7 +30,7 @@ using base::lane_count;
 
 namespace {
 
-/// If there are more groups, padding costs more than grouping saves: all rows are then one group.
+/// Maximum number of groups: with more, padding costs more than grouping saves, and all rows form one group.
 constexpr std::size_t most_groups = 64;
 
 class SharedDesignMaker {
@@ -114,7 +114,7 @@ class SharedDesignMaker {
     return finish_design(draft, sums, out_.rows);
   }
 
-  /// The design with the side conditions of nested smooths.
+  /// The design with side conditions for nested smooths.
   [[nodiscard]] Design with_conditions(Design design) const {
     const auto nested = nested_smooths(design);
     if (nested.empty()) return design;
@@ -129,7 +129,7 @@ class SharedDesignMaker {
     return without_columns(std::move(design), dropped);
   }
 
-  /// The model matrix in the formula's coefficients, complete rows by columns.
+  /// The model matrix for the formula's coefficients, complete rows by columns.
   [[nodiscard]] Matrix formula_rows(const Design& design) const {
     Matrix x(out_.rows, design.coef_size);
     std::vector<double> row(at(design.coef_size));
@@ -141,7 +141,7 @@ class SharedDesignMaker {
     return x;
   }
 
-  /// `to_formula` without the scales of unpenalised columns.
+  /// Sets `to_formula`, without the scales of unpenalised columns.
   void choose_coordinates() {
     bases_ = penalty_bases(out_.design);
     out_.to_formula = identity(out_.columns);
@@ -159,8 +159,8 @@ class SharedDesignMaker {
     }
   }
 
-  /// The scales of the penalised coordinates in which a single penalty is the identity; rotates the
-  /// coordinates so that it is diagonal.
+  /// The scales of the penalised coordinates that make a single penalty the identity; rotates the coordinates
+  /// so that the penalty is diagonal.
   static std::vector<double> unit_scale(const BlockBasis& basis, Matrix& coordinates) {
     std::vector<double> values;
     if (!basis.diagonals.empty()) {
@@ -191,7 +191,7 @@ class SharedDesignMaker {
     }
   }
 
-  /// Scales the columns without a scale from a single penalty to a mean square of 1.
+  /// Scales columns that have no scale from a single penalty to a mean square of 1.
   void scale_columns() {
     std::vector<bool> scaled(at(out_.columns));
     for (const BlockBasis& basis : bases_) {
@@ -206,8 +206,8 @@ class SharedDesignMaker {
     }
   }
 
-  /// Drops unpenalised coordinates that are combinations of earlier ones. Parametric ones come last, so that
-  /// each smooth without a constraint keeps its constant.
+  /// Drops unpenalised coordinates that are linear combinations of earlier ones. Parametric coordinates come
+  /// last, so that each smooth without a constraint keeps its constant.
   void drop_dependent() {
     std::vector<int> order;
     std::vector<bool> smooth(at(out_.columns));
@@ -221,7 +221,7 @@ class SharedDesignMaker {
         if (!penalised[at(j)] && smooth[at(j)] == of_smooths) order.push_back(j);
       }
     }
-    // Gram-Schmidt, twice for the digits of the rows.
+    // Gram-Schmidt, applied twice for full precision.
     constexpr double rounding = 1e-9;
     Matrix orthonormal(out_.rows, static_cast<int>(order.size()));
     int kept = 0;
@@ -303,7 +303,7 @@ class SharedDesignMaker {
     }
   }
 
-  /// Notes the next penalty in its component.
+  /// Adds the next penalty to its component.
   void note_penalty(const SharedPenalty& penalty) {
     const auto component = std::ranges::find_if(
         out_.components, [&](const DesignComponent& one) { return penalty.begin < one.end; });
@@ -336,7 +336,7 @@ class SharedDesignMaker {
     out_.constant = cholesky_solve(*factor, multiply_t(x_, ones));
   }
 
-  /// By row: which of the smooths are not zero.
+  /// For each smooth, whether it is nonzero in a row.
   [[nodiscard]] std::vector<bool> smooths_in(int row) const {
     std::vector<bool> in;
     for (const BlockBasis& basis : bases_) {
@@ -397,7 +397,7 @@ class SharedDesignMaker {
     }
   }
 
-  /// The columns that are not zero in a group.
+  /// The columns that are nonzero in a group of rows.
   [[nodiscard]] std::vector<int> columns_in(const std::vector<int>& rows) const {
     std::vector<int> columns;
     for (int j = 0; j < out_.columns; ++j) {
@@ -406,9 +406,9 @@ class SharedDesignMaker {
     return columns;
   }
 
-  /// Finds the components, and orders columns and groups by them.
+  /// Finds the components, and sorts columns and groups by component.
   void order_by_component() {
-    // By column, and after these by group: the first column or group that it is joined with.
+    // By column, then by group: the first column or group with which it is joined.
     std::vector<int> first(at(out_.columns) + rows_of_group_.size());
     std::iota(first.begin(), first.end(), 0);
     const auto join = [&](int a, int b) {
@@ -548,10 +548,10 @@ class SharedDesignMaker {
   Frame frame_;
   const ColumnNumbers* weight_ = nullptr;
   std::vector<const ColumnNumbers*> offsets_;
-  std::vector<std::size_t> rows_;  ///< the complete rows of the table
+  std::vector<std::size_t> rows_;  ///< complete rows of the table
   std::vector<BlockBasis> bases_;
   Matrix x_;                   ///< complete rows x coordinates
-  std::vector<int> place_of_;  ///< by coordinate of the formula's blocks: its column; -1: dropped
+  std::vector<int> place_of_;  ///< by coordinate of the formula's blocks: the column; -1: dropped
   std::vector<std::vector<int>> rows_of_group_;
   SharedDesign out_;
 };

@@ -23,44 +23,44 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The log smoothing parameter of a term at its limit, and theta of counts that are Poisson.
+/// The log smoothing parameter of a term at its limit; the theta of Poisson counts.
 inline constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// Rows that have values in the same blocks of coefficients, such as the cells of one lineage in a model with
-/// a smooth for each. All other columns are zero in them.
+/// Rows with values in the same blocks of coefficients, e.g. the cells of one lineage in a model with a
+/// smooth for each lineage. All other columns are zero in these rows.
 struct RowGroup {
-  int begin = 0;  ///< packets [begin, end) of the design
+  int begin = 0;  ///< packets [begin, end) of the design's rows
   int end = 0;
-  std::vector<int> columns;  ///< the coefficients, ascending
-  std::vector<double> x;     ///< as `LaneColumns`, with all of `columns`
+  std::vector<int> columns;  ///< coefficients, ascending
+  std::vector<double> x;     ///< the `x` of `LaneColumns`, for all of `columns`
   /// The coefficients that no other group has, if an unpenalised combination of them is 1 in each row of the
-  /// group: without a count the curve of the group is at minus infinity. Else empty.
+  /// group; otherwise empty. If all counts are zero, the curve of such a group is minus infinity.
   std::vector<int> own_curve;
   std::vector<int> own_line;         ///< the unpenalised coefficients of these, as indices among `columns`
   std::vector<double> own_constant;  ///< the formula's coefficients of that combination
 };
 
-/// Coefficients that no row and no penalty joins with others: X'WX + S has a block for each component. With a
-/// smooth and a level for each lineage, these are the lineages.
+/// Coefficients that no row or penalty connects with others: X'WX + S has a block for each component. With a
+/// smooth and a level for each lineage, each lineage is a component.
 struct DesignComponent {
   int begin = 0;  ///< columns [begin, end)
   int end = 0;
   int first_group = 0;  ///< groups [first_group, last_group)
   int last_group = 0;
-  std::vector<int> penalties{};   ///< indices
-  std::vector<int> parameters{};  ///< smoothing parameters of these, ascending
-  /// Of all of its penalties, if some are not diagonal; else empty.
+  std::vector<int> penalties{};   ///< indices of penalties
+  std::vector<int> parameters{};  ///< smoothing parameters of these penalties, ascending
+  /// Bases of all its penalties, if some are not diagonal; otherwise empty.
   std::vector<BlockBasis> bases{};
 };
 
-/// A penalty exp(log lambda) b'Sb on the coefficients from `begin` on; log lambda = log smoothing parameter +
-/// offset. `parameter`: index of the smoothing parameter; -1: log lambda is `offset`.
+/// A penalty exp(log lambda) b'Sb on the coefficients from `begin` on, with log lambda = log smoothing
+/// parameter + offset. `parameter`: index of the smoothing parameter; -1: log lambda = `offset`.
 struct SharedPenalty {
   int parameter = -1;
   double offset = 0;
   int begin = 0;
-  std::vector<double> diagonal{};  ///< S, if it is diagonal
-  Matrix dense{};                  ///< else S
+  std::vector<double> diagonal{};  ///< S if it is diagonal
+  Matrix dense{};                  ///< S if it is not diagonal
   [[nodiscard]] int size() const noexcept {
     return diagonal.empty() ? dense.rows() : static_cast<int>(diagonal.size());
   }
@@ -72,33 +72,33 @@ class GaussianSpectrum;
 /// penalties.
 ///
 /// Coefficients are in coordinates in which a single penalty is exactly the identity on its range, and zero
-/// on its null space: a lambda of e^25 costs no digits. As many functions of the parametric part as possible
-/// are not zero in one group only, such as a level for each lineage in place of contrasts. `to_formula` maps
-/// coefficients to the formula's.
+/// on its null space: even a lambda of e^25 costs no precision. As many functions of the parametric part as
+/// possible are nonzero in only one group, e.g. a level for each lineage in place of contrasts. `to_formula`
+/// maps coefficients to the formula's.
 struct SharedDesign {
-  Design design;  ///< the formula's terms, blocks and names
+  Design design;  ///< terms, blocks and names of the formula
   std::int64_t table_rows = 0;
-  int rows = 0;     ///< complete rows
-  int packets = 0;  ///< of all groups
-  int columns = 0;  ///< coefficients
-  /// Number of unpenalised functions of the formula without a coefficient, as others determine them:
-  /// functions of the parametric part where possible.
+  int rows = 0;     ///< number of complete rows
+  int packets = 0;  ///< number for all groups
+  int columns = 0;  ///< number of coefficients
+  /// Number of unpenalised functions of the formula without a coefficient, because other functions determine
+  /// them; preferably functions of the parametric part.
   int dropped = 0;
   std::vector<DesignComponent> components;
-  std::vector<RowGroup> groups;  ///< by component
+  std::vector<RowGroup> groups;  ///< sorted by component
   std::vector<int> slot_of_row;  ///< by row of the table: its slot (a packet's lane); -1: a value is missing
   std::vector<double> offset;    ///< by slot
-  std::vector<double> weight;    ///< by slot: the prior weight, zero where a packet has no row
+  std::vector<double> weight;    ///< by slot: prior weight; zero if a packet has no row there
   std::vector<SharedPenalty> penalties;
-  int parameters = 0;  ///< smoothing parameters that are estimated
+  int parameters = 0;  ///< number of estimated smoothing parameters
   std::vector<std::string> parameter_names;
-  /// By parameter with diagonal penalties only: the coefficients that an infinite lambda leaves zero.
+  /// By parameter with only diagonal penalties: the coefficients that an infinite lambda makes zero.
   std::vector<std::vector<int>> penalised;
   std::vector<double> gram;          ///< X'WX, packed; zero between components
-  SmallCholesky near_least_squares;  ///< of X'WX with a small ridge
-  std::vector<double> constant;      ///< coefficients whose predictor is nearest to 1 in every row
+  SmallCholesky near_least_squares;  ///< factor of X'WX with a small ridge
+  std::vector<double> constant;      ///< coefficients whose predictor is closest to 1 in all rows
   Matrix to_formula;                 ///< coefficients of the formula x columns
-  Matrix from_formula;               ///< columns x coefficients of the formula: its inverse on their range
+  Matrix from_formula;               ///< columns x coefficients of the formula: the inverse on their range
   int null_space = 0;                ///< dimension of the unpenalised space
   std::shared_ptr<const GaussianSpectrum> spectrum;  ///< if asked for, and the design has one
   // For predictions: as `FittedModel` has them.
@@ -112,16 +112,16 @@ struct SharedDesign {
   }
 };
 
-/// Options of the design.
+/// Request for a design.
 struct SharedDesignRequest {
-  FormulaTerms formula;  ///< its response is not read
-  std::string weights;   ///< an expression; empty: 1
+  FormulaTerms formula;  ///< a response is ignored
+  std::string weights;   ///< an expression; empty: weights of 1
   SuppliedKnots knots;
   bool with_spectrum = true;  ///< responses may be gaussian
 };
 
-/// Reads the covariates and sets up the model on this rank alone: `workers` has a serial communicator. The
-/// same bits on every rank. Throws `Error(input)` and `Error(usage)` as a fit of the table does.
+/// Reads the covariates and sets up the model on this rank: `workers` has a serial communicator. The same
+/// bits on every rank. Throws `Error(input)` and `Error(usage)` like a fit of the table.
 [[nodiscard]] SharedDesign make_shared_design(const Workers& workers, TableReader& table,
                                               const TableOptions& options,
                                               const SharedDesignRequest& request);

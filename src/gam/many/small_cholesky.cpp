@@ -14,7 +14,7 @@ using base::store_lanes;
 
 namespace {
 
-/// to -= factor from, of packets from the one of element `first` on.
+/// to -= factor * from, for the packets from the one with element `first` on.
 TESSERA_LANE_INLINE void subtract_row(double factor, const double* from, int first, int stride, double* to) {
   for (int i = first / lane_count * lane_count; i < stride; i += lane_count)
     store_lanes(to + i, load_lanes(to + i) - load_lanes(from + i) * factor);
@@ -25,7 +25,7 @@ TESSERA_LANE_INLINE void scale_row(double factor, int first, int stride, double*
     store_lanes(to + i, load_lanes(to + i) * factor);
 }
 
-/// Factors the upper triangle in place; elements below the diagonal are of no meaning.
+/// Factors the upper triangle in place; elements below the diagonal become undefined.
 TESSERA_LANE_CLONES bool factor_clones(double* a, int size, int stride, double* inverse) {
   for (int k = 0; k < size; ++k) {
     double* const row = a + std::ptrdiff_t{stride} * k;
@@ -37,7 +37,7 @@ TESSERA_LANE_CLONES bool factor_clones(double* a, int size, int stride, double* 
   return true;
 }
 
-/// x = R^-T x, of all columns of x.
+/// x = R^-T x for all columns of x.
 TESSERA_LANE_CLONES void solve_transposed_clones(const double* upper, int size, int stride,
                                                  const double* inverse, double* x) {
   for (int k = 0; k < size; ++k) {
@@ -48,7 +48,7 @@ TESSERA_LANE_CLONES void solve_transposed_clones(const double* upper, int size, 
   }
 }
 
-/// x = R^-1 x, of all columns of x.
+/// x = R^-1 x for all columns of x.
 TESSERA_LANE_CLONES void solve_clones(const double* upper, int size, int stride, const double* inverse,
                                       double* x) {
   for (int k = size; k-- > 0;) {

@@ -7,23 +7,23 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The Cholesky factor R'R of a small matrix, without allocation from call to call, and by lanes: the same
-/// bits on every processor and whatever BLAS is installed.
+/// The Cholesky factor R'R of a small matrix, without allocations in repeated calls, computed by lanes: the
+/// same bits on every processor, independent of the installed BLAS.
 class SmallCholesky {
  public:
-  /// `packed`: the upper triangle by rows. Returns false if it is not numerically positive definite.
+  /// Factors a matrix; `packed`: its upper triangle by rows. False if not numerically positive definite.
   [[nodiscard]] bool factor(const std::vector<double>& packed, int size);
   [[nodiscard]] double log_determinant() const;
   /// x = (R'R)^-1 x.
   void solve(double* x) const;
   /// (R'R)^-1, packed.
   void inverse(std::vector<double>& packed) const;
-  /// R^-T a R^-1 for a symmetric matrix.
+  /// a = R^-T a R^-1 for a symmetric matrix.
   void scale(LaneSquare& a) const;
 
  private:
   LaneSquare upper_;             ///< R
-  std::vector<double> inverse_;  ///< of R's diagonal
+  std::vector<double> inverse_;  ///< inverses of R's diagonal
   mutable LaneSquare square_;
 };
 

@@ -27,8 +27,8 @@ class DeviceLikelihood {
   /// The kernels; compile them for the job (`Job::compile`) before its first pass.
   [[nodiscard]] const ModuleSource& source() const noexcept { return source_; }
 
-  /// Calls `fit` for up to `responses` responses at a time (fewer if the device's memory requires it), each in
-  /// a fiber of `threads` threads, with its own sums on the tile's device; returns when all have returned.
+  /// Calls `fit` for up to `responses` responses at a time (fewer if the device's memory requires it), each
+  /// in a fiber of `threads` threads, with its own sums on the tile's device; returns when all have returned.
   /// Thread-safe for tiles of different devices. After a stop request or a failed CUDA call, sums throw an
   /// exception that `fit` must not catch. Throws `Error(job_fault)` with the failed CUDA call, and passes on
   /// exceptions of `fit`.

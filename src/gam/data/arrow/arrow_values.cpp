@@ -109,7 +109,8 @@ void ArrowValues::check_buffers(const ArrowArray& array) {
   if (views) {
     buffers_ = buffers.subspan(2, buffers.size() - 3);
     sizes_ = bytes(buffers.size() - 1);
-    if (!buffers_.empty() && sizes_ == nullptr) refuse("the buffer of its buffers' sizes is a null pointer");
+    if (!buffers_.empty() && sizes_ == nullptr)
+      refuse("the buffer with the sizes of its text buffers is a null pointer");
   }
   if (array.null_count == 0) return;
   const unsigned char* const validity = bytes(0);

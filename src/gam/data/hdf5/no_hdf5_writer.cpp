@@ -11,8 +11,7 @@ bool has_hdf5() noexcept {
 
 void begin_hdf5(files::OutputFile& file) {
   throw base::input_error(
-      "{}: is to be HDF5, which this build cannot write: write CSV, or configure with TESSERA_ENABLE_HDF5=ON",
-      file.path());
+      "{}: this build cannot write HDF5: write CSV, or configure with TESSERA_ENABLE_HDF5=ON", file.path());
 }
 
 std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<const NewColumn> /*columns*/,

@@ -308,7 +308,7 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
        [](Data& d) { d.children[2].buffers[2] = std::nullopt; });
   says("the column 'v', batch 2: text 2 has the length -1, which is impossible",
        [](Data& d) { put<std::int32_t>(d.children[2], 1, 4, -1); });
-  says("the column 'v', batch 2: the buffer of its buffers' sizes is a null pointer",
+  says("the column 'v', batch 2: the buffer with the sizes of its text buffers is a null pointer",
        [](Data& d) { d.children[2].buffers[4] = std::nullopt; });
   says("the column 'f', batch 2: value 3 is entry 2 of a dictionary that has 2 (the first is 0)",
        [](Data& d) { put<std::int32_t>(d.children[3], 1, 2, 2); });

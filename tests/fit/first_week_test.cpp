@@ -155,7 +155,7 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
             "for the binomial family it must be between 0 and 1, or be a factor of two levels"},
            {"answer ~ x", "", 3, "the column 'answer' holds the text 'no', but the model needs numbers"},
            {"answer ~ x", "--family poisson", 3, "the model needs numbers"},
-           {"factor(s) ~ x", "", 2, "factor(s) has levels, but the model needs numbers"},
+           {"factor(s) ~ x", "", 2, "factor(s) has levels, but the model needs numbers: convert it"},
            {"y ~ x", "--family poisson", 3, "for the poisson family it must"},
            {"y ~ x", "--family gamma", 3, "it must be greater than 0"},
            {"y ~ s(g, bs=\"cr\")", "", 3, "the column 'g' holds the text 'a', but the model needs numbers"},

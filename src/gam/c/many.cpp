@@ -62,7 +62,8 @@ tessera_gam_responses read_responses(const tessera_gam_responses* given, const c
 }
 
 ResponseMatrix matrix_of(const tessera_gam_responses& given) {
-  if (given.rows < 0 || given.columns < 0) refuse("responses has a negative number of rows or columns");
+  if (given.rows < 0 || given.columns < 0)
+    refuse("responses has a negative number of rows or columns: give 0 or more");
   ResponseMatrix matrix;
   require_possible(given.name_count, "names");
   if (given.name_count > 0) require(given.names, "names");

@@ -407,7 +407,8 @@ class Compiler {
     const bool named =
         std::ranges::any_of(syntax.argument_names, [](const std::string& one) { return !one.empty(); });
     if (syntax.children.size() < 2 || named)
-      formula_error(syntax.position, "{}() takes two arguments or more, without names", syntax.text);
+      formula_error(syntax.position, "{0}() takes two arguments or more, without names: write {0}(x, y)",
+                    syntax.text);
     for (std::size_t i = 0; i < syntax.children.size(); ++i) {
       number(syntax.children[i], stack + (i > 0 ? 1 : 0), syntax.text + "()");
       if (i > 0) push(op);
@@ -553,7 +554,8 @@ class Compiler {
     Value value = any(given.first(), stack);
     const auto ref = given.texts("ref");
     if (!ref || ref->size() != 1)
-      formula_error(syntax.position, "relevel() takes a factor and ref = \"level\"");
+      formula_error(syntax.position,
+                    "relevel() takes a factor and a level: write relevel(f, ref = \"level\")");
     if (knowledge_ == nullptr) return {.kind = ValueKind::factor};
     if (value.kind != ValueKind::factor || value.ordered)
       formula_error(given.first().position, "relevel(): {} is not an unordered factor: give one",

@@ -118,7 +118,8 @@ std::vector<SmoothOfLevels> smooths_of_levels(const FittedModel& model, const Sm
   std::string known;
   for (const SmoothOfLevels& one : all) known += (known.empty() ? "" : ", ") + one.label;
   if (!options.terms) {
-    if (all.empty()) throw base::usage_error("the model has no smooth that differs by levels of a factor");
+    if (all.empty())
+      throw base::usage_error("the model has no smooth that differs by levels of a factor: give tables");
     return all;
   }
   for (const std::string& name : *options.terms) {

@@ -85,7 +85,7 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
   };
   for (std::size_t a = 0; a < count; ++a) {
     if (design.terms[a].components.size() > 64) {
-      throw base::usage_error("a term of more than 64 variables is not supported");
+      throw base::usage_error("a term of more than 64 variables is not supported: split it");
     }
     if (design.terms[a].only_combined) continue;
     if (correlated != nullptr) take_pair(a, a);

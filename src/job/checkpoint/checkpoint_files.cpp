@@ -388,7 +388,8 @@ std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, i
       // `problem` holds the error of the file system.
     }
   }
-  if (!newer.empty()) throw Error(ErrorCode::job_fault, newer + ": this one ends, and has replaced nothing");
+  if (!newer.empty())
+    throw Error(ErrorCode::job_fault, newer + ": this start ends, and has replaced nothing");
   return problem;
 }
 

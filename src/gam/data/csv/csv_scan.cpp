@@ -299,8 +299,9 @@ CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size
         "'\\n')",
         path, reader.line());
   if (reader.field_ends().size() > max_columns)
-    throw base::input_error("{}, line {}: the header has more than the {} columns that a table may have",
-                            path, reader.line(), max_columns);
+    throw base::input_error(
+        "{}, line {}: the header has more than the {} columns that a table may have: split it", path,
+        reader.line(), max_columns);
   if (options.header)
     read_names(reader, path, header);
   else

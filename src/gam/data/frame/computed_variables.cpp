@@ -242,7 +242,7 @@ class FrameComputer {
     variable.factor = code.type.kind == ValueType::Kind::factor || code.type.kind == ValueType::Kind::logical;
     if (variable.factor && has_text(request_.numeric, expression.text))
       throw Error(request_.recipe == nullptr ? ErrorCode::usage : ErrorCode::input,
-                  fmt::format("{} has levels, but the model needs numbers", expression.text));
+                  fmt::format("{} has levels, but the model needs numbers: convert it", expression.text));
     if (!variable.factor) {
       if (!expression.computed()) require_numbers(program, expression);
       computed_bytes_ += static_cast<std::int64_t>(rows * sizeof(double));

@@ -85,7 +85,7 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
                              .unseen_is_complete = is_among(request.unseen_is_complete)};
     const bool needs_numbers = !expression.is_column() || is_among(request.numeric);
     if (needs_numbers && expression.factor)
-      throw base::usage_error("{} has levels, but the model needs numbers", expression.text);
+      throw base::usage_error("{} has levels, but the model needs numbers: convert it", expression.text);
     const std::string factor_call = expression.factor ? expression.text : std::string();
     for (const std::string& name : expression.columns()) {
       const auto [place, is_new] = place_of.emplace(std::pair(name, factor_call), columns_.size());

@@ -214,7 +214,8 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
   if (H5Gget_info(file, &group) < 0)
     throw base::input_error("{}: the root of the HDF5 file cannot be read: write the file again", path);
   if (group.nlinks > max_columns)
-    throw base::input_error("{}: has more than the {} columns that a table may have", path, max_columns);
+    throw base::input_error("{}: has more than the {} columns that a table may have: split it", path,
+                            max_columns);
   const H5_index_t order = order_of_links(file);
   for (hsize_t i = 0; i < group.nlinks; ++i) add_object(contents, file, path, name_of_link(file, order, i));
   if (contents.columns.empty() && !contents.unusable.empty()) {

@@ -69,7 +69,8 @@ std::vector<double> first_coefficients(const Design& design, const Family& famil
   if (!has_own_start(family)) {
     if (auto coef = coefficients_of_mean(design, family, mean)) return *std::move(coef);
     if (family.start() == Start::mean)
-      throw base::usage_error("the family {} needs a formula with an intercept", family.text());
+      throw base::usage_error("the family {} needs a formula with an intercept: leave out - 1",
+                              family.text());
   }
   return std::vector<double>(static_cast<std::size_t>(design.coef_size));
 }

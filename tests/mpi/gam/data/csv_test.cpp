@@ -841,7 +841,7 @@ TEST_F(CsvTable, RefusesUnusableFilesOnEveryRankAlike) {
       {"x,y\n1,\"a\"b\n", ", line 2: text follows the closing quote"},
       {"x,y\n1,2\n3,\"4\n5,6\n7,8\n", ", line 3: a quote of this row is never closed"},
       {std::string(max_columns, ',') + "\n1\n",
-       ", line 1: the header has more than the 1000000 columns that a table may have"}};
+       ", line 1: the header has more than the 1000000 columns that a table may have: split it"}};
   for (const auto& [text, expected] : cases) {
     file.write(text);
     const std::string fault = common_fault(comm, [&] {

@@ -44,13 +44,13 @@ struct DevicePool::State {
   }
 
   void check_index(std::size_t index) const {
-    if (index >= entries.size()) refuse("index " + std::to_string(index) + " was asked for");
+    if (index >= entries.size()) refuse("index " + std::to_string(index) + " was requested");
   }
 
   [[nodiscard]] std::size_t index_of(Ordinal ordinal) const {
     const auto at = std::ranges::find(entries, ordinal, &Entry::ordinal);
     if (at == entries.end())
-      refuse("ordinal " + std::to_string(static_cast<int>(ordinal)) + " was asked for");
+      refuse("ordinal " + std::to_string(static_cast<int>(ordinal)) + " was requested");
     return static_cast<std::size_t>(at - entries.begin());
   }
 };
@@ -114,14 +114,14 @@ void DevicePool::leave_out(int claim_index) noexcept {
 
 Ordinal DevicePool::next_device() {
   const std::vector<std::size_t> indices = state_->to_choose_from();
-  if (indices.empty()) state_->refuse("the next device was asked for");
+  if (indices.empty()) state_->refuse("the next device was requested");
   const std::size_t turn = state_->turn.fetch_add(1, std::memory_order_relaxed);
   return state_->entries[indices[turn % indices.size()]].ordinal;
 }
 
 Ordinal DevicePool::most_free_memory() {
   const std::vector<std::size_t> indices = state_->to_choose_from();
-  if (indices.empty()) state_->refuse("the device with the most free memory was asked for");
+  if (indices.empty()) state_->refuse("the device with the most free memory was requested");
   std::size_t best = indices.front();
   std::int64_t most = -1;
   for (const std::size_t i : indices) {

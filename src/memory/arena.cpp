@@ -24,7 +24,7 @@ std::size_t padding(std::uintptr_t at, std::size_t alignment) {
 void* Arena::take_bytes(std::size_t bytes, std::size_t alignment) {
   if (!std::has_single_bit(alignment))
     throw Error(ErrorCode::usage, "arena: an alignment of " + std::to_string(alignment) +
-                                      " was asked for, but it must be a power of two");
+                                      " was requested, but it must be a power of two");
   BufferPool& pool = *pool_;
   if (bytes == 0) return nullptr;
   const auto start = [&] { return static_cast<std::byte*>(slabs_.back().data()); };

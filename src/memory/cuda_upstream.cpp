@@ -31,7 +31,7 @@ class CudaUpstream : public MemoryUpstream {
     const cudaStream_t given = native(stream);
     if (given == nullptr || given == cudaStreamLegacy || given == cudaStreamPerThread)
       throw Error(ErrorCode::usage,
-                  "memory was asked for on CUDA's default stream: use the tile's stream, or one of your own");
+                  "memory was requested on CUDA's default stream: use the tile's stream, or one of your own");
   }
 
   EventView create_event() override {

@@ -60,7 +60,7 @@ PinnedMemory::PinnedMemory(std::size_t bytes, const DeviceContext& context) {
   if (bytes == 0) return;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    throw Error(ErrorCode::job_fault, "pinned memory: the system has no " + std::to_string(bytes) +
+    throw Error(ErrorCode::job_fault, "pinned memory: the system cannot map " + std::to_string(bytes) +
                                           " bytes: " + std::strerror(errno));
   data_ = memory;
   size_bytes_ = bytes;

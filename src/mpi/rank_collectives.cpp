@@ -53,7 +53,7 @@ void require_duplicable(MPI_Comm other) {
     throw Error(ErrorCode::usage, "MPI is not initialised: make a Session first, or call MPI_Init_thread");
   if (detail::is_finalised()) throw Error(ErrorCode::usage, detail::mpi_is_over);
   if (other == MPI_COMM_NULL)
-    throw Error(ErrorCode::usage, "MPI_COMM_NULL has no duplicate: give a communicator");
+    throw Error(ErrorCode::usage, "MPI_COMM_NULL cannot be duplicated: give a communicator");
   int is_main = 0;
   MPI_Is_thread_main(&is_main);
   if (is_main == 0) throw detail::WrongThread();

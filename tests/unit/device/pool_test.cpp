@@ -81,23 +81,23 @@ TEST(DevicePool, AnEmptyPoolSaysSo) {
   EXPECT_TRUE(pool.ordinals().empty());
   const std::string tail = "but the pool is empty (this rank drives no device)";
   EXPECT_EQ(refusal([&] { (void)pool.next_device(); }),
-            "device pool: the next device was asked for, " + tail);
+            "device pool: the next device was requested, " + tail);
   EXPECT_EQ(refusal([&] { (void)pool.most_free_memory(); }),
-            "device pool: the device with the most free memory was asked for, " + tail);
-  EXPECT_EQ(refusal([&] { (void)pool.device_at(0); }), "device pool: index 0 was asked for, " + tail);
+            "device pool: the device with the most free memory was requested, " + tail);
+  EXPECT_EQ(refusal([&] { (void)pool.device_at(0); }), "device pool: index 0 was requested, " + tail);
   EXPECT_EQ(refusal([&] { (void)pool.context_of(Ordinal{0}); }),
-            "device pool: ordinal 0 was asked for, " + tail);
+            "device pool: ordinal 0 was requested, " + tail);
 }
 
 TEST(DevicePool, NamesWhatWasAskedAndWhatThereIs) {
   DevicePool pool = three();
   const std::string tail = "but the pool has 3 devices, ordinals 1, 0, 2";
-  EXPECT_EQ(refusal([&] { (void)pool.context_at(3); }), "device pool: index 3 was asked for, " + tail);
-  EXPECT_EQ(refusal([&] { (void)pool.device_at(7); }), "device pool: index 7 was asked for, " + tail);
+  EXPECT_EQ(refusal([&] { (void)pool.context_at(3); }), "device pool: index 3 was requested, " + tail);
+  EXPECT_EQ(refusal([&] { (void)pool.device_at(7); }), "device pool: index 7 was requested, " + tail);
   EXPECT_EQ(refusal([&] { (void)pool.context_of(Ordinal{9}); }),
-            "device pool: ordinal 9 was asked for, " + tail);
+            "device pool: ordinal 9 was requested, " + tail);
   EXPECT_EQ(refusal([&] { (void)pool.memory_budget_bytes(Ordinal{-1}); }),
-            "device pool: ordinal -1 was asked for, " + tail);
+            "device pool: ordinal -1 was requested, " + tail);
 }
 
 TEST(DevicePool, NextDeviceTakesTurns) {
@@ -117,7 +117,7 @@ TEST(DevicePool, WorkGoesToDevicesThatWereNotLeftOut) {
   EXPECT_EQ(pool.most_free_memory(), Ordinal{0});
   pool.leave_out(0);
   EXPECT_EQ(refusal([&] { (void)pool.next_device(); }),
-            "device pool: the next device was asked for, but all devices of the pool were left out");
+            "device pool: the next device was requested, but all devices of the pool were left out");
   EXPECT_EQ(pool.context_of(Ordinal{0}).info().name, "device 0") << "it is there";
 }
 

@@ -117,7 +117,7 @@ class RankGroup {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// *Collective.* Uses existing groups to notice departed ranks.
+  /// *Collective.* Existing groups help to notice departed ranks.
   explicit RankGroup(MPI_Comm origin);
   ~RankGroup();
   RankGroup(const RankGroup&) = delete;

@@ -17,9 +17,9 @@ struct JobAccess;
 
 /// The triggers of a stop; the same options on every rank.
 struct StopOptions {
-  /// Signals that request a stop during the lifetime of the `StopRequest`. Empty: none is caught. None is
-  /// caught either over a serial communicator without a `Session`, since the process is then another
-  /// program's.
+  /// Signals that request a stop during the lifetime of the `StopRequest`. Empty: no signals are caught. Over
+  /// a serial communicator without a `Session` no signals are caught either, because the process is then
+  /// another program's.
   std::vector<int> signals = {SIGUSR1, SIGTERM};
   /// Time from construction after which a stop is requested; 0: no limit.
   std::chrono::milliseconds time_limit{0};

@@ -373,12 +373,14 @@ class Calls {
     std::vector<double> numbers(count);
     std::vector<std::int64_t> indices(count);
     std::vector<std::int64_t> begins(std::max(rows, width) + 1);
+    // Most often indices of a matrix by rows, and else of one by columns or of neither.
+    const std::size_t outside = kind % 4 < 3 ? std::max<std::size_t>(width, 1) : std::max(rows, width) + 1;
     for (std::size_t i = 0; i < count; ++i) {
       const unsigned byte = i % 5 == 0 ? take_byte(input_) : kind;
       numbers[i] = byte == 255   ? std::numeric_limits<double>::quiet_NaN()
                    : byte == 254 ? 1e300
                                  : static_cast<double>((i * 7 + kind) % 5) / (byte % 16 == 0 ? 2 : 1);
-      indices[i] = byte == 253 ? -1 : static_cast<std::int64_t>((i + kind % 2) % (std::max(rows, width) + 1));
+      indices[i] = byte == 253 ? -1 : static_cast<std::int64_t>((i + kind % 2) % outside);
     }
     for (std::size_t i = 0; i < begins.size(); ++i)
       begins[i] = static_cast<std::int64_t>(std::min(i * (1 + kind % 3), count)) - (kind % 32 == 7 ? 1 : 0);

@@ -333,8 +333,8 @@ typedef struct tessera_gam_responses {
 
 /// Fits a formula without a response, "s(t, by=lineage) + offset(log_size)", to each response:
 /// `tessera::gam::fit_many` (<tessera/gam/many.hpp>). Rows of the covariates and of the responses go by
-/// position. `fits` receives an answer with a row for each response: its name and "status" are the kept
-/// columns; docs/many.md lists the computed ones. `tests`, which may be null, receives one with the p and q
+/// position. `fits` receives an answer with a row for each response, whose columns docs/many.md lists: texts,
+/// as its name and "status", are kept columns. `tests`, which may be null, receives one with the p and q
 /// values of each term. Options: those of `ManyOptions`, of `Responses` and of `JobOptions`, and comm.
 ///
 /// Which dimension of a matrix has the responses is found by the number of rows of the covariates;

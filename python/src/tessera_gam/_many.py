@@ -108,7 +108,7 @@ def fit_many(
     formula
         In R's notation, without a response: ``"s(t, by=lineage) + offset(log_size)"``.
     family
-        "gaussian", "binomial", "poisson", "gamma" or "nb"; "nb(theta=3)" fixes theta.
+        "gaussian", "binomial", "poisson", "gamma", "quasipoisson", "quasibinomial" or "nb"; "nb(theta=3)" fixes theta.
     weights
         Prior weights: a column's name, an expression, an array of n values, or of each response a matrix as counts.
         A weight of 0 leaves a row out of that response.

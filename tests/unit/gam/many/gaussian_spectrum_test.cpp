@@ -100,12 +100,13 @@ TEST_P(Spectrum, HasTheFitsOfTheGeneralSearch) {
   EXPECT_EQ(by_spectrum.fit(missing).coef, by_search.fit(missing).coef);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Designs, Spectrum,
-    ::testing::Values(std::tuple("s(age, k = 4) + sex + motion", ""),
-                      std::tuple("s(age, bs = \"cr\", k = 9) + offset(motion)", "w"),
-                      std::tuple("sex + s(age, by = sex, bs = \"cr\", k = 6, id = 1)", ""),
-                      std::tuple("s(age, k = 7) - 1", "w"), std::tuple("motion + s(sex, bs = \"re\") - 1", "")));
+INSTANTIATE_TEST_SUITE_P(Designs, Spectrum,
+                         ::testing::Values(std::tuple("s(age, k = 4) + sex + motion", ""),
+                                           std::tuple("s(age, bs = \"cr\", k = 9) + offset(motion)", "w"),
+                                           std::tuple("sex + s(age, by = sex, bs = \"cr\", k = 6, id = 1)",
+                                                      ""),
+                                           std::tuple("s(age, k = 7) - 1", "w"),
+                                           std::tuple("motion + s(sex, bs = \"re\") - 1", "")));
 
 TEST(GaussianSpectrum, IsOfOneParameter) {
   for (const char* const terms : {"s(age) + s(motion)", "te(age, motion, k = 4)", "sex"})

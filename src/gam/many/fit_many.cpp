@@ -389,7 +389,7 @@ class ManyFit {
   [[nodiscard]] std::int64_t take_from_checkpoint() {
     if (!checkpoint_) return 0;
     const std::vector<Range> kept = checkpoint_->batches();
-    if (checkpoint_->kept() > std::ssize(chosen_))
+    if (checkpoint_->kept() > std::ssize(names_))
       throw base::input_error("the checkpoint {} has more responses than there are: remove it",
                               options_.checkpoint);
     for (std::size_t i = 0; i < kept.size(); ++i) {

@@ -47,7 +47,7 @@ class SparseResponses final : public ResponseSource {
     Matrix values(static_cast<int>(matrix_.rows), static_cast<int>(responses.size()));
     if (sorted_) {
       place(responses, responses, sorted_->begins(), values, [&](std::int64_t element) {
-        return std::pair(static_cast<double>(sorted_->row(element)), sorted_->value(element));
+        return std::pair<double, double>(sorted_->row(element), sorted_->value(element));
       });
       return values;
     }
@@ -77,7 +77,9 @@ class SparseResponses final : public ResponseSource {
     workers_.team.for_each_block(some, 1, [&](int /*thread*/, Range one) {
       const auto to = values.column(static_cast<int>(one.begin - responses.begin));
       for (std::int64_t i = begins[at(one.begin)]; i < begins[at(one.end)]; ++i) {
-        const auto [row, value] = element(i);
+        const std::pair<double, double> placed = element(i);
+        const double row = placed.first;
+        const double value = placed.second;
         if (!(row >= 0 && row < static_cast<double>(matrix_.rows)))
           throw base::input_error("{}: the index {} of element {} is outside of the matrix", matrix_.name,
                                   row, i + 1);

@@ -237,7 +237,10 @@ void DeviceSums::weight_derivatives(const LikelihoodPoint& point, const std::vec
       }
     }
   }
-  std::fill_n(derivatives, at(layout_.parameters * layout_.coefficients), 0.0);
+  // Only in the component's groups: others may wait for sums with theirs.
+  const std::vector<double> zeros(at(active.size()));
+  for (std::size_t slot = 0; slot < at(layout_.parameters); ++slot)
+    put_vector(active, zeros, derivatives + slot * at(layout_.coefficients));
   for (std::size_t j = 0; j < m; ++j)
     put_vector(active, first[j], derivatives + slot_of(j) * at(layout_.coefficients));
   sum(LikelihoodPass::weight_derivatives, point, with_tau);

@@ -17,6 +17,7 @@ from tessera_gam import InputError, ManyFits, UsageError, _many, fit_many
 CELLS = 120
 GENES = ["sox2", "gata1", "silent", "tal1", "klf4"]
 FORMULA = "lineage + s(t, by=lineage, bs='cr', k=5) + offset(log(size))"
+TEXTS = ("response", "status", "limits", "reason", "computed_on")
 
 
 def cells():
@@ -27,8 +28,6 @@ def cells():
         "size": random.uniform(0.5, 2, CELLS),
         "w": random.uniform(0.5, 2, CELLS),
     }
-
-TEXTS = ("response", "status", "limits", "reason", "computed_on")
 
 
 def matrix():

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 class KilledMany : public ::testing::Test {
  protected:
   static constexpr int rows = 50;
-  static constexpr int responses = 600;
+  static constexpr int responses = 2500;
 
   void SetUp() override {
     std::ofstream table(path("cells.csv"));
@@ -46,13 +46,13 @@ class KilledMany : public ::testing::Test {
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   /// Whether the command has succeeded.
-  bool go(int ranks, const std::string& fault) {
+  bool go(int ranks, const std::string& fault, const std::string& devices = "--device cpu") {
     const std::string command =
-        "TESSERA_FAULT=" + fault + " " TESSERA_MPIRUN " " + std::to_string(ranks) + " " TESSERA_FIT " many " +
-        path("cells.csv") + " --responses " + path("counts.h5") +
-        ":/X --formula 's(t, k = 4)' --family poisson --covariances --threads 1 --checkpoint " +
-        path("state") + " --out " + path("fits.h5") + " --tests " + path("tests.csv") + " >" + path("log") +
-        " 2>&1";
+        "TESSERA_FAULT='" + fault + "' TESSERA_SIMULATE='*:H200@node' " TESSERA_MPIRUN " " +
+        std::to_string(ranks) + " " TESSERA_FIT " many " + path("cells.csv") + " --responses " +
+        path("counts.h5") + ":/X --formula 's(t, k = 4)' --family poisson --covariances --threads 1 " +
+        devices + " --checkpoint " + path("state") + " --out " + path("fits.h5") + " --tests " +
+        path("tests.csv") + " >" + path("log") + " 2>&1";
     return std::system(command.c_str()) == 0;
   }
   /// The bytes of the outputs, which are removed.
@@ -83,6 +83,20 @@ TEST_F(KilledMany, HaveTheValuesOfAnUndisturbedRun) {
     EXPECT_FALSE(go(2, fault));
     for (const char* const name : {"fits.h5", "tests.csv"}) EXPECT_FALSE(fs::exists(path(name)));
     ASSERT_TRUE(go(3, "")) << log();
+    EXPECT_TRUE(taken_outputs() == whole);
+  }
+}
+
+TEST_F(KilledMany, AreComputedAnewOnTheCpuIfOneKindIsRequired) {
+  ASSERT_TRUE(go(2, "")) << log();
+  const std::string whole = taken_outputs();
+  // The device has computed the first batch, and fails in the second.
+  for (const char* const devices : {"--allow-sharing", "--allow-sharing --require-one-kind"}) {
+    ASSERT_TRUE(go(2, "throw@rank*:pass2", devices)) << log();
+    EXPECT_NE(log().find("failed in tile"), std::string::npos) << log();
+    EXPECT_EQ(log().find("computed anew on the CPU") != std::string::npos,
+              std::string(devices).find("one-kind") != std::string::npos)
+        << log();
     EXPECT_TRUE(taken_outputs() == whole);
   }
 }

@@ -433,8 +433,8 @@ class TablePrediction {
   void leave_out_absent(const Rows& rows, Predictions& out) const {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-    const double limit =
-        options_.type == PredictionType::response ? model_.family.mean(-infinity) : -infinity;
+    // Families whose curves may be there have a mean of 0.
+    const double limit = options_.type == PredictionType::response ? 0 : -infinity;
     const std::size_t size = model_.coef.size();
     gam::design_rows(job_, out.plan, rows, [&](std::size_t first, std::span<const double> elements) {
       for (std::size_t i = 0; i * size < elements.size(); ++i) {

@@ -118,11 +118,9 @@ TEST_F(ManyResults, WithoutCovariancesPredictMeansOnly) {
 }
 
 TEST_F(ManyResults, AtLimitsAreExact) {
-  // Counts in one lineage only, and a response without them; Poisson counts on a line.
+  // Counts in one lineage only, and a response without them; counts that vary less than Poisson counts.
   std::string text = "absent,line,none\n";
-  std::mt19937_64 random(4);
-  for (int i = 0; i < rows; ++i)
-    text += fmt::format("{},{},0\n", i % 2 == 1 ? 1 + i % 5 : 0, std::poisson_distribution<int>(3)(random));
+  for (int i = 0; i < rows; ++i) text += fmt::format("{},{},0\n", i % 2 == 1 ? 1 + i % 5 : 0, 2 + i % 3 % 2);
   fit("nb", "s(t, by = l1, bs = \"cr\", k = 5) + s(t, by = l2, bs = \"cr\", k = 5) - 1", text);
   const Model absent = model("absent");
   const Predictions link = predicted(absent, {.standard_errors = true});
@@ -136,7 +134,7 @@ TEST_F(ManyResults, AtLimitsAreExact) {
     EXPECT_EQ(std::isnan(link["se"][i]), is_absent);
     EXPECT_EQ(mean["fit"][i] == 0, is_absent);
     EXPECT_EQ(std::isnan(mean["upper"][i]), is_absent);
-    EXPECT_EQ(std::isnan(by_term["s(t):l1"][i]), is_absent);
+    EXPECT_EQ(std::isnan(by_term["s(t):l2"][i]), is_absent);
     if (!is_absent) {
       EXPECT_LT(std::abs(link["fit"][i]), 3);
     }
@@ -150,7 +148,7 @@ TEST_F(ManyResults, AtLimitsAreExact) {
   EXPECT_EQ(model("line").family().name(), "poisson");
   expect_error(ErrorCode::usage, "the response 'none' has no fit, as it is all_zero",
                [&] { static_cast<void>(model("none")); });
-  expect_error(ErrorCode::input, "has no response 'lime': did you mean 'line'?",
+  expect_error(ErrorCode::input, "has no response 'lime' (did you mean 'line'?)",
                [&] { static_cast<void>(model("lime")); });
   expect_error(ErrorCode::input, "has many models: name a response",
                [&] { static_cast<void>(load_model(fits.path())); });

@@ -91,14 +91,14 @@ ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows) {
 
 /// The estimated time of all fits.
 CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const Hardware& hardware) {
-  // Constants measured on a Xeon of 2025 and an H200; other hardware differs by factors.
+  // Constants measured on 16 cores of a Xeon of 2025 and an H200; other hardware differs by factors.
   constexpr double passes = 40;  // over the rows of a response, at a typical number of iterations
-  constexpr double host_seconds_of_row = 3e-9;
-  constexpr double host_seconds_of_product = 0.15e-9;
+  constexpr double host_seconds_of_row = 6e-9;
+  constexpr double host_seconds_of_product = 0.2e-9;
   constexpr double device_seconds_of_row = 2e-11;
-  constexpr double seconds_between_passes = 2e-5;
+  constexpr double seconds_between_passes = 25e-6;  // on the host, for each component of the design
   constexpr double start_seconds = 0.5;
-  constexpr double compilation_seconds = 5;
+  constexpr double compilation_seconds = 6;
   double row_seconds = 0;
   for (const RowGroup& group : design.groups)
     row_seconds +=
@@ -108,9 +108,10 @@ CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const H
   const auto devices = static_cast<double>(std::max<std::int64_t>(hardware.devices, 1));
   const double all_passes = passes * static_cast<double>(responses);
   const double on_device = device_seconds_of_row * static_cast<double>(design.slots()) / devices;
-  return {.host_seconds = all_passes * (row_seconds + seconds_between_passes) / threads,
+  const double between = seconds_between_passes * static_cast<double>(design.components.size());
+  return {.host_seconds = all_passes * row_seconds / threads,
           .device_seconds = start_seconds + (hardware.has_kernels ? 0 : compilation_seconds) +
-                            all_passes * (on_device + seconds_between_passes / threads)};
+                            all_passes * (on_device + between / threads)};
 }
 
 /// The terms in a formula without a response.

@@ -104,11 +104,13 @@ struct ManyResults {
 /// `input` for data that cannot be read or that the family does not have, with response and row;
 /// `interrupted` when the job is asked to stop. Nothing is left of the outputs then.
 ///
-/// Computed on the host threads of all ranks. Memory of a rank: the model matrix, of 8 bytes for each row and
-/// coefficient that is not zero there, and some hundred megabytes of responses at a time. Cost of a response
-/// of n rows with k coefficients that are not zero in a row: about 20 passes of n k^2 operations, and as many
-/// more as 6 times the number of smoothing parameters that a row depends on; a gaussian one with one
-/// smoothing parameter one pass of n k.
+/// Computed on the GPUs of all ranks, or on their host threads if there is no GPU or, under
+/// `Policy::automatic`, the CPU is expected to be faster; results of the two differ in the last bits.
+/// Gaussian and quasi responses are computed on the CPU. Memory of a rank: the model matrix, of 8 bytes for
+/// each row and coefficient that is not zero there, and some hundred megabytes of responses at a time, on a
+/// GPU a gigabyte. Cost of a response of n rows with k coefficients that are not zero in a row: about 20
+/// passes of n k^2 operations, and as many more as 6 times the number of smoothing parameters that a row
+/// depends on; a gaussian one with one smoothing parameter one pass of n k.
 [[nodiscard]] TESSERA_EXPORT ManySummary fit_many(Job& job, const std::string& formula,
                                                   const Table& covariates, const Responses& responses,
                                                   const ManyOptions& options, const ManyOutputs& outputs,

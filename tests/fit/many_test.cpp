@@ -73,8 +73,10 @@ TEST_F(Many, MatchesRowsByAKeyAndTakesWeightsOfEachResponse) {
   successful(many(
       "--family nb --key id --weights-matrix " + path("weights.csv") + " --out " + path("weighted.csv"), 2));
   const std::string weighted = read("weighted.csv");
-  EXPECT_NE(weighted.find("\n\"sox2\",\"converged\",81,"), std::string::npos) << weighted;
-  EXPECT_NE(weighted.find("\n\"gata1\",\"converged\",90,"), std::string::npos) << weighted;
+  EXPECT_NE(weighted.find("\n\"sox2\",\"converged\",\"linear\",NA,\"cpu\",81,"), std::string::npos)
+      << weighted;
+  EXPECT_NE(weighted.find("\n\"gata1\",\"converged\",\"linear\",NA,\"cpu\",90,"), std::string::npos)
+      << weighted;
 }
 
 TEST_F(Many, WritesFitsAndTests) {

@@ -35,6 +35,10 @@ class TESSERA_EXPORT ManyDesign {
   /// the same bits on every rank. Throws `Error` like `fit_many`. Cost: a reading of the covariates, and some
   /// passes of p^2 operations per row for p coefficients.
   ManyDesign(const std::string& formula, const Table& covariates, const ManyOptions& options = {});
+  ~ManyDesign();
+  // A move is a copy.
+  ManyDesign(const ManyDesign&);
+  ManyDesign& operator=(const ManyDesign&);
 
   /// Rows of the covariates; a response has one value for each row.
   [[nodiscard]] std::int64_t rows() const noexcept;

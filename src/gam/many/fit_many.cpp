@@ -701,6 +701,9 @@ ManyDesign::ManyDesign(const std::string& formula, const Table& covariates, cons
                           .with_spectrum = options.family.definition().name() == "gaussian"}),
       terms, options);
 }
+ManyDesign::~ManyDesign() = default;
+ManyDesign::ManyDesign(const ManyDesign&) = default;
+ManyDesign& ManyDesign::operator=(const ManyDesign&) = default;
 std::int64_t ManyDesign::rows() const noexcept {
   return state_->design.table_rows;
 }

@@ -258,7 +258,7 @@ class ResponseModel {
   /// The coefficients of a smooth have equal shares of its degrees of freedom.
   void add_edf_alone() {
     model_.covariance = PartedMatrix();
-    model_.why_no_covariance = record_.file() + " has no covariances: fit again with --covariances";
+    model_.why_no_covariance = record_.file() + " has no covariances: fit again with covariances";
     for (const CoefBlock& block : model_.design.blocks) {
       for (int i = block.coef_begin; i < block.coef_begin + block.coef_size; ++i) {
         const double error = record_.number("se:" + names_[at(i)]);

@@ -392,9 +392,9 @@ const Row<ManyOptions> of_many[]{
                  "scratch file (default: 64M per rank)"}),
     option<&ManyOptions::memory, &MemoryOptions::scratch>(
         {.name = "scratch", .help = scratch_help, .value = "DIR"}),
-    option<&ManyOptions::covariances>(
-        {.name = "covariances",
-         .help = "Write the covariances of the coefficients too (.h5): predictions with --se need them"}),
+    option<&ManyOptions::covariances>({.name = "covariances",
+                                       .help = "Write the covariances of the coefficients too (.h5), which "
+                                               "standard errors of predictions need"}),
     option<&ManyOptions::checkpoint>(
         {.name = "checkpoint",
          .help = "File that is written after every batch of responses; the same command resumes from it",

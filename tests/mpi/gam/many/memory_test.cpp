@@ -24,6 +24,8 @@ namespace {
 
 constexpr int cells = 70;
 constexpr int genes = 11;
+/// The columns of fits before it have texts: names, and how the fits ended.
+constexpr std::size_t first_number = 5;
 constexpr const char* terms = "s(t, bs = \"cr\", k = 5)";
 
 std::size_t by_rows(int i, int j) {
@@ -215,7 +217,7 @@ TEST_F(ManyInMemory, HaveTheBitsOfOneResponseWithinAPassOfTheCallersUnits) {
         }
       });
   const auto& status = std::get<Factor>(expected.fits.at(1).values);
-  ASSERT_EQ(design.columns().size() + 2, expected.fits.size());
+  ASSERT_EQ(design.columns().size() + first_number, expected.fits.size());
   ASSERT_EQ(2 * design.tests().size() + 1, expected.tests.size());
   for (std::size_t u = 0; u < mine.size(); ++u) {
     const auto j = static_cast<std::size_t>(mine[u]);
@@ -225,8 +227,8 @@ TEST_F(ManyInMemory, HaveTheBitsOfOneResponseWithinAPassOfTheCallersUnits) {
     };
     EXPECT_EQ(results[u].status, status.levels[static_cast<std::size_t>(status.codes[j])]);
     for (std::size_t c = 0; c < design.columns().size(); ++c) {
-      EXPECT_EQ(design.columns()[c], expected.fits[c + 2].name);
-      same(results[u].values[c], expected.fits[c + 2]);
+      EXPECT_EQ(design.columns()[c], expected.fits[c + first_number].name);
+      same(results[u].values[c], expected.fits[c + first_number]);
     }
     for (std::size_t t = 0; t < design.tests().size(); ++t) {
       EXPECT_EQ("p:" + design.tests()[t], expected.tests[2 * t + 1].name);
@@ -247,7 +249,7 @@ TEST_F(ManyInMemory, HaveTheBitsOfOneResponseWithinAPassOfTheCallersUnits) {
             .weights_matrix = ResponseMatrix{DenseMatrix{all_weights, genes, cells, 1, genes}},
             .offsets_matrix = ResponseMatrix{DenseMatrix{offsets, cells, genes, 0, 0}}});
   for (std::size_t c = 0; c < design.columns().size(); ++c) {
-    const double own = std::get<std::vector<double>>(beside.fits[c + 2].values)[7];
+    const double own = std::get<std::vector<double>>(beside.fits[c + first_number].values)[7];
     EXPECT_TRUE(weighted.values[c] == own || (std::isnan(own) && std::isnan(weighted.values[c])))
         << design.columns()[c];
   }
@@ -255,7 +257,7 @@ TEST_F(ManyInMemory, HaveTheBitsOfOneResponseWithinAPassOfTheCallersUnits) {
   const auto only_offsets =
       fits({.matrix = ResponseMatrix{DenseMatrix{all, cells, genes, genes, 1}},
             .offsets_matrix = ResponseMatrix{DenseMatrix{offsets, cells, genes, 1, 0}}});
-  EXPECT_EQ(std::get<std::vector<double>>(only_offsets.fits[2].values)[7], cells);
+  EXPECT_EQ(std::get<std::vector<double>>(only_offsets.fits[first_number].values)[7], cells);
   expect_error(ErrorCode::usage, "the response has 69 weights, but the covariates have 70 rows",
                [&] { static_cast<void>(fit_response(design, response, std::span(some).subspan(1))); });
   std::vector<double> wrong(cells, 1);
@@ -271,8 +273,8 @@ TEST_F(ManyInMemory, HaveMissingValuesAsTheFilesHave) {
   auto all = counts<float>();
   for (int i = 0; i < 30; ++i) all[by_rows(i, 5)] = std::numeric_limits<float>::quiet_NaN();
   const ManyResults found = fits(DenseMatrix{all, cells, genes, genes, 1});
-  const auto& rows = std::get<std::vector<double>>(found.fits.at(2).values);
-  EXPECT_EQ(found.fits.at(2).name, "rows");
+  const auto& rows = std::get<std::vector<double>>(found.fits.at(first_number).values);
+  EXPECT_EQ(found.fits.at(first_number).name, "rows");
   EXPECT_EQ(rows.at(5), cells - 30);
   EXPECT_EQ(rows.at(6), cells);
 }

@@ -108,7 +108,7 @@ TEST_F(ManyResults, WithoutCovariancesPredictMeansOnly) {
   const Model one = model("a");
   const Predictions means = predicted(one, {.type = PredictionType::response});
   for (const double value : means["fit"]) EXPECT_GT(value, 0);
-  const std::string why = "fits.h5 has no covariances: fit again with --covariances";
+  const std::string why = "fits.h5 has no covariances: fit again with covariances";
   expect_error(ErrorCode::usage, why, [&] { static_cast<void>(predicted(one, {.standard_errors = true})); });
   expect_error(ErrorCode::usage, why, [&] { static_cast<void>(smooth_estimates(job, one)); });
   expect_error(ErrorCode::usage, why, [&] { static_cast<void>(anova(one)); });

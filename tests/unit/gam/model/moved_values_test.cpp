@@ -7,12 +7,15 @@
 #include "gam/report/reported_rows.hpp"
 #include "support/mean_model.hpp"
 #include "support/moved_from.hpp"
+#include "support/on_cpu.hpp"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 #include <tessera/gam/gam.hpp>
+#include <tessera/job/job.hpp>
+#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -54,6 +57,16 @@ TEST(MovedValues, ResponseFamily) {
     EXPECT_EQ(poisson.file(), "");
     EXPECT_EQ(poisson.definition().name(), "poisson");
   });
+}
+
+TEST(MovedValues, ManyDesign) {
+  mpi::Communicator comm = mpi::Communicator::serial();
+  Job job(comm, testing::on_cpu(1));
+  std::vector<double> x;
+  for (int i = 0; i < 30; ++i) x.push_back(i);
+  const Table table(job.plan_for_hosts(30), {{"x", x}});
+  expect_unmoved(ManyDesign("x", table), ManyDesign("1", table),
+                 [](const ManyDesign& design) { EXPECT_EQ(design.rows(), 30); });
 }
 
 TEST(MovedValues, MatrixIsEmpty) {

@@ -28,7 +28,7 @@ bool measures_on_host(const JobOptions& options) {
 void check(const JobOptions& options, const mpi::Communicator& comm) {
   if (options.threads < 0)
     throw Error(ErrorCode::usage, "JobOptions::threads is " + std::to_string(options.threads) +
-                                      ": give a number of threads, or 0 for as many as there are");
+                                      ": give a number of threads, or 0 for the cores of this rank");
   if (!(options.memory_fraction > 0) || options.memory_fraction > 1)
     throw Error(ErrorCode::usage, "JobOptions::memory_fraction is " +
                                       std::to_string(options.memory_fraction) +

@@ -140,7 +140,7 @@ class RequestQueue {
     Fiber* running = nullptr;
     std::vector<Fiber*> ready;
     std::vector<Waiting> requests;  ///< not yet in the queue
-    std::size_t ended = 0;          ///< bodies, since the last look
+    std::size_t ended = 0;          ///< bodies that ended since `resume` last counted them
     std::vector<FiberStack> spare;
     std::mutex mutex;
     std::condition_variable served;

@@ -121,7 +121,7 @@ class ResponseFitter::Search {
 
   /// A parameter along which the criterion falls like c e^-value, so that its minimum is at infinity;
   /// `no_parameter`: none. Slope and curvature are then equal and opposite, and Newton's steps would have
-  /// length 1. A refused limit is tried again when the slope is much smaller.
+  /// length 1. If the search does not take the limit, this returns it again once the slope is much smaller.
   int towards_limit(const ManyDerivatives& at_point, const Step& step) {
     for (std::size_t j = 0; j < at_point.parameters.size(); ++j) {
       const int parameter = at_point.parameters[j];

@@ -219,7 +219,8 @@ std::unique_ptr<ResponseSource> open_responses(const Workers& workers, const Res
     return open_hdf5_responses(workers, path.substr(0, colon), path.substr(colon + 1), responses.in, rows);
   if (path.ends_with(".npy")) return open_npy_responses(workers, path, responses.in, rows);
   if (path.ends_with(".npz"))
-    throw base::input_error("{}: is an archive of NumPy arrays: numpy.save(FILE.npy, X) writes one", path);
+    throw base::input_error("{}: is an archive of NumPy arrays: write the matrix by numpy.save(FILE.npy, X)",
+                            path);
   if (responses.in == ResponsesIn::rows)
     throw base::usage_error(
         "{}: the responses of a table are its columns: transpose it, or name a matrix within an HDF5 file as "

@@ -94,8 +94,8 @@ struct WeightChanges {
   std::ptrdiff_t stride;
   double* leverage_slope;  ///< h dw/deta; h: leverages
   double* score_by_tau;    ///< d/dtau of d2l/(deta dtau)
-  /// By pairs of parameters j <= k, from element 8 (m j + k) on: the sum of h d2w, without terms in second
-  /// derivatives of the coefficients.
+  /// For parameters j <= k, in lanes from element lane_count (parameters j + k) on: the sum of leverage times
+  /// the second derivative of the weight, without terms in second derivatives of the coefficients.
   double* pair_sums;
 };
 void add_weight_changes(const WeightDerivatives& weights, const double* leverage, int packets,

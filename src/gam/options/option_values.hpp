@@ -131,7 +131,8 @@ void set_value(const NamedOption& given, const NumberRange&, Value& value) {
   refuse(given, "it must be one of " + words);
 }
 
-/// Parses "dose=low,mid,high"; a text in double quotes may contain ',' and '='. `all`: levels are required.
+/// Parses "dose=low,mid,high"; a text in double quotes may contain ',' and '='. `all`: a column without
+/// levels is refused.
 void add_levels(std::map<std::string, std::vector<std::string>>& lists, const NamedOption& given, bool all);
 
 /// The text that `set_value` reads back as this value; levels: "dose=low,mid site=a". Empty: no value.

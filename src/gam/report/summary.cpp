@@ -30,7 +30,7 @@ std::optional<int> shared_decimals(const FittedModel& model) {
       if (value == 0) continue;
       if (!std::isfinite(value)) return std::nullopt;
       largest = std::max(largest, std::abs(value));
-      // Of "-1.500e-03", the four digits without trailing zeros.
+      // Removes trailing zeros of the mantissa: "-1.500e-03" has two significant digits.
       std::string text = fmt::format("{:.{}e}", value, digits - 1);
       const std::size_t mark = text.find('e');
       const int exponent = base::decimal_exponent(text);

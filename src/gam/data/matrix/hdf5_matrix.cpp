@@ -38,7 +38,8 @@ class Hdf5Matrix final : public StoredMatrix {
         dimensions_(dimensions) {
     const Handle type(H5Dget_type(dataset_.get()), H5Tclose);
     if (hdf5_kind(type.get()) != Hdf5Kind::number)
-      throw base::input_error("{}: has no numbers, but a matrix of responses has", name_);
+      throw base::input_error("{}: its values are not numbers, as those of a matrix of responses must be",
+                              name_);
     const Handle space(H5Dget_space(dataset_.get()), H5Sclose);
     if (const int found = H5Sget_simple_extent_ndims(space.get()); found != dimensions)
       throw base::input_error("{}: has {} dimensions, but {}", name_, found,

@@ -229,7 +229,7 @@ class MemoryTable final : public TableReader {
     return columns_[at(used.position)];
   }
 
-  /// Numbers and levels keep their types, whatever their texts. Numbers are not copied.
+  /// A factor stays one even if its levels are texts of numbers, such as "3". Numbers are not copied.
   void set_type(ReadPlan& plan, std::size_t c) const {
     const UsedColumn& used = plan.columns()[c];
     const MemoryColumn& column = column_of(used);

@@ -231,15 +231,15 @@ bool PirlsLoop::ends_at_edge(int iteration) {
     note_edge();
   else
     end_.why_not_converged = fmt::format(
-        "{}, but rows are so near that edge ({}) that their weights dominate the others: take another link",
+        "{}, but rows are so near that limit ({}) that their weights dominate the others: take another link",
         needed_predictor(rows_.family), rows_at_edge_);
   return true;
 }
 
 void PirlsLoop::note_edge() const {
   fit_.observer.note(
-      fmt::format("{}, and {} row{} at that edge, beyond which the likelihood rises: standard errors and "
-                  "tests ignore the edge",
+      fmt::format("{}, and {} row{} at that limit, beyond which the likelihood rises: standard errors and "
+                  "tests ignore the limit",
                   needed_predictor(rows_.family), rows_at_edge_, rows_at_edge_ == 1 ? " is" : "s are"));
 }
 

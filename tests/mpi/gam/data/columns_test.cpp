@@ -115,10 +115,11 @@ TEST_F(Columns, OfDatesAreDaysOrSeconds) {
       static_cast<void>(read_table(job, Table{csv.path(), options}, parse_formula(formula)));
     });
   };
-  EXPECT_EQ(fault_of("bad ~ 1", {.dates = {"bad"}}),
-            csv.path() +
-                ", line 252: the column 'bad' holds the text '3', which is no date, such as 2020-01-31 or "
-                "2020-01-31T12:30:00Z: correct it, or name it among the NA strings");
+  EXPECT_EQ(
+      fault_of("bad ~ 1", {.dates = {"bad"}}),
+      csv.path() +
+          ", line 252: the column 'bad' holds the text '3', which is no date: write it as 2020-01-31 or "
+          "2020-01-31T12:30:00Z, or name it among the NA strings");
   EXPECT_EQ(fault_of("mixed ~ 1", {.dates = {"mixed"}}),
             csv.path() +
                 ", line 202: the column 'mixed' holds the time '1970-01-03 12:00', but 299 of its dates have "

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 class KilledMany : public ::testing::Test {
  protected:
   static constexpr int rows = 50;
-  static constexpr int responses = 2500;
+  static constexpr int responses = 9000;  // three batches on a device
 
   void SetUp() override {
     std::ofstream table(path("cells.csv"));

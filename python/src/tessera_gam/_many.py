@@ -127,9 +127,9 @@ def fit_many(
     min_rows
         Minimum number of values of a response; responses with fewer are not fitted (default: 2).
     min_share
-        Minimum share of rows with a value of the response (default: 0).
+        Least share of the rows that have a value (default: 0).
     responses_in
-        Dimension of the matrix that has the responses (default: auto).
+        Whether the rows or the columns of the matrix are the responses (default: auto).
     key
         Column of the covariates by which their rows are matched to the names of the matrix's rows.
     device

@@ -191,7 +191,8 @@ TEST_F(Expressions, AreRefusedWhereTheColumnsDoNotSuitThem) {
       {{"y ~ poly(f == 'a', 3)"}, "give a degree below that"},
       {{"y ~ ifelse(f == 'a', f, 'x')"}, "write as.character(f)"},
       {{"y ~ x", changed([](auto& o) { o.ordered["q"] = {}; })}, "'q'"},
-      {{"y ~ s(x, bs='cr')", changed([](auto& o) { o.ordered["x"] = {}; })}, "the model needs this column as numbers"},
+      {{"y ~ s(x, bs='cr')", changed([](auto& o) { o.ordered["x"] = {}; })},
+       "the model needs this column as numbers"},
       {{"y ~ x", changed([](auto& o) { o.subset = "x > 5"; })}, "subset 'x > 5' selects no row"},
       {{"y ~ x", changed([](auto& o) { o.levels["q"] = {"a"}; })}, "levels of 'q'"},
       {{"y ~ f", changed([](auto& o) {

@@ -61,7 +61,7 @@ TEST(MovedValues, ResponseFamily) {
 
 TEST(MovedValues, ManyDesign) {
   mpi::Communicator comm = mpi::Communicator::serial();
-  Job job(comm, testing::on_cpu(1));
+  Job job(comm, on_cpu(1));
   std::vector<double> x;
   for (int i = 0; i < 30; ++i) x.push_back(i);
   const Table table(job.plan_for_hosts(30), {{"x", x}});

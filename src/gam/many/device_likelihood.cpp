@@ -439,7 +439,7 @@ void DeviceLikelihood::OnDevice::serve(const Queue::Batch& batch, RequestMemory&
 DeviceLikelihood::DeviceLikelihood(const SharedDesign& design, ManyFamily family, bool own_rows)
     : design_(design),
       layout_(design),
-      source_(likelihood_kernel_source(design, family)),
+      source_(likelihood_kernel_source(layout_, family)),
       parts_(own_rows ? ResponseMemory{}.to_copy.size() : 1) {}
 DeviceLikelihood::~DeviceLikelihood() = default;
 

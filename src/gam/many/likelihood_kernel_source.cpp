@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/many/likelihood_kernel_source.hpp"
 
-#include "gam/many/likelihood_layout.hpp"
 #include "gam/many/likelihood_view.hpp"
+#include "gam/rows/kernel_source.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
-#include <iterator>
 #include <set>
 #include <string>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -27,8 +23,7 @@ const char* row_of(ManyFamily family) {
   return "";
 }
 
-std::string constants(const SharedDesign& design, ManyFamily family) {
-  const LikelihoodLayout layout(design);
+std::string constants(const LikelihoodLayout& layout, ManyFamily family) {
   std::string text =
       fmt::format(R"(#pragma once
 namespace {0}::gam {{
@@ -60,18 +55,9 @@ void for_each_size(Do&& work) {{
 
 }  // namespace
 
-ModuleSource likelihood_kernel_source(const SharedDesign& design, ManyFamily family) {
-  ModuleSource source;
-  source.headers = likelihood_kernel_files();
-  const auto kernels =
-      std::ranges::find(source.headers, "gam/many/likelihood_kernels.cuh", &NamedHeader::name);
-  source.text = std::move(kernels->text);
-  source.headers.erase(kernels);
-  source.headers.push_back({"likelihood_constants.hpp", constants(design, family)});
-  source.name = fmt::format("many models {:016x}", std::hash<std::string>{}(source.headers.back().text));
-  std::ranges::move(standard_headers(), std::back_inserter(source.headers));
-  source.options = {"--std=c++20", "--device-as-default-execution-space", "--fmad=true"};
-  return source;
+ModuleSource likelihood_kernel_source(const LikelihoodLayout& layout, ManyFamily family) {
+  return module_of(likelihood_kernel_files(), "gam/many/likelihood_kernels.cuh",
+                   {"likelihood_constants.hpp", constants(layout, family)}, "many models");
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct DeviceLikelihood::OnDevice {};
 
 DeviceLikelihood::DeviceLikelihood(const SharedDesign& design, ManyFamily family, bool /*own_rows*/)
-    : design_(design), layout_(design), source_(likelihood_kernel_source(design, family)), parts_(1) {}
+    : design_(design), layout_(design), source_(likelihood_kernel_source(layout_, family)), parts_(1) {}
 DeviceLikelihood::~DeviceLikelihood() = default;
 
 void DeviceLikelihood::run(Tile& /*tile*/, std::size_t /*threads*/, std::size_t /*responses*/,

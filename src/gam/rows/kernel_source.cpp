@@ -146,22 +146,28 @@ std::string crossproduct_constants(const CrossPlan& plan) {
 }
 
 /// The kernels in one file, for one model.
-ModuleSource source_of(std::string_view file, std::string_view what, std::string constants) {
+ModuleSource source_of(std::string_view kernels, std::string_view what, std::string constants) {
+  return module_of(rows_kernel_files(), kernels,
+                   {"rows_constants.hpp", std::move(constants) + "}  // namespace tessera::gam::fixed\n"},
+                   what);
+}
+
+}  // namespace
+
+ModuleSource module_of(std::vector<NamedHeader> files, std::string_view kernels, NamedHeader constants,
+                       std::string_view what) {
   ModuleSource source;
-  source.headers = rows_kernel_files();
-  const auto kernels = std::ranges::find(source.headers, file, &NamedHeader::name);
-  source.text = std::move(kernels->text);
-  source.headers.erase(kernels);
-  source.headers.push_back(
-      {"rows_constants.hpp", std::move(constants) + "}  // namespace tessera::gam::fixed\n"});
+  source.headers = std::move(files);
+  const auto text = std::ranges::find(source.headers, kernels, &NamedHeader::name);
+  source.text = std::move(text->text);
+  source.headers.erase(text);
+  source.headers.push_back(std::move(constants));
   source.name = fmt::format("{} {:016x}", what, std::hash<std::string>{}(source.headers.back().text));
   std::ranges::move(standard_headers(), std::back_inserter(source.headers));
   // Fused multiply-adds are requested explicitly, since they determine the bits of sums.
   source.options = {"--std=c++20", "--device-as-default-execution-space", "--fmad=true"};
   return source;
 }
-
-}  // namespace
 
 ModuleSource kernel_source(const Rows& rows, const RowLayout& layout, const CrossPlan& cross) {
   std::string text = constants(rows, layout, layout.all_products, "gam/rows/slice_batch.hpp");

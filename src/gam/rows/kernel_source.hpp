@@ -7,6 +7,7 @@
 
 #include <tessera/device/kernel_compiler.hpp>
 
+#include <string_view>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -21,6 +22,11 @@ namespace TESSERA_NAMESPACE::gam {
 /// `kernel_source`: with or without standard errors, for the response's mean or the linear predictor.
 [[nodiscard]] ModuleSource prediction_source(const Rows& rows, const RowLayout& layout, bool standard_errors,
                                              bool response);
+
+/// The module of the file `kernels` among `files`; its headers are the others, `constants` and the standard
+/// ones. Its name, `what` and a hash of the constants, identifies it.
+[[nodiscard]] ModuleSource module_of(std::vector<NamedHeader> files, std::string_view kernels,
+                                     NamedHeader constants, std::string_view what);
 
 /// The files that kernels include, by the names used in #include. Embedded at build time.
 [[nodiscard]] std::vector<NamedHeader> rows_kernel_files();

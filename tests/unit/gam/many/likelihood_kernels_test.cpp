@@ -30,10 +30,14 @@ ManyModel model_of(const char* terms, double scale = 1) {
 constexpr const char* lineages = "lineage + s(t, by = lineage, k = 6)";
 
 TEST(LikelihoodKernels, HaveASourceThatDependsOnSizesOnly) {
-  const ModuleSource source = likelihood_kernel_source(model_of(lineages).design(), ManyFamily::nb);
-  EXPECT_EQ(likelihood_kernel_source(model_of(lineages, 3).design(), ManyFamily::nb).name, source.name);
-  EXPECT_NE(likelihood_kernel_source(model_of(lineages).design(), ManyFamily::gamma).name, source.name);
-  EXPECT_NE(likelihood_kernel_source(model_of("s(t, k = 6)").design(), ManyFamily::nb).name, source.name);
+  const ModuleSource source =
+      likelihood_kernel_source(LikelihoodLayout(model_of(lineages).design()), ManyFamily::nb);
+  EXPECT_EQ(likelihood_kernel_source(LikelihoodLayout(model_of(lineages, 3).design()), ManyFamily::nb).name,
+            source.name);
+  EXPECT_NE(likelihood_kernel_source(LikelihoodLayout(model_of(lineages).design()), ManyFamily::gamma).name,
+            source.name);
+  EXPECT_NE(likelihood_kernel_source(LikelihoodLayout(model_of("s(t, k = 6)").design()), ManyFamily::nb).name,
+            source.name);
 }
 
 TEST(LikelihoodKernels, HaveEveryRowInOneChunk) {
@@ -56,7 +60,7 @@ class LikelihoodKernelsOf : public ::testing::TestWithParam<Case> {};
 
 TEST_P(LikelihoodKernelsOf, Compile) {
   const ModuleSource source =
-      likelihood_kernel_source(model_of(GetParam().terms).design(), GetParam().family);
+      likelihood_kernel_source(LikelihoodLayout(model_of(GetParam().terms).design()), GetParam().family);
   const auto compiler = nvrtc_compiler();
   const CompileOutcome outcome = compiler->compile(source, "sm_90");
   if (compiler->version().empty()) GTEST_SKIP() << std::get<CompileFailure>(outcome).reason;

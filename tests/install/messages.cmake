@@ -6,7 +6,6 @@ set(exceptions
   src/gam/data/source/known_files.cpp  # commands of other programs
   src/gam/report/page.cpp         # a page names the program that makes it
   src/gam/report/figures.cpp      # CSS
-  src/gam/many/likelihood_kernel_source.cpp # options of NVRTC
   src/gam/rows/kernel_source.cpp) # options of NVRTC
 set(spells "\"[^\"]*--[a-z]")
 set(found "")

@@ -6,6 +6,7 @@
 #include "gam/linalg/submatrix.hpp"
 #include "gam/many/active_columns.hpp"
 #include "gam/many/response_constants.hpp"
+#include "gam/many/search_rules.hpp"
 
 #include <algorithm>
 #include <array>
@@ -389,11 +390,9 @@ GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, c
 /// The search of `ResponseFitter` for one parameter.
 ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projections& of, double& log_sp,
                                     int& iterations) const {
-  constexpr int most_iterations = 60;
-  constexpr double first_slope = 0.6;
   const double lower = origin_ - range_below;
   const double upper = origin_ + range_above;
-  double slope_of_limit = first_slope;
+  double slope_of_limit = first_slope_of_limit;
   const Value at_limit = value_at(design, of, infinite);
   log_sp = origin_;
   Value here = value_at(design, of, log_sp);
@@ -401,10 +400,9 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
     if (log_sp == infinite) {
       // A lower value before the limit.
       bool found = false;
-      for (const double from_origin : {6.0, 4.0, 2.0, 0.0, -2.0, -4.0, -6.0}) {
+      for (const double from_origin : before_limit) {
         const Value finite = value_at(design, of, origin_ + from_origin);
-        constexpr double rounding = 1e-6;
-        if (!(finite.value < at_limit.value - rounding)) continue;
+        if (!(finite.value < at_limit.value - limit_rounding)) continue;
         found = true;
         log_sp = origin_ + from_origin;
         here = finite;
@@ -418,43 +416,33 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
       continue;
     }
     const double curvature = std::abs(here.curvature);
-    constexpr double share = 0.12;
-    if (here.slope < 0 && -here.slope < slope_of_limit &&
-        std::abs(here.slope + here.curvature) < share * here.curvature) {
-      slope_of_limit = -here.slope * 0.25;
+    if (may_fall_to_limit(here.slope, here.curvature, slope_of_limit)) {
       const Value between = value_at(design, of, log_sp + std::log(10));
-      const auto falls_by = [&](double fall, double part) {
-        constexpr double share_of_fall = 0.25;
-        constexpr double rounding = 1e-7;
-        return std::abs(fall + part * here.slope) < -share_of_fall * part * here.slope + rounding;
-      };
-      if (falls_by(here.value - at_limit.value, 1) && falls_by(between.value - at_limit.value, 0.1)) {
+      if (falls_by(here.value - at_limit.value, -here.slope) &&
+          falls_by(between.value - at_limit.value, 0.1 * -here.slope)) {
         log_sp = infinite;
         continue;
       }
     }
     constexpr double least_curvature = 1e-9;
-    constexpr double longest = 4;
-    double step = std::clamp(-here.slope / std::max(curvature, least_curvature), -longest, longest);
+    double step = std::clamp(-here.slope / std::max(curvature, least_curvature), -longest_step, longest_step);
     constexpr double exact = 1e-11;
     constexpr double slope_at_rounding = 1e-12;
     if (std::abs(step) < exact || std::abs(here.slope) < slope_at_rounding) return ManyStatus::converged;
-    constexpr int most_halvings = 25;
     bool moved = false;
     for (int halving = 0; halving < most_halvings && !moved; ++halving, step /= 2) {
       const double next = std::clamp(log_sp + step, lower, upper);
       const Value there = value_at(design, of, next);
-      constexpr double rounding = 1e-12;
       // Near the minimum the value has no more digits, and the slope decides.
       constexpr double short_step = 1e-3;
-      moved = std::abs(step) < short_step ? std::abs(there.slope) < std::abs(here.slope)
-                                          : there.value <= here.value + rounding * (1 + std::abs(here.value));
+      moved = std::abs(step) < short_step
+                  ? std::abs(there.slope) < std::abs(here.slope)
+                  : there.value <= here.value + criterion_rounding * (1 + std::abs(here.value));
       if (!moved) continue;
       log_sp = next;
       here = there;
     }
-    constexpr double negligible = 1e-6;
-    if (!moved) return std::abs(here.slope) < negligible ? ManyStatus::converged : ManyStatus::failed;
+    if (!moved) return std::abs(here.slope) < negligible_slope ? ManyStatus::converged : ManyStatus::failed;
   }
   return ManyStatus::failed;
 }

@@ -6,6 +6,7 @@
 #include "gam/many/gaussian_spectrum.hpp"
 #include "gam/many/host_likelihood_sums.hpp"
 #include "gam/many/laplace_criterion.hpp"
+#include "gam/many/search_rules.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +19,6 @@ using base::at;
 
 namespace {
 
-constexpr int most_iterations = 60;
 constexpr int no_parameter = -2;
 
 /// Range of log(theta): outside this range the criterion for counts is constant.
@@ -128,21 +128,15 @@ class ResponseFitter::Search {
       const auto i = static_cast<int>(j);
       const double slope = at_point.gradient[j];
       const double curvature = at_point.hessian(i, i);
-      double& largest_slope = slope_of_limit_[at(parameter + 1)];
-      constexpr double share = 0.12;
-      constexpr double smaller = 0.25;
-      if (step.held[j] || !has_limit(parameter) || !(slope < 0 && -slope < largest_slope) ||
-          !(std::abs(slope + curvature) < share * curvature))
-        continue;
-      largest_slope = -slope * smaller;
-      return parameter;
+      if (!step.held[j] && has_limit(parameter) &&
+          may_fall_to_limit(slope, curvature, slope_of_limit_[at(parameter + 1)]))
+        return parameter;
     }
     return no_parameter;
   }
 
   ManyStatus search(ManyPoint& point, int& iterations) {
-    constexpr double first_slope = 0.6;
-    slope_of_limit_.assign(at(design_.parameters) + 1, first_slope);
+    slope_of_limit_.assign(at(design_.parameters) + 1, first_slope_of_limit);
     constexpr double first_tolerance = 1e-8;
     if (!criterion_.settle(point, first_tolerance)) return failed(ManyReason::no_start);
     // The amount that inexact coefficients may add to the criterion.
@@ -170,8 +164,8 @@ class ResponseFitter::Search {
       } else {
         // Inexact coefficients may have made the criterion too low to be reached again.
         if (!std::exchange(is_exact, true) && criterion_.settle(point, exact)) continue;
-        constexpr double negligible = 1e-6;
-        return step.largest_slope < negligible ? settled(point, derivatives) : failed(ManyReason::no_step);
+        return step.largest_slope < negligible_slope ? settled(point, derivatives)
+                                                     : failed(ManyReason::no_step);
       }
     }
     return failed(ManyReason::iterations);
@@ -191,13 +185,9 @@ class ResponseFitter::Search {
     ManyPoint next = between;
     go_to_limit(next, limit);
     constexpr double tolerance = 1e-14;
-    constexpr double share = 0.25;
-    constexpr double rounding = 1e-7;
-    const auto falls_by = [&](double fall, double part) {
-      return std::abs(fall - part * expected) < share * part * expected + rounding;
-    };
     if (criterion_.settle(between, tolerance) && criterion_.settle(next, tolerance) &&
-        falls_by(point.value - next.value, 1) && falls_by(between.value - next.value, 0.1)) {
+        falls_by(point.value - next.value, expected) &&
+        falls_by(between.value - next.value, 0.1 * expected)) {
       point = std::move(next);
       return true;
     }
@@ -209,13 +199,12 @@ class ResponseFitter::Search {
   /// Moves to its limit a parameter that is held at the upper end of its range, where the criterion is flat.
   bool enter_limits(ManyPoint& point, const ManyDerivatives& derivatives, const Step& step) {
     constexpr double tolerance = 1e-14;
-    constexpr double rounding = 1e-6;
     for (std::size_t j = 0; j < derivatives.parameters.size(); ++j) {
       const int parameter = derivatives.parameters[j];
       if (!step.held[j] || !has_limit(parameter) || derivatives.gradient[j] > 0) continue;
       ManyPoint next = point;
       go_to_limit(next, parameter);
-      if (!criterion_.settle(next, tolerance) || !(next.value <= point.value + rounding)) continue;
+      if (!criterion_.settle(next, tolerance) || !(next.value <= point.value + limit_rounding)) continue;
       point = std::move(next);
       return true;
     }
@@ -227,13 +216,12 @@ class ResponseFitter::Search {
   bool leave_limits(ManyPoint& point) {
     constexpr double tolerance = 1e-14;
     constexpr double coarse = 1e-6;
-    constexpr double rounding = 1e-6;
     for (int j = 0; j < design_.parameters; ++j) {
       if (point.log_sp[at(j)] != infinite) continue;
       ManyPoint finite = point;
-      for (const double from_origin : {6.0, 4.0, 2.0, 0.0, -2.0, -4.0, -6.0}) {
+      for (const double from_origin : before_limit) {
         finite.log_sp[at(j)] = origin_[at(j)] + from_origin;
-        if (!criterion_.settle(finite, coarse) || !(finite.value < point.value - rounding)) continue;
+        if (!criterion_.settle(finite, coarse) || !(finite.value < point.value - limit_rounding)) continue;
         point = std::move(finite);
         return true;
       }
@@ -243,17 +231,15 @@ class ResponseFitter::Search {
   }
 
   bool descend(ManyPoint& point, const ManyDerivatives& derivatives, Step& step, double& slack) {
-    constexpr double longest = 4;
     const double size = largest(step.change);
-    if (size > longest) {
-      for (double& value : step.change) value *= longest / size;
+    if (size > longest_step) {
+      for (double& value : step.change) value *= longest_step / size;
     }
     constexpr double least_tolerance = 1e-17;
     constexpr double most_tolerance = 1e-8;
     constexpr double share = 4e-4;
     const double tolerance =
         std::clamp(share * step.predicted * step.predicted, least_tolerance, most_tolerance);
-    constexpr int most_halvings = 25;
     for (int halving = 0; halving < most_halvings; ++halving) {
       ManyPoint next = point;
       std::vector<double> change(step.change.size());
@@ -266,9 +252,8 @@ class ResponseFitter::Search {
         value = moved;
       }
       predict_coefficients(next, derivatives, change);
-      constexpr double rounding = 1e-12;
       if (criterion_.settle(next, tolerance) &&
-          next.value <= point.value + slack + rounding * (1 + std::abs(point.value))) {
+          next.value <= point.value + slack + criterion_rounding * (1 + std::abs(point.value))) {
         constexpr double most_slack = 2e-4;
         slack = std::min(most_slack, 3 * std::sqrt(tolerance));
         point = std::move(next);

@@ -29,11 +29,6 @@ enum class ManyStatus : std::uint8_t {
   failed      ///< no step lowers the criterion, or the iterations are used up
 };
 
-/// Range of a log smoothing parameter around its start.
-inline constexpr double range_below = 14;
-inline constexpr double range_above = 24;
-/// In tests an infinite log smoothing parameter is this far above its start: as far as gam goes.
-inline constexpr double range_of_tests = 20;
 /// Why a fit has failed.
 enum class ManyReason : std::uint8_t {
   none,

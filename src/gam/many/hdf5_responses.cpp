@@ -116,13 +116,16 @@ class MatrixFile {
     const Handle values(H5Dopen2(hdf5(), path.c_str(), H5P_DEFAULT), H5Dclose);
     const Handle type(H5Dget_type(values.get()), H5Tclose);
     const Handle space(H5Dget_space(values.get()), H5Sclose);
-    if (H5Tget_class(type.get()) != H5T_STRING || H5Sget_simple_extent_ndims(space.get()) != 1) return all;
+    const Hdf5Kind kind = hdf5_kind(type.get());
+    const bool is_variable = kind == Hdf5Kind::variable_text;
+    if ((kind != Hdf5Kind::fixed_text && !is_variable) || H5Sget_simple_extent_ndims(space.get()) != 1)
+      return all;
     const auto count = at(H5Sget_simple_extent_npoints(space.get()));
     const auto read = [&](void* to) {
       if (H5Dread(values.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0)
         throw base::input_error("{}:{}: cannot be read: the file is damaged", file_->opened->path(), path);
     };
-    if (H5Tis_variable_str(type.get()) > 0) {
+    if (is_variable) {
       std::vector<char*> texts(count);
       read(texts.data());
       for (char* const text : texts) {

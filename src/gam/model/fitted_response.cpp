@@ -72,8 +72,8 @@ class ResponseRecord {
     const Handle opened = open(dataset);
     const Handle type(H5Dget_type(opened.get()), H5Tclose);
     const std::size_t bytes = H5Tget_size(type.get());
-    if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) != 0 ||
-        !extents(opened.get()).empty() || static_cast<std::int64_t>(bytes) > opened_.size())
+    if (hdf5_kind(type.get()) != Hdf5Kind::fixed_text || !extents(opened.get()).empty() ||
+        static_cast<std::int64_t>(bytes) > opened_.size())
       damaged(dataset);
     std::string text(bytes, '\0');
     if (H5Dread(opened.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()) < 0) damaged(dataset);
@@ -112,9 +112,10 @@ class ResponseRecord {
     const std::vector<hsize_t> size = extents(dataset.get());
     const Handle type(H5Dget_type(dataset.get()), H5Tclose);
     const std::size_t bytes = H5Tget_size(type.get());
-    const bool is_enum = H5Tget_class(type.get()) == H5T_ENUM && bytes <= sizeof(std::int16_t);
+    const Hdf5Kind kind = hdf5_kind(type.get());
+    const bool is_enum = kind == Hdf5Kind::enumeration && bytes <= sizeof(std::int16_t);
     if (size.size() != 1 || static_cast<hsize_t>(rows.end) > size.front() ||
-        (!is_enum && (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) != 0)) ||
+        (!is_enum && kind != Hdf5Kind::fixed_text) ||
         static_cast<std::int64_t>(bytes * size.front()) > opened_.size())
       damaged(column);
     std::vector<char> values(bytes * at(rows.size()));

@@ -14,13 +14,13 @@
 #include "gam/many/device_likelihood.hpp"
 #include "gam/many/gathered_columns.hpp"
 #include "gam/many/many_checkpoint.hpp"
+#include "gam/many/many_setup.hpp"
 #include "gam/many/response_results.hpp"
 #include "gam/many/responses.hpp"
 #include "gam/many/shared_model.hpp"
 #include "gam/model/fitted_response.hpp"
 #include "gam/rows/real_devices.hpp"
 
-#include <tessera/gam/fit_response.hpp>
 #include <tessera/gam/many.hpp>
 #include <tessera/job/stop_request.hpp>
 #include <tessera/job/together.hpp>
@@ -58,37 +58,6 @@ constexpr std::size_t responses_on_device = 1024;
 /// Minimum number of batches for a source that is read in pieces, so that progress is visible.
 constexpr std::int64_t least_batches = 20;
 
-ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows) {
-  const Family& family = options.family.definition();
-  ManyEstimator estimator;
-  if (family.name() == "nb")
-    estimator.family = ManyFamily::nb;
-  else if (family.name() == "poisson" || family.name() == "quasipoisson")
-    estimator.family = ManyFamily::poisson;
-  else if (family.name() == "binomial" || family.name() == "quasibinomial")
-    estimator.family = ManyFamily::binomial;
-  else if (family.name() == "gaussian")
-    estimator.family = ManyFamily::gaussian;
-  else if (family.name() == "Gamma")
-    estimator.family = ManyFamily::gamma;
-  else
-    throw base::usage_error(
-        "many models have the families nb, poisson, binomial, gaussian, gamma, quasipoisson and "
-        "quasibinomial, not {}: fit each response by itself",
-        family.name());
-  estimator.quasi = family.name().starts_with("quasi");
-  if (family.link() != 0)
-    throw base::usage_error("many models have the default link of {}, not {}: leave the link out",
-                            family.name(), family.link_name());
-  if (estimator.family == ManyFamily::nb && !family.estimates_parameters())
-    estimator.theta = family.parameters()[0];
-  if (!(options.min_share >= 0 && options.min_share <= 1))
-    throw base::usage_error("min-share is {}: give a share between 0 and 1", options.min_share);
-  estimator.least_rows =
-      std::max(options.min_rows, static_cast<int>(std::ceil(options.min_share * static_cast<double>(rows))));
-  return estimator;
-}
-
 /// The estimated time of all fits.
 CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const Hardware& hardware) {
   // Constants measured on 16 cores of a Xeon of 2025 and an H200; other hardware differs by factors.
@@ -112,21 +81,6 @@ CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const H
   return {.host_seconds = all_passes * row_seconds / threads,
           .device_seconds = start_seconds + (hardware.has_kernels ? 0 : compilation_seconds) +
                             all_passes * (on_device + between / threads)};
-}
-
-/// The terms in a formula without a response.
-FormulaTerms terms_of(const std::string& formula) {
-  const auto first = formula.find_first_not_of(" \t\n");
-  if (first == std::string::npos) throw base::usage_error("the formula is empty: write its terms, as s(t)");
-  const std::size_t begin = formula[first] == '~' ? first + 1 : 0;
-  const std::string response = "`(response)` ~ ";
-  try {
-    return parse_terms(response + formula.substr(begin));
-  } catch (const FormulaError& refused) {
-    std::vector<FormulaError::Refusal> refusals = refused.refusals();
-    for (FormulaError::Refusal& one : refusals) one.position = one.position + begin - response.size();
-    throw FormulaError(std::move(refusals));
-  }
 }
 
 /// The lines of a file; empty if the path is empty.
@@ -159,36 +113,6 @@ std::vector<double> false_discovery_rates(std::span<const double> p_values) {
   }
   return rates;
 }
-
-/// Fitters for any number of threads: a thread takes a free fitter, or makes one.
-class FitterPool {
- public:
-  /// Both arguments must outlive this object.
-  FitterPool(const SharedDesign& design, const ManyEstimator& estimator)
-      : design_(design), estimator_(estimator) {}
-
-  [[nodiscard]] std::unique_ptr<ResponseFitter> take() {
-    {
-      const std::scoped_lock lock(mutex_);
-      if (!fitters_.empty()) {
-        auto fitter = std::move(fitters_.back());
-        fitters_.pop_back();
-        return fitter;
-      }
-    }
-    return std::make_unique<ResponseFitter>(design_, estimator_);
-  }
-  void give_back(std::unique_ptr<ResponseFitter> fitter) {
-    const std::scoped_lock lock(mutex_);
-    fitters_.push_back(std::move(fitter));
-  }
-
- private:
-  const SharedDesign& design_;
-  const ManyEstimator& estimator_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<ResponseFitter>> fitters_;
-};
 
 /// The tables of the results, which are made anew if all responses are.
 struct TablesOfResults {
@@ -285,12 +209,7 @@ class ManyFit {
     together(job_.comm(), [&] {
       const TableSource source = source_of(covariates_);
       const auto table = open_source(alone_, source, job_.options().stop);
-      design_.emplace(
-          make_shared_design(alone_, *table, source.options,
-                             {.formula = formula,
-                              .weights = options_.weights,
-                              .knots = options_.knots,
-                              .with_spectrum = options_.family.definition().name() == "gaussian"}));
+      design_.emplace(make_shared_design(alone_, *table, source.options, design_request(formula, options_)));
       estimator_ = estimator_of(options_, design_->rows);
       open_matrices(*table, source.options);
       model_ = shared_model(*design_, formula, options_);
@@ -352,7 +271,8 @@ class ManyFit {
 
   void open_checkpoint(const FormulaTerms& formula) {
     if (options_.checkpoint.empty()) return;
-    if (!covariates_.in_files() || responses_.path.empty())
+    if (!covariates_.in_files() || responses_.path.empty() || responses_.weights_matrix ||
+        responses_.offsets_matrix)
       throw base::usage_error("a checkpoint is for tables in files: leave it out");
     checkpoint_.emplace(job_.comm(), options_.checkpoint, fingerprint(formula), hardware_of(job_),
                         results_->row_size(), observer_);
@@ -380,8 +300,11 @@ class ManyFit {
                                  {"offsets of the responses", responses_.offsets},
                                  {"key", responses_.key},
                                  {"require-one-kind", options_.require_one_kind ? "true" : "false"}});
-      const std::string file = responses_.path.substr(0, responses_.path.rfind(":/"));
-      add_identity(print, "the responses", list_files({file}));
+      for (const auto& [what, path] :
+           {std::pair("the responses", responses_.path), std::pair("their weights", responses_.weights),
+            std::pair("their offsets", responses_.offsets)}) {
+        if (!path.empty()) add_identity(print, what, list_files({path.substr(0, path.rfind(":/"))}));
+      }
     });
     return print;
   }
@@ -436,16 +359,16 @@ class ManyFit {
   void choose_responses() {
     const std::vector<std::string>& names = readers_.front().source().names();
     const std::set<std::string> only = names_in(responses_.subset);
-    for (const std::string& name : only) {
-      if (std::ranges::find(names, name) == names.end())
-        throw base::usage_error("{}: has no response '{}'{}", name_of(responses_), name,
-                                base::did_you_mean(names, name));
-    }
+    std::set<std::string> missing = only;
     for (std::size_t i = 0; i < names.size(); ++i) {
+      missing.erase(names[i]);
       if (!responses_.subset.empty() && !only.contains(names[i])) continue;
       readers_.front().chosen.push_back(static_cast<std::int64_t>(i));
       names_.push_back(names[i]);
     }
+    if (!missing.empty())
+      throw base::usage_error("{}: has no response '{}'{}", name_of(responses_), *missing.begin(),
+                              base::did_you_mean(names, *missing.begin()));
     if (names_.empty()) throw base::input_error("{}: has no response", name_of(responses_));
   }
 
@@ -655,7 +578,7 @@ ManySummary fit_many(Job& job, const std::string& formula, const Table& covariat
   if (!outputs.tests.empty()) tables.make_tests = [&] { return output(outputs.tests); };
   return ManyFit(job, covariates, responses, options, std::move(tables),
                  observer != nullptr ? *observer : silent)
-      .run(terms_of(formula));
+      .run(terms_without_response(formula));
 }
 
 ManyResults fit_many(Job& job, const std::string& formula, const Table& covariates,
@@ -670,65 +593,8 @@ ManyResults fit_many(Job& job, const std::string& formula, const Table& covariat
                             {.make_fits = [&] { return gathered(results.fits); },
                              .make_tests = [&] { return gathered(results.tests); }},
                             observer != nullptr ? *observer : silent)
-                        .run(terms_of(formula));
+                        .run(terms_without_response(formula));
   return results;
-}
-
-struct ManyDesign::State {
-  State(SharedDesign shared, const FormulaTerms& formula, const ManyOptions& options)
-      : design(std::move(shared)),
-        estimator(estimator_of(options, design.rows)),
-        results(design, shared_model(design, formula, options), estimator, false) {}
-
-  SharedDesign design;
-  ManyEstimator estimator;
-  ResponseResults results;
-  FitterPool fitters{design, estimator};
-};
-
-ManyDesign::ManyDesign(const std::string& formula, const Table& covariates, const ManyOptions& options) {
-  const mpi::Communicator serial = mpi::Communicator::serial();
-  HostTeam team(1);
-  const Workers alone{serial, team};
-  const TableSource source = source_of(covariates);
-  const auto table = open_source(alone, source, nullptr);
-  const FormulaTerms terms = terms_of(formula);
-  state_ = std::make_shared<State>(
-      make_shared_design(alone, *table, source.options,
-                         {.formula = terms,
-                          .weights = options.weights,
-                          .knots = options.knots,
-                          .with_spectrum = options.family.definition().name() == "gaussian"}),
-      terms, options);
-}
-ManyDesign::~ManyDesign() = default;
-ManyDesign::ManyDesign(const ManyDesign&) = default;
-ManyDesign& ManyDesign::operator=(const ManyDesign&) = default;
-std::int64_t ManyDesign::rows() const noexcept {
-  return state_->design.table_rows;
-}
-const std::vector<std::string>& ManyDesign::columns() const noexcept {
-  return state_->results.value_names();
-}
-const std::vector<std::string>& ManyDesign::tests() const noexcept {
-  return state_->results.tests();
-}
-
-ResponseResult fit_response(const ManyDesign& design, std::span<const double> values,
-                            std::span<const double> weights, std::span<const double> offsets) {
-  ManyDesign::State& state = *design.state_;
-  const auto require_rows = [&](std::span<const double> given, const char* what) {
-    if (std::ssize(given) != design.rows())
-      throw base::usage_error("the response has {} {}, but the covariates have {} rows: give one for each",
-                              given.size(), what, design.rows());
-  };
-  require_rows(values, "values");
-  if (!weights.empty()) require_rows(weights, "weights");
-  if (!offsets.empty()) require_rows(offsets, "offsets");
-  auto fitter = state.fitters.take();
-  ResponseRow row = state.results.row_of(fitter->fit(values, {.weights = weights, .offsets = offsets}));
-  state.fitters.give_back(std::move(fitter));
-  return {status_names[at(static_cast<int>(row.status))], std::move(row.values), std::move(row.p_values)};
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

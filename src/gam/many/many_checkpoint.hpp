@@ -46,7 +46,6 @@ class ManyCheckpoint {
   void start_over(bool uses_devices);
   /// *Collective.* Removes all files, once the results are safe.
   void remove() noexcept;
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
   struct Batch {

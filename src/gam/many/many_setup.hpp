@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/many/response_fit.hpp"
+#include "gam/many/shared_design.hpp"
+
+#include <tessera/gam/many.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+/// What `fit_many` and `fit_response` do before the first response.
+namespace TESSERA_NAMESPACE::gam {
+
+/// The terms in a formula without a response.
+[[nodiscard]] FormulaTerms terms_without_response(const std::string& formula);
+[[nodiscard]] SharedDesignRequest design_request(const FormulaTerms& formula, const ManyOptions& options);
+/// `rows`: complete rows of the covariates. Throws `Error(usage)` for a family that many models do not have.
+[[nodiscard]] ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows);
+
+/// Fitters for any number of threads: a thread takes a free fitter, or makes one.
+class FitterPool {
+ public:
+  /// Both arguments must outlive this object.
+  FitterPool(const SharedDesign& design, const ManyEstimator& estimator)
+      : design_(design), estimator_(estimator) {}
+
+  [[nodiscard]] std::unique_ptr<ResponseFitter> take() {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!fitters_.empty()) {
+        auto fitter = std::move(fitters_.back());
+        fitters_.pop_back();
+        return fitter;
+      }
+    }
+    return std::make_unique<ResponseFitter>(design_, estimator_);
+  }
+  void give_back(std::unique_ptr<ResponseFitter> fitter) {
+    const std::scoped_lock lock(mutex_);
+    fitters_.push_back(std::move(fitter));
+  }
+
+ private:
+  const SharedDesign& design_;
+  const ManyEstimator& estimator_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<ResponseFitter>> fitters_;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -28,8 +28,8 @@ namespace {
 /// Responses and their partial sums may take 1/n of a device's memory budget.
 constexpr int responses_share = 2;
 
-struct Kernels {
-  explicit Kernels(const Module& module)
+struct LikelihoodKernels {
+  explicit LikelihoodKernels(const Module& module)
       : gather(module.kernel("gather_inputs")),
         sum{module.kernel("score_and_gram"), module.kernel("expected_gram"), module.kernel("loss"),
             module.kernel("weight_derivatives"), module.kernel("null_model")},
@@ -321,7 +321,7 @@ struct DeviceLikelihood::OnDevice {
                const LikelihoodLayout& layout, const Tile& tile, const DeviceContext& context);
   /// Begins to compute a batch.
   void serve(const Queue::Batch& batch, RequestMemory& memory, std::size_t slots,
-             const LikelihoodLayout& layout, const Kernels& kernels, const Tile& tile);
+             const LikelihoodLayout& layout, const LikelihoodKernels& kernels, const Tile& tile);
 };
 
 void DeviceLikelihood::OnDevice::load(const SharedDesign& shared_design, const LikelihoodLayout& layout,
@@ -373,7 +373,7 @@ void DeviceLikelihood::OnDevice::reserve(std::size_t count, const SharedDesign& 
 }
 
 void DeviceLikelihood::OnDevice::serve(const Queue::Batch& batch, RequestMemory& memory, std::size_t slots,
-                                       const LikelihoodLayout& layout, const Kernels& kernels,
+                                       const LikelihoodLayout& layout, const LikelihoodKernels& kernels,
                                        const Tile& tile) {
   struct Pass {
     unsigned count = 0;
@@ -453,7 +453,7 @@ DeviceLikelihood::OnDevice& DeviceLikelihood::on_device(int index) {
 void DeviceLikelihood::run(Tile& tile, std::size_t threads, std::size_t responses,
                            FunctionRef<void(std::unique_ptr<LikelihoodSums>)> fit) {
   const auto backend = probe_backend_with_compile(source_.name, [&](const BackendContext& context) {
-    return Kernels(context.modules->load(source_, context.capability));
+    return LikelihoodKernels(context.modules->load(source_, context.capability));
   });
   OnDevice& on = on_device(tile.device_index());
   on.load(design_, layout_, tile);

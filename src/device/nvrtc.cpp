@@ -17,8 +17,6 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-using nvrtc::Status;
-
 /// The entry points of NVRTC, if it has them all.
 class Library {
  public:
@@ -53,7 +51,7 @@ class Library {
       return file.substr(before.size());
     int major = 0;
     int minor = 0;
-    if (api_.version(&major, &minor) != Status::success) return {};
+    if (api_.version(&major, &minor) != nvrtc::Status::success) return {};
     return std::to_string(major) + "." + std::to_string(minor);
   }
 
@@ -63,7 +61,7 @@ class Library {
   void open_builtins() {
     int major = 0;
     int minor = 0;
-    if (api_.version(&major, &minor) != Status::success) return;
+    if (api_.version(&major, &minor) != nvrtc::Status::success) return;
     const std::string name = "libnvrtc-builtins.so." + std::to_string(major) + "." + std::to_string(minor);
     builtins_ = base::SharedLibrary(std::filesystem::path(library_.file()).replace_filename(name).string(),
                                     base::SharedLibrary::Opening::kept_open);
@@ -76,12 +74,12 @@ class Library {
 };
 
 /// A text that NVRTC returns by two functions: its size with the final zero, and its characters.
-std::string text_of(nvrtc::Program program, Status (*size_of)(nvrtc::Program, std::size_t*),
-                    Status (*get)(nvrtc::Program, char*)) {
+std::string text_of(nvrtc::Program program, nvrtc::Status (*size_of)(nvrtc::Program, std::size_t*),
+                    nvrtc::Status (*get)(nvrtc::Program, char*)) {
   std::size_t size = 0;
-  if (size_of(program, &size) != Status::success || size == 0) return {};
+  if (size_of(program, &size) != nvrtc::Status::success || size == 0) return {};
   std::string text(size, '\0');
-  if (get(program, text.data()) != Status::success) return {};
+  if (get(program, text.data()) != nvrtc::Status::success) return {};
   return text;
 }
 
@@ -104,14 +102,14 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   void compile(const std::vector<std::string>& options) {
-    if (status_ != Status::success) return;
+    if (status_ != nvrtc::Status::success) return;
     std::vector<const char*> pointers;
     pointers.reserve(options.size());
     for (const std::string& option : options) pointers.push_back(option.c_str());
     status_ = api_.compile(program_, static_cast<int>(pointers.size()), pointers.data());
   }
 
-  [[nodiscard]] Status status() const noexcept { return status_; }
+  [[nodiscard]] nvrtc::Status status() const noexcept { return status_; }
   [[nodiscard]] std::string log() const {
     std::string log = program_ != nullptr ? text_of(program_, api_.log_size, api_.log) : std::string();
     while (!log.empty() && (log.back() == '\0' || log.back() == '\n')) log.pop_back();
@@ -123,7 +121,7 @@ class Program {
  private:
   const nvrtc::Api& api_;
   nvrtc::Program program_ = nullptr;
-  Status status_;
+  nvrtc::Status status_;
 };
 
 class Nvrtc final : public KernelCompiler {
@@ -137,9 +135,9 @@ class Nvrtc final : public KernelCompiler {
   std::string target_for(ComputeCapability capability) override {
     const Library& nvrtc = library();
     int count = 0;
-    if (!nvrtc.found() || nvrtc.api().supported_count(&count) != Status::success) return {};
+    if (!nvrtc.found() || nvrtc.api().supported_count(&count) != nvrtc::Status::success) return {};
     std::vector<int> known(static_cast<std::size_t>(count));
-    if (nvrtc.api().supported(known.data()) != Status::success) return {};
+    if (nvrtc.api().supported(known.data()) != nvrtc::Status::success) return {};
     return detail::code_target(capability, known);
   }
 
@@ -153,7 +151,7 @@ class Nvrtc final : public KernelCompiler {
 
     Program program(nvrtc.api(), source);
     program.compile(options);
-    if (program.status() != Status::success) return failure(program, source, target);
+    if (program.status() != nvrtc::Status::success) return failure(program, source, target);
     CompiledModule compiled{target, target.starts_with("sm_") ? program.machine_code() : program.ptx(),
                             program.log()};
     if (compiled.image.empty()) return failure(program, source, target);
@@ -168,9 +166,9 @@ class Nvrtc final : public KernelCompiler {
 
   CompileFailure failure(const Program& program, const ModuleSource& source, const std::string& target) {
     std::string reason = "\"" + source.name + "\" cannot be compiled for " + target;
-    if (program.status() == Status::success)
+    if (program.status() == nvrtc::Status::success)
       reason += ": NVRTC gives no code";
-    else if (program.status() != Status::compilation)
+    else if (program.status() != nvrtc::Status::compilation)
       reason += std::string(": ") + library().api().error_string(program.status());
     return {target, std::move(reason), program.log()};
   }

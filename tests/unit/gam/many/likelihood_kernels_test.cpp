@@ -27,21 +27,23 @@ ManyModel model_of(const char* terms, double scale = 1) {
   return {{{"t", t}, {"lineage", lineage}}, rows, terms};
 }
 
-constexpr const char* lineages = "lineage + s(t, by = lineage, k = 6)";
+constexpr const char* kernel_lineages = "lineage + s(t, by = lineage, k = 6)";
 
 TEST(LikelihoodKernels, HaveASourceThatDependsOnSizesOnly) {
   const ModuleSource source =
-      likelihood_kernel_source(LikelihoodLayout(model_of(lineages).design()), ManyFamily::nb);
-  EXPECT_EQ(likelihood_kernel_source(LikelihoodLayout(model_of(lineages, 3).design()), ManyFamily::nb).name,
-            source.name);
-  EXPECT_NE(likelihood_kernel_source(LikelihoodLayout(model_of(lineages).design()), ManyFamily::gamma).name,
-            source.name);
+      likelihood_kernel_source(LikelihoodLayout(model_of(kernel_lineages).design()), ManyFamily::nb);
+  EXPECT_EQ(
+      likelihood_kernel_source(LikelihoodLayout(model_of(kernel_lineages, 3).design()), ManyFamily::nb).name,
+      source.name);
+  EXPECT_NE(
+      likelihood_kernel_source(LikelihoodLayout(model_of(kernel_lineages).design()), ManyFamily::gamma).name,
+      source.name);
   EXPECT_NE(likelihood_kernel_source(LikelihoodLayout(model_of("s(t, k = 6)").design()), ManyFamily::nb).name,
             source.name);
 }
 
 TEST(LikelihoodKernels, HaveEveryRowInOneChunk) {
-  const ManyModel model = model_of(lineages);
+  const ManyModel model = model_of(kernel_lineages);
   const LikelihoodLayout layout(model.design());
   std::vector<int> seen(model.design().slots());
   for (const LikelihoodChunk& chunk : layout.chunks) {
@@ -51,12 +53,12 @@ TEST(LikelihoodKernels, HaveEveryRowInOneChunk) {
   EXPECT_EQ(seen, std::vector<int>(seen.size(), 1));
 }
 
-struct Case {
+struct KernelCase {
   const char* name;
   const char* terms;
   ManyFamily family;
 };
-class LikelihoodKernelsOf : public ::testing::TestWithParam<Case> {};
+class LikelihoodKernelsOf : public ::testing::TestWithParam<KernelCase> {};
 
 TEST_P(LikelihoodKernelsOf, Compile) {
   const ModuleSource source =
@@ -73,9 +75,10 @@ TEST_P(LikelihoodKernelsOf, Compile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, LikelihoodKernelsOf,
-                         ::testing::Values(Case{"InRegisters", lineages, ManyFamily::nb},
-                                           Case{"InTiles", "lineage + s(t, k = 15)", ManyFamily::binomial},
-                                           Case{"OfGamma", lineages, ManyFamily::gamma}),
+                         ::testing::Values(KernelCase{"InRegisters", kernel_lineages, ManyFamily::nb},
+                                           KernelCase{"InTiles", "lineage + s(t, k = 15)",
+                                                      ManyFamily::binomial},
+                                           KernelCase{"OfGamma", kernel_lineages, ManyFamily::gamma}),
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

@@ -90,4 +90,16 @@ void GroupSums::take_products(std::size_t group, std::vector<double>& to) {
   products_.clear();
 }
 
+std::vector<double> gram_of(const SharedDesign& design, std::span<const double> weight) {
+  std::vector<double> gram(at(packed_size(design.columns)));
+  ActiveColumns columns(design);
+  columns.set(std::vector<bool>(design.groups.size()), {});
+  GroupSums sums(columns);
+  columns.for_each_run([&](std::size_t g, const LaneColumns& run, std::size_t slot, int packets, bool ends) {
+    add_gram(run, weight.data() + slot, packets, sums.gram(g));
+    if (ends) sums.take_gram(g, gram);
+  });
+  return gram;
+}
+
 }  // namespace TESSERA_NAMESPACE::gam

@@ -124,4 +124,7 @@ class GroupSums {
   std::vector<double> gram_, products_;
 };
 
+/// X' diag(weight) X of all columns of a design, packed. `weight`: by slot.
+[[nodiscard]] std::vector<double> gram_of(const SharedDesign& design, std::span<const double> weight);
+
 }  // namespace TESSERA_NAMESPACE::gam

@@ -71,14 +71,15 @@ TESSERA_LANE_CLONES void weigh_residuals(const double* y, const double* offset, 
 
 }  // namespace
 
-std::shared_ptr<const GaussianSpectrum> GaussianSpectrum::of(const SharedDesign& design) {
+std::shared_ptr<const GaussianSpectrum> GaussianSpectrum::of(const SharedDesign& design,
+                                                             std::vector<double> weight) {
   if (design.parameters != 1) return nullptr;
   for (const SharedPenalty& penalty : design.penalties) {
     if (penalty.parameter < 0 || penalty.diagonal.empty()) return nullptr;
   }
-  if (std::ranges::count_if(design.weight, [](double weight) { return weight > 0; }) != design.rows)
-    return nullptr;
   auto out = std::make_shared<GaussianSpectrum>();
+  out->weight_ = std::move(weight);
+  out->gram_ = gram_of(design, out->weight_);
   double information = 0;
   double all_penalties = 0;
   out->has_constant_ = true;
@@ -103,7 +104,7 @@ std::shared_ptr<const GaussianSpectrum> GaussianSpectrum::of(const SharedDesign&
     for (int i = 0; i < p; ++i) {
       for (int j = 0; j < p; ++j) {
         const auto [a, b] = std::minmax(columns[at(i)], columns[at(j)]);
-        gram(i, j) = design.gram[place_in_packed(design.columns, component.begin + a, component.begin + b)];
+        gram(i, j) = out->gram_[place_in_packed(design.columns, component.begin + a, component.begin + b)];
       }
     }
     Component one{.begin = component.begin, .unpenalised = q, .g = {}, .coordinates = Matrix(p, p)};
@@ -118,7 +119,12 @@ std::shared_ptr<const GaussianSpectrum> GaussianSpectrum::of(const SharedDesign&
     if (q > 0) {
       const auto lower = cholesky(submatrix(gram, 0, q, 0, q));
       if (!lower) return nullptr;
-      for (int j = 0; j < q; ++j) out->log_determinant_ += std::log((*lower)(j, j));
+      for (int j = 0; j < q; ++j) {
+        const double pivot = (*lower)(j, j);
+        constexpr double independent = 1e-10;
+        if (!(pivot * pivot > independent * gram(j, j))) return nullptr;
+        out->log_determinant_ += std::log(pivot);
+      }
       put(0, 0, triangular_solve(*lower, identity(q), true));
       const Matrix across = submatrix(gram, 0, q, q, p - q);
       explained = cholesky_solve(*lower, across);
@@ -153,14 +159,23 @@ std::shared_ptr<const GaussianSpectrum> GaussianSpectrum::of(const SharedDesign&
   }
   constexpr double least = 1e-8;
   out->origin_ = all_penalties > 0 ? std::log(std::max(information, least) / all_penalties) : 0;
-  for (const double weight : design.weight) {
-    if (weight == 0) continue;
-    out->sum_of_weights_ += weight;
-    out->log_weights_ += std::log(weight);
+  for (const double one : out->weight_) {
+    if (one == 0) continue;
+    ++out->rows_;
+    out->sum_of_weights_ += one;
+    out->log_weights_ += std::log(one);
   }
   out->in_order_ = true;
-  for (std::size_t row = 0; row < design.slot_of_row.size(); ++row)
-    out->in_order_ = out->in_order_ && design.slot_of_row[row] == static_cast<int>(row);
+  out->first_row_ = -1;
+  for (int row = 0; row < std::ssize(design.slot_of_row); ++row) {
+    const int slot = design.slot_of_row[at(row)];
+    out->in_order_ = out->in_order_ && slot == row;
+    if (slot < 0) continue;
+    if (out->weight_[at(slot)] == 0)
+      out->unused_.push_back(slot);
+    else if (out->first_row_ < 0)
+      out->first_row_ = row;
+  }
   return out;
 }
 
@@ -184,7 +199,7 @@ void GaussianSpectrum::add_component(const SharedDesign& design, const DesignCom
             sum += rows.x[(packet * stride + c) * lane_count + lane] *
                    one.coordinates(rows.columns[c] - component.begin, static_cast<int>(j));
           group.x[(packet * at(p) + j) * lane_count + lane] = sum;
-          ones[j] += sum * design.weight[(at(rows.begin) + packet) * lane_count + lane];
+          ones[j] += sum * weight_[(at(rows.begin) + packet) * lane_count + lane];
         }
       }
     }
@@ -196,7 +211,7 @@ void GaussianSpectrum::add_component(const SharedDesign& design, const DesignCom
     const Group& group = groups_[at(g)];
     for (std::size_t packet = 0; packet < at(group.end - group.begin); ++packet) {
       for (std::size_t lane = 0; lane < lane_count; ++lane) {
-        if (design.weight[(at(group.begin) + packet) * lane_count + lane] == 0) continue;
+        if (weight_[(at(group.begin) + packet) * lane_count + lane] == 0) continue;
         double rest = 1;
         for (std::size_t j = 0; j < one.constant.size(); ++j)
           rest -= group.x[(packet * at(p) + j) * lane_count + lane] * one.constant[j];
@@ -239,25 +254,23 @@ void GaussianSpectrum::project(const Weigh& weigh, std::vector<double>& sums, st
   }
 }
 
-bool GaussianSpectrum::add_rows(const SharedDesign& design, Buffers& buffers) const {
+bool GaussianSpectrum::add_rows(const SharedDesign& design, double padding, Buffers& buffers) const {
   const std::vector<double>& y = buffers.y_;
   Projections& to = buffers.of_response_;
-  // Padding has the first value and the weight zero.
-  const double first = y[0];
-  const double centre = has_constant_ ? first : 0;
+  const double centre = has_constant_ ? padding : 0;
   RowTotals totals;
   project(
       [&](const Component& /*component*/, const LaneColumns& /*columns*/, std::size_t slot, int packets,
           double* weighted) {
-        add_totals(y.data() + slot, design.offset.data() + slot, design.weight.data() + slot, centre, packets,
+        add_totals(y.data() + slot, design.offset.data() + slot, weight_.data() + slot, centre, packets,
                    totals, weighted);
       },
       buffers.sums_, to.w);
   double squares = base::sum_of_lanes(totals.squares);
   if (!std::isfinite(squares)) return false;
-  const auto padding = static_cast<double>(y.size()) - design.rows;
-  to.mean = centre + (base::sum_of_lanes(totals.differences) - padding * (first - centre)) / design.rows;
-  to.zeros = base::sum_of_lanes(totals.zeros) - (first == 0 ? padding : 0);
+  const double padded = static_cast<double>(y.size()) - rows_;
+  to.mean = centre + (base::sum_of_lanes(totals.differences) - padded * (padding - centre)) / rows_;
+  to.zeros = base::sum_of_lanes(totals.zeros) - (padding == 0 ? padded : 0);
   std::array<double, lane_count> least;
   std::array<double, lane_count> most;
   store_lanes(least.data(), totals.least);
@@ -296,10 +309,10 @@ bool GaussianSpectrum::add_rows(const SharedDesign& design, Buffers& buffers) co
       [&](const Component& component, const LaneColumns& columns, std::size_t slot, int packets,
           double* weighted) {
         constant.fill(level);
-        weigh_residuals(y.data() + slot, design.offset.data() + slot, design.weight.data() + slot, centre,
+        weigh_residuals(y.data() + slot, design.offset.data() + slot, weight_.data() + slot, centre,
                         constant.data(), packets, of_level, weighted);
         linear_combination(columns, to.base.data() + component.begin, packets, nullptr, fit.data());
-        weigh_residuals(y.data() + slot, design.offset.data() + slot, design.weight.data() + slot, centre,
+        weigh_residuals(y.data() + slot, design.offset.data() + slot, weight_.data() + slot, centre,
                         fit.data(), packets, residuals, weighted);
       },
       buffers.sums_, rest);
@@ -378,7 +391,7 @@ GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, c
     curvature += share * fitted;
   });
   out.penalised_deviance = out.deviance + roughness;
-  const double freedom = design.rows - design.null_space;
+  const double freedom = rows_ - design.null_space;
   const double relative = first / out.penalised_deviance;
   out.value = 0.5 * freedom * (1 + std::log(2 * M_PI * out.penalised_deviance / freedom)) +
               0.5 * (logarithms + std::log(product) - log_weights_) + log_determinant_;
@@ -465,8 +478,8 @@ std::vector<double> GaussianSpectrum::coefficients(const Projections& of, double
 
 void GaussianSpectrum::write_covariance(const SharedDesign& design, double log_sp, ResponseFit& out) const {
   const double lambda = std::exp(log_sp);
-  out.gram = design.gram;
-  out.inverse.assign(design.gram.size(), 0);
+  out.gram = gram_;
+  out.inverse.assign(gram_.size(), 0);
   std::vector<double> scaled;
   for (const Component& component : components_) {
     const int p = component.coordinates.rows();
@@ -488,26 +501,27 @@ void GaussianSpectrum::write_covariance(const SharedDesign& design, double log_s
 
 bool GaussianSpectrum::fit(const SharedDesign& design, int least_rows, std::span<const double> values,
                            Buffers& buffers, ResponseFit& out) const {
-  if (design.rows <= design.null_space) return false;
+  if (rows_ <= design.null_space) return false;
   std::vector<double>& y = buffers.y_;
   y.resize(design.slots());
+  const double padding = values[at(first_row_)];
   if (in_order_) {
     std::memcpy(y.data(), values.data(), values.size_bytes());
-    std::fill(y.begin() + static_cast<std::ptrdiff_t>(values.size()), y.end(), values[0]);
+    std::fill(y.begin() + static_cast<std::ptrdiff_t>(values.size()), y.end(), padding);
   } else {
-    const auto first = std::ranges::find_if(design.slot_of_row, [](int slot) { return slot >= 0; });
-    std::ranges::fill(y, values[at(static_cast<int>(first - design.slot_of_row.begin()))]);
+    std::ranges::fill(y, padding);
     for (std::size_t row = 0; row < values.size(); ++row) {
       if (design.slot_of_row[row] >= 0) y[at(design.slot_of_row[row])] = values[row];
     }
   }
-  if (!add_rows(design, buffers)) return false;
+  for (const int slot : unused_) y[at(slot)] = padding;
+  if (!add_rows(design, padding, buffers)) return false;
   const Projections& response = buffers.of_response_;
-  out.rows = design.rows;
+  out.rows = rows_;
   out.mean = response.mean;
-  out.zeros = response.zeros / design.rows;
-  if (design.rows < least_rows || response.is_constant) {
-    out.status = design.rows < least_rows ? ManyStatus::too_few : ManyStatus::constant;
+  out.zeros = response.zeros / rows_;
+  if (rows_ < least_rows || response.is_constant) {
+    out.status = rows_ < least_rows ? ManyStatus::too_few : ManyStatus::constant;
     return true;
   }
   double log_sp = 0;
@@ -519,13 +533,13 @@ bool GaussianSpectrum::fit(const SharedDesign& design, int least_rows, std::span
   out.criterion = value.value;
   out.deviance = value.deviance;
   out.null_deviance = response.null_deviance;
-  const ResponseConstants constants{.rows = static_cast<double>(design.rows), .log_weight = log_weights_};
+  const ResponseConstants constants{.rows = static_cast<double>(rows_), .log_weight = log_weights_};
   out.log_likelihood = log_likelihood_of(ManyFamily::gaussian, constants, 0, out.deviance, 0);
   // Near the limit, for the covariance and the tests.
   const double of_tests = log_sp == infinite ? origin_ + range_of_tests : log_sp;
   const Value near = log_sp == infinite ? value_at(design, response, of_tests) : value;
   out.coef_of_tests = log_sp == infinite ? coefficients(response, of_tests) : out.coef;
-  out.scale = near.deviance / (design.rows - design.null_space - near.edf);
+  out.scale = near.deviance / (rows_ - design.null_space - near.edf);
   write_covariance(design, of_tests, out);
   return true;
 }

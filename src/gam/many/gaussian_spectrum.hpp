@@ -36,12 +36,15 @@ class GaussianSpectrum {
     Projections of_response_;
   };
 
-  /// Null for other designs: of several smoothing parameters, matrices that are not diagonal, weights of
-  /// zero.
-  [[nodiscard]] static std::shared_ptr<const GaussianSpectrum> of(const SharedDesign& design);
+  /// The spectrum of the rows with a weight. `weight`: by slot; zero where there is no row, or one that does
+  /// not count. Null for designs of several smoothing parameters, for penalty matrices that are not diagonal,
+  /// and if these rows do not determine the unpenalised coefficients.
+  [[nodiscard]] static std::shared_ptr<const GaussianSpectrum> of(const SharedDesign& design,
+                                                                  std::vector<double> weight);
 
-  /// Fits a response as `ResponseFitter` does. False, and `out` is of no meaning, if it has missing values or
-  /// others that are not finite, or if its residuals are zero but for rounding. Thread-safe.
+  /// Fits a response as `ResponseFitter` does; `values`, by row of the table, are not used where the weight
+  /// is zero. False, and `out` is of no meaning, if other values are missing or not finite, or if the
+  /// residuals are zero but for rounding. Thread-safe.
   [[nodiscard]] bool fit(const SharedDesign& design, int least_rows, std::span<const double> values,
                          Buffers& buffers, ResponseFit& out) const;
 
@@ -68,7 +71,8 @@ class GaussianSpectrum {
   /// Calls `use(index, g, largest g)` for each coordinate; g is -1 for the unpenalised ones.
   template <class Use>
   void for_each_coordinate(const Use& use) const;
-  [[nodiscard]] bool add_rows(const SharedDesign& design, Buffers& buffers) const;
+  /// `padding`: the value of slots without a row.
+  [[nodiscard]] bool add_rows(const SharedDesign& design, double padding, Buffers& buffers) const;
   void add_centre(double centre, Projections& to) const;
   /// The criterion, and its derivatives by the log smoothing parameter.
   [[nodiscard]] Value value_at(const SharedDesign& design, const Projections& of, double log_sp) const;
@@ -79,10 +83,15 @@ class GaussianSpectrum {
 
   std::vector<Component> components_;
   std::vector<Group> groups_;
-  std::vector<int> indices_;   ///< 0, 1, …
-  int coordinates_ = 0;        ///< of all components
-  bool has_constant_ = false;  ///< a constant is an unpenalised function
-  bool in_order_ = false;      ///< row i of the table is slot i
+  std::vector<int> indices_;    ///< 0, 1, …
+  int coordinates_ = 0;         ///< of all components
+  bool has_constant_ = false;   ///< a constant is an unpenalised function
+  bool in_order_ = false;       ///< row i of the table is slot i
+  std::vector<double> weight_;  ///< by slot
+  int rows_ = 0;                ///< number with a weight
+  int first_row_ = 0;           ///< the first of these, as a row of the table
+  std::vector<int> unused_;     ///< slots of rows of the table without a weight
+  std::vector<double> gram_;    ///< X'WX, packed
   double sum_of_weights_ = 0;
   double log_weights_ = 0;
   double log_determinant_ = 0;  ///< of the unpenalised part of X'WX, halved

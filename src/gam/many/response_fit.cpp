@@ -7,6 +7,7 @@
 #include "gam/many/host_likelihood_sums.hpp"
 #include "gam/many/laplace_criterion.hpp"
 #include "gam/many/search_rules.hpp"
+#include "gam/many/spectra_by_missing_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,13 +35,20 @@ constexpr double exact = 1e-20;
 class ResponseFitter::Search {
  public:
   Search(const SharedDesign& design, const ManyEstimator& estimator, std::unique_ptr<LikelihoodSums> sums)
-      : design_(design), estimator_(estimator), criterion_(design, estimator, std::move(sums)) {}
+      : design_(design),
+        estimator_(estimator),
+        criterion_(design, estimator, std::move(sums)),
+        by_missing_rows_(design) {}
 
   ResponseFit fit(std::span<const double> values, const RowAdjustments& own) {
     ResponseFit out;
     if (estimator_.family == ManyFamily::gaussian && design_.spectrum && own.weights.empty() &&
         own.offsets.empty()) {
       if (design_.spectrum->fit(design_, estimator_.least_rows, values, spectrum_buffers_, out)) return out;
+      out = {};
+      const GaussianSpectrum* const present = by_missing_rows_.of(values);
+      if (present != nullptr && present->fit(design_, estimator_.least_rows, values, spectrum_buffers_, out))
+        return out;
       out = {};
     }
     out.status = criterion_.set_response(values, own, out);
@@ -339,6 +347,7 @@ class ResponseFitter::Search {
   ManyEstimator estimator_;
   LaplaceCriterion criterion_;
   GaussianSpectrum::Buffers spectrum_buffers_;
+  SpectraByMissingRows by_missing_rows_;
   ManyReason reason_ = ManyReason::none;
   std::vector<double> origin_;          ///< the starts of the log smoothing parameters
   std::vector<double> slope_of_limit_;  ///< by parameter + 1: slopes below it let its limit be tried

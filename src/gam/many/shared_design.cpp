@@ -55,7 +55,9 @@ class SharedDesignMaker {
     for (std::size_t g = 0; g < rows_of_group_.size(); ++g) add_group(g);
     find_own_curves();
     add_gram();
-    if (request_.with_spectrum) out_.spectrum = GaussianSpectrum::of(out_);
+    const auto has_weight = [](double weight) { return weight > 0; };
+    if (request_.with_spectrum && std::ranges::count_if(out_.weight, has_weight) == out_.rows)
+      out_.spectrum = GaussianSpectrum::of(out_, out_.weight);
     return std::move(out_);
   }
 
@@ -524,15 +526,7 @@ class SharedDesignMaker {
   }
 
   void add_gram() {
-    out_.gram.assign(at(packed_size(out_.columns)), 0);
-    ActiveColumns columns(out_);
-    columns.set(std::vector<bool>(out_.groups.size()), {});
-    GroupSums sums(columns);
-    columns.for_each_run(
-        [&](std::size_t g, const LaneColumns& run, std::size_t slot, int packets, bool ends) {
-          gam::add_gram(run, out_.weight.data() + slot, packets, sums.gram(g));
-          if (ends) sums.take_gram(g, out_.gram);
-        });
+    out_.gram = gram_of(out_, out_.weight);
     constexpr double ridge = 1e-7;
     std::vector<double> ridged = out_.gram;
     for (int j = 0; j < out_.columns; ++j) ridged[place_in_packed(out_.columns, j, j)] *= 1 + ridge;

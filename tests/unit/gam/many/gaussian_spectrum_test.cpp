@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gaussian responses in the coordinates that make a design diagonal have the fits of the general search.
 #include "gam/many/gaussian_spectrum.hpp"
+#include "gam/many/spectra_by_missing_rows.hpp"
 #include "support/many_model.hpp"
 
 #include <gtest/gtest.h>
@@ -94,10 +95,42 @@ TEST_P(Spectrum, HasTheFitsOfTheGeneralSearch) {
   EXPECT_GT(limits, 0);
   const std::vector<double> constant(subject_count, 4.0);
   EXPECT_EQ(by_spectrum.fit(constant).status, ManyStatus::constant);
-  // A missing value: as without the spectrum, to the last bit.
-  std::vector<double> missing = age;
-  missing[5] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(by_spectrum.fit(missing).coef, by_search.fit(missing).coef);
+}
+
+/// A curve with noise; row r is missing if r % 7 == `missing`.
+std::vector<double> incomplete_response(const std::vector<double>& age, int missing) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(missing) + 1);
+  std::normal_distribution<double> normal(0, 1);
+  std::vector<double> y;
+  for (std::size_t row = 0; row < age.size(); ++row)
+    y.push_back(static_cast<int>(row % 7) == missing ? std::numeric_limits<double>::quiet_NaN()
+                                                     : std::sin(5 * age[row]) + normal(random));
+  return y;
+}
+
+TEST_P(Spectrum, HasTheFitsOfTheGeneralSearchWithMissingValues) {
+  const auto& [terms, weights] = GetParam();
+  const std::vector<Table::Column> columns = subjects();
+  const ManyModel model(columns, subject_count, terms, weights);
+  SharedDesign general = model.design();
+  general.spectrum.reset();
+  ResponseFitter by_spectrum(model.design(), {.family = ManyFamily::gaussian});
+  ResponseFitter by_search(general, {.family = ManyFamily::gaussian});
+  const auto& age = std::get<std::vector<double>>(columns[0].values);
+  // Missing rows that change from response to response and come again: the same bits as of each alone.
+  for (const int missing : {0, 3, 0, 6, 3}) {
+    const std::vector<double> y = incomplete_response(age, missing);
+    const ResponseFit fit = by_spectrum.fit(y);
+    expect_same(fit, by_search.fit(y));
+    const ResponseFit alone = ResponseFitter(model.design(), {.family = ManyFamily::gaussian}).fit(y);
+    EXPECT_EQ(fit.coef, alone.coef);
+    EXPECT_EQ(fit.criterion, alone.criterion);
+  }
+  // As many as min_rows leaves out.
+  EXPECT_EQ(ResponseFitter(model.design(), {.family = ManyFamily::gaussian, .least_rows = 175})
+                .fit(incomplete_response(age, 1))
+                .status,
+            ManyStatus::too_few);
 }
 
 INSTANTIATE_TEST_SUITE_P(Designs, Spectrum,
@@ -107,6 +140,23 @@ INSTANTIATE_TEST_SUITE_P(Designs, Spectrum,
                                                       ""),
                                            std::tuple("s(age, k = 7) - 1", "w"),
                                            std::tuple("motion + s(sex, bs = \"re\") - 1", "")));
+
+/// All rows of a level are missing: the others do not determine its coefficients.
+TEST(GaussianSpectrum, IsNotUsedIfMissingRowsLeaveOutALevel) {
+  const std::vector<Table::Column> columns = subjects();
+  const ManyModel model(columns, subject_count, "s(age, k = 4) + sex");
+  const auto& sex = std::get<Factor>(columns[3].values);
+  std::vector<double> y = std::get<std::vector<double>>(columns[1].values);
+  for (std::size_t row = 0; row < y.size(); ++row) {
+    if (sex.codes[row] == 1) y[row] = std::numeric_limits<double>::quiet_NaN();
+  }
+  ASSERT_NE(model.design().spectrum, nullptr);
+  EXPECT_EQ(SpectraByMissingRows(model.design()).of(y), nullptr);
+  SharedDesign general = model.design();
+  general.spectrum.reset();
+  const ResponseFit fit = ResponseFitter(model.design(), {.family = ManyFamily::gaussian}).fit(y);
+  EXPECT_EQ(fit.coef, ResponseFitter(general, {.family = ManyFamily::gaussian}).fit(y).coef);
+}
 
 TEST(GaussianSpectrum, IsOfOneParameter) {
   for (const char* const terms : {"s(age) + s(motion)", "te(age, motion, k = 4)", "sex"})

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/many/gaussian_spectrum.hpp"
+#include "gam/many/shared_design.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// Spectra of a design without the rows in which a response is missing: responses with the same missing rows
+/// share one, while it is among those that were made last. For one thread.
+class SpectraByMissingRows {
+ public:
+  /// `design` must outlive this object.
+  explicit SpectraByMissingRows(const SharedDesign& design);
+
+  /// The spectrum for a response, by row of the table, until the next call. Null if no value is missing, or
+  /// if the other rows have no spectrum.
+  [[nodiscard]] const GaussianSpectrum* of(std::span<const double> values);
+
+ private:
+  using Missing = std::vector<std::uint64_t>;  ///< bits by row of the table
+  struct Entry {
+    Missing missing;
+    std::shared_ptr<const GaussianSpectrum> spectrum;
+  };
+  const SharedDesign& design_;
+  std::size_t most_entries_;
+  Missing missing_;
+  std::vector<Entry> entries_;
+  std::size_t last_ = 0;  ///< the entry of the last response
+  std::size_t next_ = 0;  ///< the entry to be replaced next
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -52,7 +52,8 @@ bool reparameterise_at_points(Basis& basis, double low, double high) {
   const Matrix values = multiply(raw, basis.map);
   const auto inverse = solve(values, identity(size));
   if (!inverse) return false;
-  // Ratio of the extreme singular values. The smallest comes from the inverse: B'B would lose it to rounding.
+  // The ratio of the extreme singular values. The smallest is computed from the inverse, since rounding of
+  // B'B would hide it.
   const double ratio = 1 / (largest_singular_value(values) * largest_singular_value(*inverse));
   if (!(ratio >= std::pow(std::numeric_limits<double>::epsilon(), 0.66))) return false;
   Matrix map = multiply(basis.map, *inverse);

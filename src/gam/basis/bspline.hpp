@@ -14,8 +14,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// end. For a degree below three the last raw columns are zero.
 [[nodiscard]] Margin bspline_margin(std::span<const double> all, bool uniform, int degree = 3);
 
-/// The basis on a margin of B-splines, without a penalty: the first `columns` raw columns are not zero, and
-/// have `size` coefficients, which repeat.
+/// The basis on a margin of B-splines, without a penalty. Its first `columns` raw columns are not zero; raw
+/// column i has coefficient i % `size`.
 [[nodiscard]] Basis bspline_basis(Margin margin, std::span<const double> knots, int size, int columns);
 
 /// The integrals over all cells of products of `order`-th derivatives of the first `size` raw columns.

@@ -14,7 +14,8 @@ namespace {
 
 using base::at;
 
-/// The terms of the columns: first functions with contiguous weights, then functions found by index.
+/// The terms of the columns' sums: first the functions whose weights are contiguous, then functions found by
+/// index.
 struct FarSums {
   const double* expansion;
   int expanded;
@@ -292,7 +293,7 @@ FarField::FarField(HostTeam* team, const IsotropicColumns& columns, const Matrix
   Builder builder(*this, combinations);
   builder.make_tree();
   if (team != nullptr) builder.expand(*team);
-  // Polynomials are evaluated like near functions.
+  // Counted with the near functions, since polynomials are evaluated like them.
   std::size_t most = 0;
   for (Leaf& leaf : leaves_) {
     for (std::size_t k = 0; k < powers_.size(); ++k) leaf.near.push_back(points_ + static_cast<int>(k));

@@ -72,12 +72,12 @@ class FarField {
   /// Computes the columns' sums over places from the sums of the functions, and adds them to `out`.
   void add_columns(const Functions& sums, double* out) const;
 
-  /// Outputs requested of `evaluate`; null: not requested.
+  /// Outputs of `evaluate`; those that are null are not computed.
   struct Wanted {
     double* const* columns = nullptr;  ///< one array of columns per place
     const Functions* combined = nullptr;
     double* combination = nullptr;  ///< one number per place
-    Functions* sums = nullptr;      ///< the sums are added to it
+    Functions* sums = nullptr;      ///< the functions' sums are added here
   };
   /// Evaluates `count` places of one leaf.
   void evaluate(int leaf, int count, const std::array<double, 2>* u, double* scratch,

@@ -39,7 +39,7 @@ struct OptionFault {
   return i < options.m.size() && !std::isnan(options.m[i]) ? options.m[i] : otherwise;
 }
 
-/// Sets k to its default, `usual`, or higher if the orders need more; refuses a k below `least`.
+/// Sets a missing k to `usual`, or higher if the orders need more; refuses a k below `least`.
 [[nodiscard]] inline std::optional<OptionFault> set_default_k(BasisOptions& options, int usual, int least,
                                                               std::string_view basis) {
   if (options.k == 0) options.k = std::max(usual, least);

@@ -109,7 +109,7 @@ class BasisChecks {
     if (covariates->size() == 1) {
       const std::vector<std::size_t> order = order_by(covariates->front());
       bool drawn = false;
-      // In random order no sorting is needed.
+      // Shuffled residuals are in random order, so they need no sorting by the variable.
       examine([&](const std::vector<double>& values) {
         double sum = 0;
         for (std::size_t i = 1; i < values.size(); ++i) {

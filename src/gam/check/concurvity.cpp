@@ -41,8 +41,8 @@ double square_sum(std::span<const double> values) {
   return dot(values, values);
 }
 
-/// A maximal linearly independent subset of some columns. If columns are dependent (e.g. the levels of a
-/// random effect and the intercept), rounding would decide a direction of the triangle.
+/// A maximal linearly independent subset of some columns. With dependent columns, such as the levels of a
+/// random effect and the intercept, a direction of the triangle would be rounding.
 std::vector<int> independent(const Matrix& triangle, const std::vector<int>& rows, std::vector<int> columns) {
   constexpr double least = 1e-12;
   Matrix scaled = submatrix(triangle, rows, columns);
@@ -76,8 +76,8 @@ Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& oth
   const auto beta = coef.subspan(at(of.begin), at(of.size));
   Concurvity::Values out{unknown, square_sum(multiply(top, beta)) / square_sum(multiply(all, beta)),
                          square_sum(top.values()) / square_sum(all.values())};
-  // The largest canonical correlation, from a basis of the columns' span: a level may have fewer rows than it
-  // has columns.
+  // The largest canonical correlation, computed from a basis of the columns' span, since a level may have
+  // fewer rows than columns.
   std::vector<int> own_columns(at(of.size));
   std::iota(own_columns.begin(), own_columns.end(), of.begin);
   std::vector<int> spanning = independent(triangle, rows, std::move(own_columns));

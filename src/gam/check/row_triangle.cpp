@@ -19,7 +19,7 @@ namespace {
 
 using base::at;
 
-/// The triangular factor of the rows of both matrices.
+/// The triangular factor of the rows of both matrices, one above the other.
 Matrix joined(const Matrix& above, Matrix below) {
   if (above.rows() == 0) return below;
   if (below.rows() == 0) return above;

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-/// The triangular factor R of the QR decomposition of the model matrix. It keeps all digits of the columns, a
-/// crossproduct only half of them.
+/// The triangular factor R of the QR decomposition of the model matrix. R keeps all digits of the columns; a
+/// crossproduct keeps only half of them.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Triangular factors of blocks of rows, joined in pairs: block 2k with block 2k + 1, then the results, and

@@ -124,7 +124,7 @@ std::vector<double> margin_row(const Basis& basis, const Frame& frame, std::size
 /// The sum of |X| over one row of a margin.
 double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
   if (basis.unit_rows) return 1;
-  // The map of a random effect may be a multiple of the identity.
+  // The map of a random effect is a multiple of the identity; empty: the identity itself.
   const double factor = basis.map.empty() ? 1 : basis.map(0, 0);
   if (basis.component.kind == Component::Kind::factor) return factor;
   const double x = frame.variables[at(basis.component.variable)].numbers[row];
@@ -243,8 +243,8 @@ double row_sum(std::span<const Basis> margins, std::span<const int> orders, cons
   return sum;
 }
 
-/// *Collective.* The maximum over the complete rows of the job of the sum of |X| over a row, where X is the
-/// product of the margins, or for t2() the products of the given orders.
+/// *Collective.* The maximum over the complete rows of the job of the sum of |X| over a row. X has the
+/// products of the margins' columns, for t2() only those of the given orders.
 double largest_row_sum(const Workers& workers, const Frame& frame, std::span<const Basis> margins,
                        std::span<const int> orders) {
   if (std::all_of(margins.begin(), margins.end(), [](const Basis& basis) { return basis.unit_rows; })) {
@@ -375,7 +375,7 @@ class Drafter {
       add_by_factor(std::move(draft), std::move(components));
   }
 
-  /// The smooth bs="sz" as in mgcv; without a constraint if it has a varying numeric by variable.
+  /// The smooth bs="sz" as in mgcv. It has no constraint if its by variable is numeric and varies.
   [[nodiscard]] SmoothBasis deviations(const SmoothSpec& spec, const TermShape& shape,
                                        const std::vector<Basis>& margins, double row_sum) const {
     std::vector<int> levels;
@@ -450,7 +450,7 @@ class Drafter {
     push(std::move(draft));
   }
 
-  /// One smooth per level; for an ordered factor none for the first level, as in mgcv.
+  /// Adds one smooth per level, but for an ordered factor none for the first level, as in mgcv.
   void add_by_factor(DraftBlock draft, std::vector<Component> components) {
     const Variable& by = frame_.variables[at(components.front().variable)];
     const int levels = components.front().levels;
@@ -514,7 +514,7 @@ class Drafter {
       margins.push_back(make_basis(workers_, frame, margin, supplied_, setup_values, spec.label));
       Basis& basis = margins.back();
       basis.fixed = margin.fixed;
-      // The columns of a natural margin are already scaled.
+      // Do not scale the columns of a natural margin, which are scaled already.
       if (basis.component.kind == Component::Kind::numeric && !spec.by_spaces) scale(basis.component);
       if (margin.centred) {
         const std::vector<double> means = margin_means(workers_, frame, basis);
@@ -532,7 +532,7 @@ class Drafter {
       }
     }
     if (!spec.tensor) std::reverse(margins.begin(), margins.end());  // the order of `TermShape::components`
-    // A row has one level of a factor smooth, so only the curve counts, which is the last margin.
+    // A row has only one level of a factor smooth, so its sum is that of the curve, the last margin.
     const auto of_row = std::span<const Basis>(margins).last(spec.factor_smooth ? 1 : margins.size());
     const double row_sum = largest_row_sum(workers_, frame, of_row, spec.orders);
     // For select=TRUE. (For t2(), bam drops no column for the constraint.)
@@ -627,7 +627,7 @@ class Drafter {
     }
   }
 
-  /// Stores the combinations of the parametric columns, the only columns so far, by raw column.
+  /// Stores the combinations by raw column. So far, the design has only parametric columns.
   void keep(const std::vector<ColumnCombination>& combinations) {
     if (combinations.empty()) return;
     std::vector<int> raw_of;
@@ -645,7 +645,7 @@ class Drafter {
     }
   }
 
-  /// Number of coefficients if the penalties of the block are diagonal.
+  /// Number of coefficients of a block with diagonal penalties; 0 for other blocks.
   static int effects_of(const DraftBlock& draft) {
     const std::optional<Penalty>& penalty = draft.block.penalty;
     return penalty && penalty->is_diagonal() ? penalty->eigenvalues.rows() : 0;
@@ -700,7 +700,8 @@ void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& bl
     Matrix constant(static_cast<int>(draft.constant.size()), 1);
     std::ranges::copy(draft.constant, constant.data());
     constant = in_values(constant);
-    // As in bam, without that column, if the constant needs the column; else as in gam().
+    // As bam does, drop the column of least variance, provided that the constant involves it; otherwise keep
+    // gam()'s coefficients.
     if (std::abs(constant(draft.least_varying, 0)) > least * largest(constant.values()))
       coefficients = sweep_and_drop(coefficients, constant.values(), draft.least_varying);
   }
@@ -753,7 +754,7 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
   for (const DraftBlock& one : draft.blocks) {
     CoefBlock block = one.block;
     if (block.penalty) block.penalty->null_space = one.null_space;
-    // The curves of an sz smooth sum to zero over the levels.
+    // An sz smooth counts as centred, since its curves sum to zero over the levels.
     block.centred = one.constrained || block.kind == "sz";
     Matrix z;  // maps constrained coefficients to unconstrained ones
     if (one.select) z = identity(one.null_space.rows());
@@ -791,7 +792,7 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
     design.blocks.push_back(std::move(block));
   }
   design.count_coefficients();
-  // Penalties determine more coefficients than rows, if the rows determine the unpenalised ones.
+  // With penalties, a model may have more coefficients than rows, if the rows determine the unpenalised ones.
   if (design.coef_size > rows && design.null_space() >= rows) {
     throw base::input_error(
         "the model has {} coefficients, {} of them without a penalty, but only {} complete rows: reduce k or "

@@ -291,7 +291,7 @@ double PenaltyParameter::log_lambda(double log_sp) const {
 }
 
 double PenaltyParameter::log_sp(double log_lambda) const {
-  // Limited: closer to its bound, lambda hardly depends on the parameter.
+  // Limited, since lambda near its bound hardly depends on the parameter.
   return (least > 0 ? std::log(std::max(std::exp(log_lambda) - least, 1e-3 * least)) : log_lambda) - offset;
 }
 
@@ -334,7 +334,7 @@ int Design::add_term(std::vector<Component> components) {
   std::int64_t size = 1;
   for (const Component& component : components) {
     size *= component.raw_size();
-    // Too many coefficients as well: a spline has at least three of them.
+    // Limits the nonzeros, and with them the coefficients, since a spline has at least three of them.
     if (term.nonzeros > max_nonzeros / component.nonzeros())
       throw base::input_error(
           "a term of the formula is a product of more than 9 splines, which has too many coefficients to be "

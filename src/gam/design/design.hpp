@@ -52,8 +52,8 @@ struct Penalty {
   /// Rank of the sum of each subset of the penalties, by a bit mask of their indices. Empty if they have
   /// common eigenvectors.
   std::vector<int> set_ranks;
-  /// The columns are the vectors a of penalties that are Kronecker products of a a' and one matrix of rank
-  /// `rank_of_level`. An additional penalty may penalise the common null space of these.
+  /// Each penalty is the Kronecker product of a a', where a is its column of this matrix, and one matrix of
+  /// rank `rank_of_level`. One more penalty may act on the common null space of these.
   Matrix levels{};
   Matrix of_level{};  ///< the matrix of one level; empty unless the coordinates are ordered by level
   int rank_of_level = 0;
@@ -106,7 +106,7 @@ struct CoefBlock {
   std::optional<Penalty> penalty;          ///< only for smooths
   std::vector<std::vector<double>> knots;  ///< knots of each variable of the margins, for model.json
   std::vector<double> s_scale;             ///< S.scale of each penalty
-  /// For each penalty, the suffix of its label after the smooth's label; empty: numbers from one.
+  /// For each penalty, the text that its label appends to the smooth's label; empty: numbers from one.
   std::vector<std::string> penalty_names;
   std::vector<std::string> ids;  ///< id of each penalty, shared with penalties of other blocks; or none
   std::vector<double>
@@ -187,8 +187,8 @@ struct Design {
   std::vector<CoefBlock> blocks;
   int raw_size = 0;
   int coef_size = 0;
-  /// For each parametric raw column of a standardised design, the combination of the formula's raw columns
-  /// that it is; empty for other designs.
+  /// For each parametric raw column of a standardised design, its combination of the formula's raw columns;
+  /// empty for other designs.
   std::vector<std::pair<int, ColumnCombination>> raw_combinations;
   /// Labels of dropped columns, linearly dependent on others: a parametric column's name, a smooth's label.
   std::vector<std::string> left_out;

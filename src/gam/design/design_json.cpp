@@ -399,7 +399,7 @@ void set_range(CoefBlock& block, const JsonField& field, const Design& design) {
     field.at("variables").refuse("lacks the by variable of the smooth's level");
 }
 
-/// Reads what a block has about smoothing parameters, except the values, which the model has.
+/// Reads a block's smoothing parameters: everything except their values, which the model has.
 void read_parameters(const JsonField& field, CoefBlock& block) {
   const std::size_t count = block.penalty->count();
   if (const auto ids = field.find("ids")) {

@@ -17,8 +17,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Thresholds for a column's squared residual relative to its square: below the first, the residual is
-/// rounding of X'WX; below the second, it may be.
+/// A column whose squared residual is below the first fraction of its squared norm is dependent: the residual
+/// is rounding of X'WX. Below the second, the residual may be rounding.
 constexpr double dependence_tolerance = 1e-13;
 constexpr double doubt_tolerance = 1e-11;
 constexpr double equality_tolerance = 1e-9;
@@ -64,8 +64,8 @@ Correlations correlations(const Matrix& gram) {
   return out;
 }
 
-/// Whether the residual of each column, given all others, exceeds rounding. Cholesky pivots do not suffice:
-/// after a column that is nearly determined by earlier ones, rounding grows by the inverse of its pivot.
+/// Whether the residual of each column given all others exceeds rounding. Cholesky pivots cannot tell: after
+/// a nearly determined column, rounding grows by the inverse of its pivot.
 bool independent(const Matrix& correlation) {
   const auto lower = cholesky(correlation);
   if (!lower) return false;

@@ -26,8 +26,8 @@ struct DeterminedColumn {
 
 /// Selects unpenalised columns one by one: the one with the largest residual given earlier ones and all
 /// penalised columns, in the metric of X'WX plus the penalties, each of unit size. A column is determined if
-/// its residual is below 1e-13 of its square, and doubtful below 1e-11: in columns of few distinct values,
-/// roundings of the sums accumulate in one direction. The intercept is selected first, then the other
+/// its residual is below 1e-13 of its squared norm, and doubtful below 1e-11: in columns of few distinct
+/// values, roundings of the sums accumulate in one direction. The intercept is selected first, then the other
 /// parametric columns, so that a smooth loses what is also a parametric column. Pure. Cost: O(M_p^3) for M_p
 /// unpenalised columns; a factorisation of X'WX if some are determined.
 [[nodiscard]] std::vector<DeterminedColumn> determined_columns(const PartedMatrix& raw_gram,

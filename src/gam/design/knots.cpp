@@ -114,7 +114,7 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
                               number.name, spec.basis);
   }
   check_coefficients(spec.k, label);
-  // Two values distinguish a variable from a constant; a basis needs k values.
+  // Two distinct values suffice to show that a variable is not constant; a basis needs k of them.
   const Distinct distinct = distinct_values(workers, frame, index, std::max(spec.k, 2));
   data.distinct = distinct.count;
   data.min = distinct.min;

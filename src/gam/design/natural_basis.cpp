@@ -24,8 +24,8 @@ Matrix without_root(const Matrix& x, const Matrix& lower, std::span<const double
   return transpose(triangular_solve(lower, rows, false));
 }
 
-/// An orthonormal basis of the span of the orthonormal columns of `w`: projections of unit vectors: of the
-/// first, then of those with the largest residual.
+/// An orthonormal basis of the span of the orthonormal columns of `w`, from projections of unit vectors: the
+/// first one's, then in turn the one with the largest residual.
 Matrix rotated_to_axes(const Matrix& w) {
   constexpr double too_short = 1e-3;
   Matrix rest = transpose(w);  // column j is the projection of unit vector j

@@ -19,12 +19,12 @@ namespace {
 
 using base::at;
 
-/// Squared residuals below this fraction of a column's square are rounding of X'X.
+/// A squared residual below this fraction of the column's squared norm is rounding of X'X.
 constexpr double gram_tolerance = 1e-12;
 /// Norms from X'X and from the sketch that agree within this factor are both accurate: the sketch is always
 /// accurate to about ten per cent.
 constexpr double agreement = 1.5;
-/// Columns with a remainder below this are explained: the square root of the machine epsilon, as in mgcv.
+/// A column is explained if its remainder is below this: the square root of the machine epsilon, as in mgcv.
 const double explained_tolerance = std::sqrt(std::numeric_limits<double>::epsilon());
 /// Eigenvalues of a penalty below this fraction of the largest count as zero, as in mgcv.
 const double rank_tolerance = std::pow(std::numeric_limits<double>::epsilon(), 0.75);
@@ -227,7 +227,8 @@ class SideConditions {
     Matrix first(columns_.sketch.rows(), count + (constant_ ? 1 : 0));
     assign(first, 0, 0, columns_of(columns_.sketch, before));
     if (constant_) std::ranges::copy(columns_.sketched_ones, first.column(count).begin());
-    // Replaces the residuals by a triangular factor, whose columns have the same norms and angles.
+    // Replaces the sketched residuals by their triangular factor, whose columns have the same norms and
+    // angles.
     const PivotedQr left = pivoted_qr(unexplained(first, columns_of(columns_.sketch, own)));
     Matrix triangle(left.r.rows(), left.r.cols());
     for (int j = 0; j < triangle.cols(); ++j)

@@ -560,8 +560,8 @@ void penalise_null_space(Penalty& penalty, const Matrix& coefficients) {
     penalty.set_ranks = std::move(ranks);
     penalty.eigenvalues = Matrix();
   } else {
-    // Adds null-space functions to the other eigenvectors so that the new penalty vanishes on these, and
-    // changes the basis of the null space so that the new penalty is diagonal in it.
+    // Each of the other eigenvectors gets null-space functions added, so that the new penalty is zero on it;
+    // the basis of the null space changes so that the new penalty is diagonal in it.
     const Matrix own = multiply(free, solve(multiply(part, free), identity(count)).value());
     add_multiple(common.values(), -1, multiply(own, multiply(part, common)).values());
     penalty.eigenvectors = Matrix(size, size);
@@ -578,7 +578,7 @@ void penalise_null_space(Penalty& penalty, const Matrix& coefficients) {
 
 Matrix constrained_eigenvectors(const Matrix& eigenvectors, std::span<const double> means,
                                 const Matrix& null_space, const Matrix& z) {
-  // If the constraint is nearly orthogonal to the null space, a null-space function cannot satisfy it.
+  // Null-space functions cannot satisfy a constraint that is nearly orthogonal to the null space.
   constexpr double least = 1e-6;
   const std::vector<double> along = multiply_t(null_space, means);
   const double square = dot(along, along);

@@ -17,9 +17,11 @@ namespace {
 
 using tessera::mpi::Communicator;
 
-/// A variable is made orthogonal to earlier ones if its squared residual is below this share of its square.
+/// A variable is made orthogonal to earlier ones if its squared residual is below this fraction of its
+/// squared norm.
 constexpr double collinear_share = 1e-4;
-/// A smaller squared residual is a linear dependence, which cannot be repaired. (R's lm: 1e-7, not squared.)
+/// A squared residual below this fraction is a linear dependence, which cannot be repaired. (R's lm: 1e-7,
+/// not squared.)
 constexpr double dependent_share = 1e-14;
 /// An earlier variable is not subtracted if its share is below this fraction of the final residual.
 constexpr double negligible = 1e-3;

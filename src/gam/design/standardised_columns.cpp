@@ -99,7 +99,7 @@ class Span {
       }
       return add_first_level(*term, numbers, cell, factor, out, depth);
     }
-    // With one more factor: the sum over all its levels.
+    // With one more factor: the columns of all its levels add up to the product.
     const Variables had = keys(cell);
     for (const StandardisedTerm& term : terms_) {
       const Variables all = term.factor_variables();
@@ -135,7 +135,7 @@ class Span {
     }
     return true;
   }
-  /// Rewrites a first level, which contrasts omit: all levels together minus the other levels.
+  /// Rewrites the first level of a factor, which contrasts omit, as all levels together minus the others.
   [[nodiscard]] bool add_first_level(const StandardisedTerm& term, const Variables& numbers, const Cell& cell,
                                      double factor, Sparse& out, int depth) const {
     for (const Component* left_out : term.factors) {

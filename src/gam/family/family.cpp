@@ -325,8 +325,8 @@ Family Family::at_working(std::span<const double> working) const {
     if (!estimates(static_cast<std::size_t>(i))) return family.parameter(i);
     double inside = working[static_cast<std::size_t>(i)];
     double value = family.parameter_at(i, inside);
-    // If rounding has put the mean at an end of its interval, no predictor gives it: use approximately the
-    // last one inside.
+    // Rounding may have put the mean at an end of its interval, where no predictor exists: use approximately
+    // the last one inside.
     while (std::isfinite(inside) && !std::isfinite(family.working(i, value)))
       value = family.parameter_at(i, inside *= 0.95);
     return value;

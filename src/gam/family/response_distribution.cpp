@@ -265,7 +265,7 @@ double ResponseDistribution::probability_of_zero(double mean) const {
 double ResponseDistribution::quantile(double p, double predictor, double error) const {
   if (std::isnan(predictor) || !std::isfinite(error)) return nan;
   if (std::isinf(predictor)) {
-    // The mean is at a limit, whatever the standard error.
+    // At an infinite predictor the mean is at its limit, whatever the standard error.
     error = 0;
     if (const double mean = family_.mean(predictor); !std::isfinite(mean)) return mean;
   }

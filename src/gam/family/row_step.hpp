@@ -46,7 +46,7 @@ inline RowStep row_step(const F& family, double y, double eta, double prior) {
           family.deviance(y, mu, prior)};
 }
 
-/// The predictor at which a row's first step starts; NaN if a fit starts elsewhere.
+/// The linear predictor at which a row's first step starts; NaN if the fit starts elsewhere.
 template <RowFamily F>
 inline double first_predictor(const F& family, double y, double prior) {
   if constexpr (requires { family.first_mean(y, prior); }) {

@@ -115,7 +115,8 @@ class TableFit {
   }
 
  private:
-  /// A table in memory may not, since its plan, which may be for devices, divides it among the ranks.
+  /// A fit of a table in memory may not: the table's plan, which may be one for devices, fixes each rank's
+  /// rows.
   [[nodiscard]] bool may_stay_on_cpu() const { return job_.options().policy != Policy::gpu && !source_.plan; }
 
   /// Starts over on the CPU after a device failure, or on the remaining devices if a rank has lost its last

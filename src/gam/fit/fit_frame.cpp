@@ -156,8 +156,8 @@ class FitRun {
     add_far_fields(workers(), draft.design, frame_.complete_rows, needed_bytes_);
     return draft;
   }
-  /// If the first working model has no weights, R'1 is the intercept's row of R'R. Its sums are then stored,
-  /// since no raw column changes later.
+  /// Without weights in the first working model, R'1 is the intercept's row of R'R. That model's sums are
+  /// then kept, since raw columns do not change later.
   RawMoments moments_of(const DesignDraft& draft) {
     const auto intercept =
         std::ranges::find(draft.blocks, "(Intercept)", [](const DraftBlock& one) { return one.block.label; });

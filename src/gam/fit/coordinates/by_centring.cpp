@@ -20,10 +20,10 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Centring pays from |mean| / sd of this size on: the crossproduct then loses two digits.
+/// A by= variable is centred if |mean| / sd exceeds this: a crossproduct with it then loses two digits.
 constexpr double far = 16;
-/// Relative difference below which functions count as equal: polynomials either are equal or differ by more,
-/// and the null space of a cubic spline's penalty is hardly more accurate.
+/// Relative difference below which two functions count as equal: polynomials are equal or differ by more, and
+/// the null space of a cubic spline's penalty is hardly more accurate than this.
 constexpr double same = 1e-6;
 /// Relative residual up to which a function is in the span of a basis.
 constexpr double exact = 1e-11;
@@ -156,7 +156,7 @@ std::vector<Function> functions_beside(const Design& design, const PointSet& poi
         functions.push_back(std::move(one));
     } else if (block.coef_size == block.raw_size &&
                all([](const Component& one) { return one.kind == Component::Kind::factor; })) {
-      // One function for the indicators of levels or cells, and for the intercept: the constant.
+      // Indicators of levels or cells, and the intercept, contribute one function: the constant.
       functions.push_back(
           {block.coef_begin, std::vector(at(block.coef_size), 1.0), std::vector(at(points.count()), 1.0)});
     } else if (block.coef_size == 1 && term.raw_size == 1 &&
@@ -294,7 +294,8 @@ std::pair<Matrix, Matrix> shared_functions(const CoefBlock& block, const Matrix&
   if (shared.empty()) return {};
   Matrix in_others = least_squares(beside, multiply(free, shared));
   if (in_others.empty()) return {};
-  // Project on the functions of the other terms, which are exact, so that these coefficients are exact too.
+  // Replace the functions by their projections on the other terms' functions, which are exact: the
+  // coefficients in `block` are then exact too.
   const Matrix functions = multiply(beside, in_others);
   const Matrix coefficients = least_squares(own, functions);
   if (coefficients.empty() ||

@@ -276,7 +276,8 @@ auto PirlsLoop::with_crowding(const Solve& solve) const {
 void PirlsLoop::solve(Search search) {
   PhaseClock clock(fit_.job.comm(), fit_.phases, "reml", "the search for smoothing parameters");
   ++course_.steps;
-  // At an edge of the link's range a step is a fraction of the distance, and does not predict later steps.
+  // At an edge of the link's range, a step covers a fraction of the distance to the edge, and does not
+  // predict later steps.
   const bool mixed =
       course_.steps >= (rows_.family.limits().any() ? first_mixed_where_separable : first_mixed_iteration) &&
       !is_at_edge(end_.coef);
@@ -372,8 +373,9 @@ std::optional<std::vector<double>> PirlsLoop::constant_coefficients() const {
   return inner_coefficients({fit_.job.comm(), fit_.job.host_team()}, rows_, mean_);
 }
 
-/// If the responses are the first means, the first step can end at a larger deviance than a constant mean
-/// has, since logarithms of responses near zero say little about it. The iteration restarts there.
+/// If the first means are the responses, the first step can end at a larger deviance than that of a constant
+/// mean, since it fits the link of the responses, such as the logarithm of values near zero. The iteration
+/// then restarts at the constant mean.
 void PirlsLoop::begin_again_if_worse_than_the_mean() {
   if (rows_.family.start() != Start::response && !starts_within_range()) return;
   const auto mean = constant_coefficients();
@@ -404,10 +406,11 @@ bool PirlsLoop::is_separated(double change, bool ends) {
   return true;
 }
 
-/// Whether the fit has converged. At a solution (after an iteration that is `still`) the next iteration also
-/// searches for other minima of V. From each of these, lower or slightly higher, the iteration may lead to
-/// another solution; in its working model the first minimum may again be lower. Solutions are compared by
-/// Laplace's approximation of REML, which does not depend on a working model. `hurry`: search no further.
+/// Whether the fit has converged. After an iteration that is `still`, that is, at a solution, the next
+/// iteration also searches for other minima of V, lower or slightly higher, and the fit continues from each
+/// of them: it may reach another solution. V cannot compare two solutions, since either may be the better one
+/// in the working model of the other. Laplace's approximation of REML can, since it does not depend on a
+/// working model. `hurry`: search no further.
 bool PirlsLoop::settle(bool still, bool hurry) {
   switch (course_.phase) {
     case Phase::settling:

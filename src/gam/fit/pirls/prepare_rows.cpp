@@ -103,7 +103,8 @@ void check_offset(const Variable& offset) {
   if (offset.factor) throw base::input_error("offset '{}' is text: it must be numeric", offset.name);
 }
 
-/// Refuses invalid weights. `counts`: the response that they are trials of; empty: an option has them.
+/// Refuses invalid weights. `counts`: the response whose trials are the weights; empty: an option gives the
+/// weights.
 void check_weights(const Workers& workers, const Frame& frame, const Variable& weights,
                    const std::string& counts) {
   if (weights.factor) {

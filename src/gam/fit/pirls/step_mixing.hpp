@@ -28,7 +28,8 @@ struct PastStep {
 
 /// Steps before this iteration are taken in full: most fits settle without mixing.
 constexpr int first_mixed_iteration = 10;
-/// The same if estimates may be infinite: diverging full steps reveal separation earlier.
+/// Like `first_mixed_iteration`, for models whose estimates may be infinite: full steps that diverge reveal
+/// separation earlier than mixed ones.
 constexpr int first_mixed_where_separable = 40;
 /// Maximum number of past steps that are mixed with the current one.
 constexpr std::size_t max_past_steps = 4;

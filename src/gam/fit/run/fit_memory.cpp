@@ -139,7 +139,7 @@ Totals totals_of(const ModelSize& size) {
     const auto penalties = static_cast<double>(one.penalties);
     const double map = static_cast<double>(one.raw) * coef;
     const double squares = penalties * coef * coef;
-    // Each coefficient has a name and diagonals, and the model's file has these too.
+    // Names and diagonals, which the model's file has too, take 16 doubles per coefficient.
     all.design += count * 16 * coef;
     all.written += count * 16 * coef;
     if (one.parted) continue;
@@ -147,7 +147,7 @@ Totals totals_of(const ModelSize& size) {
     all.largest_coef = std::max(all.largest_coef, coef);
     all.largest_raw = std::max(all.largest_raw, static_cast<double>(one.raw));
     if (one.ridge) continue;
-    // Several penalties also have common eigenvectors.
+    // A block with several penalties also stores their common eigenvectors.
     all.design += count * (map + squares + (one.penalties > 1 ? coef * coef : 0));
     if (!one.sparse) all.written += count * (map + squares);
     // Sparse blocks store only diagonals; other blocks have dense matrices in their own bases.

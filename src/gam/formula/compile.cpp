@@ -597,7 +597,7 @@ class Compiler {
                     deparse(syntax), found.size(), size);
     return found;
   }
-  /// The first step of the last value on the stack; `least`: the earliest possible one.
+  /// The index of the first step of the operand on top of the stack; `least`: the earliest possible index.
   [[nodiscard]] std::size_t operand_begin(std::size_t least) const {
     int wanted = 1;
     std::size_t at = steps.size();

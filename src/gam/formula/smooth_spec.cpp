@@ -477,7 +477,7 @@ SmoothSpec smooth_from(const Syntax& given) {
                     smooth.factor_smooth ? "bs=\"fs\"" : call.text + "()");
     margin.centred = smooth.interaction && !is_random_effect(margin.basis) &&
                      is_centred(of_margin(arguments.find("mc"), "mc", i, margins));
-    // Settled later: defaults depend on the number of numeric variables, which is known when their types are.
+    // Settle it later: the defaults depend on the number of numeric variables, and types are not known yet.
     smooth.margins.push_back(smooth.sum_to_zero ? given : std::move(margin));
   }
 

@@ -26,7 +26,7 @@ bool continues_name(char c) {
   return starts_name(c) || is_digit(c) || c == '.' || c == '_';
 }
 
-/// Words that are names only within backquotes.
+/// Words that are constants, and can be names only within backquotes.
 bool is_constant(std::string_view word) {
   constexpr std::array<std::string_view, 6> constants{"TRUE", "FALSE", "NULL", "NA", "NaN", "Inf"};
   return std::find(constants.begin(), constants.end(), word) != constants.end();

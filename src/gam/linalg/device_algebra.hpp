@@ -12,8 +12,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// cuBLASLt, opened for one device.
 class BlasLt;
 
-/// Computes products on a tile's device by cuBLASLt, but small products, for which the transfer does not pay,
-/// on the host. The same bits on devices of one kind. For use within a tile's function, on its thread.
+/// Computes products by cuBLASLt on a tile's device; small products, for which the transfer does not pay, on
+/// the host. The same bits on devices of one kind. For use within a tile's function, on its thread.
 class DeviceAlgebra final : public Algebra {
  public:
   /// Probes the backend "cuBLASLt" of the tile's device. Throws `tessera::Error` with the reason if it is not

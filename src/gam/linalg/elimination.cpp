@@ -117,7 +117,8 @@ struct EliminationOrder::Graph {
     const double all = static_cast<double>(left) + fixed;
     return rate_of_dense * own * own > all * all;
   }
-  /// Turns node `i` into an element. `met`: the result of `neighbours`, whose last call was for `i`.
+  /// Eliminates node `i`, which becomes an element of the quotient graph. `met`: its neighbours, from the
+  /// last call of `neighbours`.
   void eliminate(int i, const std::vector<int>& met) {
     eliminate_early(i, met);
     for (const int j : met) {

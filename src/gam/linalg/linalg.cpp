@@ -102,7 +102,8 @@ class BlasCall {
     static std::mutex mutex;
     return mutex;
   }
-  // The original setting. The mutex `changing` guards it, and changes of `calls` from 0 and to 0.
+  // The original setting. The mutex `changing` guards it, and guards `calls` when it leaves 0 or returns to
+  // 0.
   static int& threads() noexcept {
     static int count = 1;
     return count;

@@ -13,7 +13,8 @@
 #include <mutex>
 
 extern "C" {
-// Hidden, so as not to bind to the host program's OpenBLAS. A copy without threads lacks the second function.
+// Hidden, so that these names do not bind to the host program's OpenBLAS. A copy of OpenBLAS without threads
+// lacks the second function.
 void openblas_set_num_threads(int) __attribute__((visibility("hidden")));
 int blas_thread_shutdown_() __attribute__((weak, visibility("hidden")));
 char* gotoblas_corename() __attribute__((visibility("hidden")));

@@ -15,7 +15,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A copy with zeros for columns that are only rounding relative to the largest; nothing if none is.
+/// A copy in which columns that are only rounding, relative to the largest, are zero; empty if there are no
+/// such columns.
 std::optional<Matrix> without_lost(Matrix a) {
   constexpr double rounding = std::numeric_limits<double>::epsilon();
   const int n = a.rows();

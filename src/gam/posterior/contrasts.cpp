@@ -158,7 +158,7 @@ Predictions table_differences(Job& job, const Model& model, const Table& minuend
                               const PredictOptions& options) {
   const FittedModel& fitted = model.fitted();
   together(job.comm(), [&] {
-    // Moves rows: on devices, link predictions are on other ranks than the rows of the model matrix.
+    // On devices, the rows of the link predictions and of the model matrix are on different ranks.
     if (!job.on_host())
       throw base::usage_error(
           "table_differences uses hosts only, but the job has devices: make it with Policy::cpu");
@@ -179,7 +179,7 @@ Predictions table_differences(Job& job, const Model& model, const Table& minuend
   });
   Predictions rows = matrix_of(job, model, minuend, options);
   Predictions less_rows = matrix_of(job, model, subtrahend, options);
-  // Moves rows: a table in memory has its own plan.
+  // Move the rows to the ranks of one plan, since a table in memory has a plan of its own.
   for (Predictions* of_out : {&less, &rows, &less_rows}) divide(job.comm(), out.plan, *of_out);
   together(job.comm(), [&] {
     require_probability(options.interval);

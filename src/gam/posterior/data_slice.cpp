@@ -42,7 +42,7 @@ std::vector<ColumnOfModel> columns_of(const FittedModel& model) {
   for (const Expression& variable : terms.variables()) {
     if (variable.text == terms.response.text) continue;
     for (const std::string& name : variable.columns()) {
-      // The summary of factor(x) is that of x if nothing else reads x.
+      // If only factor(x) reads x, the summary of factor(x) serves for x.
       const VariableSummary* summary = summary_of(column_expression(name).text);
       if (summary == nullptr && variable.is_column()) summary = summary_of(variable.text);
       const auto known = std::ranges::find(columns, name, &ColumnOfModel::name);

@@ -19,7 +19,7 @@ namespace {
 
 using base::at;
 
-/// Limited: a draw costs the square of the number of coefficients, and points are stored with weights.
+/// Limited, since a draw costs the square of this number, and a point stores a weight for each coefficient.
 constexpr int most_coefficients = 2000;
 constexpr std::int64_t most_weights = 10'000'000;
 

@@ -429,11 +429,12 @@ class TablePrediction {
     return options_.new_levels == NewLevels::population ? "predicted without its effects"
                                                         : "predicted without that random effect";
   }
-  /// Rows at minus infinity have that predictor; nothing else is known of them.
+  /// Sets the results of rows whose predictor is minus infinity: only the limit is known, not its
+  /// uncertainty.
   void leave_out_absent(const Rows& rows, Predictions& out) const {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-    // Families whose curves may be there have a mean of 0.
+    // The mean tends to 0 in the families whose predictor may be minus infinity.
     const double limit = options_.type == PredictionType::response ? 0 : -infinity;
     const std::size_t size = model_.coef.size();
     gam::design_rows(job_, out.plan, rows, [&](std::size_t first, std::span<const double> elements) {

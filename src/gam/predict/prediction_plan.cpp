@@ -130,7 +130,7 @@ class Planner {
       for (const int block : term.blocks) kept[at(block)] = is_kept;
       all_parametric = all_parametric && (is_kept || term.smooth);
     }
-    // Only all coefficients of centred columns together are meaningful.
+    // The coefficients of centred columns are meaningful only all together.
     PredictiveModel from = all_parametric && plan_.offsets && !options_.unconditional
                                ? model_.predictive()
                                : PredictiveModel{model_.design, model_.coef, model_.covariance};

@@ -39,7 +39,8 @@ struct PredictionPlan {
   double constant = 0;             ///< the intercept, if no column contains it
   /// By variable: the output columns that are NaN in a row with an unseen level of the variable.
   std::vector<std::pair<std::string, std::vector<int>>> nan_at_unseen_levels;
-  /// Coefficients whose predictor is 1 in rows at minus infinity, and 0 in others; empty: there are none.
+  /// A coefficient vector with which the linear predictor is 1 in rows at minus infinity, and 0 in others;
+  /// empty: there are no such rows.
   std::vector<double> absent_rows;
   /// By column of terms: coefficients that the model does not have.
   std::vector<std::vector<int>> absent_of_term;

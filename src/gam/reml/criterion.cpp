@@ -22,11 +22,12 @@ namespace {
 
 /// Minimum size of a diagonal block whose elimination pays.
 constexpr int smallest_eliminated = 100;
-/// Largest rank of a penalty that gets a profile: a profile decomposes a matrix of this size.
+/// A penalty of larger rank gets no profile, since that decomposes a matrix of the size of the rank.
 constexpr int largest_profile = 1000;
 /// Noise of V below this does not matter to a search, which ends at a gradient of 1e-9 or, stalled, of 1e-5.
 constexpr double quiet = 1e-7;
-/// Lambda, relative to X'WX, that replaces a given 0, as in mgcv, so that log|S|+ exists.
+/// This lambda, relative to X'WX, replaces a given smoothing parameter of 0, so that log|S|+ exists (as in
+/// mgcv).
 constexpr double no_penalty = 0.1 * std::numeric_limits<double>::epsilon();
 
 void transform_vector(std::vector<double>& x, int begin, const Matrix& u, bool transposed) {
@@ -80,7 +81,7 @@ double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, st
   for (int i = 0; i < basis.size; ++i) {
     const double own = basis.penalty->diagonal_of(j, i);
     const double square = gram(basis.begin + i, basis.begin + i);
-    // If columns have unit size, the elements of the penalty differ by orders of magnitude instead.
+    // With columns of unit size the penalty's elements differ by orders of magnitude: average the ratios.
     const bool scaled = basis.penalty->orthogonal_columns;
     if (scaled ? own <= 0 : own <= 1e-12 * largest) continue;
     sum_gram += scaled ? square / own : square;
@@ -93,7 +94,7 @@ double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, st
 /// perfect fit.
 double smallest_sum_of_squares(const WorkingModel& model) {
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
-  constexpr double of_nothing = 1e-290;  // a custom family's unit of deviance is arbitrary
+  constexpr double of_nothing = 1e-290;  // positive: a custom family's deviance has no natural unit
   const double level = dot(model.base, multiply(model.gram, model.base));
   return std::max(of_nothing, 16 * epsilon * model.residual + epsilon * epsilon * level);
 }
@@ -458,7 +459,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
 
   Evaluation out;
   out.value = value_of(*at);
-  // The residual sum of squares is a difference of numbers as large as `residual`: so is its rounding.
+  // The residual sum of squares is a difference of numbers as large as `residual`, and has their rounding.
   out.rounding = 1e-14 * (std::abs(out.value) + static_cast<double>(working_.rows) + working_.residual / phi);
   out.gradient.resize(count);
   out.beside_scale.resize(count);
@@ -638,7 +639,8 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
     for (const ScaledPenalty& s : at->penalties) residual -= dot(s.own(at->coef), s.times(at->coef));
     const double edf = std::accumulate(fit.edf.begin(), fit.edf.end(), 0.0);
     fit.covariance_scale = residual / (static_cast<double>(working_.rows) - edf);
-    // If all smoothing parameters are given, bam calls gam, with this scale; REML's scale ignores bounds.
+    // Use RSS / (n - edf). With all smoothing parameters given, bam calls gam, which reports that scale; with
+    // bounds on them, REML's scale would ignore the bounds.
     if (all_given || is_bounded()) fit.scale = fit.covariance_scale;
   }
   return fit;

@@ -14,7 +14,7 @@ namespace TESSERA_NAMESPACE::gam {
 ///
 /// `gram` is X'WX in the coordinates of `bases` (the bases of the design's penalised blocks, in order). A
 /// column counts as dependent if its squared residual, given the pivots before it, is below 1e-13 of its
-/// square; R's `lm` takes 1e-14. Cost: O(M_p^3), M_p unpenalised columns.
+/// squared norm; R's `lm` takes 1e-14. Cost: O(M_p^3), M_p unpenalised columns.
 void refuse_dependent_columns(const PartedMatrix& gram, const Design& design,
                               const std::vector<BlockBasis>& bases);
 

@@ -199,7 +199,8 @@ bool is_same(std::span<const double> a, std::span<const double> b, const std::ve
   return true;
 }
 
-/// The search. It takes the steps, and has the end, of sequential descents, however many run concurrently.
+/// The search. However many descents run concurrently, its steps and its end are those of sequential
+/// descents.
 class Multistart {
  public:
   Multistart(const RemlCriterion& criterion, RemlOptimum best, double limit, std::span<const double> tried)
@@ -265,7 +266,7 @@ class Multistart {
   bool take(Descent descent) {
     if (!descent) return false;
     evaluations_ += descent->evaluations;
-    // A lower V at which Newton's method does not converge is only rounding.
+    // A lower V without convergence is only rounding if the best optimum has converged.
     if (!is_lower(descent->at.value, best_.at) || (best_.converged && !descent->converged)) {
       if (descent->converged) minima_.emplace_back(descent->at.value, std::move(descent->log_sp));
       return false;

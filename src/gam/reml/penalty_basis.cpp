@@ -80,7 +80,8 @@ SymmetricEigen eigen_of_rank(const Matrix& sum, int rank, const CoefBlock& block
   return eigen;
 }
 
-/// Computes the basis of the levels' penalised functions, level by level, then the unpenalised functions.
+/// Computes a factor smooth's basis: the penalised functions of each level in turn, then the unpenalised
+/// functions.
 void take_levels(BlockBasis& basis, const CoefBlock& block) {
   const Penalty& penalty = *basis.penalty;
   const int rank = penalty.rank_of_level;
@@ -139,7 +140,7 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
     }
   };
   if (penalty.orthogonal_columns) {
-    // Penalised columns come first already, and columns of different sizes must not be mixed.
+    // Keep the columns: penalised ones come first already, and columns of different sizes must not be mixed.
     if (single)
       basis.diagonals.emplace_back(penalty.eigenvalues.values().begin(), penalty.eigenvalues.values().end());
     else

@@ -29,7 +29,8 @@ struct BlockBasis {
   double log_det = 0;  ///< log |det U|^2
   /// The penalised part of each penalty, as a diagonal, if all are diagonal; otherwise empty.
   std::vector<std::vector<double>> diagonals;
-  /// Otherwise the penalised parts, rank x rank; `spread` has the ratio of their extreme eigenvalues.
+  /// The penalised part of each penalty, rank x rank, if not all are diagonal; otherwise empty. `spread`: the
+  /// ratio of the smallest to the largest eigenvalue of each.
   std::vector<Matrix> dense;
   std::vector<double> spread;
   /// For penalties of levels (`Penalty::levels`): each penalised part is the Kronecker product of an element

@@ -168,8 +168,8 @@ std::optional<RemlOptimum> descend(const RemlCriterion& criterion, std::span<con
       moved = take(step);
       for (double& v : step) v /= 2;
     }
-    // If penalties act on the same functions, V has a bent valley, and the Newton step along it may lead up,
-    // while a tail still leads down.
+    // Penalties on the same functions give V a curved valley: the Newton step along it may raise V, while a
+    // step along a tail still lowers it.
     if (!moved && largest(division.tails) > 0) moved = take(division.tails);
     if (!moved) {
       best.converged = stalling || largest(best.at.gradient) <= blocked_tolerance;

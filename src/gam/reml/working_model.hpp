@@ -41,8 +41,8 @@ struct RemlFit {
   bool converged = false;  ///< ended at a minimum of V, up to rounding
   /// `log_sp` of other minima that a global search found a few units of V higher, lowest first.
   std::vector<std::vector<double>> others;
-  /// If not converged: the block of the design whose smoothing parameters have no minimum, or one that noise
-  /// hides.
+  /// If not converged: the block of the design for whose smoothing parameters V has no minimum, or a block
+  /// whose minimum is hidden by rounding.
   int doubtful_block = -1;
   bool hidden_by_rounding = false;
 };

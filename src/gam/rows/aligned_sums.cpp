@@ -12,7 +12,8 @@ namespace {
 using base::at;
 
 constexpr std::align_val_t alignment{64};
-/// Larger matrices exceed the L1 cache, and have few additions per element.
+/// A product with a larger matrix is not summed here: it exceeds the L1 cache, and has few additions per
+/// element.
 constexpr std::ptrdiff_t largest_matrix = 4096;
 /// Limit for `worth`: number of sums per row that `fold` adds up.
 constexpr std::size_t numbers_a_row = 16;

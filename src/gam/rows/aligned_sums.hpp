@@ -29,7 +29,7 @@ class AlignedSums {
   [[nodiscard]] bool has(const Product& product) const noexcept { return place_of(product).lines > 0; }
   /// Sets the sums to zero.
   void clear(std::span<const Product> products);
-  /// Adds the contributions of some rows to a product, in the way of `HostRows` for single rows.
+  /// Adds the products of `count` rows to the sums of `product`.
   void add(const Product& product, int count, const ProductSide& row, const ProductSide& column);
   /// Adds the sums of some products to `sums`.
   void fold(std::span<const Product> products, double* sums) const;

@@ -43,12 +43,12 @@ struct CrossShared {
   MarginTable margins[fixed::cross.terms];  // offsets into `tables`
   int windows[fixed::cross.terms];
   alignas(16) std::uint16_t order[2][fixed::cross.terms][order_length];  // rows as offsets in bytes
-  int start[2][fixed::cross.terms][fixed::cross.windows + 1];            // ends of windows, in fours
+  int start[2][fixed::cross.terms][fixed::cross.windows + 1];  // starts in `order`, and the end, in fours
 };
 static_assert(sizeof(CrossShared) <= fixed::cross_shared_bytes);
 
-/// A lane's part of its warp's tiles, by window: rows lane / 4 and that plus eight, columns 2 (lane % 4) and
-/// the next.
+/// A lane's part of its warp's tiles, by window: rows lane / 4 and lane / 4 + 8, columns 2 (lane % 4) and 2
+/// (lane % 4) + 1.
 using Sums = double[fixed::cross.windows][fixed::cross.tiles][4];
 /// The tiles of all lanes of a warp, in shared memory.
 using CrossTiles = double[fixed::cross.windows][fixed::cross.tiles][16][8];
@@ -160,7 +160,8 @@ inline void CrossBlock::prepare() {
     copy(to.origins, slots);
     copy(to.inverse_widths, slots);
     if (!from.uniform) copy(to.breaks, from.cells + 1);
-    // By power, pair of the four values, and slot: lanes with different slots then read different banks.
+    // Ordered by power, then by pair of the four values, then by slot, so that lanes with different slots
+    // read different banks.
     const int kept = cross_cubic_slots(from);
     for (int i = static_cast<int>(threadIdx.x); i < 16 * kept; i += cross_threads) {
       const int slot = i / 2 % kept;

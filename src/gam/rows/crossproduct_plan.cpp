@@ -190,7 +190,7 @@ void Planner::find_common() {
   for (const CrossTerm& term : terms_) {
     const MarginTable& margin = layout_.tables.components[at(term.component)].margin;
     std::array<double, 16> cubics{};
-    // Slot 0 has a continuation.
+    // Skip the cubics of slot 0, a continuation: these are the first cell's.
     std::copy_n(layout_.tables.numbers.begin() + margin.cubics + 16, cubics.size(), cubics.begin());
     if (!margin.alike || (plan_.cubics && *plan_.cubics != cubics)) {
       plan_.cubics.reset();

@@ -16,9 +16,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// The far field of a term whose single component has one; null for other terms.
 [[nodiscard]] const FarField* lone_far_field(const RowLayout& layout, int term);
 
-/// Linear predictor of terms that are a single curve, s(x) of any basis with a margin. At given coefficients
-/// such a term is one cubic per cell, whatever its number of columns, so a pass without products need not
-/// evaluate the columns.
+/// Linear predictor of terms that are a single curve, such as s(x), of any basis with a margin. At given
+/// coefficients such a term is one cubic per cell, whatever its number of columns, so a pass without products
+/// need not evaluate the columns.
 class CurvePredictor {
  public:
   CurvePredictor(const RowLayout& layout, std::span<const double> raw_coef);

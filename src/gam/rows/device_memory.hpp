@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-/// Copies to a tile's device, and device memory, for passes over rows.
+/// Copies of data to a tile's device, and allocation of device memory, for passes over rows.
 namespace TESSERA_NAMESPACE::gam {
 
 inline void check(cudaError_t status, const std::string& what) {

@@ -144,7 +144,8 @@ std::shared_ptr<const CurvePredictor> HostRows::predictor_at(std::span<const dou
   return predictor_;
 }
 
-/// Needed by a pass without products for terms with only a far field: just the predictor, or just the sums.
+/// What a pass without products needs of the terms that have only a far field: their predictor, or their
+/// sums.
 std::vector<PointEvaluator::FarWanted> HostRows::wanted_of(PassKind kind, const CurvePredictor* predictor,
                                                            Chunk& chunk) const {
   std::vector<PointEvaluator::FarWanted> wanted(layout_.tables.components.size());

@@ -102,7 +102,8 @@ void HostPrediction::add_product(const Product& product, RowChunk& chunk, Column
   const int column = column_of_term_[at(product.row_term)];
   if (column_of_term_[at(product.column_term)] != column) return;
   if (column >= 0) return apply(product, chunk, variances.subspan(at(column) * chunk_rows, chunk_rows));
-  // Both terms' columns depend on the row (smooths by a factor): only a term and itself share a column.
+  // The output columns of both terms depend on the row (smooths by a factor): two different terms then never
+  // share a column.
   if (column != by_rows || product.row_term != product.column_term) return;
   std::array<double, chunk_rows> values{};
   apply(product, chunk, values);

@@ -23,8 +23,8 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] ModuleSource prediction_source(const Rows& rows, const RowLayout& layout, bool standard_errors,
                                              bool response);
 
-/// The module of the file `kernels` among `files`; its headers are the others, `constants` and the standard
-/// ones. Its name, `what` and a hash of the constants, identifies it.
+/// The module that compiles the file `kernels` of `files`; its headers are the other files, `constants` and
+/// the standard headers. The module's name, `what` and a hash of the constants, identifies it.
 [[nodiscard]] ModuleSource module_of(std::vector<NamedHeader> files, std::string_view kernels,
                                      NamedHeader constants, std::string_view what);
 

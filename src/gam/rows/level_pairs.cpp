@@ -64,8 +64,8 @@ struct PartTerms {
     }
   }
 
-  /// Calls `use(a, b)` for every pair of terms in ascending order of places: the place of the second one is
-  /// the row of the pattern.
+  /// Calls `use(a, b)` for every pair of terms, with the places of a before those of b: in the pattern, a
+  /// gives the column and b the row.
   template <class Use>
   void for_each_two(const Use& use) const {
     for (std::size_t a = 0; a < terms.size(); ++a) {

@@ -50,8 +50,8 @@ struct Series {
 /// `Error(input)` on every rank if a complete row has a value other than TRUE, FALSE, 1 or 0 there.
 [[nodiscard]] Series find_series(const Workers& workers, const Frame& frame, int start);
 
-/// Whether any local row in [begin, end) is complete. If none is, as often with a small subset, the previous
-/// complete row is not needed.
+/// Whether any local row in [begin, end) is complete. If none is, which is common with a small subset, the
+/// previous complete row is not needed.
 [[nodiscard]] bool has_complete(const Frame& frame, std::size_t begin, std::size_t end);
 /// The last complete local row before `row`; empty if there is none on this rank.
 [[nodiscard]] std::optional<std::size_t> complete_before(const Frame& frame, std::size_t row);

@@ -10,9 +10,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A run of raw columns. Usually the Kronecker product of components, the last of which varies fastest;
-/// without components it is the intercept, a column of ones. Or dense columns, combinations of the columns of
-/// an earlier term, all of which are nonzero in a row (CPU only).
+/// A run of raw columns. Usually it is the Kronecker product of components, the last of which varies fastest;
+/// without components it is the intercept, a column of ones. Otherwise it consists of dense columns, which
+/// combine the columns of an earlier term and are all nonzero in a row (CPU only).
 struct RawTerm {
   std::vector<Component> components;
   int raw_begin = 0;

@@ -93,7 +93,7 @@ class Davies {
       if (!std::isfinite(needed)) return std::nullopt;
       const double auxiliary = 3 / std::sqrt(accuracy);
       if (needed > 1.5 * auxiliary) {
-        // For many terms, use a convergence factor; an auxiliary integration removes its effect.
+        // With many terms, use a convergence factor; an auxiliary integration then corrects for it.
         if (auxiliary > allowed) return std::nullopt;
         const int count = static_cast<int>(std::floor(auxiliary + 0.5));
         const double wide = truncation / count;
@@ -254,7 +254,7 @@ class Davies {
   double deviation_ = 0;
   double largest_ = 0;
   double smallest_ = 0;
-  double variance_ = 0;  ///< variance of the normal term to which the convergence factors are equivalent
+  double variance_ = 0;  ///< variance of a normal term that has the effect of all convergence factors
   double integral_ = 0;
   mutable int bounds_ = 0;  ///< number of bounds evaluated so far
 };

@@ -31,7 +31,7 @@ Matrix inverse_of(const Matrix& a) {
   return cholesky_inverse(robust_cholesky(a));
 }
 
-/// P(mixture > statistic), or of an F-like ratio if the scale is estimated.
+/// P(mixture > statistic); if the scale is estimated, the tail of an F-like ratio instead.
 double mixture_p_value(double statistic, const std::vector<double>& weights, bool scale_estimated,
                        double residual_df) {
   // The probability is practically 0, and powers of the statistic might overflow.
@@ -181,8 +181,8 @@ class RandomEffectTest {
   // with that noise is N = G + sum G S^- G with G = X'WX; to the left and right of an S^-, G is restricted to
   // the columns and rows of its effect.
 
-  /// Rank of the block after projecting out the unpenalised columns. The lost directions have zero weight,
-  /// except for rounding in the inverse of a small penalty.
+  /// Rank of the block after projecting out the unpenalised columns. Directions lost by the projection have
+  /// zero weight, up to rounding in the inverse of a small penalty.
   [[nodiscard]] int rank_beside_unpenalised(const CoefBlock& block) const {
     constexpr double explained = 1e-10;
     Matrix free(gram_.core.rows(), design_.null_space());

@@ -20,13 +20,14 @@ namespace TESSERA_NAMESPACE::gam {
                                                double standard_error, bool scale_estimated,
                                                double residual_df);
 
-/// Coefficients against zero, jointly: the whole of a parametric term, as `anova.gam` of mgcv.
+/// A joint test of several coefficients against zero, such as all of a parametric term, as in mgcv's
+/// `anova.gam`.
 struct JointTest {
-  int rank = 0;          ///< of their covariance
+  int rank = 0;          ///< rank of the coefficients' covariance
   double statistic = 0;  ///< F if the scale is estimated, else chi-squared
   double p_value = 0;
 };
-/// By Wald's statistic with the pseudo-inverse of the covariance.
+/// Tests jointly by Wald's statistic, with the pseudo-inverse of the covariance.
 [[nodiscard]] JointTest test_jointly(const Matrix& covariance, std::span<const double> coef,
                                      bool scale_estimated, double residual_df);
 

@@ -46,12 +46,12 @@ class ResponseRecord {
 
   [[nodiscard]] bool has(const std::string& dataset) const {
     H5L_info_t info{};
-    // Other links lead to any file that the user may read.
+    // Hard links only: other links could open any file that the user may read.
     return H5Lexists(hdf5_.get(), dataset.c_str(), H5P_DEFAULT) > 0 &&
            H5Lget_info(hdf5_.get(), dataset.c_str(), &info, H5P_DEFAULT) >= 0 && info.type == H5L_TYPE_HARD;
   }
   [[nodiscard]] double number(const std::string& column) const { return numbers(column, 0).front(); }
-  /// A row of a matrix; `width` 0: of a column.
+  /// The response's row of a matrix of `width` columns; `width` 0: its number in a column.
   [[nodiscard]] std::vector<double> numbers(const std::string& dataset, std::size_t width) const {
     const Handle opened = open(dataset);
     std::vector<hsize_t> expected{rows_};
@@ -67,7 +67,7 @@ class ResponseRecord {
   [[nodiscard]] std::string text(const std::string& column) const {
     return texts(column, {row_, row_ + 1}).front();
   }
-  /// A text of the whole file.
+  /// A text that belongs to the whole file, not to a response.
   [[nodiscard]] std::string whole_text(const char* dataset) const {
     const Handle opened = open(dataset);
     const Handle type(H5Dget_type(opened.get()), H5Tclose);
@@ -106,7 +106,8 @@ class ResponseRecord {
         H5Dread(dataset, type, memory.get(), space.get(), H5P_DEFAULT, to) < 0)
       damaged(name);
   }
-  /// Rows of a column of texts, which are an enumeration if they are few.
+  /// Some rows of a column of texts. If there are only a few different texts, they are stored as an
+  /// enumeration.
   [[nodiscard]] std::vector<std::string> texts(const std::string& column, Range rows) const {
     const Handle dataset = open(column);
     const std::vector<hsize_t> size = extents(dataset.get());
@@ -136,7 +137,7 @@ class ResponseRecord {
     return found;
   }
 
-  /// An enumeration is described in 64 KiB.
+  /// Maximum size of a member's name, since HDF5 describes an enumeration in 64 KiB.
   static constexpr std::size_t max_member_bytes = std::size_t{1} << 16;
 
   files::InputFile opened_;
@@ -205,7 +206,7 @@ class ResponseModel {
                                : std::log(record_.number("lambda:" + block.penalty->labels[j])));
           ++parameter;
         }
-        // A model has finite parameters.
+        // A model's smoothing parameters are finite: a larger log lambda is stored as this.
         constexpr double most = 100;
         model_.log_sp[penalty] = std::min(most, one.log_lambda(log_sp[at(one.index)]));
       }
@@ -256,7 +257,7 @@ class ResponseModel {
     model_.edf = record_.numbers(ManyDatasets::edf, names_.size());
   }
 
-  /// The coefficients of a smooth have equal shares of its degrees of freedom.
+  /// Without covariances: the coefficients of a smooth get equal shares of its degrees of freedom.
   void add_edf_alone() {
     model_.covariance = PartedMatrix();
     model_.why_no_covariance = record_.file() + " has no covariances: fit again with covariances";

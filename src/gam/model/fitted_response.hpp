@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 inline constexpr std::array<std::string_view, 6> status_names = {"converged", "all_zero",  "constant",
                                                                  "too_few",   "unbounded", "failed"};
 
-/// Datasets of the results in HDF5, beside a column for each number.
+/// Names of the HDF5 datasets of a file of results, in addition to a column for each number.
 struct ManyDatasets {
   /// The model that all responses share, as the text of its file; its coefficients are zero.
   static constexpr const char* model = "model";
@@ -25,8 +25,9 @@ struct ManyDatasets {
   /// By response and smoothing parameter: the natural logarithms with which the covariance is computed,
   /// finite where lambda is not.
   static constexpr const char* log_lambda = "log_lambda";
-  /// Where curves may be at minus infinity, by response and coefficient: the coefficients of the predictor in
-  /// all other rows, of which `covariance` is; and those whose predictor is 1 in these rows, and 0 in others.
+  /// Only if curves may be at minus infinity; a row per response, a column per coefficient. `predictor`: the
+  /// coefficients in rows with a finite predictor, to which `covariance` refers. `absent_rows`: coefficients
+  /// whose predictor is 1 in rows at minus infinity, and 0 in all others.
   static constexpr const char* predictor = "predictor";
   static constexpr const char* absent_rows = "absent_rows";
 };
@@ -37,12 +38,13 @@ struct NamedResponse {
   std::string response;
 };
 
-/// Of "FILE.h5:NAME" or "FILE.hdf5:NAME", unless there is a file of the whole name.
+/// Splits "FILE.h5:NAME" or "FILE.hdf5:NAME"; empty for other paths, and if a file has the whole path as its
+/// name.
 [[nodiscard]] std::optional<NamedResponse> named_response(const std::string& path);
 
-/// The model of a response. Without covariances in the file `FittedModel::why_no_covariance` says so. Throws
-/// `Error(input)`: no file of results, without the response, or damaged; `Error(usage)` for a response
-/// without a fit.
+/// The model of one response. If the file has no covariances, `FittedModel::why_no_covariance` says so.
+/// Throws `Error(input)` if there is no such file, if it is no file of results or damaged, or if it lacks the
+/// response; `Error(usage)` if the response has no fit.
 [[nodiscard]] FittedModel read_response(const NamedResponse& named);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -47,7 +47,8 @@ constexpr int newest_version = 7;
 /// Suffix of the covariance file in version 2.
 constexpr std::string_view plain_suffix = ".cov";
 
-/// Maximum number of columns of a covariance: beyond dense algebra, and its square fits a 64-bit integer.
+/// Maximum number of columns of a covariance: more than dense algebra can handle, and its square fits a
+/// 64-bit integer.
 constexpr std::size_t max_columns = std::size_t{1} << 30;
 
 static_assert(std::endian::native == std::endian::little, "the covariance file is little-endian");
@@ -413,7 +414,7 @@ std::shared_ptr<const SparsePattern> pattern_from(std::span<const double> number
 class CovarianceFile {
  public:
   CovarianceFile(const std::string& model, const std::string& suffix, CovarianceSize size)
-      : file_(std::filesystem::canonical(model).string() + suffix),  // not next to a link to it
+      : file_(std::filesystem::canonical(model).string() + suffix),  // beside the model, not beside a link
         size_(size) {
     const auto bytes = static_cast<std::uint64_t>(file_.size());
     const std::uint64_t numbers = size.numbers();

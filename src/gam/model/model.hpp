@@ -63,15 +63,16 @@ struct FittedModel {
   /// Units of columns read from dates, by column: "days since 1970-01-01".
   std::vector<std::pair<std::string, std::string>> units;
   Recipe recipe;             ///< how to compute the design's variables from columns
-  std::vector<double> coef;  ///< NaN: of a curve at minus infinity
-  /// If there is such a curve: coefficients whose predictor is 1 in rows at minus infinity and 0 in all
-  /// others, and the coefficients of the predictor in the others, of which `covariance` is; else empty.
+  std::vector<double> coef;  ///< NaN for a coefficient of a curve at minus infinity
+  /// Only if a curve is at minus infinity; else empty. `absent_rows`: coefficients whose predictor is 1 in
+  /// rows at minus infinity, and 0 in all others. `predictor_coef`: the coefficients in these other rows, to
+  /// which `covariance` refers.
   std::vector<double> absent_rows;
   std::vector<double> predictor_coef;
   PartedMatrix covariance;        ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
-  std::string why_no_covariance;  ///< in words for messages; empty: there is one
+  std::string why_no_covariance;  ///< reason, for messages; empty: there is a covariance
   Centring centring;              ///< for numeric columns that were centred
-  // In a model file of a version that did not store them, column_means, edf1 and triangle are empty.
+  // A model file of an old version lacks column_means, edf1 and triangle: they are then empty.
   std::vector<double> column_means;  ///< column means of the model matrix over the complete rows
   std::vector<double> edf;           ///< edf of each coefficient: the diagonal of the influence matrix F
   std::vector<double> edf1;          ///< edf1 of each coefficient: the diagonal of 2F - FF; NaN if unknown

@@ -21,7 +21,7 @@ namespace {
 
 using base::at;
 
-/// The map with columns of zeros appended, so that it has `columns`.
+/// The map with columns of zeros appended, so that it has `columns` columns.
 Matrix padded(const Matrix& map, int columns) {
   Matrix out(map.rows(), columns);
   std::ranges::copy(map.values(), out.values().begin());

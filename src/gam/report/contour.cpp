@@ -34,7 +34,8 @@ void add_cell(const std::array<Point, 4>& corners, double level, Segments& out) 
   };
   if (count == 2) join(0, 1);
   if (count == 4) {
-    // Corners 0 and 2 are on one side of the level, 1 and 3 on the other; the mean decides for the middle.
+    // A saddle: corners 0 and 2 are on one side of the level, 1 and 3 on the other. The mean of the corners
+    // decides on which side the middle of the cell is.
     const double middle = (corners[0].z + corners[1].z + corners[2].z + corners[3].z) / 4;
     const bool with_first = (middle > level) == (corners[0].z > level);
     join(0, with_first ? 1 : 3);

@@ -9,7 +9,8 @@
 #include <optional>
 #include <vector>
 
-/// Plots for counts and proportions: their individual residuals lie on curves, and are uninformative.
+/// Plots for counts and proportions. A plot of their individual residuals is uninformative, since these lie
+/// on a few curves.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Whether the responses of a family are counts, or successes among trials.

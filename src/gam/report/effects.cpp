@@ -83,8 +83,8 @@ Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const
   Curve curve;
   curve.variable = model.design.variables[at(axes[spline].variable)].name;
   curve.x = grid(model, axes[spline], points);
-  // Other margins are random effects, or belong to a factor smooth: there is a line for each combination of
-  // levels of factors, and numbers are set to 1.
+  // The other margins are random effects, or belong to a factor smooth: draw a line for each combination of
+  // the levels of their factors, with numeric variables at 1.
   int lines = 1;
   for (const Component& other : margins) lines *= other.kind == Component::Kind::factor ? other.levels : 1;
   std::vector<double> values(margins.size(), 1.0);

@@ -282,7 +282,7 @@ class Page {
     const std::string title = "<code>" + escaped(effect.title) + "</code>";
     if (const auto* surface = std::get_if<Surface>(&effect.shape)) {
       const Places sampled = rows_ != nullptr ? places_of(effect, *surface, *rows_) : Places();
-      // Uses the cells of all rows instead of a sample, unless the effect is of a single level.
+      // Adds the occupied cells of all rows to the sampled rows, unless the effect is that of a single level.
       Places all = sampled;
       if (rows_ == nullptr || (!rows_->is_whole() && effect.by_factor.empty())) {
         const Places cells = places_of(*surface, model_.outline);
@@ -349,8 +349,8 @@ class Page {
     }
   };
 
-  /// Deviance residuals, or standardised ones. For discrete responses, whose residuals lie on a few curves,
-  /// quantile residuals if known.
+  /// Deviance residuals, or standardised ones for an AR1 model. For discrete responses, whose residuals lie
+  /// on a few curves: quantile residuals, if they are known.
   [[nodiscard]] Residuals residuals_of(const std::optional<ResponseSample>& discrete) const {
     const DataOutline& outline = model_.outline;
     Residuals out;

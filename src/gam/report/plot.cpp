@@ -43,7 +43,7 @@ double label_room(const PlotAxis& axis) {
   return letter * static_cast<double>(longest);
 }
 
-/// Space above the frame: a power of ten needs a line.
+/// Space above the frame: a line of text if the axis has a power of ten.
 double room_above(const PlotAxis& y) {
   const bool power = y.categories.empty() && tick_labels(ticks(y.values.low, y.values.high)).power != 0;
   return power ? 22 : 10;

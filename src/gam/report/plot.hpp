@@ -23,8 +23,8 @@ struct PlotText {
   std::string description;
 };
 
-/// An axis of values, from left to right or from the bottom up; or of categories, from left to right or from
-/// the top down: category i occupies [i, i + 1], and `values` is not used.
+/// An axis of numbers runs from left to right or from the bottom up. An axis of categories runs from left to
+/// right or from the top down; category i occupies [i, i + 1], and `values` is not used.
 struct PlotAxis {
   std::string title;
   Interval values;

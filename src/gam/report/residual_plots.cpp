@@ -111,7 +111,7 @@ Picture residual_qq_plot(std::string_view kind, std::span<const double> residual
     // Keeps the points at the ends, and thins out those in between.
     if (i % thinned != 0 && i > thinned && i + thinned + 1 < scores.size()) continue;
     band.push_back(scores[i]);
-    // The asymptotic standard error of an order statistic of as many normal values.
+    // The asymptotic standard error of an order statistic in a normal sample of this size.
     const double p = (static_cast<double>(i) + 0.5) / static_cast<double>(scores.size());
     const double density = std::exp(-scores[i] * scores[i] / 2) / std::sqrt(2 * std::numbers::pi);
     const double error = slope * std::sqrt(p * (1 - p) / static_cast<double>(scores.size())) / density;

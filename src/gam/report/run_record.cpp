@@ -143,7 +143,7 @@ std::string plan_svg(const RunRecord& run) {
   if (!shades[0].empty()) plot.rectangles(shades[0], "part");
   if (!shades[1].empty()) plot.rectangles(shades[1], "part other");
   for (const RunRecord::Part& part : run.parts) {
-    // The name, if there is space for it.
+    // Writes the name, if there is space for it.
     const std::string name = fmt::format("rank {}", part.rank);
     const double share = static_cast<double>(part.end - part.begin) / rows;
     if (share * 950 > 7 * static_cast<double>(name.size()) + 12) {

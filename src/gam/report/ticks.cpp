@@ -20,7 +20,7 @@ struct Step {
   int digit;
   int power;
 
-  /// i steps, rounded once.
+  /// The position of i steps, with a single rounding.
   [[nodiscard]] double times(double i) const {
     const double scale = std::pow(10.0, std::abs(power));
     return power < 0 ? i * digit / scale : i * digit * scale;

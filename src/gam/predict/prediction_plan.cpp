@@ -172,7 +172,7 @@ class Planner {
       const auto own = std::span(model_.absent_rows).subspan(at(block.coef_begin), at(block.coef_size));
       if (!kept[b] && std::ranges::any_of(own, [](double one) { return one != 0; }))
         throw base::usage_error(
-            "the term '{}' is needed, as a curve is at minus infinity: do not leave it out", block.label);
+            "the term '{}' is needed to find the rows at minus infinity: do not leave it out", block.label);
     }
   }
 

@@ -124,7 +124,10 @@ RunRecord load_run_record(const std::string& path) {
     not_it();
   }
   const int found = json.at("version").whole();
-  if (found > version) refuse(path, "was written by a newer tessera-fit: use that version");
+  if (found > version)
+    refuse(path, fmt::format("was written by a newer tessera-fit, in version {} of the format, and this one "
+                             "reads version {}: use a newer one",
+                             found, version));
   if (found < version)
     refuse(path, "was written by an older tessera-fit, and does not name its model: fit the model again");
   return from_json(json);

@@ -113,15 +113,16 @@ void check_state(const FitState& state, const Design& design, const Family& fami
   const auto coefficients = static_cast<std::size_t>(design.coef_size);
   const auto check = [&](std::size_t found, std::size_t expected, const char* what) {
     if (found == expected) return;
-    throw base::input_error("the checkpoint {} has {} {}, but the model has {}: remove it", path, found, what,
-                            expected);
+    throw base::input_error("the checkpoint {} has {} {}, but the model has {}: remove the file", path, found,
+                            what, expected);
   };
   check(state.coef.size(), coefficients, "coefficients");
   check(state.log_sp.size(), design.penalty_count(), "smoothing parameters");
   check(state.parameters.size(), family.parameters().size(), "parameters of the family");
   if (!family.at(state.parameters).has_such_parameters())
-    throw base::input_error("the checkpoint {} has parameters that are invalid for the family {}: remove it",
-                            path, family.name());
+    throw base::input_error(
+        "the checkpoint {} has parameters that are invalid for the family {}: remove the file", path,
+        family.name());
   for (const PastStep& one : state.course.past) {
     check(one.coef.size(), coefficients, "coefficients of a step");
     check(one.step.size(), coefficients, "coefficients of a step");

@@ -446,16 +446,19 @@ class ManyFit {
       const std::int64_t response = batches_.back().responses.begin + mine.begin + index;
       const std::scoped_lock lock(fault_mutex_);
       if (!fault_ || response < fault_->first)
-        fault_.emplace(response, fmt::format("{}: response '{}', {}{}", name_of(responses_),
-                                             names_[at(response)], error.what(), hint_of(error.what())));
+        fault_.emplace(response,
+                       fmt::format("{}: response '{}', {}{}", name_of(responses_), names_[at(response)],
+                                   error.what(), hint_of(values[0].column(static_cast<int>(index)))));
       return {};
     }
   }
 
   /// AnnData's X is often log-normalised, and the counts are one of its layers.
-  [[nodiscard]] std::string hint_of(std::string_view fault) const {
+  [[nodiscard]] std::string hint_of(std::span<const double> response) const {
     const auto colon = responses_.path.rfind(":/");
-    if (colon == std::string::npos || fault.find("is not a count") == std::string_view::npos) return {};
+    const bool of_counts = estimator_.family == ManyFamily::nb || estimator_.family == ManyFamily::poisson;
+    const auto is_no_count = [](double y) { return y < 0 || std::isinf(y) || y - std::floor(y) > 0; };
+    if (colon == std::string::npos || !of_counts || std::ranges::none_of(response, is_no_count)) return {};
     return fmt::format("; if the matrix is normalised, name that of the counts, such as {}:/layers/counts",
                        responses_.path.substr(0, colon));
   }

@@ -112,6 +112,8 @@ class Many(InFolder):
         counts = sparse.csr_matrix(matrix())
         counts.indices, counts.indptr = counts.indices.astype(np.int64), counts.indptr.astype(np.int64)
         self.same(self.fit(counts))
+        # Beyond the memory they are sorted in a scratch file.
+        self.same(self.fit(counts, memory=1, scratch=self.folder, require_one_kind=True))
         structure = _many._sparse(counts, None, None).structure
         self.assertEqual(structure.values, counts.data.ctypes.data)
         self.assertEqual(structure.indices, counts.indices.ctypes.data)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Mapping, Sequence
 from ctypes import byref, c_char_p
 from dataclasses import dataclass
@@ -67,12 +68,15 @@ def fit_many(
     names: Sequence[str] | None = None,
     progress: Progress = None,
     comm: Any = None,
-    # Options: many.knots many.min-rows many.min-share many.responses-in many.key job -nthreads table -block-rows
+    # Options: many.knots many.min-rows many.min-share many.responses-in many.key many.memory many.scratch many.require-one-kind job -nthreads table -block-rows
     knots: Mapping[str, Sequence[float] | Numbers] | None = None,
     min_rows: int | None = None,
     min_share: float | None = None,
     responses_in: Literal["auto", "rows", "columns"] | None = None,
     key: str | None = None,
+    memory: int | str | None = None,
+    scratch: str | os.PathLike[str] | None = None,
+    require_one_kind: bool | None = None,
     device: Literal["auto", "gpu", "cpu"] | None = None,
     on_device_failure: Literal["cpu", "error", "exclude"] | None = None,
     score_model: Literal["spec", "throughput"] | None = None,
@@ -132,6 +136,13 @@ def fit_many(
         Whether the rows or the columns of the matrix are the responses (default: auto).
     key
         Column of the covariates by which their rows are matched to the names of the matrix's rows.
+    memory
+        Memory limit per node for sorting a sparse matrix by response, such as 2G; beyond it a scratch file (default:
+        64M per rank).
+    scratch
+        Folder for scratch files, on a disk (default: $TMPDIR or /var/tmp).
+    require_one_kind
+        If a GPU fails after responses were computed on it, compute all anew on the CPU (default: False).
     device
         auto: GPUs, unless the CPU is estimated to be faster; gpu: GPUs or an error; cpu (default: auto).
     on_device_failure

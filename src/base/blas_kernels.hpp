@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
-/// Kernel selection of an OpenBLAS built for many processors (DYNAMIC_ARCH). On an Intel processor newer than
-/// this OpenBLAS, it selects the kernels of a Prescott, without AVX and FMA.
+/// Better kernels for an OpenBLAS that was built for many processors (DYNAMIC_ARCH): on an Intel processor
+/// that is newer than the library, OpenBLAS falls back to the kernels of a Prescott, without AVX and FMA.
 namespace tessera::base {
 
 /// The largest registers that the processor and the system allow.
@@ -24,8 +24,8 @@ inline Registers registers_here() noexcept {
   return Registers::sse;
 }
 
-/// The kernels to use instead of `taken` if these use smaller registers than available; else null, also for
-/// an unknown kernel name.
+/// The kernels to use instead of `taken`, if `taken` uses smaller registers than `registers`. Null if it does
+/// not, or if its name is unknown.
 constexpr const char* better_kernels(std::string_view taken, Registers registers) noexcept {
   constexpr std::array<std::string_view, 15> without_avx2{
       "Prescott",     "Atom",      "Core2", "Penryn", "Dunnington", "Nehalem",    "Sandybridge", "Opteron",
@@ -48,8 +48,8 @@ struct KernelChoice {
   void (*choose)() = nullptr;  ///< gotoblas_dynamic_init: chooses by the processor and the variable
 };
 
-/// Makes OpenBLAS select better kernels, unless the user names some. Call it before the first use.
-/// `choose(value)` makes OpenBLAS select again as if the variable had that value.
+/// Makes OpenBLAS select better kernels, unless the user names some by the variable. Call it before the first
+/// use of BLAS. `choose(value)` is to make OpenBLAS select again as if the variable had that value.
 template <class Choose>
 void take_better_kernels(const KernelChoice& blas, Choose&& choose) {
   if (blas.name == nullptr || blas.forget == nullptr || blas.choose == nullptr) return;
@@ -59,7 +59,8 @@ void take_better_kernels(const KernelChoice& blas, Choose&& choose) {
   choose(better);
 }
 
-/// The same for the project's programs, before they have other threads: children do not see the variable.
+/// For the project's programs: sets the variable while OpenBLAS selects again, so that child processes do not
+/// inherit it. Call it while the program has one thread.
 inline void take_better_kernels(const KernelChoice& blas) {
   take_better_kernels(blas, [&](const char* kernels) {
     setenv(kernels_variable, kernels, 1);

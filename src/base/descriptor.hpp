@@ -18,11 +18,11 @@
 
 namespace tessera::base {
 
-/// A file descriptor closed with its owner. Failures leave their reason in `errno`.
+/// A file descriptor closed with its owner. A function that fails sets `errno`.
 class Descriptor {
  public:
   Descriptor() = default;
-  /// Takes over the result of `open`; negative: none.
+  /// Takes over the result of `open`. A negative number means that no file is open.
   explicit Descriptor(int number) noexcept : number_(number) {}
   ~Descriptor() { (void)close(); }
   Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
@@ -55,7 +55,7 @@ class Descriptor {
     });
   }
 
-  /// Flushes written data to disk. Some file systems have nothing to flush, and report that.
+  /// Flushes written data to disk. EINVAL counts as success: that file system has nothing to flush.
   [[nodiscard]] bool flush() const noexcept {
     int flushed = 0;
     do flushed = ::fsync(number_);
@@ -79,8 +79,8 @@ class Descriptor {
     return got;
   }
 
-  /// Reads the file from beginning to end, at most `max_bytes`, since files of /proc report a size of 0 and
-  /// others may grow. Empty if it cannot be read.
+  /// Reads the file from beginning to end, at most `max_bytes`. The reported size is not used: it is 0 for
+  /// files of /proc, and other files may grow. Empty if the file cannot be read.
   [[nodiscard]] std::optional<std::string> read_text(
       std::size_t max_bytes = std::numeric_limits<std::size_t>::max()) const {
     constexpr std::size_t step = std::size_t{1} << 16;

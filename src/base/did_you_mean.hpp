@@ -25,8 +25,9 @@ namespace tessera::base {
   return row[b.size()];
 }
 
-/// " (did you mean 'price'?)" for an unknown `wanted`: the nearest of `names`, at most three, ignoring case.
-/// Near means within two edits, one for a short name, none for a single letter; empty if no name is near.
+/// The text " (did you mean 'price'?)" for an unknown name `wanted`: it lists at most three of `names`, the
+/// nearest ones, ignoring case. Names are near if they differ by at most two edits (one for a short name,
+/// none for a single letter). Empty if no name is near.
 [[nodiscard]] inline std::string did_you_mean(std::span<const std::string> names, std::string_view wanted) {
   const auto lower = [](std::string_view text) {
     std::string result(text);

@@ -11,8 +11,8 @@ namespace detail {
 inline thread_local FunctionRef<void()> check_of_thread;
 }  // namespace detail
 
-/// Sets the check that `go_on` calls on this thread, for the life of the object: `check` throws to abandon
-/// the work. Teams of threads that work for this thread call it too.
+/// While the object exists, `go_on` calls `check` on this thread, and on threads of teams that work for it.
+/// `check` throws to abandon the work.
 class Abandonable {
  public:
   explicit Abandonable(FunctionRef<void()> check) : before_(std::exchange(detail::check_of_thread, check)) {}
@@ -29,7 +29,7 @@ class Abandonable {
   return detail::check_of_thread;
 }
 
-/// A cancellation point, called before each step of some milliseconds, so that long work need not receive a
+/// A cancellation point. Long work calls it before each step of some milliseconds, and so need not receive a
 /// stop request as an argument.
 inline void go_on() {
   if (detail::check_of_thread) detail::check_of_thread();

@@ -9,8 +9,8 @@
 
 namespace tessera::base {
 
-/// Requests pages of 2 MiB for memory of at least that size that was not written to yet: page faults of 4 KiB
-/// cost more than filling the memory.
+/// Requests pages of 2 MiB for memory that was not written to yet: with pages of 4 KiB the page faults would
+/// cost more than filling the memory. Does nothing for less than 2 MiB.
 inline void prefer_huge_pages(void* memory, std::size_t bytes) noexcept {
   constexpr std::uintptr_t page = std::uintptr_t{2} << 20;
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);

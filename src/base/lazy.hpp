@@ -7,7 +7,7 @@
 
 namespace tessera::base {
 
-/// An object constructed on first use, by whichever thread is first. Others wait for it; after the
+/// An object that the first thread to use it constructs. Other threads wait meanwhile; after the
 /// construction, access takes no lock. If the construction throws, the next access tries again. Thread-safe.
 template <typename T>
 class Lazy {

@@ -19,7 +19,7 @@ namespace tessera::base {
   return text;
 }
 
-/// A line about files that were not removed: "a, b and 4 more stay: BECAUSE".
+/// The text "a, b and 4 more stay: BECAUSE", about files that were not removed.
 [[nodiscard]] inline std::string staying(std::vector<std::string> files, std::string_view because) {
   constexpr std::size_t shown = 8;
   const std::size_t count = files.size();

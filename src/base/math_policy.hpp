@@ -5,8 +5,8 @@
 
 namespace tessera::base {
 
-/// Policy of Boost's distributions and special functions: doubles throughout, so that a probability is the
-/// same if long double is another type; NaN instead of exceptions.
+/// Policy of Boost's distributions and special functions: they compute in double, so that results do not
+/// depend on the platform's long double, and return NaN instead of throwing.
 using MathPolicy = boost::math::policies::policy<
     boost::math::policies::promote_double<false>,
     boost::math::policies::domain_error<boost::math::policies::ignore_error>,

@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
-/// Packs values into one message between ranks: numbers and plain structures, lists and texts of any length,
-/// pairs, and structures that hand their members to a function: `void members(const auto& to) { to(a, b); }`.
-/// A list that cannot be resized, such as a span, has the same size on every rank.
+/// Packs values into one message between ranks. A value is a number, a plain structure, a list or text of any
+/// length, a pair, or a structure that passes its members to a function: `void members(const auto& to) {
+/// to(a, b); }`. A list that cannot be resized, such as a span, must have the same size on every rank.
 ///
 ///     base::broadcast_values(comm, 0, header.columns, header.quotes, size);
 namespace tessera::base {
 
-/// A message that is being written, or read from the front.
+/// A message that is either being written, or being read from the front.
 class Message {
  public:
   Message() = default;

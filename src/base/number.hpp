@@ -7,10 +7,12 @@
 #include <string_view>
 #include <system_error>
 
-/// Parses numbers like std::from_chars: without leading blanks or plus, and the same in every locale.
+/// Parses numbers like std::from_chars: leading blanks and a plus sign are not accepted, and the locale has
+/// no effect.
 namespace tessera::base {
 
-/// Removes the number at the front of `text`; empty, with `text` unchanged, if there is no number in range.
+/// Removes the number at the front of `text`, and returns it. If there is no number in range, returns nothing
+/// and leaves `text` unchanged.
 template <class Number>
 [[nodiscard]] std::optional<Number> take_number(std::string_view& text) noexcept {
   Number number{};

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstdint>
 
-/// Doubles as integers of the same order: the sign bit of positive numbers is set, and all bits of negative
-/// ones are flipped. -0 equals 0.
+/// Maps doubles to integers in the same order: sets the sign bit of positive numbers, and flips all bits of
+/// negative ones. -0 equals 0.
 namespace tessera::base {
 
 inline constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;

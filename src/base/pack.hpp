@@ -8,8 +8,8 @@
 
 #include "base/number.hpp"
 
-/// Several texts as one, each preceded by its length, so that different lists of texts give different
-/// results.
+/// Packs a list of texts into one text. Each is preceded by its length, so that different lists give
+/// different results.
 namespace tessera::base {
 
 /// Delimiters of a packed text.

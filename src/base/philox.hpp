@@ -23,8 +23,8 @@ namespace tessera::base {
   return counter;
 }
 
-/// The random numbers of one place, e.g. a row and a draw: a UniformRandomBitGenerator of at most 2^34
-/// numbers, independent of other places and of their order.
+/// The random numbers of one place, which is a row and a draw: a UniformRandomBitGenerator of at most 2^34
+/// numbers. They depend on the seed and the place only, not on the order in which places are visited.
 class RandomPlace {
  public:
   using result_type = std::uint32_t;

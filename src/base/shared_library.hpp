@@ -41,9 +41,9 @@ class SharedLibrary {
   }
 
   [[nodiscard]] bool is_open() const noexcept { return handle_ != nullptr; }
-  /// The system's reason if it was not found.
+  /// The system's reason if the library was not opened.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
-  /// The path at which the system found it; empty if it did not.
+  /// The path at which the system found the library; empty if it is not open.
   [[nodiscard]] std::string file() const {
     link_map* map = nullptr;
     return is_open() && dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : std::string();

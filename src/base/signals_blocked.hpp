@@ -9,8 +9,8 @@
 namespace tessera::base {
 
 /// Blocks asynchronous signals on this thread during its lifetime. A thread started meanwhile keeps them
-/// blocked, so that other threads of the program get them. Not blocked are signals of a thread's own faults,
-/// and SIGPROF, by which profilers sample all threads.
+/// blocked, so that the program's other threads receive them. Signals of a thread's own faults, and SIGPROF,
+/// by which profilers sample all threads, are not blocked.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept {

@@ -33,8 +33,8 @@ struct StackOfThread {
 
 }  // namespace detail
 
-/// Bytes left on this thread's stack; a huge number if unknown, as in a fiber. Cost: some nanoseconds, and a
-/// few system calls once for each thread.
+/// Bytes left on this thread's stack; the largest number if its bounds are unknown, or if the thread runs a
+/// fiber on another stack. Cost: some nanoseconds, and a few system calls once for each thread.
 inline std::size_t stack_left() noexcept {
   static thread_local const detail::StackOfThread stack;
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));

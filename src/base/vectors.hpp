@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Loops over registers of 2, 4 or 8 doubles, by the compiler's vector types: SSE2, AVX2 and AVX-512 on
-/// x86-64, two doubles elsewhere. base/each_width.hpp includes a header once per width, and
+/// Vectors of 2, 4 or 8 doubles, made of the compiler's vector types: SSE2, AVX2 and AVX-512 on x86-64;
+/// elsewhere 2 doubles. base/each_width.hpp includes a header once per width, and
 /// TESSERA_AT_WIDTH(function(arguments)) calls the version for this processor. Products and sums are rounded
 /// separately, so that bits do not depend on the width.
 namespace tessera::base {

@@ -55,7 +55,7 @@ namespace tessera::base {
   return {room.data(), size};
 }
 
-/// Buffers a text and writes it at once, so that lines of several ranks are not mixed.
+/// Collects a text and writes it in one call, so that lines of several ranks do not mix.
 class WholeWrite {
  public:
   explicit WholeWrite(std::FILE* stream) noexcept : stream_(stream) {}

@@ -25,7 +25,8 @@ std::string words_of(int code) {
 
 FileState state_of(const struct stat& status) {
   constexpr std::int64_t second = 1'000'000'000;
-  // Unsigned, modulo 2^64: a damaged file system may report any time.
+  // Unsigned arithmetic, modulo 2^64, because a damaged file system may report any time: signed overflow
+  // would be undefined.
   const auto written = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * second +
                        static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
   return {.device = status.st_dev,

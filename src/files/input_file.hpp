@@ -24,11 +24,11 @@ struct FileState {
 
 /// The current state of an open file; empty if the system does not provide it.
 [[nodiscard]] std::optional<FileState> state_of(int descriptor);
-/// The state in the system's report.
+/// The state from the result of fstat().
 [[nodiscard]] FileState state_of(const struct stat& status);
 
-/// A regular file that is open for reading, and its name for messages. Anything else is refused on opening,
-/// without blocking, as a pipe without a writer would.
+/// A regular file that is open for reading, and its name for messages. Opening refuses anything else, and
+/// does not block, even on a pipe without a writer.
 class InputFile {
  public:
   /// Throws `Error(input)` if the file cannot be opened, or is not a regular file.
@@ -57,7 +57,7 @@ class InputFile {
 /// than `max_bytes`, in which case nothing is kept in memory.
 [[nodiscard]] std::string read_text(const std::string& path, std::int64_t max_bytes);
 
-/// Bytes that this process can still allocate, by the tightest of its limits.
+/// Bytes that this process can still allocate: the least that any of its memory limits leaves.
 [[nodiscard]] std::int64_t memory_left();
 
 }  // namespace tessera::files

@@ -22,7 +22,7 @@ std::string printable(const std::string& text) {
   return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-/// A message: the text is not JSON at `position`, which counts from 1.
+/// The message for a text that is not JSON at byte `position`, counted from 1.
 std::string not_json(std::size_t position) {
   return fmt::format("it is not JSON at byte {}", position);
 }

@@ -13,16 +13,16 @@
 #include <string_view>
 #include <vector>
 
-/// Untrusted JSON. Every field is read with the type and range it must have; any other is an `Error(input)`
-/// of one line that names the file, the field and what was expected:
+/// Reads untrusted JSON. A caller states the type and range of each field. A value that has another type, or
+/// is out of range, is an `Error(input)` of one line that names the file, the field and what was expected:
 ///
 ///     model.json: is damaged: design.blocks[2].map.rows: is -1, not a whole number from 0 to 2147483647
 namespace tessera::files {
 
 class JsonFile;
 
-/// A value of a `JsonFile`, which must outlive it. Every member but `find` throws `Error(input)` if the value
-/// does not have the requested type.
+/// A value of a `JsonFile`; the file must outlive it. Every member but `find` throws `Error(input)` if the
+/// value does not have the requested type.
 class JsonField {
  public:
   JsonField(const JsonFile& file, const nlohmann::json& value) noexcept : file_(&file), value_(&value) {}
@@ -69,13 +69,13 @@ class JsonField {
 
 /// A parsed JSON text, with the name that errors use for it.
 ///
-/// Memory is counted during parsing and limited to what is available: `[[],[],…` needs twenty times its own
-/// size. Nesting of more than 64 levels and duplicate fields are rejected.
+/// Parsing counts the memory that it needs, and stops at what is available: `[[],[],…` needs twenty times its
+/// own size. Nesting of more than 64 levels and duplicate fields are rejected.
 class JsonFile {
  public:
-  /// Reads a file; `what` is its expected content, e.g. "a model that tessera-fit wrote". Throws
-  /// `Error(input)` as `read_text` does, and for text that is not JSON, with the byte. `advice` ends the
-  /// messages of damaged fields, e.g. "restore it".
+  /// Reads a file. `what` is the expected content, e.g. "a model that tessera-fit wrote". Throws
+  /// `Error(input)` as `read_text` does, and, with the position, for text that is not JSON. `advice` ends the
+  /// messages about damaged fields, e.g. "restore it".
   JsonFile(const std::string& path, std::string_view what, std::string_view advice = {});
   /// Parses a text in memory in the same way.
   [[nodiscard]] static JsonFile parsed(std::string_view text, std::string name, std::string_view what,
@@ -88,7 +88,7 @@ class JsonFile {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// Size of the text, an upper bound for counts in it.
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
-  /// CRC-32 of the text, as eight hexadecimal digits: it distinguishes files and is not a signature.
+  /// CRC-32 of the text, as eight hexadecimal digits. It detects accidental differences, not forgery.
   [[nodiscard]] const std::string& checksum() const noexcept { return checksum_; }
 
  private:
@@ -104,7 +104,7 @@ class JsonFile {
   std::string checksum_;
 };
 
-/// The checksum that `JsonFile::checksum` computes, of a text.
+/// The checksum of a text, as `JsonFile::checksum` computes it.
 [[nodiscard]] std::string checksum_of(std::string_view text);
 /// The checksum of an open file; nothing if it cannot be read.
 [[nodiscard]] std::optional<std::string> checksum_of(const base::Descriptor& file);

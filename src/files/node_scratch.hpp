@@ -15,7 +15,7 @@ class NodeScratch {
   NodeScratch() = default;
   /// Creates the file. Throws like `ScratchMemory`.
   NodeScratch(const std::string& folder, std::size_t bytes);
-  /// Opens what another process has made. Throws `Error(input)`.
+  /// Opens the file at `path`, which another process has created. Throws `Error(input)`.
   [[nodiscard]] static NodeScratch open(const std::string& path, std::size_t bytes);
   ~NodeScratch();
   NodeScratch(NodeScratch&& other) noexcept { swap(other); }
@@ -24,9 +24,9 @@ class NodeScratch {
     return *this;
   }
 
-  /// The name of what this process has made.
+  /// The path of the file that this process has created.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// Removes the name, once the others have opened the file.
+  /// Removes the file's name. Call it once the other processes have opened the file.
   void forget_name() noexcept;
   [[nodiscard]] void* data() const noexcept { return data_; }
 

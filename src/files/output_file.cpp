@@ -37,8 +37,8 @@ bool is_temporary_name(std::string_view name) {
   return base::are_own_digits(name);
 }
 
-/// Removes those regular files of this user in a folder that match `is_stale` by name and that no process is
-/// writing: a writer holds a lock on its file. Calls `may_remove` while holding the lock.
+/// Removes regular files of this user in a folder whose names match `is_stale`, unless a process is writing
+/// them (a writer holds a lock on its file) or `may_remove`, called under that lock, returns false.
 void remove_abandoned(
     int folder, const std::function<bool(std::string_view)>& is_stale,
     const std::function<bool(std::string_view name, const base::Descriptor& file)>& may_remove) {
@@ -50,7 +50,7 @@ void remove_abandoned(
   }
   while (const dirent* entry = ::readdir(entries.get())) {
     if (!is_stale(entry->d_name)) continue;
-    // Opened for writing, since an exclusive lock on NFS needs that.
+    // NFS gives an exclusive lock only to a file that is open for writing.
     const base::Descriptor file(
         ::openat(folder, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     const auto status = file.status();
@@ -62,8 +62,9 @@ void remove_abandoned(
 
 enum class Hold { held, lost, unknown };
 
-/// Whether this process still owns its new temporary file: another process may just have removed it as
-/// abandoned (except on a file system without locks). If unknown, `errno` has the reason.
+/// Locks the new temporary file, and returns whether it still exists: before the lock another process may
+/// have removed it as abandoned. On a file system without locks nobody does. If unknown, `errno` has the
+/// reason.
 Hold hold(const base::Descriptor& file) {
   if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return Hold::lost;
   const auto status = file.status();
@@ -184,7 +185,7 @@ void OutputFile::flush() {
 void OutputFile::hand_on_access() const {
   if (!replaced_) return;
   mode_t permissions = replaced_->permissions;
-  // Permissions of the old group must not go to another group.
+  // The old group's permissions must not pass to another group: the group then gets those of all others.
   if (::fchown(descriptor_.number(), static_cast<uid_t>(-1), replaced_->group) != 0)
     permissions &= ~static_cast<mode_t>(070) | (permissions & 07) << 3;
   if (::fchmod(descriptor_.number(), permissions) != 0) fail("cannot be written");

@@ -16,9 +16,9 @@
 
 namespace tessera::files {
 
-/// A file that is replaced atomically: it is written under a temporary name in the same folder and renamed by
-/// `commit` once every byte has been flushed to disk. Without `commit` the temporary file is removed. So are
-/// temporary files that killed programs of this user have left in the folder; check digits in their names
+/// Replaces a file atomically: the new file is written under a temporary name in the same folder; `commit`
+/// flushes every byte to disk and renames it. Without `commit` the temporary file is removed. Temporary files
+/// that killed programs of this user have left in the folder are removed too; check digits in their names
 /// identify them (`base/own_digits.hpp`). Throws `tessera::Error(input)` with the path and the system's
 /// reason.
 ///
@@ -28,8 +28,8 @@ namespace tessera::files {
 /// target. The new file inherits the permissions of the old one, and its group if this user is a member.
 class OutputFile {
  public:
-  /// Creates the temporary file, so that a path that cannot be written is refused before the work is done.
-  /// Also refuses an empty path, a directory and a device.
+  /// Creates the temporary file: a path that cannot be written is so refused before the caller computes the
+  /// result. Refuses an empty path, a directory and a device too.
   explicit OutputFile(std::string path);
   /// A companion of `owner`: in the same folder, with `suffix` after the name, and with the permissions of
   /// the file that `owner` replaces.
@@ -43,14 +43,16 @@ class OutputFile {
   void write_at(std::int64_t offset, std::string_view bytes);
   /// A path at which a library can open the temporary file, valid as long as this object.
   [[nodiscard]] std::string link() const;
-  /// Flushes every byte to disk, so that `commit` is only a rename: for several files that form one result.
+  /// Flushes every byte to disk, after which `commit` only renames. For several files that form one result:
+  /// flush all, then commit all.
   void flush();
-  /// Renames the temporary file to its path and flushes the folder. The lock is held until destruction.
-  /// Returns an empty string, or one line if the file is in place, but its folder could not be flushed.
+  /// Renames the temporary file to its path and flushes the folder. The destructor releases the lock. Returns
+  /// an empty string, or one line of warning if the file is in place, but its folder could not be flushed.
   std::string commit();
-  /// Removes regular files of this user in the folder whose names match `is_stale` and whose content shows
-  /// `is_own` to be this program's, unless a process is still writing them or this file has been replaced
-  /// meanwhile. Returns the paths of matching files that are not this program's. Call it after `commit`.
+  /// Removes regular files of this user in the folder whose names match `is_stale` and of which `is_own` says
+  /// that this program wrote them. Keeps files that a process is still writing, and removes none if this file
+  /// has been replaced meanwhile. Returns the paths of files that match by name but are not this program's.
+  /// Call it after `commit`.
   std::vector<std::string> remove_beside(
       const std::function<bool(std::string_view name)>& is_stale,
       const std::function<bool(std::string_view name, const base::Descriptor& file)>& is_own) const;

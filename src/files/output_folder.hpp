@@ -7,14 +7,14 @@
 
 namespace tessera::files {
 
-/// A new folder that appears with all its files at once: they are written to a temporary folder next to it,
-/// which `commit` renames. Without `commit` the temporary folder is removed. So are temporary folders that
-/// killed programs of this user left there (see `OutputFile`). Throws `tessera::Error(input)` with the path
-/// and the system's reason.
+/// Creates a folder that appears with all its files at once: they are written to a temporary folder next to
+/// it, which `commit` renames. Without `commit` the temporary folder is removed. Temporary folders that
+/// killed programs of this user left there are removed too (see `OutputFile`). Throws `tessera::Error(input)`
+/// with the path and the system's reason.
 class OutputFolder {
  public:
-  /// Creates the temporary folder. `path` may be an empty folder, which is replaced; a file, and a folder
-  /// with files, are refused.
+  /// Creates the temporary folder. If `path` is an empty folder, `commit` replaces it. A file, or a folder
+  /// with files, is refused.
   explicit OutputFolder(std::string path);
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
@@ -22,8 +22,8 @@ class OutputFolder {
 
   /// The path of the temporary folder.
   [[nodiscard]] const std::string& temporary() const noexcept { return temporary_; }
-  /// Renames the folder into place. Returns an empty string, or one line if the parent folder was not
-  /// flushed.
+  /// Renames the folder into place. Returns an empty string, or one line of warning if the parent folder
+  /// could not be flushed.
   std::string commit();
 
  private:

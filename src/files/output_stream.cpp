@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* standard_output = "standard output";
 
-/// Whether bytes can only be written in order, as to a pipe or terminal; a block device is like a file.
+/// Whether bytes can only be written in order: to a pipe or a terminal. A block device counts as a file.
 bool is_sequential(const struct stat& status) {
   return S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode);
 }

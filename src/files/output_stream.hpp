@@ -14,10 +14,10 @@ namespace tessera::files {
 /// True for `-`, and for the system's names of standard output.
 [[nodiscard]] bool is_standard_output(std::string_view path);
 
-/// Output written sequentially: to a regular file, which `commit` puts in place as a whole (see OutputFile),
-/// or immediately to standard output, a pipe, a terminal, /dev/null. Throws `tessera::Error(input)` with the
-/// path and the system's reason, also for a pipe whose reader has gone (`output_is_unread`). It causes no
-/// SIGPIPE, since the process may be another program's.
+/// Output that is written sequentially: to a regular file, which `commit` puts in place as a whole (see
+/// OutputFile), or at once to standard output, a pipe, a terminal or /dev/null. Throws
+/// `tessera::Error(input)` with the path and the system's reason, also for a pipe whose reader has gone
+/// (`output_is_unread`); SIGPIPE is suppressed, since it could end another program that uses the library.
 class OutputStream {
  public:
   /// Standard output for `is_standard_output`. Opening a named pipe waits for its reader.

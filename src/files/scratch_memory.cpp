@@ -36,7 +36,8 @@ base::Descriptor open_named(const std::string& folder, std::string& path) {
   return base::Descriptor(::mkostemp(path.data(), O_CLOEXEC));
 }
 
-/// Opens a file without a name; on some file systems it needs a name at first.
+/// Opens a file without a name. On a file system without O_TMPFILE, creates a named file and removes its
+/// name.
 base::Descriptor open_unnamed(const std::string& folder) {
   base::Descriptor file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.is_open() || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
@@ -98,7 +99,7 @@ void ScratchMemory::prepare_to_read(std::size_t begin, std::size_t end) const no
   if (first >= end) return;
   advise(first == 0 ? 0 : first + stretches_ahead * stretch, first + (stretches_ahead + 1) * stretch,
          MADV_WILLNEED);
-  // Keep one stretch behind, where other threads may still read.
+  // Keeps the stretch before this one resident: other threads may still read it.
   if (first >= 2 * stretch) let_go(first - 2 * stretch, first - stretch);
 }
 
@@ -107,7 +108,7 @@ void ScratchMemory::release_written(std::size_t begin, std::size_t end) const no
   if (last > begin) let_go(last - stretch, last);
 }
 
-// Errors are ignored: without the advice only time is lost.
+// Errors are ignored: advice affects speed only.
 void ScratchMemory::advise(std::size_t begin, std::size_t end, int advice) const noexcept {
   static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   begin = begin / page * page;

@@ -16,7 +16,7 @@ namespace tessera::files {
 class ScratchMemory {
  public:
   ScratchMemory() = default;
-  /// Allocates disk space before it is written to, if the file system can: a full disk is detected here.
+  /// Allocates the disk space at once, if the file system can do so: a full disk is then detected here.
   /// Throws `Error(input)` naming a folder that does not exist, is too small, or is in memory (tmpfs).
   ScratchMemory(const std::string& folder, std::size_t bytes);
   ~ScratchMemory();
@@ -29,13 +29,13 @@ class ScratchMemory {
   [[nodiscard]] void* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; }
 
-  /// Removes bytes from the process' resident memory. Their values stay in the file; the system caches its
-  /// pages while memory is free.
+  /// Removes bytes from the process's resident memory. Their values stay in the file, whose pages the system
+  /// caches while memory is free.
   void let_go(std::size_t begin, std::size_t end) const noexcept;
-  /// Call it before reading bytes [begin, end) in order, on any thread: following bytes are read ahead and
-  /// earlier ones released, so that only some MiB are resident.
+  /// Call it, on any thread, before each read of bytes [begin, end) in ascending order. It reads the
+  /// following bytes ahead and releases earlier ones, so that only some MiB are resident.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept;
-  /// Releases bytes that were written in order.
+  /// Removes bytes that were written in ascending order from resident memory.
   void release_written(std::size_t begin, std::size_t end) const noexcept;
 
  private:

@@ -12,7 +12,8 @@
 
 #include "base/write_printable.hpp"
 
-/// Diagnostics on a log never change the outcome of a program: a full disk or a closed pipe is not an error.
+/// Writes diagnostics to a log. A full disk or a closed pipe is not an error: a log never changes a program's
+/// outcome.
 namespace tessera::files {
 
 /// Writes text unchanged to a log and flushes it. Returns false, with `errno`, if it could not be written.
@@ -35,12 +36,12 @@ inline bool say_line(std::initializer_list<std::string_view> texts, std::FILE* l
   return said;
 }
 
-/// Call it first in a program. Writing to a closed log then fails without a signal, and closed standard
-/// descriptors are reserved, so that no file or connection gets their numbers and then the log's text.
+/// Call it first in a program. Writing to a closed log then fails without a signal. Descriptors 0 to 2 are
+/// reserved if they are closed: otherwise a file or connection could get number 2, and then the log's text.
 inline void keep_logs_harmless() noexcept {
   std::signal(SIGPIPE, SIG_IGN);
-  // Opened for the opposite direction, so that using them is an error. `open` assigns the lowest free number,
-  // so all lower ones are open by then.
+  // Opened for the opposite direction, so that reading or writing fails. `open` returns the lowest free
+  // number, which is `descriptor`, as all lower ones are open by now.
   for (int descriptor = 0; descriptor <= 2; ++descriptor) {
     if (::fcntl(descriptor, F_GETFD) == -1 && errno == EBADF)
       static_cast<void>(::open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY));

@@ -11,15 +11,15 @@
 #include <tessera/error.hpp>
 #include <tessera/printable.hpp>
 
-/// Standard output of the programs; `flush_output` completes it. All functions throw `Error(input)` with the
-/// system's reason: a full disk is an error, not a truncated result.
+/// Writes the programs' results to standard output; call `flush_output` last. All functions throw
+/// `Error(input)` with the system's reason: a full disk must not pass for a complete result.
 namespace tessera::files {
 
-/// Whether the reader of a pipe with this process's results, such as `head`, has gone.
+/// Whether results went to a pipe whose reader, such as `head`, has gone.
 inline std::atomic<bool> output_is_unread = false;
 
-/// Ends a program that failed because the reader of its output has gone, by SIGPIPE as usual; programs
-/// otherwise ignore that signal because of their logs.
+/// If the reader of the output has gone, ends the program by SIGPIPE, as is usual. Until then programs ignore
+/// that signal (`keep_logs_harmless`).
 inline void end_if_unread() noexcept {
   if (!output_is_unread) return;
   std::signal(SIGPIPE, SIG_DFL);

@@ -63,7 +63,8 @@ MemoryLease Arena::take_slab(BufferPool& pool, std::size_t needed) const {
 
 void Arena::reset() noexcept {
   if (slabs_.size() > 1) {
-    // Each slab begins at a multiple of 256 bytes; in a single slab this takes padding.
+    // One slab replaces all. Each old slab began at a multiple of 256 bytes, for which the new one needs
+    // padding.
     next_bytes_ = used_bytes() + slabs_.size() * default_alignment;
     slabs_.clear();
   }

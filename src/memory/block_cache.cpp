@@ -46,7 +46,7 @@ MemoryLease BlockCache::take(std::size_t bytes, StreamView stream) {
   const SizeClass size = class_of_(bytes);
   StreamQueue& queue = queue_of(stream);
   Block* block = queue.bins[size.index].newest();
-  // A block returned by this stream needs no event, unless other streams used it too.
+  // Prefers a block that this stream returned: it needs no event, unless other streams used it too.
   if (block == nullptr || !block->guests.empty()) block = find(queue, size.index);
   if (block != nullptr) {
     take_from_cache(*block);
@@ -138,7 +138,8 @@ Block* BlockCache::find(StreamQueue& queue, std::uint32_t size_class) {
   return waiting;
 }
 
-/// Whether all work on the block is complete, or ordered because it is on the taker's stream.
+/// Whether the taker's stream may use the block without waiting: all work on it is complete, or is on that
+/// stream.
 bool BlockCache::is_complete(Block& block, const StreamQueue& taker) {
   StreamQueue& owner = *block.queue;
   if (&owner != &taker && block.returned > owner.complete) {
@@ -175,14 +176,15 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
     run_out(requested, cached_before, "the pool's limit does not allow it");
   if (spare_blocks_.empty()) {
     blocks_.emplace_back().cache = this;
-    spare_blocks_.reserve(blocks_.size());  // so that returning a block does not allocate
+    spare_blocks_.reserve(blocks_.size());  // a later return of the block then cannot fail
     spare_blocks_.push_back(&blocks_.back());
   }
   make_room(size.bytes);
   void* data = upstream_->allocate(size.bytes, queue.stream);
   if (data == nullptr) data = reclaim(size.bytes, queue.stream);
   if (data == nullptr) run_out(requested, cached_before, "device memory has run out");
-  constexpr std::size_t growth = 256;  // bytes; a larger step would soon hit the same limit again
+  constexpr std::size_t growth = 256;  // bytes: frees a little more than needed, or the next return would
+                                       // reach the limit again
   if (known_to_fit_ != std::numeric_limits<std::size_t>::max()) known_to_fit_ += size.bytes / growth;
   Block& block = *spare_blocks_.back();
   spare_blocks_.pop_back();
@@ -191,8 +193,8 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
   return block;
 }
 
-/// Allocates after the device has refused to: frees the oldest cached blocks first or, if that is not enough,
-/// waits for the work on all cached blocks and frees them. Null if memory is still short.
+/// Tries again after the device has refused to allocate. Frees the oldest cached blocks and, if that is not
+/// enough, waits for the work on all cached blocks and frees them too. Null if memory is still short.
 void* BlockCache::reclaim(std::size_t bytes, StreamView stream) {
   known_to_fit_ = statistics_.reserved_bytes();
   make_room(bytes);
@@ -239,7 +241,7 @@ void BlockCache::run_out(std::size_t requested, std::size_t cached_before, const
 
 void BlockCache::put_in_cache(Block& block) noexcept {
   auto& bin = block.queue->bins[block.size.index];
-  // A block that other streams still use goes to the back, so that the block at the front is usable at once.
+  // A block that other streams still use goes to the old end, so that the newest block is usable at once.
   block.guests.empty() ? bin.push_newest(block) : bin.push_oldest(block);
   cached_.push_newest(block);
   ++kept_[block.size.index];
@@ -261,7 +263,7 @@ void BlockCache::evict(Block& block) noexcept {
   try {
     order_before(block, *block.queue);
   } catch (const Error&) {
-    // Fails only on a lost device, whose memory is not used any more.
+    // An event call fails only on a lost device, whose memory is not used any more.
     forget_guests(block);
   }
   upstream_->deallocate(block.data, block.size.bytes, block.queue->stream);
@@ -272,7 +274,7 @@ void BlockCache::evict(Block& block) noexcept {
 
 EventView BlockCache::spare_event() {
   if (spare_events_.empty()) {
-    spare_events_.reserve(events_ + 1);  // so that returning an event does not allocate
+    spare_events_.reserve(events_ + 1);  // a later return of the event then cannot fail
     const EventView event = upstream_->create_event();
     ++events_;
     return event;
@@ -307,7 +309,7 @@ void BlockCache::release_stream(StreamView stream) {
     throw Error(ErrorCode::usage, std::string(pool_) + ": a stream is released while " +
                                       std::to_string((*known)->leases) +
                                       " leases are bound to it: return them first");
-  // In blocks that other streams have returned, events replace this stream.
+  // Blocks that other streams own refer to this stream as a user: an event takes its place.
   for (Block& block : blocks_) {
     for (Guest& guest : block.guests) {
       if (guest.stream != stream) continue;

@@ -52,31 +52,32 @@ class BlockList {
 
 struct StreamQueue;
 
-/// Alignment of data that every hit writes: two cache lines, which are prefetched together, so that threads
-/// with different pools do not share lines.
+/// Alignment that keeps data of different pools on different cache lines: two lines, because processors
+/// prefetch lines in pairs. For data that every cache hit writes.
 inline constexpr std::size_t apart_bytes = 128;
 
 /// The use of a block by another stream (`record_stream`).
 struct Guest {
   StreamView stream;
   EventView event;
-  bool recorded = false;  ///< since the return of the block, or the release of the stream
+  bool recorded = false;  ///< `event` was recorded after the block was returned or `stream` was released
 };
 
 struct alignas(apart_bytes) Block {
   void* data = nullptr;
   SizeClass size;
   BlockCache* cache = nullptr;
-  StreamQueue* queue = nullptr;  ///< of the stream that leases it, or leased it last; null: no memory
+  StreamQueue* queue = nullptr;  ///< of the stream that leases the block, or leased it last; null: the block
+                                 ///< has no memory
   bool leased = false;
-  std::uint64_t returned = 0;  ///< counter of its stream's returns at its last return
+  std::uint64_t returned = 0;  ///< the number of returns of its stream, when it was last returned
   std::vector<Guest> guests;
   Link in_bin;
   Link in_cache;
 };
 
-/// One stream's cached blocks, and the known progress of its work. An event is recorded only when another
-/// stream needs a block; it then covers all returns before it.
+/// One stream's cached blocks, and how much of its work is known to be complete. An event is recorded only
+/// when another stream needs a block, and then covers all earlier returns.
 struct alignas(apart_bytes) StreamQueue {
   StreamQueue(StreamView of, std::size_t classes) : stream(of), bins(classes) {}
 
@@ -93,9 +94,10 @@ struct CacheLimits {
   double slack = std::numeric_limits<double>::infinity();  ///< see `BufferPoolOptions`
   std::size_t floor_bytes = 0;
   std::size_t reserved_bytes = std::numeric_limits<std::size_t>::max();
-  std::size_t cached_bytes =
-      std::numeric_limits<std::size_t>::max();  ///< a return that exceeds it frees the oldest blocks
-  std::size_t blocks_per_class = std::numeric_limits<std::size_t>::max();  ///< the same limit per size class
+  std::size_t cached_bytes = std::numeric_limits<std::size_t>::max();  ///< maximum of cached bytes: a return
+                                                                       ///< beyond it frees the oldest blocks
+  std::size_t blocks_per_class = std::numeric_limits<std::size_t>::max();  ///< maximum number of cached
+                                                                           ///< blocks per size class
 };
 
 /// Thread-safe. Deletes itself once the owning pool has closed it and the last lease is returned.

@@ -73,8 +73,8 @@ class CudaUpstream : public MemoryUpstream {
   std::shared_ptr<const void> streams_;  // the context's streams; leases may outlive the context
 };
 
-/// Allocates by cudaMallocAsync from a memory pool of its own, apart from other users of the device's default
-/// pool. Freed memory returns to the system when a stream is next synchronised.
+/// Allocates by cudaMallocAsync from a memory pool of its own, not the device's default pool, which other
+/// libraries use. Freed memory returns to the system when a stream is next synchronised.
 class AsyncUpstream final : public CudaUpstream {
  public:
   AsyncUpstream(Ordinal ordinal, std::shared_ptr<const void> streams)
@@ -120,7 +120,7 @@ class MallocUpstream final : public CudaUpstream {
   }
   void deallocate(void* memory, std::size_t, StreamView stream) noexcept override {
     on_device(ordinal_, [&] {
-      // Wait explicitly: cudaFree does synchronise the device, but no documentation says so.
+      // Waits explicitly, because no documentation promises that cudaFree does.
       (void)cudaStreamSynchronize(native(stream));
       (void)cudaFree(memory);
     });

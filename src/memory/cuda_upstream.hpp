@@ -9,8 +9,8 @@
 /// Implemented by `cuda_upstream.cpp`; `no_cuda_upstream.cpp` takes its place in builds without CUDA.
 namespace tessera::cuda {
 
-/// Memory of the device with this index, whose primary context must exist. `streams` are kept alive as long
-/// as the upstream.
+/// Memory of the device with this index, whose primary context must exist. The upstream shares the ownership
+/// of `streams`.
 [[nodiscard]] std::unique_ptr<MemoryUpstream> make_upstream(Ordinal ordinal,
                                                             std::shared_ptr<const void> streams);
 /// Like `make_upstream`, for a driver without memory pools. Only in builds with CUDA.

@@ -23,7 +23,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-// Uses system calls, because hwloc would first discover the topology, which takes tens of milliseconds.
+// This file uses system calls: hwloc would first discover the topology, which takes tens of milliseconds.
 
 /// Sets the preferred node of pages that are not allocated yet.
 void prefer_node(void* memory, std::size_t bytes, int node) {

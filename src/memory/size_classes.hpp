@@ -19,15 +19,16 @@ using ClassOf = SizeClass (*)(std::size_t bytes) noexcept;
 /// The largest request that has a class: 1 TiB.
 inline constexpr std::size_t largest_class_bytes = std::size_t{1} << 40;
 
-/// Multiples of 512 to 4 KiB, then 8 steps per power of two, from 1 MiB on 16, and from 64 MiB on 64, where
-/// coarse rounding would waste device memory. `bytes` is 1 to `largest_class_bytes`.
+/// The class of a request of `bytes`, 1 to `largest_class_bytes`. Classes are multiples of 512 bytes up to 4
+/// KiB; above that each power of two has 8 steps, from 1 MiB on 16, and from 64 MiB on 64, as coarse rounding
+/// of large sizes would waste device memory.
 [[nodiscard]] constexpr SizeClass fine_class(std::size_t bytes) noexcept {
   const std::size_t last = bytes - 1;
   if (last < 4096) {
     const auto index = static_cast<std::uint32_t>(last / 512);
     return {index, (index + std::size_t{1}) * 512};
   }
-  // With 2^octave < bytes <= 2^(octave + 1), that range is cut into 2^bits steps.
+  // 2^octave < bytes <= 2^(octave + 1); this range is cut into 2^bits steps.
   const auto octave = static_cast<std::uint32_t>(std::bit_width(last) - 1);
   std::uint32_t bits = 3;
   std::uint32_t first = 8 + (octave - 12) * 8;

@@ -183,8 +183,9 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
   void* data = upstream_->allocate(size.bytes, queue.stream);
   if (data == nullptr) data = reclaim(size.bytes, queue.stream);
   if (data == nullptr) run_out(requested, cached_before, "device memory has run out");
-  constexpr std::size_t growth = 256;  // bytes: frees a little more than needed, or the next return would
-                                       // reach the limit again
+  // After a refusal the estimate of what fits on the device grows slowly: by larger steps, the next
+  // allocations would soon be refused again.
+  constexpr std::size_t growth = 256;
   if (known_to_fit_ != std::numeric_limits<std::size_t>::max()) known_to_fit_ += size.bytes / growth;
   Block& block = *spare_blocks_.back();
   spare_blocks_.pop_back();

@@ -56,7 +56,14 @@ H5FD_t* open_file(const char* path, unsigned flags, hid_t access, haddr_t most) 
 /// If closing a file fails, e.g. on a full disk, HDF5 1.10 keeps the file open and crashes when it closes the
 /// file at the end of the process. `H5dont_atexit` prevents this only if the process has not used HDF5
 /// before, and then no file is closed at exit. With this list all writes and closes succeed from HDF5's view.
-Handle access_that_remembers() {
+struct Access {
+  /// The driver, for as long as the file is open: HDF5 1.10 calls its `close` after the file's own reference
+  /// to it is gone.
+  Handle driver;
+  Handle list;
+};
+
+Access access_that_remembers() {
   first_error = 0;
   if (sec2.open == nullptr) find_sec2();
   H5FD_class_t driver = sec2;
@@ -68,9 +75,9 @@ Handle access_that_remembers() {
   driver.close = hide_failure<&H5FD_class_t::close>;
   driver.write = hide_failure<&H5FD_class_t::write>;
   driver.truncate = hide_failure<&H5FD_class_t::truncate>;
-  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  const Handle registered(H5FDregister(&driver), H5FDunregister);
-  if (H5Pset_driver(access.get(), registered.get(), nullptr) < 0) return {};
+  Access access{.driver = {H5FDregister(&driver), H5FDunregister},
+                .list = {H5Pcreate(H5P_FILE_ACCESS), H5Pclose}};
+  if (H5Pset_driver(access.list.get(), access.driver.get(), nullptr) < 0) access.list = {};
   return access;
 }
 
@@ -80,8 +87,9 @@ class Hdf5Output {
   /// `open` opens the file with an access list.
   template <class Open>
   Hdf5Output(const files::OutputFile& file, const Open& open) : file_(file) {
-    const Handle access = access_that_remembers();
-    hdf5_ = valid(Handle(open(access.get()), H5Fclose));
+    Access access = access_that_remembers();
+    driver_ = std::move(access.driver);
+    hdf5_ = valid(Handle(open(access.list.get()), H5Fclose));
   }
 
   [[nodiscard]] hid_t get() const noexcept { return hdf5_.get(); }
@@ -102,6 +110,7 @@ class Hdf5Output {
 
  private:
   const files::OutputFile& file_;
+  Handle driver_;  // outlives the file
   Handle hdf5_;
 };
 

@@ -32,15 +32,15 @@ class TESSERA_EXPORT ArrayBase {
 
   /// The plan of the current distribution of the units.
   [[nodiscard]] const Plan& plan() const;
-  /// The number of changes: passes that wrote the array, and calls of `Array::overwrite`. The same on every
-  /// rank. It decreases after an `Error(rolled_back)`.
+  /// The number of changes so far: each pass that wrote the array counts, and each call of
+  /// `Array::overwrite`. The same on every rank. It decreases after an `Error(rolled_back)`.
   [[nodiscard]] std::int64_t version() const;
   /// The version that the host has: `version()`, unless passes on devices have changed the array since.
   [[nodiscard]] std::int64_t host_version() const;
   [[nodiscard]] ArrayTraffic traffic() const;
 
-  /// *Collective.* Distributes the units by another plan of the same units. Brings them to the hosts first.
-  /// Throws like `Job::download` and `Job::move`.
+  /// *Collective.* Distributes the units by `plan`, which must be of the same units. Copies the array to the
+  /// hosts first. Throws like `Job::download` and `Job::move`.
   void move_to(const Plan& plan);
 
  protected:
@@ -71,8 +71,9 @@ struct ArrayAccess {
   ArrayUse use = ArrayUse::read;
 };
 
-/// The elements of the units of `tile`, on its device: from the copy of the whole tile, or of its current
-/// part. For a host function: from the copy of `HostTile::device`, or of the host. Null without units.
+/// The elements of the units of `tile`, on its device: from the device's copy of the whole tile, or of its
+/// current part. `units_on_host`, for a host function: from the copy of the device `HostTile::device`, or
+/// else of the host. Null if there are no units.
 [[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_device(const ArrayAccess& access,
                                                                   const Tile& tile);
 [[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_host(const ArrayAccess& access,
@@ -91,8 +92,8 @@ struct TypedAccess : ArrayAccess {
 
 }  // namespace detail
 
-/// An array over the units of a plan, for passes that repeat: the host has the elements of this rank's units,
-/// and each device those of its tile, which stay there from pass to pass.
+/// An array over the units of a plan, for repeated passes: the host has the elements of this rank's units;
+/// each device has the elements of its tile, and keeps them from pass to pass.
 ///
 ///     tessera::Array<double> matrix(job, plan, columns);    // units are rows
 ///     tessera::Array<double> state(job, plan);
@@ -105,10 +106,10 @@ struct TypedAccess : ArrayAccess {
 /// `matrix` is copied to the devices once; `state` is not copied until the download, since new arrays are
 /// zeros.
 ///
-/// A pass that writes or modifies an array makes a new version of it, valid from the verdict on; a pass that
-/// fails leaves the last version unchanged. A device therefore has two copies of an array that passes change;
-/// the host has two while one is copied to it, and after a fallback. Devices copy through pinned memory, on
-/// up to eight threads each.
+/// A pass that writes or modifies an array makes a new version of it, valid once the pass has its verdict; a
+/// pass that fails leaves the last version unchanged. A device therefore has two copies of an array that
+/// passes change; the host has two copies during a download, and after a fallback. Devices copy through
+/// pinned memory, on up to eight threads each.
 ///
 /// Arrays stay on the devices as long as they fit the memory budgets (`JobOptions::memory_fraction`). A pass
 /// that needs more room evicts arrays that it does not use, least recently used first; versions that only

@@ -18,8 +18,9 @@ namespace TESSERA_NAMESPACE {
 /// Copies between pageable memory of the host and one device, in pieces through pinned memory: each host
 /// thread takes the next piece, copies it to pinned memory while pieces of other threads cross the bus, and
 /// submits its transfer. CUDA itself copies pageable memory on one thread, at a fraction of the bus' rate.
-/// Used by one thread at a time, a tile's, to which the device's context is bound. The destructor waits for
-/// the streams used. On a simulated device, whose memory is the host's, it copies directly.
+/// To be used by one thread at a time, the thread of a tile, on which the device's context is current. The
+/// destructor waits for the streams used. On a simulated device, whose memory is the host's, it copies
+/// directly.
 class TESSERA_EXPORT DeviceStaging {
  public:
   /// Starts `threads` host threads at first use, each of which pins some pieces.

@@ -33,16 +33,16 @@ class TESSERA_EXPORT HostTeam {
   [[nodiscard]] int size() const noexcept;
 
   /// Calls `work(thread, block)` for each block of `range`, the last of which may be short, and waits for
-  /// all. Blocks are scheduled dynamically, in order, on the threads that are awake: on a busy machine nobody
-  /// waits for a thread that has not been scheduled before the last block was taken. `thread` counts from 0,
-  /// and no two calls with the same `thread` run concurrently. If the system grants fewer threads, those do
-  /// all the work.
+  /// all. Blocks are scheduled dynamically, in order, on the threads that are awake: on a busy machine the
+  /// call does not wait for a thread that the system did not run before the last block was taken. `thread`
+  /// counts from 0, and no two calls with the same `thread` run concurrently. If the system grants fewer
+  /// threads, those do all the work.
   ///
   /// After an exception no further block is started; the exception of the earliest block is rethrown, the
   /// same for any number of threads. An exception of the progress callback is rethrown when all work has
   /// ended. With a `stop`, no block is started after a request. Returns true if every block was completed.
   /// Throws `Error(job_fault)` if there is a callback and the system grants no thread; throws `Error(usage)`
-  /// if `work` ends its thread (pthread_exit), which the next call replaces.
+  /// if `work` ends its thread (pthread_exit); the next call starts a new thread instead.
   bool for_each_block(Range range, std::int64_t block, FunctionRef<void(int thread, Range block)> work,
                       const StopRequest* stop = nullptr);
 

@@ -54,18 +54,18 @@ enum class Policy {
 /// The reaction of a job to a failed device, in a pass or in the set-up. Misuse by the program, and
 /// exceptions of its functions, lead to no fallback: they are thrown on every rank.
 enum class OnDeviceFailure {
-  cpu,    ///< falls back: the CPU computes the pass, and all later ones
+  cpu,    ///< the job falls back: the CPU computes the pass, and all later ones
   error,  ///< `Error(job_fault)`, in that pass and in any later one, so that a restart can get working
           ///< devices
-  /// Leaves the device out: the others compute the pass again from the untouched input, and all later ones.
-  /// Once none is left, the job falls back.
+  /// The job leaves the device out: the other devices compute the pass again from the untouched input, and
+  /// all later passes. Once no device is left, the job falls back.
   exclude,
 };
 
 /// "cpu", "error" or "exclude".
 [[nodiscard]] TESSERA_EXPORT std::string_view to_string(OnDeviceFailure action);
 
-/// How a job is set up: the same on every rank.
+/// How a job is set up. The options must be the same on every rank.
 struct JobOptions {
   Policy policy = Policy::automatic;
   /// Under `Policy::gpu` a job never falls back: `cpu` acts as `error`, and so does `exclude` once no device
@@ -89,11 +89,11 @@ struct JobOptions {
   /// (`ScoreModel::throughput`), which cannot be compared with timed scores: a job with real and simulated
   /// devices throws `Error(usage)`.
   SharedFunction<std::int64_t(const HostTile&)> measure_on_host;
-  /// CPUs in addition to GPUs: in a job that has a GPU, the host of each rank is an additional, last device,
-  /// also on ranks without a GPU (`InventoryDevice::host`). Plans give it a tile by its score. The host
-  /// function computes the tile on `threads` minus one for each GPU of the rank, at least 1, while the GPUs
-  /// compute theirs. Its copies of an `Array` are in host memory; its budget is `memory_fraction` of the
-  /// rank's share of host memory (`share_memory`).
+  /// CPUs in addition to GPUs: in a job that has a GPU, the host of each rank is one more device, the last
+  /// of its rank, also on ranks without a GPU (`InventoryDevice::host`). Plans give it a tile by its score.
+  /// The host function computes the tile on `threads` minus one for each GPU of the rank, at least 1, while
+  /// the GPUs compute theirs. The host's copies of an `Array` are in host memory; its memory budget is
+  /// `memory_fraction` of the rank's share of host memory (`share_memory`).
   ///
   /// Scores are measured: `hosts` needs `ScoreModel::measured` and `measure_on_host`, else `Error(usage)`.
   /// `measure_on_host` runs on all threads of the tile at once, while the GPUs are measured. A slow host has
@@ -105,9 +105,9 @@ struct JobOptions {
   /// (`ReproducibleSum`): if both functions give the same bits, so do all passes.
   ///
   /// An exception of the host function ends the pass, as it does on the CPU; an exception of
-  /// `measure_on_host` ends the construction of the job. XX Without a GPU in the job, and under
-  /// `Policy::cpu`, the job is a plain CPU job. Under
-  /// `Policy::gpu` GPUs are required as always, and hosts compute in addition.
+  /// `measure_on_host` ends the construction of the job. If no rank has a GPU, or under `Policy::cpu`,
+  /// `hosts` has no effect, and the job runs on the CPU. `Policy::gpu` requires GPUs as always; hosts
+  /// compute in addition.
   bool hosts = false;
   /// Lets several ranks drive one GPU where a node has more ranks than GPUs.
   bool allow_sharing = false;
@@ -128,7 +128,7 @@ struct JobOptions {
   ModuleCacheOptions modules;
   /// Stop request that interrupts the job's passes (<tessera/job/stop_request.hpp>): null on every rank, or
   /// on none. Must outlive the job and be constructed over the same ranks, else `Error(usage)` is thrown.
-  /// With one, passes are cut into more parts, and ranks check for a request between parts.
+  /// With a stop request, passes are cut into more parts, and ranks check for it between parts.
   StopRequest* stop = nullptr;
 };
 
@@ -279,11 +279,11 @@ class TESSERA_EXPORT Job {
 
   /// *Collective.* Compiles `source` once for each compute capability among the job's devices; the lowest
   /// rank that drives such a device compiles, or loads from its disk cache. Returns the outcomes in order of
-  /// capability, failures with their logs included, the same on every rank. They are added to `modules()`, so
-  /// that `load` in a device function compiles nothing. Empty if the job is on the CPU. A compiler that
-  /// throws counts as a failed compilation. Throws `Error(usage)` if the source has no text or differs
-  /// between ranks. Makes no CUDA call. Blocks. Cost: the slowest compilation (about a second), a vote, and a
-  /// broadcast for each capability.
+  /// capability, failures with their logs included, the same on every rank. All outcomes are added to
+  /// `modules()`, so that `load` in a device function compiles nothing. Empty if the job is on the CPU. A
+  /// compiler that throws counts as a failed compilation. Throws `Error(usage)` if the source has no text or
+  /// differs between ranks. Makes no CUDA call. Blocks. Cost: the slowest compilation (about a second), a
+  /// vote, and a broadcast for each capability.
   [[nodiscard]] std::vector<JobModule> compile(const ModuleSource& source);
 
   /// Partitions units `0 … units-1` over the job's devices, or over its hosts (like `plan_for_hosts`) if the
@@ -322,8 +322,8 @@ class TESSERA_EXPORT Job {
   /// True if the next pass runs on the CPU: no device, policy `cpu`, or an earlier fallback.
   [[nodiscard]] bool on_host() const;
   /// The verdict of the last pass, the same on every rank; before the first pass, the outcome of the set-up.
-  /// After a pass that ended with an exception: `Verdict::Ran::none` and the reason. An exception local to
-  /// one rank (`mpi::Failure`) shows in that rank's verdict only.
+  /// After a pass that ended with an exception: `Verdict::Ran::none` and the reason. An exception that is
+  /// local to one rank (`mpi::Failure`) appears only in the verdict of that rank.
   [[nodiscard]] const Verdict& last_verdict() const;
 
   /// Runs `work` on a host thread of the job and waits for it, replying to other ranks meanwhile: for long
@@ -331,16 +331,16 @@ class TESSERA_EXPORT Job {
   /// rethrown. Throws `Error(job_fault)` if the system grants no thread. Cost: waking a thread.
   void run_alive(FunctionRef<void()> work);
 
-  /// *Collective.* Out of place: `units`, a vector, an array, a span or any other contiguous range, holds
-  /// this rank's units of `plan`, and the result has one element for each of them. `on_device(Tile&,
-  /// std::span<const Unit>, std::span<Result>)` and `on_host(const HostTile&, std::span<const Unit>,
-  /// std::span<Result>)` get the parts of `units` and of the result that belong to their range; results start
-  /// as `Result{}`.
+  /// *Collective.* Computes one result for each unit, out of place. `units`, a vector, an array, a span or
+  /// any other contiguous range, holds this rank's units of `plan`; the returned vector has one element for
+  /// each of them. `on_device(Tile&, std::span<const Unit>, std::span<Result>)` and `on_host(const
+  /// HostTile&, std::span<const Unit>, std::span<Result>)` get the parts of `units` and of the result that
+  /// belong to their range; results start as `Result{}`.
   ///
-  /// A tile that exceeds the device's memory budget at `device_bytes_per_unit` bytes per unit is processed in
-  /// parts of whole blocks. `JobOptions::parts_in_flight` of them fit the budget together, and are in work at
-  /// the same time: see `Tile`. `device_bytes_per_unit` 0: the whole tile at once. Blocks until the vote.
-  /// Cost without the functions: waking a thread for each tile, and one allreduce.
+  /// A tile that exceeds the device's memory budget at `device_bytes_per_unit` bytes per unit is processed
+  /// in parts of whole blocks. `JobOptions::parts_in_flight` of them fit the budget together, and are
+  /// computed concurrently: see `Tile`. If `device_bytes_per_unit` is 0, the whole tile is computed at once.
+  /// Blocks until the vote. Cost without the functions: waking a thread for each tile, and one allreduce.
   template <class Result, detail::ContiguousUnits Units, class DeviceFn, class HostFn>
   [[nodiscard]] std::vector<Result> map(const Plan& plan, const Units& units, DeviceFn&& on_device,
                                         HostFn&& on_host, std::int64_t device_bytes_per_unit = 0) {
@@ -393,10 +393,10 @@ class TESSERA_EXPORT Job {
     return out;
   }
 
-  /// *Collective.* In place: like `map`, but functions overwrite `units`, a contiguous range whose elements
-  /// are not const: `on_device(Tile&, std::span<Unit>)`, `on_host(const HostTile&, std::span<Unit>)`. A pass
-  /// on devices keeps a copy of the units, and restores it before it falls back or throws. A pass on the host
-  /// that throws leaves `units` partly overwritten.
+  /// *Collective.* Like `map`, but in place: the functions overwrite `units`, a contiguous range whose
+  /// elements are not const: `on_device(Tile&, std::span<Unit>)`, `on_host(const HostTile&,
+  /// std::span<Unit>)`. A pass on devices keeps a copy of the units, and restores it before it falls back or
+  /// throws. A pass on the host that throws leaves `units` partly overwritten.
   template <detail::ContiguousUnits Units, class DeviceFn, class HostFn>
   void scatter(const Plan& plan, Units&& units, DeviceFn&& on_device, HostFn&& on_host,
                std::int64_t device_bytes_per_unit = 0) {
@@ -490,14 +490,14 @@ class TESSERA_EXPORT Job {
 
   // Passes over arrays that stay on the devices: include <tessera/job/array.hpp>.
 
-  /// *Collective.* Runs the functions over the units of `arrays`, made by `tessera::arrays`, all of one plan,
-  /// by which the pass is distributed: `on_device(Tile&, std::span<Element>...)` gets device memory, with the
-  /// elements of the units `tile.range()`, and `on_host(const HostTile&, std::span<Element>...)` host memory.
-  /// Elements of an array that is only read are const. Before the functions of a tile its arrays are copied
-  /// to the device on `Tile::stream`, if they are not there; where the memory budget does not hold them, part
-  /// by part, several at a time (`Array`, `Tile`). Errors as for `map`, and `Error(rolled_back)`
-  /// (`Array`). Throws `Error(usage)` for arrays of several plans or of another job, or one that is written
-  /// twice. Blocks until the vote.
+  /// *Collective.* Runs the functions over the units of `arrays`, which `tessera::arrays` makes. All arrays
+  /// must have the same plan; it distributes the pass: `on_device(Tile&, std::span<Element>...)` gets device
+  /// memory, with the elements of the units `tile.range()`, and `on_host(const HostTile&,
+  /// std::span<Element>...)` host memory. Elements of an array that is only read are const. Before the
+  /// functions of a tile run, arrays that are not on its device are copied there on `Tile::stream`. If the
+  /// memory budget does not hold the arrays, they are copied and computed in parts, several at a time
+  /// (`Array`, `Tile`). Errors as for `map`, and `Error(rolled_back)` (`Array`). Throws `Error(usage)` for
+  /// arrays of several plans or of another job, or one that is written twice. Blocks until the vote.
   template <class DeviceFn, class HostFn, class... Elements>
   void update(const Arrays<Elements...>& arrays, DeviceFn&& on_device, HostFn&& on_host);
   /// *Collective.* Like `update`, with a sum over blocks, as `reduce` above: `on_device(Tile&,
@@ -512,8 +512,8 @@ class TESSERA_EXPORT Job {
   template <Reducer R, class DeviceFn, class HostFn, class... Elements>
   [[nodiscard]] typename R::Value reduce(const Arrays<Elements...>& arrays, const R& reducer,
                                          DeviceFn&& on_device, HostFn&& on_host);
-  /// *Collective.* Copies the last versions of arrays to the hosts: of all together, or of none. If a device
-  /// fails, the job falls back, or goes on without it, and every rank throws `Error(rolled_back)`.
+  /// *Collective.* Copies the last versions of the arrays to the hosts: either of all arrays or of none. If
+  /// a device fails, the job falls back, or goes on without it, and every rank throws `Error(rolled_back)`.
   template <class... Elements>
   void download(Array<Elements>&... arrays);
 
@@ -565,7 +565,8 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] const Plan& plan_of(std::span<const detail::ArrayAccess> arrays) const;
   void download_together(std::span<ArrayBase* const> arrays);
   void run(const Plan& plan, const Pass& pass);
-  /// *Collective.* For each rank, how many of this rank's `units` under `from` it has under `to`.
+  /// *Collective.* For each rank: how many of this rank's `units` under plan `from` belong to it under plan
+  /// `to`.
   [[nodiscard]] std::vector<std::size_t> units_for_ranks(std::int64_t units, std::size_t unit_bytes,
                                                          const Plan& from, const Plan& to) const;
   template <class T>
@@ -614,7 +615,7 @@ class TESSERA_EXPORT Job {
                    call, list, &result);
     return result;
   }
-  /// `result` is the identity, and stays it if there are no blocks.
+  /// On entry `result` is the identity; it is unchanged if there are no blocks.
   void combine_blocks(const Plan& plan, const detail::BlockReduction& reduction, const Call& call,
                       std::span<const detail::ArrayAccess> arrays, void* result);
   /// Replaces std::copy, whose header takes long to compile.

@@ -59,8 +59,8 @@ constexpr bool is_number(T x) {
 }
 }  // namespace detail
 
-/// The minimum; of ties (0 and -0) the first, and the first NaN if there is a NaN. Without values: infinity,
-/// or the largest integer.
+/// The minimum: the first NaN if there is a NaN; of equal values (0 and -0) the first. Without values:
+/// infinity, or the largest integer.
 template <class T>
 struct Minimum {
   static_assert(std::is_arithmetic_v<T>);

@@ -22,8 +22,8 @@ namespace TESSERA_NAMESPACE {
 /// on ranks where it did not fail remain. A collective call inside `work` is allowed only if every rank
 /// reaches it, whichever fails.
 ///
-/// Throws `Error(usage)` like any collective, on a thread other than that which made `comm`. Blocks until
-/// every rank has done its work. Cost: one allreduce of an integer.
+/// Throws `Error(usage)`, like any collective, if it is called on another thread than the one that made
+/// `comm`. Blocks until every rank has done its work. Cost: one allreduce of an integer.
 TESSERA_EXPORT void together(const mpi::Communicator& comm, const std::string& purpose,
                              FunctionRef<void()> work);
 /// Like the above, for errors that do not depend on the rank, such as an error in a file that all ranks read:

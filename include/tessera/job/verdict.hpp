@@ -42,8 +42,8 @@ struct Verdict {
   int shares = 0;          ///< where ranks drive a GPU together: pairs of rank and GPU that computed; else 0
   int hosts = 0;           ///< hosts of ranks that computed too (`JobOptions::hosts`)
   bool simulated = false;  ///< the devices were simulated
-  /// Why devices of the job were left out (`OnDeviceFailure::exclude`), if `ran` is `devices`: in this pass
-  /// and earlier ones, in the order of the failures, then of ranks and tiles.
+  /// If `ran` is `devices`: the failures for which devices were left out (`OnDeviceFailure::exclude`) in
+  /// this pass and earlier ones, by pass, then by rank and tile.
   std::vector<Failure> excluded;
   std::string absence;  ///< why no device was used, if `ran` is `host`
   Failure failure;      ///< meaningful if `ran` is `fallback`

@@ -108,8 +108,8 @@ struct TypedAccess : ArrayAccess {
 ///
 /// A pass that writes or modifies an array makes a new version of it, valid once the pass has its verdict; a
 /// pass that fails leaves the last version unchanged. A device therefore has two copies of an array that
-/// passes change; the host has two copies during a download, and after a fallback. Devices copy through
-/// pinned memory, on up to eight threads each.
+/// passes change; the host has two copies while a version is copied to it, and after a fallback. Devices
+/// copy through pinned memory, on up to eight threads each.
 ///
 /// Arrays stay on the devices as long as they fit the memory budgets (`JobOptions::memory_fraction`). A pass
 /// that needs more room evicts arrays that it does not use, least recently used first; versions that only

@@ -33,9 +33,10 @@ struct BalancerOptions {
 ///       if (const auto left = balancer.rebalance()) state = job.move(state, *left, balancer.plan());
 ///     }
 ///
-/// The times under the last plans determine the work of units and the speeds of devices together: a slow tile
-/// is due to its device or to heavy units, and blocks that move to another device tell which. The first step
-/// assumes equal units and wrong scores, and later ones correct that. If work changes, it is estimated anew.
+/// The times under the last plans determine the work of units and the speeds of devices together: a tile is
+/// slow because of its device or because of heavy units, and the times of blocks that move to another device
+/// tell which. The first new plan assumes equal units and wrong scores; later plans correct this. If the
+/// work of units changes, it is estimated anew.
 ///
 /// If the work does not change between passes and each device ends up with at least 200 blocks, the longest
 /// time of a device divided by the mean is at most 1.05 after five passes if units are alike, and 1.10 after
@@ -62,10 +63,11 @@ class TESSERA_EXPORT Balancer {
   /// The plan to use now; the same on every rank.
   [[nodiscard]] const Plan& plan() const noexcept;
 
-  /// *Collective.* Ends an iteration, of any number of passes over `plan()`. If another plan pays, it becomes
-  /// `plan()`, and the old one is returned: move the data, by `Job::move`. Cost: nothing in most iterations;
-  /// an iteration that judges the plan costs one allgather and, if times have changed since the last
-  /// judgement, O(devices) arithmetic: some milliseconds for ten devices, half a second for a thousand.
+  /// *Collective.* Ends an iteration, of any number of passes over `plan()`. If another plan pays
+  /// (`BalancerOptions::gain`), it becomes `plan()`, and the old plan is returned: move the data from the
+  /// old plan to the new one by `Job::move`. Cost: nothing in most iterations; an iteration that judges the
+  /// plan costs one allgather and, if times have changed since the last judgement, O(devices) arithmetic:
+  /// some milliseconds for ten devices, half a second for a thousand.
   [[nodiscard]] std::optional<Plan> rebalance();
 
  private:

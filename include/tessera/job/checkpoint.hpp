@@ -30,15 +30,16 @@ using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 ///     write_answer(state);
 ///     checkpoint.remove();
 ///
-/// Only rank 0 reads and writes: FILE, and FILE.previous, the state before it. A state is replaced
-/// atomically, and is on disk when `save` returns. Each file has a format version, the fingerprint, and a
-/// checksum of its whole content. A file that is corrupt, truncated, of another fingerprint, or of a newer
-/// format is never used: `remarks` names it, and FILE.previous is used if it is valid.
+/// Only rank 0 reads and writes files: FILE has the last state, FILE.previous the state before it. A state
+/// is replaced atomically, and is on disk when `save` returns. Each file has a format version, the
+/// fingerprint, and a checksum of its whole content. A file that is corrupt, truncated, of another
+/// fingerprint, or of a newer format is never used: `remarks` names it, and FILE.previous is used if it is
+/// valid.
 ///
 /// *Other files.* Files named FILE.previous, FILE.generation-N and FILE.generation-N.TOKEN.new belong to the
 /// checkpoint, but are replaced or removed only if their content shows that a checkpoint has written them.
-/// Others under these names stay, and `remarks` names them; if FILE.previous is one, only the last state is
-/// kept.
+/// Foreign files under these names stay, and `remarks` names them; if FILE.previous is a foreign file, only
+/// the last state is kept.
 ///
 /// *Concurrent starts of one job.* A batch system may requeue a job while ranks of an earlier start still run
 /// on a node that it has lost contact with. Each start therefore takes the next generation by creating

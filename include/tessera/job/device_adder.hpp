@@ -17,12 +17,12 @@ namespace TESSERA_NAMESPACE {
 ///
 /// `summands` has `count` vectors of `sum.width()` doubles, one after another, in the device's memory,
 /// written by work on `Tile::stream`. They are added on that stream; their memory may be reused on return.
-/// The result has the bits of `ReproducibleSum::add` on the host, which is used if kernels cannot be compiled
-/// (no NVRTC): the vectors are then copied. For a device function, on its own thread. Throws `Error(usage)`
-/// for a negative `count`, and `Error(job_fault)` if the device fails. Waits for the stream. Memory: up to
-/// 1.4 MB of the tile's arena, and 40 bytes per element. Cost: reading the vectors at the memory's speed, and
-/// ten to twenty microseconds; the first time in a process it loads the kernels (a second if no cache has
-/// them).
+/// The result has the same bits as `ReproducibleSum::add` on the host. If kernels cannot be compiled (no
+/// NVRTC), the vectors are copied to the host and added there. To be called in a device function, on that
+/// function's thread. Throws `Error(usage)` for a negative `count`, and `Error(job_fault)` if the device
+/// fails. Waits for the stream. Memory: up to 1.4 MB of the tile's arena, and 40 bytes per element. Cost:
+/// reading the vectors at the memory's speed, and ten to twenty microseconds; the first time in a process it
+/// loads the kernels (a second if no cache has them).
 TESSERA_EXPORT void add_on_device(Tile& tile, ReproducibleSum& sum, const double* summands,
                                   std::int64_t count);
 

@@ -23,8 +23,9 @@ namespace TESSERA_NAMESPACE {
 /// A rank passes one array for each of its claimed devices, in the order of `Tile::device_index`: device
 /// memory for real devices, host memory for simulated ones. A rank without a device passes no array, but
 /// makes the same call with the same length. The array of a device that was left out
-/// (`OnDeviceFailure::exclude`) may be null; the others join NCCL again for the next operation. In a job on
-/// the CPU, after a fallback too (`Job::on_host`), no rank has a device, and all pass no array.
+/// (`OnDeviceFailure::exclude`) may be null; the remaining devices initialise NCCL again for the next
+/// operation. In a job on the CPU, also after a fallback (`Job::on_host`), no rank has a device, and no rank
+/// passes an array.
 ///
 /// Data is transferred by NCCL or, where NCCL is unavailable, through host memory by MPI. The path is chosen
 /// once for the whole job, by the first collective that needs it or by `open`: all ranks use NCCL or none
@@ -62,7 +63,8 @@ class TESSERA_EXPORT DeviceCollectives {
     hosts,  ///< device, host, MPI, host, device
   };
 
-  /// *Collective.* In place: replaces each array of `count` elements by the element-wise sum of all of them.
+  /// *Collective.* Replaces each array of `count` elements, in place, by the element-wise sum of all arrays
+  /// of the job.
   void sum(std::span<double* const> arrays, std::size_t count);
   void sum(std::span<std::int64_t* const> arrays, std::size_t count);
 
@@ -70,10 +72,10 @@ class TESSERA_EXPORT DeviceCollectives {
   /// all other arrays. Throws `Error(usage)` on every rank if the job has no such device.
   void broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank = 0, int root_index = 0);
 
-  /// *Collective.* Chooses the path of all later operations, short sums too, unless it was chosen before, and
-  /// returns it. With `Path::hosts`, which must be given on every rank, NCCL is not tried. Blocks. Cost: the
-  /// initialisation of NCCL, about two seconds for eight GPUs; abandoned after two minutes, or after the
-  /// vote's timeout if that is shorter.
+  /// *Collective.* Chooses the path of all later operations, including short sums, unless a path was chosen
+  /// before; returns the chosen path. With `Path::hosts`, which must be given on every rank, NCCL is not
+  /// tried. Blocks. Cost: the initialisation of NCCL, about two seconds for eight GPUs; abandoned after two
+  /// minutes, or after the vote's timeout if that is shorter.
   Path open(Path wanted = Path::nccl);
   /// The chosen path; empty before a path is chosen.
   [[nodiscard]] std::optional<Path> path() const noexcept;

@@ -6,28 +6,30 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Keeps a job's turn on its devices from pass to pass.
+/// Keeps a job's turn (its exclusive use of its devices) from one pass to the next.
 ///
 ///     const tessera::DeviceTurn turn(job);      // waits for nothing yet
 ///     for (int step = 0; step < steps; ++step)
 ///       job.update(…);                          // the first waits for the turn, the others have it
 ///
 /// Jobs of serial communicators in one process claim the same devices (<tessera/topology/claim.hpp>), and
-/// take turns on them, in the order in which they ask: functions of two of them never run on one device at a
-/// time. A turn begins with the first pass, download or device collective that needs the devices, and ends
-/// with that call, or, within the life of a `DeviceTurn`, with the end of the last such object. It lasts as
-/// long as data must stay on the devices: a pass, or a whole fit of `tessera::gam`, which keeps its columns
-/// there. A job that is idle keeps nobody waiting, however long it lives. A job that waits can be stopped
-/// (`JobOptions::stop`): it throws `Error(interrupted)` within 50 ms.
+/// take turns on them, in the order of their requests: functions of two such jobs never run on one device at
+/// the same time. A turn begins with the first pass, download or device collective that needs the devices,
+/// and ends with that call, or, within the life of a `DeviceTurn`, with the end of the last such object. A
+/// turn thus lasts as long as data must stay on the devices: a pass, or a whole fit of `tessera::gam`, which
+/// keeps its columns there. An idle job does not make other jobs wait. A stop request (`JobOptions::stop`)
+/// ends the wait for a turn: the job throws `Error(interrupted)` within 50 ms.
 ///
-/// *Memory*: each job may use its whole memory budget in its turn. At its end, if another job has claimed the
-/// devices, the arrays of the job are copied to the host, and their memory on the devices is released with
-/// the job's caches; leases of the application are not affected. A job without such competitors keeps its
-/// arrays on the devices; until its next turn, a new job's budget is reduced to the remaining memory.
+/// *Memory*: each job may use its whole memory budget in its turn. At the end of the turn, if another job
+/// has claimed the devices, the arrays of the job are copied to the host, and their memory on the devices is
+/// released with the job's caches; leases of the application are not affected. A job without such
+/// competitors keeps its arrays on the devices; until its next turn, a new job's budget is reduced to the
+/// remaining memory.
 ///
 /// *No deadlock*: passes on the CPU need no turn, nor does the construction of jobs (except with
-/// `ScoreModel::measured`) and of arrays. A thread that holds one job's turn and would wait for another's
-/// gets `Error(usage)`. During a turn a thread must not wait for another one that needs a turn.
+/// `ScoreModel::measured`) and of arrays. A call that would wait for a job's turn, on a thread that holds
+/// another job's turn, throws `Error(usage)`. During a turn a thread must not wait for another thread that
+/// needs a turn.
 ///
 /// Jobs over MPI do not take turns: for them a `DeviceTurn` has no effect. Use it within the life of its job,
 /// on the job's thread. The destructor copies arrays as described above, which blocks.

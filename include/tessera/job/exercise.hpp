@@ -55,7 +55,7 @@ struct Exercise {
   ExercisedSum rank_sum;
 };
 
-/// *Collective.* Exercises every device of the job, those of all ranks at once: opens it, allocates memory,
+/// *Collective.* Exercises the devices of all ranks at the same time: opens each device, allocates memory,
 /// copies into it, within it and out of it, computes on it by a kernel that is compiled at run time, and
 /// compares the result with the host's, bit by bit. Then sums arrays over all devices
 /// (`DeviceCollectives::sum`), and over all ranks by MPI. Xid errors that the driver logs meanwhile are
@@ -66,13 +66,13 @@ struct Exercise {
 ///       if (!found.devices[i].failure.empty())
 ///         report(job.inventory().devices()[i], found.devices[i].failure);
 ///
-/// A device that fails is a result, not an exception, and the others are still exercised, but there is no sum
-/// over devices. A device that was left out of the job before has failed. The job can be used afterwards, but
-/// a device that has failed will fail in a pass too. Simulated devices compute on the host. A job on the CPU
-/// has only the sum over ranks. Throws `Error(job_fault)` on every rank if the job has fallen back to the
-/// CPU, with the reason, and `Error(usage)` like a pass. Blocks. Cost: 128 MiB of pinned host memory and
-/// twice that of device memory for each device (an eighth of its memory budget, if that is less), about a
-/// second in addition to opening the devices and NCCL.
+/// A device that fails is reported in the result, not by an exception: the other devices are still
+/// exercised, but there is no sum over devices. A device that the job had already left out is reported as
+/// failed. The job can be used afterwards, but a device that has failed will fail in a pass too. Simulated
+/// devices compute on the host. A job on the CPU has only the sum over ranks. Throws `Error(job_fault)` on
+/// every rank if the job has fallen back to the CPU, with the reason, and `Error(usage)` like a pass.
+/// Blocks. Cost: 128 MiB of pinned host memory and twice that of device memory for each device (an eighth of
+/// its memory budget, if that is less), about a second in addition to opening the devices and NCCL.
 [[nodiscard]] TESSERA_EXPORT Exercise exercise(Job& job);
 
 }  // namespace TESSERA_NAMESPACE

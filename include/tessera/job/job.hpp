@@ -105,9 +105,9 @@ struct JobOptions {
   /// (`ReproducibleSum`): if both functions give the same bits, so do all passes.
   ///
   /// An exception of the host function ends the pass, as it does on the CPU; an exception of
-  /// `measure_on_host` ends the construction of the job. If no rank has a GPU, or under `Policy::cpu`,
-  /// `hosts` has no effect, and the job runs on the CPU. `Policy::gpu` requires GPUs as always; hosts
-  /// compute in addition.
+  /// `measure_on_host` ends the construction of the job. If no rank has a GPU, or under `Policy::cpu`, the
+  /// job computes on the CPU, as without this option. `Policy::gpu` requires GPUs as always; hosts compute
+  /// in addition.
   bool hosts = false;
   /// Lets several ranks drive one GPU where a node has more ranks than GPUs.
   bool allow_sharing = false;
@@ -491,8 +491,8 @@ class TESSERA_EXPORT Job {
   // Passes over arrays that stay on the devices: include <tessera/job/array.hpp>.
 
   /// *Collective.* Runs the functions over the units of `arrays`, which `tessera::arrays` makes. All arrays
-  /// must have the same plan; it distributes the pass: `on_device(Tile&, std::span<Element>...)` gets device
-  /// memory, with the elements of the units `tile.range()`, and `on_host(const HostTile&,
+  /// must have the same plan, by which the pass is distributed: `on_device(Tile&, std::span<Element>...)`
+  /// gets device memory, with the elements of the units `tile.range()`, and `on_host(const HostTile&,
   /// std::span<Element>...)` host memory. Elements of an array that is only read are const. Before the
   /// functions of a tile run, arrays that are not on its device are copied there on `Tile::stream`. If the
   /// memory budget does not hold the arrays, they are copied and computed in parts, several at a time

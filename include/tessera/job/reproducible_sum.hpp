@@ -23,11 +23,11 @@ namespace TESSERA_NAMESPACE {
 ///
 /// Every summand is split into integer slices at fixed exponents, the multiples of 32, and slices of one
 /// position are added as 64-bit integers, which is associative. For each element the four highest positions
-/// among all summands are kept (at least 96 bits below the largest summand); lower slices are dropped by
-/// their position only, and so the same slices in any order. The sum is rounded to double once, at the end;
-/// `reproducible_sum_core.hpp` has the arithmetic and the proof. Source: the indexed type of Ahrens, Demmel
-/// and Nguyen, "Algorithms for efficient reproducible floating point summation", ACM TOMS 46 (2020), with
-/// integer bins.
+/// among all summands are kept (at least 96 bits below the largest summand); lower slices are dropped.
+/// Whether a slice is dropped depends only on its position, so the same slices are dropped in any order of
+/// the summands. The sum is rounded to double once, at the end; `reproducible_sum_core.hpp` has the
+/// arithmetic and the proof. Source: the indexed type of Ahrens, Demmel and Nguyen, "Algorithms for
+/// efficient reproducible floating point summation", ACM TOMS 46 (2020), with integer bins.
 ///
 /// At most 2^30 vectors may be added in all. An infinite or NaN summand makes its element NaN. Not
 /// thread-safe: use one object for each thread, then `merge`. Memory: 40 bytes per element.
@@ -62,12 +62,12 @@ class TESSERA_EXPORT ReproducibleSum {
   /// `count` is the number of vectors added. Throws `Error(usage)` for other sizes.
   void merge(std::span<const std::int32_t> tops, std::span<const std::int64_t> bins, std::int64_t count);
 
-  /// Allocates the buffers of `allreduce`: 36 bytes per element. Called before a vote, so that a rank that is
-  /// out of memory fails there, and the others do not wait for it in the sum.
+  /// Allocates the buffers of `allreduce`: 36 bytes per element. Call it before a vote: a rank that is out
+  /// of memory then fails in the vote, and the other ranks do not wait for it in `allreduce`.
   void prepare_allreduce();
-  /// *Collective.* Replaces the sum by that over all ranks, on every rank. The width must be the same. Throws
-  /// `Error(usage)` on every rank if the ranks have added more than 2^30 vectors together. Cost: 36 bytes an
-  /// element on the network; nothing, and no buffers, on one rank.
+  /// *Collective.* Replaces the sum, on every rank, by the sum over all ranks. The width must be the same.
+  /// Throws `Error(usage)` on every rank if the ranks have added more than 2^30 vectors together. Cost: 36
+  /// bytes an element on the network; nothing, and no buffers, on one rank.
   void allreduce(const mpi::Communicator& comm);
 
   /// The sums, each rounded once, to nearest even.

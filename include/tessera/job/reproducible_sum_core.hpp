@@ -28,8 +28,8 @@
 ///   - slices of one position are added as integers, without carries between positions.
 ///
 /// A slice is below 2^32, so 2^30 summands keep every bin below 2^62 in absolute value. All slices of a
-/// negative number are negative: x and -x leave nothing. A summand that is not finite has a top above
-/// every other, which shifts all bins out and lets no slice in again.
+/// negative number are negative, so that the slices of x and -x cancel. A summand that is not finite has a
+/// top above every other, which shifts all bins out and lets no slice in again.
 namespace TESSERA_NAMESPACE {
 
 inline constexpr int sum_bin_count = 4;  ///< bins of an element

@@ -17,9 +17,9 @@ struct JobAccess;
 
 /// The triggers of a stop; the same options on every rank.
 struct StopOptions {
-  /// Signals that request a stop during the lifetime of the `StopRequest`. Empty: no signals are caught. Over
-  /// a serial communicator without a `Session` no signals are caught either, because the process is then
-  /// another program's.
+  /// Signals that request a stop during the lifetime of the `StopRequest`. Empty: no signals are caught.
+  /// Over a serial communicator without a `Session` no signals are caught either, because the process then
+  /// belongs to another program.
   std::vector<int> signals = {SIGUSR1, SIGTERM};
   /// Time from construction after which a stop is requested; 0: no limit.
   std::chrono::milliseconds time_limit{0};
@@ -45,12 +45,12 @@ struct StopOptions {
 /// The signal handlers set a flag, then call the application's previous handler, if there is one. Handlers
 /// are process-wide: only one `StopRequest` that catches signals can exist at a time, and its destructor
 /// restores the application's handlers. A handler that the application installs later, by `signal` or
-/// `sigaction`, replaces the request's handler: `poll`, `agree` and passes notice this within hundredths of a
-/// second, chain the new handler like an earlier one, and report it once on standard error. A new handler
-/// that calls the one it replaced reaches the application's earlier handler, during the lifetime of the
-/// request and after. A signal that arrives between the installation and the next check reaches the
-/// application's handler only. Install handlers before the request is constructed, or leave the signal out of
-/// `StopOptions::signals`.
+/// `sigaction`, replaces the request's handler: `poll`, `agree` and passes notice this within hundredths of
+/// a second, chain the new handler like an earlier one, and report it once on standard error. If the new
+/// handler calls the handler that it replaced, the call reaches the application's earlier handler, during
+/// the lifetime of the request and after. A signal that arrives between the installation and the next check
+/// reaches the application's handler only. Install handlers before the request is constructed, or leave the
+/// signal out of `StopOptions::signals`.
 ///
 /// A second SIGTERM or SIGINT, more than a second after the first, terminates the process at once by the
 /// default action (exit status 128 + n), unless the application handles or ignores the signal: the orderly
@@ -75,8 +75,8 @@ class TESSERA_EXPORT StopRequest {
   [[nodiscard]] bool requested() const noexcept;
 
   /// Notifies the other ranks of a request on this one, and receives their notifications. Passes of a job
-  /// call it; long work on the thread that calls MPI should, about ten times a second. Does not block. Cost:
-  /// below a microsecond; once, an empty message to each rank.
+  /// call `poll`; long work on the thread that calls MPI should call it about ten times a second. Does not
+  /// block. Cost: below a microsecond; once, an empty message to each rank.
   void poll();
 
   /// *Collective.* True on every rank if a stop was requested on any; `agreed` is true from then on. Cost: an

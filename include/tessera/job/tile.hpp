@@ -33,7 +33,7 @@ class TESSERA_EXPORT Tile {
   /// The whole tile that the plan gives the device; `range()` is a part of it if the tile exceeds the memory
   /// budget.
   [[nodiscard]] Range whole() const noexcept { return whole_; }
-  /// Index among this rank's claimed devices: finds state that is kept on the device between passes.
+  /// Index among this rank's claimed devices. Use it to index state that stays on the device between passes.
   [[nodiscard]] int device_index() const noexcept { return device_index_; }
   /// From 0 to `JobOptions::parts_in_flight` - 1: no two calls for one device in the same lane run
   /// concurrently, and the calls in a lane follow each other on one thread and one stream.
@@ -54,9 +54,9 @@ class TESSERA_EXPORT Tile {
   [[nodiscard]] Arena& arena() const noexcept { return *memory_.arena; }
 
   /// True once a stop of the job was requested (`JobOptions::stop`). A long-running function may check this
-  /// between launches, and return early or throw. Once `stopping` has returned true, the part counts as cut
-  /// short, whatever the function does after: check only where the function can return. Cost: reading the
-  /// clock.
+  /// between launches, and return early or throw. Once `stopping` has returned true, the part counts as
+  /// incomplete, even if the function finishes it: check only where the function can return. Cost: reading
+  /// the clock.
   [[nodiscard]] bool stopping() const noexcept;
   /// True if `stopping` has returned true.
   [[nodiscard]] bool told_to_stop() const noexcept { return told_to_stop_; }

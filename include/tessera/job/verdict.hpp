@@ -43,7 +43,7 @@ struct Verdict {
   int hosts = 0;           ///< hosts of ranks that computed too (`JobOptions::hosts`)
   bool simulated = false;  ///< the devices were simulated
   /// If `ran` is `devices`: the failures for which devices were left out (`OnDeviceFailure::exclude`) in
-  /// this pass and earlier ones, by pass, then by rank and tile.
+  /// this pass and earlier ones, in the order of the failures, and those of one attempt by rank and tile.
   std::vector<Failure> excluded;
   std::string absence;  ///< why no device was used, if `ran` is `host`
   Failure failure;      ///< meaningful if `ran` is `fallback`

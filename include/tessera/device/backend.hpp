@@ -41,10 +41,10 @@ struct CompiledBackend {
 ///       launch(*square, {blocks}, {256}, 0, backend.stream, x, n);
 ///     }
 ///
-/// In a device function this is the tile's device, elsewhere the device last bound by
-/// `DeviceContext::bind`. A simulated device counts; its stream is null. Throws `Error(device_absent)` if no
-/// device is bound, and `Error(job_fault)` if another one has become current since; both name `label`.
-/// Thread-safe. Cost: 0.1 us.
+/// In a device function the entry point finds the tile's device, elsewhere the device last bound by
+/// `DeviceContext::bind`. That may be a simulated device, whose stream is null. Throws
+/// `Error(device_absent)` if no device is bound, and `Error(job_fault)` if another one has become current
+/// since; both name `label`. Thread-safe. Cost: 0.1 us.
 [[nodiscard]] TESSERA_EXPORT BackendContext probe_backend(std::string_view label);
 
 namespace detail {

@@ -44,7 +44,7 @@ class TESSERA_EXPORT DeviceContext {
   /// Waits for the stream. Throws `Error(job_fault)` if the work on it failed, or if an earlier launch on the
   /// calling thread failed unchecked. Blocks.
   void synchronize() const;
-  /// Kernels compiled for this device.
+  /// The cache of kernels that are compiled for this device.
   [[nodiscard]] ModuleCache& modules() const;
   /// Free device memory now, in bytes; for a simulated device, as specified. The calling thread's current
   /// context does not change. Throws `Error(job_fault)`.

@@ -20,11 +20,11 @@ namespace TESSERA_NAMESPACE {
 ///     decltype(cublasLtCreate)* create = nullptr;
 ///     if (!blas.find(create, "cublasLtCreate")) throw Error(ErrorCode::device_absent, blas.why_not());
 ///
-/// Tried under its versioned names, beginning with the CUDA version that Tessera was built with, in the
-/// system's library path, then in `lib64` of $CUDA_HOME, $CUDA_PATH and /usr/local/cuda. Stays open until the
-/// process ends, because such libraries have threads and handlers of their own. A move is a copy. Makes no
-/// CUDA call. Not collective. Thread-safe as long as no thread changes the environment. Blocks. Cost:
-/// milliseconds the first time.
+/// The library is searched under its versioned names, beginning with the CUDA version that Tessera was built
+/// with, in the system's library path, then in `lib64` of $CUDA_HOME, $CUDA_PATH and /usr/local/cuda. It
+/// stays open until the process ends, because CUDA libraries have threads and handlers of their own. A move
+/// is a copy. Makes no CUDA call. Not collective. Thread-safe as long as no thread changes the environment.
+/// Blocks. Cost: milliseconds the first time.
 class TESSERA_EXPORT CudaLibrary {
  public:
   /// `name` without "lib" and ".so". Does not throw if there is no such library: see `found`.

@@ -38,13 +38,13 @@ struct ModuleCacheOptions {
 ///     launch(module.kernel("square"), {blocks}, {256}, 0, context.stream(), x, n);
 ///
 /// Any number of ranks and nodes may share the files: each is written under a temporary name and renamed, so
-/// it is visible only when complete. Its name is a hash of its key (source, headers, options, the
-/// device's capability, the versions of compiler and Tessera). It holds the key, which is compared, and a
-/// hash of its content: a truncated, corrupt or mismatching file is recompiled and replaced, and so is one
-/// that belongs neither to this user nor to root, or that others may write to. The size of each folder is
-/// bounded: writing a file evicts the least recently used ones. A folder that cannot be written, because the
-/// disk is full or read-only, is not an error: code is then cached in memory only, and `disk()` has the
-/// reason.
+/// it is visible only when complete. Its name is a hash of its key (source, headers, options, the device's
+/// capability, the versions of compiler and Tessera). Each file holds its key, which is compared, and a hash
+/// of its content. A file that is truncated, corrupt or of another key is recompiled and replaced, and so is
+/// a file that belongs neither to this user nor to root, or that others may write to. The size of each
+/// folder is bounded: writing a file evicts the least recently used ones. A folder that cannot be written,
+/// because the disk is full or read-only, is not an error: code is then cached in memory only, and `disk()`
+/// has the reason.
 ///
 /// All members are thread-safe; if several threads need the same module, one compiles and the others wait.
 /// References remain valid for the lifetime of the cache.

@@ -55,8 +55,8 @@ class TESSERA_EXPORT DevicePool {
   /// `DeviceInfo::memory_budget_bytes` of the device, as probed.
   [[nodiscard]] std::int64_t memory_budget_bytes(Ordinal ordinal) const;
 
-  /// The devices in turn (round robin), to distribute independent work, without the host
-  /// (`JobOptions::hosts`) and without devices that the job has left out (`OnDeviceFailure::exclude`). Throws
+  /// Returns the next device in turn (round robin), to distribute independent work. Skips the host
+  /// (`JobOptions::hosts`) and devices that the job has left out (`OnDeviceFailure::exclude`). Throws
   /// `Error(usage)` if there is none.
   [[nodiscard]] Ordinal next_device();
   /// Among the devices of `next_device`, the one with the most free memory now (queried from the driver for

@@ -45,8 +45,8 @@ class EventView {
 ///     copied.record(copies);               // work submitted to `copies` so far is ordered before …
 ///     copied.make_wait(context.stream());  // … work submitted to the context's stream from now on
 ///
-/// The destructor does not wait: pending work still runs. Memory pools keep handles of streams: call
-/// `release_stream(stream)` of every pool that has leased memory on the stream before it is destroyed.
+/// The destructor does not wait: pending work still runs. Memory pools keep handles of streams: before a
+/// stream is destroyed, call `release_stream(stream)` of every pool that has leased memory on it.
 class TESSERA_EXPORT Stream {
  public:
   /// Makes `context` current on the calling thread. Throws `Error(job_fault)`. The stream of a simulated

@@ -21,12 +21,12 @@ namespace TESSERA_NAMESPACE {
 ///       auto* offsets = arena.take<int>(blocks);
 ///     }
 ///
-/// Slabs are leased from the pool. When one is full, the next doubles the capacity, up to 64 MiB more or the
-/// size of the request. After a `reset` of several slabs, the first is large enough for everything they held,
-/// so that later tiles need a single slab. If the pool cannot provide that much, a slab has just the size of
-/// the request. The memory is for work on the arena's stream: reuse after a reset is ordered by that stream,
-/// without a wait. The caller must order work on other streams before the reset. Not thread-safe. The pool
-/// must outlive the arena.
+/// Slabs are leased from the pool. When a slab is full, the arena leases another, which doubles the
+/// capacity, but adds at most 64 MiB or, if that is more, the size of the request. After a `reset` of
+/// several slabs, the first is large enough for everything they held, so that later tiles need a single
+/// slab. If the pool cannot provide that much, a slab has just the size of the request. The memory is for
+/// work on the arena's stream: reuse after a reset is ordered by that stream, without a wait. The caller
+/// must order work on other streams before the reset. Not thread-safe. The pool must outlive the arena.
 class TESSERA_EXPORT Arena {
  public:
   static constexpr std::size_t default_alignment = 256;
@@ -35,9 +35,9 @@ class TESSERA_EXPORT Arena {
   Arena(BufferPool& pool, StreamView stream, std::size_t slab_bytes = std::size_t{1} << 20) noexcept
       : pool_(&pool), stream_(stream), next_bytes_(slab_bytes) {}
 
-  /// Uninitialised memory, valid until the next reset; null for 0 bytes. `alignment` is a power of two, else
-  /// throws `Error(usage)`; otherwise throws as `BufferPool::take`. After an exception earlier allocations
-  /// stay valid.
+  /// Uninitialised memory, valid until the next reset; null for 0 bytes. Throws `Error(usage)` if
+  /// `alignment` is not a power of two, and the errors of `BufferPool::take`. After an exception earlier
+  /// allocations stay valid.
   [[nodiscard]] void* take_bytes(std::size_t bytes, std::size_t alignment = default_alignment);
   /// Memory for `size` elements.
   template <class T>

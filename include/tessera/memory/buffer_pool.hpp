@@ -65,10 +65,10 @@ enum class Fill {
 ///
 /// Sizes are rounded up to size classes: multiples of 512 bytes up to 4 KiB, then eight classes per power of
 /// two (at most 12.5 % more than requested), from 1 MiB sixteen (6.25 %), from 64 MiB sixty-four (1.6 %).
-/// Blocks are never split or merged. A `take` gets a block of its class, in this order of preference: the one
-/// that its stream returned last; one of another stream whose work is known to be complete; one of another
-/// stream, for whose work the taking stream then waits; a new one from the upstream. The host waits for a
-/// stream only when memory has run out.
+/// Blocks are never split or merged. A `take` gets a block of its class, in this order of preference: the
+/// block that its stream returned last; a block of another stream whose work is known to be complete; a
+/// block of another stream, for whose work the taking stream then waits; a new block from the upstream. The
+/// host waits for a stream only when memory has run out.
 ///
 /// Thread-safe, by one lock. Streams must be of the pool's device, and be released (`release_stream`) before
 /// they are destroyed. A hit makes no CUDA call and costs a fraction of 0.1 us.

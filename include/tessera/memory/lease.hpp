@@ -17,12 +17,12 @@ class BlockCache;
 
 /// Memory of a pool, leased for one stream; the destructor returns it. Move-only.
 ///
-/// Work on the lease's stream may use the memory as soon as it is taken, and may still be using it when it is
-/// returned: the host does not wait, and the pool orders its reuse by other streams. Work on any *other*
-/// stream must be ordered after the `take` by the caller, and registered by `record_stream`, or the memory
-/// may be reused while that work still runs. Not thread-safe, but may be returned on any thread. A lease may
-/// outlive its pool, and, if it is bound to a context's own stream (that of a tile), also the context and the
-/// job; a `Stream` must outlive its leases.
+/// Work on the lease's stream may use the memory as soon as it is taken, and may still be using it when the
+/// lease ends: the host does not wait, and the pool makes other streams that reuse the memory wait for that
+/// work. Work on any *other* stream must be ordered after the `take` by the caller, and registered by
+/// `record_stream`, or the memory may be reused while that work still runs. A lease is not thread-safe, but
+/// may be returned on any thread. A lease may outlive its pool, and, if it is bound to a context's own
+/// stream (that of a tile), also the context and the job; a `Stream` must outlive its leases.
 class TESSERA_EXPORT MemoryLease {
  public:
   MemoryLease() = default;

@@ -11,8 +11,8 @@ namespace TESSERA_NAMESPACE {
 
 class DeviceContext;
 
-/// The source of a pool's memory, with the stream operations that a pool needs: memory and events of one
-/// device, or, in tests, of a fake.
+/// The source of a pool's memory, with the stream operations that a pool needs: allocates memory and events
+/// of one device, or, in tests, of a fake device.
 ///
 /// Allocation is stream-ordered: memory may be used by work that is submitted to its stream after `allocate`,
 /// and `deallocate` may be called while work on the stream still uses it. A pool serialises its calls, which
@@ -63,7 +63,8 @@ class TESSERA_EXPORT MemoryUpstream {
 /// Throws `Error(job_fault)`.
 [[nodiscard]] TESSERA_EXPORT std::unique_ptr<MemoryUpstream> make_upstream(const DeviceContext& context);
 
-/// Host memory, at most `capacity_bytes` at once. Streams may be null; all operations are synchronous.
+/// An upstream of host memory, of which at most `capacity_bytes` are allocated at a time. Streams may be
+/// null; all operations are synchronous.
 [[nodiscard]] TESSERA_EXPORT std::unique_ptr<MemoryUpstream> make_host_upstream(std::size_t capacity_bytes);
 
 }  // namespace TESSERA_NAMESPACE

@@ -46,21 +46,21 @@ struct Claim {
 
 /// Assigns the GPUs of each node to its ranks, by UUID. *Collective* over `comm`.
 ///
-/// Ranks are on the same node if boot id and host name agree, also where MPI's shared-memory split differs
-/// (containers). Ranks may see all GPUs, one GPU each, or overlapping subsets; there may be more ranks than
-/// GPUs, or fewer; MIG instances are devices. A rank whose probe failed takes part without a device, and its
-/// claim has the probe's absence. Containers on one machine with different host names count as different
-/// nodes: give them different GPUs, or the host's name.
+/// Ranks with the same boot id and host name are on the same node, even if MPI's shared-memory split
+/// separates them (containers). Ranks may see all GPUs, one GPU each, or overlapping subsets; there may be
+/// more ranks than GPUs, or fewer; MIG instances are devices. A rank whose probe failed takes part without a
+/// device, and its claim has the probe's absence. Containers on one machine with different host names count
+/// as different nodes: give them different GPUs, or the host's name.
 ///
 /// A device stays claimed until the last copy of `Claim::locks` is destroyed or the process ends, however it
-/// ends. Until then no other job of the same user on the machine gets it, whether in this process, this
-/// mpirun or another one, unless both jobs allow sharing. Claims of different jobs are serialised. Jobs of
-/// other users, and jobs in containers with a /dev/shm of their own, are not detected.
+/// ends. Until then no other job of the same user on the machine gets the device, whether that job is in
+/// this process, in this mpirun or in another, unless both jobs allow sharing. Claims of different jobs are
+/// serialised. Jobs of other users, and jobs in containers with a /dev/shm of their own, are not detected.
 ///
 /// *Serial communicators of one process share a claim*: a device that is claimed over one of them can be
 /// claimed over the others too, with the same lock and the same free memory. Their jobs take turns on the
-/// devices (<tessera/job/device_turn.hpp>). To other jobs they are one job, which allows sharing if all of
-/// them do. A job over MPI in the same process is another job.
+/// devices (<tessera/job/device_turn.hpp>). To other jobs these serial jobs count as one job, which allows
+/// sharing if all of them do. A job over MPI in the same process is another job.
 ///
 /// Makes no CUDA call. Throws only what `comm` throws. Blocks. Cost: seven small collectives, and
 /// some tens of microseconds for the locks of each device; where no rank of a node sees a device, no file is

@@ -29,8 +29,8 @@ struct DriverState {
   std::vector<DeviceCondition> devices;  ///< one for each requested device
 };
 
-/// Asks NVML, which is opened and closed here. Makes no CUDA call. A driver that is missing or fails is not
-/// an error. Not collective. Thread-safe. Blocks. Cost: about 60 ms for one GPU.
+/// Queries NVML, which the call opens and closes. Makes no CUDA call. A driver that is missing or fails is
+/// not an error. Not collective. Thread-safe. Blocks. Cost: about 60 ms for one GPU.
 [[nodiscard]] TESSERA_EXPORT DriverState driver_state(std::span<const DeviceInfo> devices);
 
 /// The version of CUDA that the library was built with, "13.0"; empty if it was built without.

@@ -89,7 +89,8 @@ class TESSERA_EXPORT Inventory {
 
 /// *Collective.* Gathers the claims of all ranks. `scores` has the score of each of `claim.devices` as a
 /// whole; this function divides it among the ranks that share the device. Long texts are truncated. Throws
-/// `Error(usage)`, on every rank, if the numbers of scores and devices differ on one. Cost: one allgather.
+/// `Error(usage)`, on every rank, if the numbers of scores and devices differ on any rank. Cost: one
+/// allgather.
 [[nodiscard]] TESSERA_EXPORT Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe,
                                                         const Claim& claim,
                                                         std::span<const std::uint64_t> scores);

@@ -21,8 +21,8 @@ struct MemoryShortage {
 };
 
 /// Checks whether each rank can allocate `bytes` more of host memory, so that the kernel's OOM killer does
-/// not end one. The needs of ranks that share a limit (`HostLimits::memory`) are summed, and compared with
-/// what is left of it.
+/// not end a rank. The needs of ranks that share a limit (`HostLimits::memory`) are summed, and compared
+/// with what is left of it.
 ///
 ///     if (const auto short_of = tessera::find_memory_shortage(comm, rows * bytes_per_row))
 ///       throw tessera::Error(ErrorCode::input, "the rows " + to_string(*short_of));

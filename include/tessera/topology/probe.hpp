@@ -44,15 +44,15 @@ struct Probe {
   std::vector<std::string> broken{};
 };
 
-/// The part of `probe` that concerns the host: opens no driver and does not read `TESSERA_SIMULATE`. For jobs
-/// with the policy
-/// `cpu`. Not collective. Thread-safe. Throws `Error(job_fault)` if HWLOC_XMLFILE names no topology. Cost: a
-/// millisecond.
+/// The part of `probe` that concerns the host, for jobs with the policy `cpu`: opens no driver and does not
+/// read `TESSERA_SIMULATE`. Not collective. Thread-safe. Throws `Error(job_fault)` if HWLOC_XMLFILE names no
+/// topology. Cost: a millisecond.
 [[nodiscard]] TESSERA_EXPORT HostInfo probe_host();
 
-/// Finds this process's cores and GPUs (NVML, opened at run time, and hwloc for their places), by the rules
-/// of CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER: entries are indices, UUIDs and their prefixes, or MIG
-/// instances; the list ends at the first invalid entry, and a repeated entry hides all devices.
+/// Finds this process's cores and GPUs, by NVML, opened at run time, and their locality, by hwloc.
+/// CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER apply as in CUDA: entries are indices, UUIDs and their
+/// prefixes, or MIG instances; the list ends at the first invalid entry, and a repeated entry hides all
+/// devices.
 ///
 ///     auto here = tessera::probe();
 ///     if (here.absence) std::cerr << here.absence->message << '\n';
@@ -61,10 +61,11 @@ struct Probe {
 /// names a topology, those that the file allows. Devices that the process has no permission to open are left
 /// out, as in CUDA.
 ///
-/// If `TESSERA_SIMULATE` is set, the devices are those that it gives to `rank`, and no driver is opened.
-/// Makes no CUDA call. Not collective. Thread-safe as long as no thread changes the environment. Throws
-/// `Error(usage)` for an invalid `TESSERA_SIMULATE`, and `Error(job_fault)` if hwloc finds no topology. Cost:
-/// a millisecond without a driver; else tens of milliseconds for hwloc, and about 20 ms per GPU for NVML.
+/// If `TESSERA_SIMULATE` is set, the devices are those that the variable gives to `rank`, and no driver is
+/// opened. Makes no CUDA call. Not collective. Thread-safe as long as no thread changes the environment.
+/// Throws `Error(usage)` for an invalid `TESSERA_SIMULATE`, and `Error(job_fault)` if hwloc finds no
+/// topology. Cost: a millisecond without a driver; else tens of milliseconds for hwloc, and about 20 ms per
+/// GPU for NVML.
 [[nodiscard]] TESSERA_EXPORT Probe probe(int rank = 0);
 
 }  // namespace TESSERA_NAMESPACE

@@ -18,8 +18,8 @@ namespace TESSERA_NAMESPACE {
 /// count `Nx`. `rank` is the rank in MPI_COMM_WORLD, whatever the job's communicator is. Without `@node` a
 /// device belongs to the rank alone; with it, at the end of an entry, the n-th device of that entry has the
 /// same UUID on all ranks of a node. Models: H200, H100, A100, L40S, V100, T4. The first entry that matches
-/// the rank is used; a rank without one has no device. Every rank parses all entries, so that an error is the
-/// same on every rank. An empty TESSERA_SIMULATE counts as unset.
+/// the rank is used; a rank that no entry matches has no device. Every rank parses all entries, so that an
+/// error is the same on every rank. An empty TESSERA_SIMULATE counts as unset.
 ///
 /// Only the work of a tile is simulated, by the host function; inventory, claim, plan and verdict are as with
 /// real devices. Throws `Error(usage)` naming the invalid entry.

@@ -44,13 +44,14 @@ enum class Number { float64, int32, int64, uint32, uint64 };
 ///     auto all = comm.allgather(my_record);          // one record of every rank, in rank order
 ///     comm.allreduce(std::span(sums), Reduction::sum);
 ///
-/// Every member marked *Collective* must be called by every rank in the same order. Counts are 64
-/// bits wide: transfers above 2^31 - 1 elements are cut into pieces. An MPI call that fails throws
-/// `Failure`, at once or on completion, whatever the error handlers of the caller's communicators are. (Under
-/// MPI_THREAD_MULTIPLE the library does not change the handler of MPI_COMM_WORLD, which Open MPI 4 calls for
-/// errors of collectives: they are thrown only if it is MPI_ERRORS_RETURN.) `Error(usage)` is thrown, before
-/// anything is sent, by a call on an empty (default-made or moved-from) communicator, after MPI_Finalize, on
-/// a thread other than the one that made the communicator, or in a child that a rank has made by `fork`.
+/// Every member marked *Collective* must be called by every rank in the same order. Counts are 64 bits wide:
+/// transfers above 2^31 - 1 elements are cut into pieces. An MPI call that fails throws `Failure`, at once
+/// or on completion, whatever the error handlers of the caller's communicators are. (Under
+/// MPI_THREAD_MULTIPLE the library does not change the error handler of MPI_COMM_WORLD, which Open MPI 4
+/// calls for errors of collectives: these errors are thrown only if that handler is MPI_ERRORS_RETURN.)
+/// `Error(usage)` is thrown, before anything is sent, by a call on an empty (default-made or moved-from)
+/// communicator, after MPI_Finalize, on a thread other than the one that made the communicator, or in a
+/// child that a rank has made by `fork`.
 ///
 /// A collective that not all ranks call blocks for ever. With a timeout it ends the job instead (exit status
 /// 6), with a line on standard error that names the ranks (and their nodes) that are missing or in another
@@ -82,8 +83,8 @@ class TESSERA_EXPORT Communicator {
   /// an inter-communicator, before MPI_Init and after MPI_Finalize, in a forked child, and on a thread other
   /// than the main one, at whatever level MPI was initialised.
   ///
-  /// The end of a program without a `Session` is watched from the first call on: see
-  /// <tessera/mpi/exit_guard.hpp>. For that MPI keeps a small communicator for each set of ranks that has
+  /// From the first call on, the library watches the end of a program without a `Session`: see
+  /// <tessera/mpi/exit_guard.hpp>. For this MPI keeps a small communicator for each set of ranks that has
   /// been duplicated.
   [[nodiscard]] static Communicator duplicate_of(MPI_Comm other);
 #endif
@@ -118,16 +119,16 @@ class TESSERA_EXPORT Communicator {
   }
 #endif
 
-  /// How long a collective may wait from when this rank calls it; inherited by duplicates and parts that are
-  /// made later. 0, the default: for ever; at most a hundred years. Set it on every rank.
+  /// How long a collective may wait, measured from this rank's call; inherited by duplicates and splits that
+  /// are made later. 0, the default: without limit; at most a hundred years. Set it on every rank.
   void set_timeout(std::chrono::milliseconds timeout) noexcept;
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept {
     return self_.timeout;
   }
 
   /// Replies to the watchdogs of other ranks. For long computations between collectives, on the thread that
-  /// constructed the communicator: ranks that wait for this one go on waiting as long as it is called once a
-  /// second. Not collective. Does not block. Cost: below a microsecond.
+  /// constructed the communicator: ranks that wait for this rank go on waiting as long as it calls `alive`
+  /// once a second. Not collective. Does not block. Cost: below a microsecond.
   void alive() const;
 
   /// A communicator of the ranks that give the same color, ordered by their rank here. *Collective.* Throws
@@ -204,7 +205,7 @@ class TESSERA_EXPORT Communicator {
     return received;
   }
 
-  /// *Collective.* `values` of rank `root` on every rank; the size must be the same on every rank.
+  /// *Collective.* Copies `values` of rank `root` to every rank; the size must be the same on every rank.
   template <class T>
   requires std::is_trivially_copyable_v<T>
   void broadcast(std::span<T> values, int root) const {
@@ -318,8 +319,8 @@ class TESSERA_EXPORT Communicator {
 ///
 ///     const mpi::Purpose purpose(comm, "the exchange of halos");
 ///
-/// Purposes nest: "a vote in the exchange of halos". Applies to duplicates and parts as well. Throws like a
-/// collective on a thread that may not call one.
+/// Purposes nest: "a vote in the exchange of halos". Applies to duplicates and splits as well. Throws, like
+/// a collective, on a thread that may not call collectives.
 class TESSERA_EXPORT Purpose {
  public:
   Purpose(const Communicator& comm, std::string what);

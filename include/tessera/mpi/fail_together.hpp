@@ -12,16 +12,18 @@ namespace TESSERA_NAMESPACE::mpi {
 ///     mpi::fail_together(job.comm(), [&] { result = gam::fit(job, formula, file); });
 ///
 /// If only one rank throws, for lack of memory say, the others would otherwise wait for it until a timeout
-/// ends the job. Here they learn of it at their next collective call over all ranks of `comm`, on this
-/// communicator or another of its family, or at the end of `work`. All ranks throw an `Error` with the code
-/// and the text of the lowest rank that failed, or `job_fault` if its exception was not an `Error`:
+/// ends the job. With `fail_together` they learn of the failure at their next collective call over all ranks
+/// of `comm`, on `comm` or on a communicator that shares its origin, or at the end of `work`. All ranks
+/// throw an `Error` with the code and the text of the lowest rank that failed, or `job_fault` if its
+/// exception was not an `Error`:
 ///
 ///     rank 1 (node7) failed: out of memory
 ///
 /// If all ranks failed, each rethrows its own. Discard all that `work` has changed, including the job; the
-/// ranks can then make another. A rank that never arrives, because it is dead or stopped, ends the job as
-/// usual, and so does a rank that fails inside of an MPI call, or while others wait for it in a collective
-/// over some of the ranks or on devices. Calls may be nested: the outermost reports.
+/// ranks can then make another job. A rank that never arrives, because it is dead or stopped, ends the job
+/// as usual, and so does a rank that fails inside of an MPI call, or while others wait for it in a
+/// collective over some of the ranks or on devices. Calls may be nested: the outermost call reports the
+/// failure.
 ///
 /// Cost: a duplicate communicator, and during `work` an allreduce of 4 bytes before each collective call.
 /// None with a serial communicator or a single rank.

@@ -76,7 +76,7 @@ class PlanWeights {
 
 /// Options of a plan other than units and scores: the same on every rank.
 struct PlanOptions {
-  /// Units per block: their order of arithmetic is fixed, and tiles are whole blocks.
+  /// Units per block. The order of arithmetic within a block is fixed, and tiles consist of whole blocks.
   std::int64_t block = 1;
   /// The work of each unit; without any weights all blocks are equal.
   PlanWeights weights{};
@@ -96,9 +96,9 @@ struct PlanOptions {
 /// Units are apportioned twice by largest remainders: over ranks by their total scores, then within a rank
 /// over its devices. Ranks are in rank order, the devices of a rank in the order of descending scores, ties
 /// to the lower index; a device with an empty share has no tile. If all scores are zero, the split over
-/// devices is even. A rank without a device gets no units. Each of the two steps is within one unit (one
-/// block) of proportional; the share of a device in the whole job results from both steps, and may differ by
-/// a little more.
+/// devices is even. A rank without a device gets no units. Each of the two steps gives shares within one
+/// unit (one block) of the exact proportion; the share of a device in the whole job results from both steps,
+/// and may differ by a little more.
 ///
 /// With `block > 1` whole blocks are apportioned, so that every tile begins at a multiple of `block`, which a
 /// reproducible reduction needs. The last block of the job may be short.
@@ -138,8 +138,8 @@ class TESSERA_EXPORT Plan {
   /// An even split over the host of every rank, for a job without devices. It has no tiles. Throws
   /// `Error(usage)` on a negative `units`, or `ranks` or a `block` below 1.
   [[nodiscard]] static Plan over_hosts(std::int64_t units, int ranks, std::int64_t block = 1);
-  /// A split in proportion to the threads of each rank: within one block of proportional, ties to the lower
-  /// rank. Also throws `Error(usage)` if there is no rank, or a rank with less than one thread.
+  /// A split in proportion to the threads of each rank: within one block of the exact proportion, ties to
+  /// the lower rank. Also throws `Error(usage)` if there is no rank, or a rank with less than one thread.
   [[nodiscard]] static Plan over_hosts(std::int64_t units, std::span<const int> threads,
                                        std::int64_t block = 1) {
     return over_hosts(units, threads, {.block = block});

@@ -27,8 +27,8 @@ struct TermAnova {
   std::vector<TermTest> smooths;     ///< tests of the smooths, as in the summary
 };
 
-/// Tests of the terms of a model: a Wald test of all coefficients of a parametric term; a smooth is tested as
-/// in the summary.
+/// Tests each term of a model: a parametric term by a Wald test of all its coefficients, a smooth as in the
+/// summary.
 [[nodiscard]] TESSERA_EXPORT TermAnova anova(const Model& model);
 
 /// Statistics for comparing models. NaN: unknown.

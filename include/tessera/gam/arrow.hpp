@@ -49,10 +49,10 @@ struct ArrowOptions {
   std::int64_t block_rows = 8192;  ///< rows per block of the reproducible sums
 };
 
-/// *Collective.* Takes over a stream of record batches (struct arrays), reads it to its end, and releases it.
-/// Each rank has a stream of its own rows, as many as `job.local_range(job.plan(rows, block_rows))` for the
-/// rows of all ranks. Batches may have any lengths: a model has the same bits as from a single batch, or from
-/// the same columns in a file.
+/// *Collective.* Takes over a stream of record batches (struct arrays), reads it to its end, and releases
+/// it. Each rank has a stream of its own rows, as many as `job.local_range(job.plan(rows, block_rows))` has,
+/// where `rows` is the number of rows of all ranks. Batches may have any lengths: a model has the same bits
+/// as from a single batch, or from the same columns in a file.
 ///
 /// The table owns the batches: they are released with the last of its copies, on the thread that destroys it.
 /// In every case each release callback is called once, and `*stream` is marked as released.
@@ -66,7 +66,8 @@ struct ArrowOptions {
 [[nodiscard]] TESSERA_EXPORT Table arrow_table(Job& job, ArrowArrayStream* stream,
                                                const ArrowOptions& options = {});
 
-/// Like the overload above, from record batches and their schema, whose ownership it takes, not a stream.
+/// Like the overload above, from record batches and their schema in place of a stream. Takes ownership of
+/// both.
 [[nodiscard]] TESSERA_EXPORT Table arrow_table(Job& job, ArrowSchema* schema, std::span<ArrowArray> batches,
                                                const ArrowOptions& options = {});
 

@@ -58,8 +58,9 @@ struct QuantileResiduals {
 };
 
 struct Concurvity {
-  /// How well other components can represent this one, from 0 to 1 (exactly), like mgcv's `concurvity`: in
-  /// the worst case, for the fitted function (`observed`), and for its basis as a whole (`estimate`).
+  /// How well other components can represent this component, from 0 to 1 (exactly), by the three measures of
+  /// mgcv's `concurvity`: in the worst case, for the fitted function (`observed`), and for the basis as a
+  /// whole (`estimate`).
   struct Values {
     double worst = 0;
     double observed = 0;
@@ -91,11 +92,11 @@ struct Check {
   std::vector<double> autocorrelation{};  ///< at lags from 1 on; empty: not requested
 };
 
-/// *Collective.* Checks a model against its table: complete rows and their response must be those of the fit.
-/// The table is read once, into memory or scratch files; its rows are scanned twice, for residuals and for
-/// concurvity, and once more for autocorrelation, each time on the job's host threads and reported to the
-/// observer. The bits do not depend on ranks and threads. The result is complete on rank 0; other ranks get
-/// an empty one.
+/// *Collective.* Checks a model against its table, whose complete rows and responses must be those of the
+/// fit. The table is read once, into memory or scratch files; its rows are scanned twice, for residuals and
+/// for concurvity, and once more for autocorrelation, each time on the job's host threads and reported to
+/// the observer. The bits do not depend on ranks and threads. The result is complete on rank 0; other ranks
+/// get an empty one.
 ///
 /// Throws the same `Error` on every rank: `usage` for invalid options, `input` for a missing column, or for
 /// rows other than those of the fit. Blocks. Cost: 3 p^2 operations per row for the concurvity of p

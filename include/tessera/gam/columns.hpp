@@ -43,11 +43,10 @@ struct TableDescription {
   std::map<std::string, std::string> left_out{};  ///< other names, each with why it is not a column
 };
 
-/// *Collective.* Describes the columns of a table, in its order, to look at before a fit; the same on every
-/// rank.
-/// `columns`: only these; empty: all with a name. Throws the same `Error` on every rank as reading the table
-/// does, except for columns that a fit would refuse, which are described. Cost: reads the table once, as many
-/// columns at a time as fit into memory, at least one.
+/// *Collective.* Describes the columns of a table, in the table's order, for inspection before a fit; the
+/// result is the same on every rank. `columns`: only these; empty: all with a name. Throws the same `Error`
+/// on every rank as reading the table does, except for columns that a fit would refuse, which are described.
+/// Cost: reads the table once, as many columns at a time as fit into memory, at least one.
 [[nodiscard]] TESSERA_EXPORT TableDescription describe_columns(Job& job, const Table& table,
                                                                const std::vector<std::string>& columns = {});
 

@@ -56,11 +56,11 @@ class TESSERA_EXPORT ManyDesign {
 };
 
 /// Fits one response, on the calling thread: the numbers of `fit_many`, with the same bits. `values`: by row
-/// of the covariates, NaN for a missing one. `weights` are multiplied with the design's, as those of a
-/// bootstrap, and zero leaves a row out; `offsets` are added to its predictor; empty: none. Pure; any thread
-/// may call it at any time, also within a pass of a job. Bounds: 60 outer iterations, 100 inner steps in
-/// each. Throws `Error(usage)` for another number of values, and `Error(input)`, with the row, for a value
-/// that the family does not have.
+/// of the covariates, NaN for a missing one. `weights`, such as those of a bootstrap, are multiplied with
+/// the design's weights, and zero leaves a row out; `offsets` are added to the linear predictor; an empty
+/// span: none. Pure; any thread may call it at any time, also within a pass of a job. Bounds: 60 outer
+/// iterations, 100 inner steps in each. Throws `Error(usage)` for another number of values, and
+/// `Error(input)`, with the row, for a value that the family does not have.
 [[nodiscard]] TESSERA_EXPORT ResponseResult fit_response(const ManyDesign& design,
                                                          std::span<const double> values,
                                                          std::span<const double> weights = {},

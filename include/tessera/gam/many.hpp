@@ -27,16 +27,16 @@ enum class ResponsesIn : std::uint8_t {
 /// A matrix of responses in a file that every rank can open: a table whose columns are the responses, in any
 /// format of `Table`; NumPy's "FILE.npy"; or within an HDF5 file, as "FILE.h5:/PATH", a dataset of two
 /// dimensions or a group of a compressed sparse matrix with `data`, `indices`, `indptr` and `shape`, as
-/// AnnData's `X` and `layers` are. Or in place of the path a matrix in memory, or the columns of a `Table`,
-/// which each rank has as a whole.
+/// AnnData's `X` and `layers` are. In place of the path, `matrix` or `table` may be given: a matrix in
+/// memory, or a table whose columns are the responses; each rank has all of it.
 struct Responses {
   std::string path{};
   ResponsesIn in = ResponsesIn::automatic;
   std::string subset{};  ///< file with the names of the responses to fit, one per line; empty: all
   std::optional<ResponseMatrix> matrix{};
   std::optional<Table> table{};
-  /// Column of the covariates, by whose texts their rows are matched to those of the matrix: to AnnData's
-  /// names of observations, or to the column of the same name of a table. Empty: by position.
+  /// Column of the covariates whose texts match the rows of the covariates to the rows of the responses: to
+  /// AnnData's names of observations, or to the column of the same name in a table. Empty: by position.
   std::string key{};
   /// Matrices of the same shape, as `path`, whose responses are matched by name if both have names; empty:
   /// none. Weights are multiplied with the prior weights, and zero leaves a row out of that response; offsets
@@ -65,14 +65,15 @@ struct ManyOptions {
   bool covariances = false;
   /// Checkpoint file, written after every batch of responses; a later call with the same input and options
   /// resumes from it, on any number of ranks, and gives the same values (`Checkpoint`). The batches are
-  /// beside it, in FILE.batch-N. Removed at the end. Empty: none.
+  /// beside it, in FILE.batch-N. All these files are removed at the end. Empty: no checkpoint.
   std::string checkpoint{};
-  /// If a device fails after others have computed responses, all is computed anew on the CPU.
+  /// If a device fails after other devices have computed responses, all responses are computed anew on the
+  /// CPU.
   bool require_one_kind = false;
 };
 
-/// Where `fit_many` writes, by the endings of `Table`'s formats (.h5, .csv, .parquet, .feather). A response
-/// of fits in HDF5 is a model: see `load_model`.
+/// The files that `fit_many` writes; the ending of each determines its format (.h5, .csv, .parquet,
+/// .feather). From fits in HDF5, `load_model` reads the model of a response.
 struct ManyOutputs {
   std::string fits;     ///< fits: a row for each response
   std::string tests{};  ///< tests: a row for each response, with p and q values of each term; empty: none

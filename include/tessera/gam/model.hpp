@@ -109,10 +109,10 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] Matrix corrected_covariance() const;
 
   /// The gradient of fREML with respect to the logarithms of the smoothing parameters, in the order of
-  /// `smoothing_parameters`, and the Hessian with respect to these and, where REML estimates phi, to log phi:
-  /// square, column by column. mgcv's `outer.info`, which sp.vcov() and gam.vcomp() read. With several large
-  /// random effects the Hessian is the average information. Empty without a smoothing parameter, and in a
-  /// model of an earlier version.
+  /// `smoothing_parameters`, and the Hessian with respect to these logarithms and, where REML estimates phi,
+  /// to log phi: square, column by column. mgcv's `outer.info`, which sp.vcov() and gam.vcomp() read. With
+  /// several large random effects the Hessian is the average information. Empty without a smoothing
+  /// parameter, and in a model of an earlier version.
   [[nodiscard]] std::span<const double> reml_gradient() const noexcept;
   [[nodiscard]] std::span<const double> reml_hessian() const noexcept;
 
@@ -144,10 +144,10 @@ TESSERA_EXPORT SavedModel save_model(const Model& model, const std::string& path
 /// Reads and validates a model from an untrusted file. Not collective. Throws `Error(input)`, with the field,
 /// for a file that cannot be read, is damaged, or is not a model of a supported version.
 ///
-/// "FITS.h5:NAME" is the model of a response among the results of `fit_many` in HDF5. Coefficients that it
-/// does not have are NaN: where their curve is not zero the linear predictor is minus infinity. It has a
-/// covariance if the results have (`ManyOptions::covariances`), and no residuals; throws `Error(usage)` for a
-/// response without a fit.
+/// "FITS.h5:NAME" is the model of a response among the results of `fit_many` in HDF5. Coefficients that this
+/// model does not have are NaN: where their curve is not zero the linear predictor is minus infinity. The
+/// model has a covariance if the results have covariances (`ManyOptions::covariances`), and no residuals.
+/// Throws `Error(usage)` for a response without a fit.
 [[nodiscard]] TESSERA_EXPORT Model load_model(const std::string& path);
 
 /// The file that `load_model` reads: FITS.h5 of "FITS.h5:NAME".
@@ -158,8 +158,8 @@ TESSERA_EXPORT SavedModel save_model(const Model& model, const std::string& path
 /// each number of the covariance.
 [[nodiscard]] TESSERA_EXPORT std::string to_json(const Model& model);
 
-/// Reads and validates such an untrusted text, or that of a model file without a separate covariance. Pure.
-/// Throws `Error(input)`, with the field, as `load_model`.
+/// Reads and validates a model from such a text, which may be untrusted, or from the text of a model file
+/// without a separate covariance. Pure. Throws `Error(input)`, with the field, as `load_model`.
 [[nodiscard]] TESSERA_EXPORT Model model_from_json(std::string_view text);
 
 }  // namespace TESSERA_NAMESPACE::gam

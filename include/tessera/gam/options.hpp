@@ -73,8 +73,8 @@ struct OptionInfo {
   bool repeatable = false;
 };
 
-/// The options of a kind of call, in the order of its help; `derivatives` has the options of `smooths` too,
-/// and `many` those of `ManyOptions` and of `Responses`.
+/// The options of a kind of call, in the order of its help. The set `derivatives` contains the options of
+/// `smooths` too; the set `many` contains the options of `ManyOptions` and of `Responses`.
 [[nodiscard]] TESSERA_EXPORT std::vector<OptionInfo> options_of(OptionSet set);
 
 /// Throws `Error(usage)` for a value that is invalid for this option whatever the other options are. Checks
@@ -85,9 +85,10 @@ TESSERA_EXPORT void check_option(OptionSet set, const NamedOption& given);
 /// false, "least": 0.001, "most": 1000}, …], "predict": …}; "choices" and "alias" where there are any.
 [[nodiscard]] TESSERA_EXPORT std::string options_json();
 
-/// Sets those of the given options that `options` has (`options_of`), and marks them as read. A family may be
-/// the name of a file, "@FILE"; rho a number or "auto"; levels and ordered are lists by column,
-/// "dose=low,mid,high": a text in double quotes may contain ',' and '=', and "" for a quote.
+/// Sets in `options` those of the given options that it has (`options_of`), and marks them as read. The
+/// option "family" may be the name of a file, "@FILE"; "rho" is a number or "auto"; "levels" and "ordered"
+/// are lists by column, "dose=low,mid,high": a text in double quotes may contain ',' and '=', and "" for a
+/// quote.
 ///
 /// Sizes in bytes may end in K, M, G or T, powers of 1024. Throws `Error(usage)`, with name and value, for an
 /// invalid value, and as `family` and the functions that take the options do. Pure, except for "family" with

@@ -10,10 +10,10 @@
 /// Output of results to files. Not collective: rank 0 calls it, within `together`.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Text or bytes written sequentially: to a regular file, which `commit` puts in place as a whole, so that an
-/// existing one is unchanged until then; or immediately to standard output, a pipe or a device. Without
-/// `commit` no file is left. All members throw `Error(input)` with the path and the system's reason, also for
-/// a pipe whose reader has gone, without SIGPIPE for the process.
+/// Text or bytes written sequentially: to a regular file, which `commit` puts in place as a whole, so that
+/// an existing file is unchanged until then; or immediately to standard output, a pipe or a device. Without
+/// `commit` no file is left. All members throw `Error(input)` with the path and the system's reason, also
+/// for a pipe whose reader has gone, without SIGPIPE for the process.
 class TESSERA_EXPORT Output {
  public:
   /// "-" and the system's names for it mean standard output. Opening a named pipe waits for its reader.

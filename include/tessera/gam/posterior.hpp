@@ -29,10 +29,10 @@ struct DataSlice {
   std::string typical;  ///< the columns with typical values: "z = 0.31, g = 'a'"; empty: none
 };
 
-/// A table with every combination of the chosen values, the last column's changing fastest; other columns
-/// that the formula reads have the observation nearest to the median, or the most frequent level. For
-/// `predict`. Throws `Error(usage)` for a column that the formula does not read, or a text that is not a
-/// number; `Error(input)` if the model lacks typical values of a column.
+/// A table for `predict`, with every combination of the chosen values, where the values of the last column
+/// change fastest. Other columns that the formula reads have a typical value: the observation nearest to the
+/// median, or the most frequent level. Throws `Error(usage)` for a column that the formula does not read, or
+/// a text that is not a number; `Error(input)` if the model lacks typical values of a column.
 [[nodiscard]] TESSERA_EXPORT DataSlice data_slice(const Job& job, const Model& model,
                                                   std::span<const ChosenValues> chosen);
 
@@ -45,13 +45,13 @@ struct SmoothOptions {
   bool unconditional = false;  ///< include the uncertainty of the smoothing parameters
 };
 
-/// *Collective.* Evaluates each smooth on a grid over the data, or at the levels of a random effect; at each
-/// level of a factor `by` variable, and at the value 1 of a numeric one. `kept` has the smooth's label and
-/// the variables of all smooths, missing where the smooth has no such variable. Columns: fit, se, lower,
-/// upper, lower.simultaneous and upper.simultaneous; the last two contain the whole smooth with probability
-/// `interval`, by the quantile of the largest standardised deviation on the grid over draws from the
-/// posterior distribution (Ruppert, Wand and Carroll, Semiparametric Regression, 2003, sec. 6.5). Throws
-/// `Error(usage)` for a smooth that the model lacks.
+/// *Collective.* Evaluates each smooth on a grid over the data, or, for a random effect, at its levels. A
+/// smooth with a factor `by` variable is evaluated at each level of the factor, a smooth with a numeric one
+/// at the value 1. `kept` has the smooth's label and the variables of all smooths, missing where the smooth
+/// has no such variable. Columns: fit, se, lower, upper, lower.simultaneous and upper.simultaneous; the last
+/// two contain the whole smooth with probability `interval`, by the quantile of the largest standardised
+/// deviation on the grid over draws from the posterior distribution (Ruppert, Wand and Carroll,
+/// Semiparametric Regression, 2003, sec. 6.5). Throws `Error(usage)` for a smooth that the model lacks.
 [[nodiscard]] TESSERA_EXPORT Predictions smooth_estimates(Job& job, const Model& model,
                                                           const SmoothOptions& options = {});
 
@@ -68,7 +68,8 @@ struct DerivativeOptions : SmoothOptions {
 
 /// *Collective.* Like `smooth_estimates`, for the differences of a smooth between all pairs of levels of a
 /// factor, first minus second: for a smooth by a factor, a factor smooth or a tensor product with a random
-/// effect. A level without a smooth, such as the first of an ordered factor, has zero.
+/// effect. A level without a smooth, such as the first level of an ordered factor, counts as the zero
+/// function.
 [[nodiscard]] TESSERA_EXPORT Predictions level_differences(Job& job, const Model& model,
                                                            const SmoothOptions& options = {});
 

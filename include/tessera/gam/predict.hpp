@@ -43,8 +43,8 @@ struct PredictOptions {
   std::optional<std::vector<std::string>> terms{};
   std::vector<std::string> exclude{};  ///< terms to leave out
   NewLevels new_levels = NewLevels::mgcv;
-  /// Columns of the table to copy unchanged to the output; they are read in addition to those of the model. A
-  /// text column may have 100,000 different texts.
+  /// Columns of the table to copy unchanged to the output; they are read in addition to those of the model.
+  /// A text column may have at most 100,000 different texts.
   std::vector<std::string> keep{};
   bool keep_all = false;  ///< copy every column of the table with a name
   /// Bounds of the credible interval with this probability, above 0 and below 1; 0: none. For the response,
@@ -55,9 +55,9 @@ struct PredictOptions {
   double prediction_interval = 0;
   /// Standard errors, intervals and draws include the uncertainty of the smoothing parameters.
   bool unconditional = false;
-  /// With type link or response, without standard errors and intervals: predictions at this many draws of the
-  /// coefficients from their posterior distribution, in columns "draw.1", … instead of "fit"; 0: at the
-  /// estimate. The seed and the draw's number determine it. Memory: one number per coefficient and draw.
+  /// With type link or response, without standard errors and intervals: predictions at this many draws of
+  /// the coefficients from their posterior distribution, in columns "draw.1", … instead of "fit"; 0: at the
+  /// estimate. The seed and the draw's number determine a draw. Memory: one number per coefficient and draw.
   int draws = 0;
   std::uint64_t seed = 1;
   /// For `predict_in_parts`: maximum number of rows of the table in one part; 0: as many as fit into memory.
@@ -102,10 +102,10 @@ struct Predictions {
                                                  const PredictOptions& options = {},
                                                  FitObserver* observer = nullptr);
 
-/// *Collective.* As `predict`, for a table that need not fit into memory: it is predicted in parts, in order,
-/// and `take` gets the predictions of each part, without remarks, on every rank. A table in memory is one
-/// part. `take` may make collective calls, and must make its errors collective (`together`). Returns the
-/// remarks. A compressed table whose text is not in memory is unpacked again for each part.
+/// *Collective.* Like `predict`, for a table that need not fit into memory: the table is predicted in parts,
+/// in order, and `take` gets the predictions of each part, without remarks, on every rank. A table in memory
+/// is one part. `take` may make collective calls, and must make its errors collective (`together`). Returns
+/// the remarks. A compressed table whose text is not in memory is unpacked again for each part.
 TESSERA_EXPORT std::vector<std::string> predict_in_parts(Job& job, const Model& model, const Table& table,
                                                          FunctionRef<void(const Predictions& part)> take,
                                                          const PredictOptions& options = {},

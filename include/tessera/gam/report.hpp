@@ -66,7 +66,8 @@ class TESSERA_EXPORT ReportRows {
                                                     FitObserver* observer = nullptr);
 
 struct ReportOptions {
-  /// Curves share a y axis, as in mgcv's plot.gam; one that would be flat has an axis of its own.
+  /// The plots of curves have the same y scale, as in mgcv's plot.gam; a curve that would look flat has a
+  /// scale of its own.
   bool same_y_scale = true;
   std::string
       run_report{};  ///< a file of `save_run_report`, of the same model, for plan and times; empty: none
@@ -109,9 +110,9 @@ TESSERA_EXPORT std::string save_figures(const std::string& folder, std::span<con
 
 /// Writes a record of the run as JSON: ranks, devices, plan, verdict, seconds and bytes of each phase.
 /// `checksum`: of the model's file, as returned by `save_model`. `log_problem`: why lines of the program's
-/// own log could not be written; empty: they were. Throws `Error(input)` if the file cannot be written, and
-/// leaves an existing file unchanged. Returns an empty string, or one line if the file is in place but may
-/// not survive a power failure, because its folder could not be flushed to disk.
+/// own log could not be written; empty: all lines were written. Throws `Error(input)` if the file cannot be
+/// written, and leaves an existing file unchanged. Returns an empty string, or one line if the file is in
+/// place but may not survive a power failure, because its folder could not be flushed to disk.
 TESSERA_EXPORT std::string save_run_report(const Job& job, const FitResult& result,
                                            const std::string& checksum, const std::string& path,
                                            const std::string& log_problem = {});

@@ -53,8 +53,8 @@ struct FactorSpans {
 };
 
 /// A table in files or in memory. Files are CSV, also compressed by gzip, HDF5 with a dataset for each
-/// column, Parquet or Feather, at paths that lead every rank to the same content. The call that uses the
-/// table reads them: each rank its own rows.
+/// column, Parquet or Feather, at paths that lead every rank to the same content. The files are read by the
+/// call that uses the table: each rank reads its own rows.
 ///
 ///     const auto model = gam::fit(job, formula, gam::Table{"data.csv"}).model;
 ///     gam::Table coded{"data.csv", {.missing = {"NA", "-999"}, .factors = {"site"}}};
@@ -114,8 +114,8 @@ struct Table {
 /// several fits of the same rows. Types, levels and missing values are as in a fit of the files. A table in
 /// memory is returned as it is. Throws the same `Error` on every rank: `input` as described at `Table`, and
 /// for rows that exceed a node's memory; `interrupted` if the job is asked to stop. Call it on the thread
-/// that calls MPI. Cost: a file is scanned once by all ranks together to count its rows, and then each reads
-/// its own.
+/// that calls MPI. Cost: all ranks together scan a file once to count its rows, and then each rank reads its
+/// own rows.
 [[nodiscard]] TESSERA_EXPORT Table read_table(Job& job, const Table& table, const Formula& formula);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -37,9 +37,9 @@ struct LevelColumns {
 
 /// Columns that are piecewise cubics of a number x, four of which are nonzero in a row. In cell c, from
 /// breaks[c] to breaks[c + 1], with t = (x - breaks[c]) / (breaks[c + 1] - breaks[c]), column c * stride + a
-/// is sum_i cubics(4 a + i, c) t^i, for a and i from 0 to 3. Beyond the first and the last break, the columns
-/// continue as straight lines with their value and slope at the break; if `cyclic`, x is shifted between the
-/// breaks by a multiple of their distance. There are (cells - 1) stride + 4 columns.
+/// is sum_i cubics(4 a + i, c) t^i, for a and i from 0 to 3. Beyond the first and the last break, each
+/// column continues as the straight line with its value and slope at that break; if `cyclic`, x is shifted
+/// between the breaks by a multiple of their distance. There are (cells - 1) stride + 4 columns.
 struct CubicColumns {
   std::string variable{};
   std::vector<double> breaks{};  ///< ascending, one more than cells
@@ -92,7 +92,8 @@ struct Term {
   /// decomposition of c, like mgcv's `qrc`. One element for each coefficient of the basis; empty: no
   /// constraint, or the margins have their own, as in ti().
   std::vector<double> constraint{};
-  /// `constraint` of each margin, on the coefficients of its basis, for ti(); empty: the margin has none.
+  /// For ti(): the `constraint` of each margin, on the coefficients of the margin's basis; empty for a
+  /// margin without one.
   std::vector<std::vector<double>> margin_constraints{};
   /// Columns of X Z, from 0 on, that `map` omits, determined by earlier smooths: mgcv's `del.index` - 1.
   std::vector<int> dropped{};
@@ -192,8 +193,9 @@ struct SmoothingOptions {
   std::map<std::string, std::vector<double>> knots{};
 };
 
-/// Statistics of an expression over all rows of the fit; its text determines which. "poly(x, 3)": alpha, then
-/// norm2 from its second element on, as in `attr(, "coefs")` of R, with
+/// Statistics of an expression over all rows of the fit. Which statistics these are depends on the
+/// expression's text. "poly(x, 3)": alpha, then norm2 from its second element on, as in `attr(, "coefs")` of
+/// R, with
 ///
 ///     z[0] = 1,  z[j + 1] = (x - alpha[j]) z[j] - norm2[j] / norm2[j - 1] z[j - 1],
 ///     poly(x, 3)j = z[j] / sqrt(norm2[j])

@@ -10,10 +10,11 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Callables for the parameters and members of this library. Both types take any callable with the signature,
-/// move-only ones too, and are empty if it is a null pointer or an empty `std::function`; calling an empty
-/// one is undefined. C++20 has neither (`std::function_ref` is C++26, `std::move_only_function` C++23), and
-/// the standard header of `std::function` takes long to compile.
+/// Callables for the parameters and members of this library. Both types take any callable with the
+/// signature, move-only ones too, and are empty if the callable is a null pointer or an empty
+/// `std::function`; a call of an empty object is undefined behaviour. C++20 has no such types
+/// (`std::function_ref` is C++26, `std::move_only_function` C++23), and the standard header of
+/// `std::function` takes long to compile.
 template <class Signature>
 class FunctionRef;
 template <class Signature>

@@ -44,10 +44,8 @@ class ResponseFitter::Search {
     ResponseFit out;
     if (estimator_.family == ManyFamily::gaussian && design_.spectrum && own.weights.empty() &&
         own.offsets.empty()) {
-      if (design_.spectrum->fit(design_, estimator_.least_rows, values, spectrum_buffers_, out)) return out;
-      out = {};
-      const GaussianSpectrum* const present = by_missing_rows_.of(values);
-      if (present != nullptr && present->fit(design_, estimator_.least_rows, values, spectrum_buffers_, out))
+      // Most responses have all values: look for missing ones only if the spectrum of all rows fails.
+      if (fit_by(design_.spectrum.get(), values, out) || fit_by(by_missing_rows_.of(values), values, out))
         return out;
       out = {};
     }
@@ -62,6 +60,12 @@ class ResponseFitter::Search {
   }
 
  private:
+  /// False, and `out` is of no meaning, if the spectrum is null or cannot fit the response.
+  bool fit_by(const GaussianSpectrum* spectrum, std::span<const double> values, ResponseFit& out) {
+    out = {};
+    return spectrum != nullptr &&
+           spectrum->fit(design_, estimator_.least_rows, values, spectrum_buffers_, out);
+  }
   [[nodiscard]] double lower(int parameter) const {
     return parameter >= 0           ? origin_[at(parameter)] - range_below
            : criterion_.has_scale() ? -infinite

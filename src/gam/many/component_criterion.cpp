@@ -4,20 +4,11 @@
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
-
-namespace {
-
-constexpr int most_newton_steps = 100;
-
-}  // namespace
 
 ComponentCriterion::ComponentCriterion(const SharedDesign& design, const DesignComponent& component)
     : component_(component), active_(design, component), penalties_(design, component, active_) {}
@@ -93,56 +84,47 @@ bool ComponentCriterion::settle(ManyFamily family, double theta, const std::vect
   return true;
 }
 
-/// A step is halved depending on the slope at its end: the log likelihood is concave here, so that its value
-/// is not needed.
 bool ComponentCriterion::find_coefficients(const ManyPoint& point, double tolerance) {
-  double slope = 0;
-  double length = 1;
-  bool stepped = false;
-  for (int i = 0; i < most_newton_steps; ++i) {
+  const int n = active_.size();
+  penalty_.assign(at(packed_size(n)), 0);
+  penalties_.add_matrix(point.log_sp, PenaltySums::all, penalty_);
+  if (const auto found = sums_->settle(likelihood(), penalty_, tolerance, next_, score_, gram_, by_tau_)) {
+    b_ = next_;
+    loss_ = found->loss;
+    decrement_ = found->decrement;
+    has_sums_ = has_loss_ = true;
+    multiply_penalty();
+    return found->is_settled && factor();
+  }
+  auto search = CoefficientSearch::begin();
+  auto state = CoefficientSearch::State::searching;
+  while (state == CoefficientSearch::State::searching) {
     sum_rows(next_);
-    product_.assign(b_.size(), 0);
-    penalties_.add_product(point.log_sp, PenaltySums::all, b_, product_);
+    multiply_penalty();
     gradient_ = score_;
     for (std::size_t j = 0; j < gradient_.size(); ++j) gradient_[j] -= product_[j];
-    if (stepped) {
-      const double end_slope = dot(gradient_, step_);
-      constexpr double least_slope = 1e-10;
-      if (!(end_slope >= -0.5 * slope) && slope > least_slope) {
-        length /= 2;
-        constexpr double least_length = 1e-6;
-        if (length < least_length) return false;
-        for (std::size_t j = 0; j < next_.size(); ++j) next_[j] = from_[j] + length * step_[j];
-        continue;
-      }
-    }
-    hessian_ = gram_;
-    penalties_.add_matrix(point.log_sp, PenaltySums::all, hessian_);
-    if (!factor_.factor(hessian_, active_.size())) return false;
-    step_ = gradient_;
-    factor_.solve(step_.data());
-    slope = dot(gradient_, step_);
-    // Coefficients far above their standard errors, as of responses far from zero, have no more digits.
-    constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
-    const bool is_rounding = largest(step_) <= rounding * largest(b_);
-    if (slope < tolerance || is_rounding) {
-      decrement_ = is_rounding ? 0 : slope;
-      return true;
-    }
-    // Distant coefficients, e.g. of a curve that falls steeply after the last count, are reached by doubling.
-    constexpr double least_longest = 8;
-    const double longest = std::max(least_longest, 2 * largest(b_));
-    const double size = largest(step_);
-    if (size > longest) {
-      for (double& value : step_) value *= longest / size;
-      slope *= longest / size;
-    }
-    from_ = b_;
-    length = 1;
-    for (std::size_t j = 0; j < next_.size(); ++j) next_[j] = from_[j] + step_[j];
-    stepped = true;
+    from_.resize(b_.size());
+    step_.resize(b_.size());
+    state = search.advance(n, tolerance, gradient_.data(), next_.data(), from_.data(), step_.data(),
+                           [&](double* x) {
+                             if (!factor()) return false;
+                             factor_.solve(x);
+                             return true;
+                           });
   }
-  return false;
+  decrement_ = search.decrement;
+  return state == CoefficientSearch::State::settled;
+}
+
+void ComponentCriterion::multiply_penalty() {
+  product_.assign(b_.size(), 0);
+  add_packed_product(active_.size(), penalty_.data(), b_.data(), product_.data());
+}
+
+bool ComponentCriterion::factor() {
+  hessian_ = gram_;
+  for (std::size_t i = 0; i < hessian_.size(); ++i) hessian_[i] += penalty_[i];
+  return factor_.factor(hessian_, active_.size());
 }
 
 bool ComponentCriterion::add_covariance(const ManyPoint& point, PearsonSums& pearson, double& edf,
@@ -150,9 +132,9 @@ bool ComponentCriterion::add_covariance(const ManyPoint& point, PearsonSums& pea
   is_settled_ = false;
   has_sums_ = false;
   pearson = sums_->expected_gram(likelihood(), gram_);
-  hessian_ = gram_;
-  penalties_.add_matrix(point.log_sp, PenaltySums::all, hessian_);
-  if (!factor_.factor(hessian_, active_.size())) return false;
+  penalty_.assign(gram_.size(), 0);
+  penalties_.add_matrix(point.log_sp, PenaltySums::all, penalty_);
+  if (!factor()) return false;
   factor_.inverse(inverse_);
   active_.scatter_matrix(gram_, out.gram);
   active_.scatter_matrix(inverse_, out.inverse);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/many/active_columns.hpp"
+#include "gam/many/coefficient_search.hpp"
 #include "gam/many/lane_square.hpp"
 #include "gam/many/likelihood_sums.hpp"
 #include "gam/many/penalty_sums.hpp"
@@ -78,6 +79,10 @@ class ComponentCriterion {
   /// Sums the score and X'WX at coefficients b, unless b is unchanged since the last sums.
   void sum_rows(const std::vector<double>& b);
   [[nodiscard]] bool find_coefficients(const ManyPoint& point, double tolerance);
+  /// `product_` = S b.
+  void multiply_penalty();
+  /// Factors X'WX + S; false if not positive definite.
+  [[nodiscard]] bool factor();
   [[nodiscard]] bool is_settled(ManyFamily family, double theta, const ManyPoint& point,
                                 double tolerance) const;
   void set_point(ManyFamily family, double theta, const std::vector<bool>& absent, const ManyPoint& point);
@@ -99,6 +104,7 @@ class ComponentCriterion {
   std::vector<double> b_;             ///< by active column
   double decrement_ = 0;              ///< squared length of the next step
   std::vector<double> score_, gram_;  ///< score and X'WX
+  std::vector<double> penalty_;       ///< S for all penalties, packed
   std::vector<double> hessian_;
   SmallCholesky factor_;
   LossDerivatives loss_;
@@ -107,7 +113,7 @@ class ComponentCriterion {
   PenaltyTerm log_penalty_;
   // Buffers.
   std::vector<double> next_, from_, step_, gradient_;
-  std::vector<double> product_;                 ///< S b for all penalties
+  std::vector<double> product_;                 ///< S b
   std::vector<std::vector<double>> penalised_;  ///< by parameter: lambda S b
   std::vector<double> inverse_;                 ///< A^-1, packed
   WeightSums weight_sums_;

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <exception>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -31,13 +32,15 @@ constexpr int responses_share = 2;
 struct LikelihoodKernels {
   explicit LikelihoodKernels(const Module& module)
       : gather(module.kernel("gather_inputs")),
-        sum{module.kernel("score_and_gram"), module.kernel("expected_gram"), module.kernel("loss"),
-            module.kernel("weight_derivatives"), module.kernel("null_model")},
+        sum(module.kernel("sum_rows")),
         add_chunks(module.kernel("add_chunks")) {}
   KernelView gather;
-  std::array<KernelView, likelihood_passes> sum;  ///< kernels by `LikelihoodPass`
+  KernelView sum;
   KernelView add_chunks;
 };
+
+/// A penalty that keeps a coefficient at zero.
+constexpr double penalty_at_limit = 1e300;
 
 /// Memory for one response during its fit: on the host (pinned, mapped into the device's addresses) and on
 /// the device.
@@ -46,7 +49,7 @@ struct ResponseMemory {
   double* host_input;
   double* host_output;
   double* values;  ///< copy of `host_values` on the device
-  double* input;
+  double* input;   ///< `mapped_input`, or its copy on the device
   double* sums;
   // The device's addresses of the host's memory.
   double* mapped_input;
@@ -79,6 +82,12 @@ class DeviceSums final : public LikelihoodSums {
   void score_and_gram(const LikelihoodPoint& point, const std::vector<double>& b, std::vector<double>& score,
                       std::vector<double>& gram) override;
   [[nodiscard]] LossDerivatives loss(const LikelihoodPoint& point, std::vector<double>& by_tau) override;
+  [[nodiscard]] std::optional<SettledCoefficients> settle(const LikelihoodPoint& point,
+                                                          const std::vector<double>& penalty,
+                                                          double tolerance, std::vector<double>& b,
+                                                          std::vector<double>& score,
+                                                          std::vector<double>& gram,
+                                                          std::vector<double>& by_tau) override;
   void weight_derivatives(const LikelihoodPoint& point, const std::vector<double>& inverse,
                           const std::vector<std::vector<double>>& first, bool with_tau,
                           WeightSums& to) override;
@@ -93,29 +102,34 @@ class DeviceSums final : public LikelihoodSums {
     memory_.to_copy[part] = values.size_bytes();
     on_device = memory_.values + begin;
   }
-  /// Computes a pass over groups [first, last) with the coefficients of their last `score_and_gram`, and
-  /// waits for it.
-  void sum(LikelihoodPass pass, ManyFamily family, double theta, std::size_t first, std::size_t last,
-           bool with_tau = false, double level = 0) {
-    WaitingPass waiting{.request = {.response = response_,
-                                    .host_input = memory_.mapped_input,
-                                    .input = memory_.input,
-                                    .inputs = layout_.inputs_of(pass),
-                                    .sums = memory_.sums,
-                                    .output = memory_.mapped_output,
-                                    .theta = theta,
-                                    .log_theta = std::log(theta),
-                                    .level = level,
-                                    .pass = pass,
-                                    .first_group = static_cast<int>(first),
-                                    .end_group = static_cast<int>(last),
-                                    .is_poisson = family == ManyFamily::poisson ? 1 : 0,
-                                    .with_tau = with_tau ? 1 : 0},
-                        .memory = &memory_};
-    queue_.wait_for(waiting);
+  /// A pass over groups [first, last), with the coefficients of their last `score_and_gram` or `settle`.
+  [[nodiscard]] LikelihoodRequest pass_over(LikelihoodPass pass, ManyFamily family, double theta,
+                                            std::size_t first, std::size_t last) const {
+    const LikelihoodGroup& last_group = layout_.groups[last - 1];
+    return {
+        .response = response_,
+        .host_input = memory_.mapped_input,
+        .input = memory_.input,
+        .first_input = layout_.groups[first].first_input,
+        .end_input = last_group.first_input + likelihood_inputs(pass, last_group.columns, layout_.parameters),
+        .sums = memory_.sums,
+        .output = memory_.mapped_output,
+        .theta = theta,
+        .log_theta = std::log(theta),
+        .level = 0,
+        .tolerance = 0,
+        .pass = pass,
+        .first_group = static_cast<int>(first),
+        .end_group = static_cast<int>(last),
+        .is_poisson = family == ManyFamily::poisson ? 1 : 0,
+        .with_tau = 0};
   }
-  void sum(LikelihoodPass pass, const LikelihoodPoint& point, bool with_tau = false) {
-    sum(pass, point.family, point.theta, point.active.first_group(), point.active.last_group(), with_tau);
+  [[nodiscard]] LikelihoodRequest pass_over(LikelihoodPass pass, const LikelihoodPoint& point) const {
+    return pass_over(pass, point.family, point.theta, point.active.first_group(), point.active.last_group());
+  }
+  void wait_for(const LikelihoodRequest& request) {
+    WaitingPass waiting{.request = request, .memory = &memory_};
+    queue_.wait_for(waiting);
   }
   /// Calls `use(places, sums)` for each group of the columns that is not absent, with the places of its
   /// columns.
@@ -144,16 +158,47 @@ class DeviceSums final : public LikelihoodSums {
       }
     }
   }
-  /// Writes the values of all columns of the groups to `all`, which begins with the first group, from the
-  /// values of the active columns.
-  void put_vector(const ActiveColumns& active, const std::vector<double>& values, double* all) const {
+  static constexpr int coefficients = -1;
+  /// Writes the coefficients, or their derivatives by a parameter, for all columns of the groups.
+  void put_vector(const ActiveColumns& active, const std::vector<double>& values, int parameter) {
     for (std::size_t g = active.first_group(); g < active.last_group(); ++g) {
-      double* to = all + layout_.groups[g].first_coefficient;
+      const LikelihoodGroup& group = layout_.groups[g];
+      const int begin = parameter == coefficients
+                            ? 0
+                            : group.columns + packed_size(group.columns) + parameter * group.columns;
+      double* to = memory_.host_input + group.first_input + begin;
       for (const int column : design_.groups[g].columns) {
         const int place = active.place(column);
         *to++ = place < 0 ? 0 : values[at(place)];
       }
     }
+  }
+  /// Writes a packed matrix, with `other` on the diagonal of columns that are not active.
+  void put_matrix(const ActiveColumns& active, const std::vector<double>& packed, double other) {
+    for (std::size_t g = active.first_group(); g < active.last_group(); ++g) {
+      const std::vector<int>& columns = design_.groups[g].columns;
+      double* to = memory_.host_input + layout_.groups[g].first_input + columns.size();
+      for (std::size_t a = 0; a < columns.size(); ++a) {
+        const int i = active.place(columns[a]);
+        for (std::size_t b = a; b < columns.size(); ++b) {
+          const int j = active.place(columns[b]);
+          *to++ = i >= 0 && j >= 0 ? packed[place_in_packed(active.size(), i, j)] : a == b ? other : 0;
+        }
+      }
+    }
+  }
+  /// Reads the sums of `score_and_gram`, and of `loss`.
+  static void take_score_and_gram(const ActiveColumns& active, const std::vector<int>& places,
+                                  const double* sums, std::vector<double>& score, std::vector<double>& gram) {
+    take_matrix(active, places, sums, gram);
+    take_vector(places, sums + packed_size(static_cast<int>(places.size())), score);
+  }
+  static void take_loss(const std::vector<int>& places, const double* sums, LossDerivatives& loss,
+                        std::vector<double>& by_tau) {
+    loss.value += sums[0];
+    loss.by_tau -= sums[1];
+    loss.by_tau_twice -= sums[2];
+    take_vector(places, sums + 3, by_tau);
   }
 
   const SharedDesign& design_;
@@ -168,18 +213,22 @@ void DeviceSums::set_response(std::span<const double> y, std::span<const double>
                               std::span<const double> offset) {
   const std::size_t slots = design_.slots();
   response_ = shared_;
-  const auto is_missing = [&](std::size_t slot) { return weights[slot] == 0 && design_.weight[slot] != 0; };
+  const bool has_own_weights = weights.data() != design_.weight.data();
+  const auto is_missing = [&](std::size_t slot) {
+    return has_own_weights && weights[slot] == 0 && design_.weight[slot] != 0;
+  };
   constexpr double most_count = 65534;
+  auto* const counts = reinterpret_cast<unsigned short*>(memory_.host_values);
   bool are_counts = true;
-  bool has_own_weights = false;
   for (std::size_t slot = 0; slot < slots; ++slot) {
-    are_counts = are_counts && y[slot] >= 0 && y[slot] <= most_count && y[slot] == std::floor(y[slot]);
-    has_own_weights = has_own_weights || (weights[slot] != design_.weight[slot] && weights[slot] != 0);
+    const auto count = static_cast<int>(std::min(std::max(y[slot], 0.0), most_count));
+    counts[slot] = static_cast<unsigned short>(count);
+    are_counts &= count == y[slot];
   }
   if (are_counts) {
-    auto* const to = reinterpret_cast<unsigned short*>(memory_.host_values);
-    for (std::size_t slot = 0; slot < slots; ++slot)
-      to[slot] = static_cast<unsigned short>(is_missing(slot) ? most_count + 1 : y[slot]);
+    for (std::size_t slot = 0; has_own_weights && slot < slots; ++slot) {
+      if (is_missing(slot)) counts[slot] = static_cast<unsigned short>(most_count + 1);
+    }
     response_.counts = reinterpret_cast<const unsigned short*>(memory_.values);
     memory_.to_copy = {slots * sizeof(unsigned short)};
   } else {
@@ -188,33 +237,64 @@ void DeviceSums::set_response(std::span<const double> y, std::span<const double>
     response_.y = memory_.values;
     memory_.to_copy = {slots * sizeof(double)};
   }
-  if (has_own_weights) set_own(1, weights, response_.weights);
-  if (!std::ranges::equal(offset, design_.offset)) set_own(2, offset, response_.offset);
+  for (std::size_t slot = 0; has_own_weights && slot < slots; ++slot) {
+    if (weights[slot] == 0 || weights[slot] == design_.weight[slot]) continue;
+    set_own(1, weights, response_.weights);
+    break;
+  }
+  if (offset.data() != design_.offset.data()) set_own(2, offset, response_.offset);
 }
 
 void DeviceSums::score_and_gram(const LikelihoodPoint& point, const std::vector<double>& b,
                                 std::vector<double>& score, std::vector<double>& gram) {
-  put_vector(point.active, b, memory_.host_input);
-  sum(LikelihoodPass::score_and_gram, point);
+  put_vector(point.active, b, coefficients);
+  wait_for(pass_over(LikelihoodPass::score_and_gram, point));
   score.assign(b.size(), 0);
   gram.assign(at(packed_size(point.active.size())), 0);
   for_each_group(point.active, [&](const std::vector<int>& places, const double* sums) {
-    take_matrix(point.active, places, sums, gram);
-    take_vector(places, sums + packed_size(static_cast<int>(places.size())), score);
+    take_score_and_gram(point.active, places, sums, score, gram);
   });
 }
 
 LossDerivatives DeviceSums::loss(const LikelihoodPoint& point, std::vector<double>& by_tau) {
-  sum(LikelihoodPass::loss, point);
+  wait_for(pass_over(LikelihoodPass::loss, point));
   by_tau.assign(at(point.active.size()), 0);
   LossDerivatives total;
   for_each_group(point.active, [&](const std::vector<int>& places, const double* sums) {
-    total.value += sums[0];
-    total.by_tau -= sums[1];
-    total.by_tau_twice -= sums[2];
-    take_vector(places, sums + 3, by_tau);
+    take_loss(places, sums, total, by_tau);
   });
   return total;
+}
+
+std::optional<SettledCoefficients> DeviceSums::settle(const LikelihoodPoint& point,
+                                                      const std::vector<double>& penalty, double tolerance,
+                                                      std::vector<double>& b, std::vector<double>& score,
+                                                      std::vector<double>& gram,
+                                                      std::vector<double>& by_tau) {
+  const ActiveColumns& active = point.active;
+  if (active.size() == 0 || !layout_.can_settle(active.first_group(), active.last_group())) return {};
+  put_vector(active, b, coefficients);
+  put_matrix(active, penalty, penalty_at_limit);
+  LikelihoodRequest request = pass_over(LikelihoodPass::settle, point);
+  request.tolerance = tolerance;
+  wait_for(request);
+  SettledCoefficients found{};
+  score.assign(b.size(), 0);
+  gram.assign(penalty.size(), 0);
+  by_tau.assign(b.size(), 0);
+  b.assign(b.size(), 0);
+  for_each_group(active, [&](const std::vector<int>& places, const double* sums) {
+    const std::size_t columns = places.size();
+    take_score_and_gram(active, places, sums, score, gram);
+    const double* const coefs = sums + packed_size(static_cast<int>(columns)) + columns;
+    take_vector(places, coefs, b);
+    found.decrement = coefs[columns];
+    take_loss(places, coefs + columns + 1, found.loss, by_tau);
+  });
+  found.is_settled = !std::isnan(found.decrement);
+  // For later passes at these coefficients.
+  put_vector(active, b, coefficients);
+  return found;
 }
 
 void DeviceSums::weight_derivatives(const LikelihoodPoint& point, const std::vector<double>& inverse,
@@ -224,26 +304,13 @@ void DeviceSums::weight_derivatives(const LikelihoodPoint& point, const std::vec
   const std::size_t m = first.size();
   // Tau is the last parameter in the kernels.
   const auto slot_of = [&](std::size_t j) { return with_tau && j + 1 == m ? at(layout_.parameters - 1) : j; };
-  double* const inverses = memory_.host_input + layout_.coefficients;
-  double* const derivatives = inverses + layout_.elements;
-  for (std::size_t g = active.first_group(); g < active.last_group(); ++g) {
-    const std::vector<int>& columns = design_.groups[g].columns;
-    double* element = inverses + layout_.groups[g].first_element;
-    for (std::size_t a = 0; a < columns.size(); ++a) {
-      for (std::size_t b = a; b < columns.size(); ++b) {
-        const int i = active.place(columns[a]);
-        const int j = active.place(columns[b]);
-        *element++ = i < 0 || j < 0 ? 0 : inverse[place_in_packed(active.size(), i, j)];
-      }
-    }
-  }
-  // Only in the component's groups: others may wait for sums with theirs.
+  put_matrix(active, inverse, 0);
   const std::vector<double> zeros(at(active.size()));
-  for (std::size_t slot = 0; slot < at(layout_.parameters); ++slot)
-    put_vector(active, zeros, derivatives + slot * at(layout_.coefficients));
-  for (std::size_t j = 0; j < m; ++j)
-    put_vector(active, first[j], derivatives + slot_of(j) * at(layout_.coefficients));
-  sum(LikelihoodPass::weight_derivatives, point, with_tau);
+  for (int slot = 0; slot < layout_.parameters; ++slot) put_vector(active, zeros, slot);
+  for (std::size_t j = 0; j < m; ++j) put_vector(active, first[j], static_cast<int>(slot_of(j)));
+  LikelihoodRequest request = pass_over(LikelihoodPass::weight_derivatives, point);
+  request.with_tau = with_tau ? 1 : 0;
+  wait_for(request);
 
   to.set_zero(m, active.size());
   const auto all = at(layout_.parameters);
@@ -262,7 +329,7 @@ void DeviceSums::weight_derivatives(const LikelihoodPoint& point, const std::vec
 }
 
 PearsonSums DeviceSums::expected_gram(const LikelihoodPoint& point, std::vector<double>& gram) {
-  sum(LikelihoodPass::expected_gram, point);
+  wait_for(pass_over(LikelihoodPass::expected_gram, point));
   gram.assign(at(packed_size(point.active.size())), 0);
   double pearson = 0;
   for_each_group(point.active, [&](const std::vector<int>& places, const double* sums) {
@@ -275,7 +342,10 @@ PearsonSums DeviceSums::expected_gram(const LikelihoodPoint& point, std::vector<
 double DeviceSums::null_loss(ManyFamily family, double theta, double level) {
   double loss = 0;
   const auto at = [&](double at_level) {
-    sum(LikelihoodPass::null_model, family, theta, 0, design_.groups.size(), false, at_level);
+    LikelihoodRequest request =
+        pass_over(LikelihoodPass::null_model, family, theta, 0, design_.groups.size());
+    request.level = at_level;
+    wait_for(request);
     NullDerivatives total;
     loss = 0;
     for (std::size_t g = 0; g < design_.groups.size(); ++g) {
@@ -297,12 +367,14 @@ double DeviceSums::null_loss(ManyFamily family, double theta, double level) {
 struct RequestMemory {
   PinnedBuffer<LikelihoodRequest> host;
   Buffer<LikelihoodRequest> device;
+  PinnedBuffer<LikelihoodBlock> host_blocks;
+  Buffer<LikelihoodBlock> device_blocks;
   std::optional<Event> served;
 };
 
 /// What stays on one device between passes.
 struct DeviceLikelihood::OnDevice {
-  LikelihoodBatch design{};  ///< arguments without requests
+  LikelihoodBatch design{};  ///< arguments without requests and blocks
   LikelihoodResponse shared{};
   std::vector<Buffer<double>> numbers;
   Buffer<LikelihoodGroup> groups;
@@ -310,7 +382,7 @@ struct DeviceLikelihood::OnDevice {
   std::array<Buffer<long long>, 2> begins;
 
   std::vector<ResponseMemory> responses;
-  std::vector<FiberStack> stacks;  ///< by response
+  std::vector<FiberPool> fibers;  ///< by host thread
   PinnedBuffer<double> host_numbers;
   Buffer<double> device_numbers;
   std::array<RequestMemory, 2> requests;
@@ -337,27 +409,30 @@ void DeviceLikelihood::OnDevice::load(const SharedDesign& shared_design, const L
   groups = kept(with_rows, tile);
   chunks = kept(layout.chunks, tile);
   begins = {kept(layout.partial_begins, tile), kept(layout.output_begins, tile)};
-  design = {groups.data(), chunks.data(), begins[0].data(), begins[1].data(), nullptr};
+  design = {groups.data(), chunks.data(), begins[0].data(), begins[1].data(), nullptr, nullptr};
 }
 
 void DeviceLikelihood::OnDevice::reserve(std::size_t count, const SharedDesign& shared_design,
                                          std::size_t parts, const LikelihoodLayout& layout, const Tile& tile,
                                          const DeviceContext& context) {
   const std::size_t values = shared_design.slots() * parts;
-  const auto inputs = at(layout.inputs());
+  const auto inputs = at(layout.inputs);
+  // Groups in tiles read their inputs too often for the host's memory.
+  const std::size_t copied_inputs = layout.has_tiles ? inputs : 0;
   const auto on_host = values + inputs + at(layout.outputs());
-  const auto on_device = values + inputs + at(layout.partials());
+  const auto on_device = values + copied_inputs + at(layout.partials());
   const auto budget = at(tile.memory_budget_bytes() / responses_share);
   count = std::clamp<std::size_t>(budget / (on_device * sizeof(double)), 1, count);
   if (count <= responses.size()) return;
   responses.clear();
-  stacks.clear();
   host_numbers = PinnedBuffer<double>(count * on_host, context);
   device_numbers = tile.buffers().take<double>(count * on_device, tile.stream());
   for (RequestMemory& memory : requests) {
     const std::size_t most = count * shared_design.components.size();
     memory.host = PinnedBuffer<LikelihoodRequest>(most, context);
     memory.device = tile.buffers().take<LikelihoodRequest>(most, tile.stream());
+    memory.host_blocks = PinnedBuffer<LikelihoodBlock>(count * at(layout.blocks), context);
+    memory.device_blocks = tile.buffers().take<LikelihoodBlock>(count * at(layout.blocks), tile.stream());
     memory.served.emplace(context);
   }
   void* mapped = nullptr;
@@ -366,31 +441,29 @@ void DeviceLikelihood::OnDevice::reserve(std::size_t count, const SharedDesign& 
     double* const host = host_numbers.data() + i * on_host;
     double* const from_device = static_cast<double*>(mapped) + i * on_host;
     double* const device = device_numbers.data() + i * on_device;
-    responses.push_back({host, host + values, host + values + inputs, device, device + values,
-                         device + values + inputs, from_device + values, from_device + values + inputs});
-    stacks.emplace_back();
+    double* const mapped_input = from_device + values;
+    responses.push_back({.host_values = host,
+                         .host_input = host + values,
+                         .host_output = host + values + inputs,
+                         .values = device,
+                         .input = layout.has_tiles ? device + values : mapped_input,
+                         .sums = device + values + copied_inputs,
+                         .mapped_input = mapped_input,
+                         .mapped_output = mapped_input + inputs});
   }
 }
 
 void DeviceLikelihood::OnDevice::serve(const Queue::Batch& batch, RequestMemory& memory, std::size_t slots,
                                        const LikelihoodLayout& layout, const LikelihoodKernels& kernels,
                                        const Tile& tile) {
-  struct Pass {
-    unsigned count = 0;
-    int most_chunks = 0;
-  };
-  std::array<Pass, likelihood_passes> passes{};
+  std::array<std::size_t, likelihood_passes> of_pass{};
   int most_groups = 0;
   int most_inputs = 0;
   for (const Queue::Waiting& waiting : batch) {
     const LikelihoodRequest& request = waiting.request->request;
-    Pass& pass = passes[static_cast<std::size_t>(request.pass)];
-    ++pass.count;
-    const int chunk_count = layout.groups[at(request.end_group - 1)].end_chunk -
-                            layout.groups[at(request.first_group)].first_chunk;
-    pass.most_chunks = std::max(pass.most_chunks, chunk_count);
+    ++of_pass[static_cast<std::size_t>(request.pass)];
     most_groups = std::max(most_groups, request.end_group - request.first_group);
-    most_inputs = std::max(most_inputs, request.inputs);
+    most_inputs = std::max(most_inputs, request.end_input - request.first_input);
     ResponseMemory& response = *waiting.request->memory;
     for (std::size_t part = 0; part < response.to_copy.size(); ++part) {
       const std::size_t bytes = std::exchange(response.to_copy[part], 0);
@@ -401,38 +474,36 @@ void DeviceLikelihood::OnDevice::serve(const Queue::Batch& batch, RequestMemory&
     }
   }
   // Sorted by pass.
-  std::array<unsigned, likelihood_passes> next{};
-  for (std::size_t i = 1; i < next.size(); ++i) next[i] = next[i - 1] + passes[i - 1].count;
+  std::exclusive_scan(of_pass.begin(), of_pass.end(), of_pass.begin(), std::size_t{0});
   for (const Queue::Waiting& waiting : batch) {
     const LikelihoodRequest& request = waiting.request->request;
-    memory.host.data()[next[static_cast<std::size_t>(request.pass)]++] = request;
+    memory.host.data()[of_pass[static_cast<std::size_t>(request.pass)]++] = request;
+  }
+  std::size_t blocks = 0;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const LikelihoodRequest& request = memory.host.data()[i];
+    const int end_chunk = layout.groups[at(request.end_group - 1)].end_chunk;
+    for (int chunk = layout.groups[at(request.first_group)].first_chunk; chunk < end_chunk; ++chunk) {
+      const int columns = layout.groups[at(layout.chunks[at(chunk)].group)].columns;
+      const int parts = request.pass == LikelihoodPass::null_model ? 1 : likelihood_parts(columns);
+      for (int part = 0; part < parts; ++part)
+        memory.host_blocks.data()[blocks++] = {static_cast<int>(i), chunk, part};
+    }
   }
   upload(memory.device.data(), memory.host.data(), batch.size(), tile);
+  upload(memory.device_blocks.data(), memory.host_blocks.data(), blocks, tile);
 
   const StreamView stream = tile.stream();
   constexpr tessera::Extent block{likelihood_threads};
   const auto count = static_cast<unsigned>(batch.size());
-  const auto parts = static_cast<unsigned>(layout.parts);
   LikelihoodBatch all = design;
   all.requests = memory.device.data();
-  if (most_inputs > 0) launch(kernels.gather, {blocks_for(most_inputs), count}, block, 0, stream, all);
-  LikelihoodBatch some = all;
-  for (std::size_t i = 0; i < passes.size(); ++i) {
-    const auto pass = static_cast<LikelihoodPass>(i);
-    const auto [of_pass, most_chunks] = passes[i];
-    if (of_pass == 0) continue;
-    const bool differentiates = pass == LikelihoodPass::weight_derivatives;
-    const unsigned depth = differentiates ? static_cast<unsigned>(layout.parameters + 1) * parts
-                           : pass == LikelihoodPass::null_model ? 1
-                                                                : parts;
-    const tessera::Extent grid{static_cast<unsigned>(most_chunks), of_pass, depth};
-    if (differentiates)
-      launch(kernels.sum[i], grid, block, 0, stream, some, layout.parts);
-    else
-      launch(kernels.sum[i], grid, block, 0, stream, some);
-    some.requests += of_pass;
-  }
-  launch(kernels.add_chunks, {static_cast<unsigned>(most_groups), count}, block, 0, stream, all);
+  all.blocks = memory.device_blocks.data();
+  if (layout.has_tiles && most_inputs > 0)
+    launch(kernels.gather, {blocks_for(most_inputs), count}, block, 0, stream, all);
+  launch(kernels.sum, {static_cast<unsigned>(blocks)}, block, 0, stream, all);
+  if (layout.has_split_groups)
+    launch(kernels.add_chunks, {static_cast<unsigned>(most_groups), count}, block, 0, stream, all);
   memory.served->record(stream);
 }
 
@@ -460,7 +531,7 @@ void DeviceLikelihood::run(Tile& tile, std::size_t threads, std::size_t response
   on.reserve(responses, design_, parts_, layout_, tile, *backend.context.device);
 
   const std::size_t count = std::min(responses, on.responses.size());
-  Queue queue(count);
+  Queue queue(count, design_.components.size());
   std::mutex mutex;
   std::exception_ptr fault;
   const auto keep_fault = [&] {
@@ -480,12 +551,19 @@ void DeviceLikelihood::run(Tile& tile, std::size_t threads, std::size_t response
   {
     std::vector<std::jthread> workers;
     const std::size_t worker_count = std::min(threads, count);
+    on.fibers.resize(std::max(on.fibers.size(), worker_count));
     for (std::size_t i = 0; i < worker_count; ++i) {
       const std::size_t begin = count * i / worker_count;
       const std::size_t own = count * (i + 1) / worker_count - begin;
       try {
-        workers.emplace_back([&, begin, own] {
-          queue.run(std::span(on.stacks).subspan(begin, own), [&](std::size_t j) { fit_with(begin + j); });
+        workers.emplace_back([&, i, begin, own] {
+          try {
+            queue.run(on.fibers[i], own, [&](std::size_t j) { fit_with(begin + j); });
+          } catch (...) {
+            // There is no memory for the fibers: none has begun.
+            keep_fault();
+            queue.expect_fewer(own);
+          }
         });
       } catch (const std::system_error&) {
         // Continue with the threads that the system has granted.

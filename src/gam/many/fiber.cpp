@@ -2,8 +2,10 @@
 #include "gam/many/fiber.hpp"
 
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <utility>
@@ -18,39 +20,24 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
+constexpr std::size_t stack_bytes = std::size_t{256} << 10;
+
 std::size_t guard_bytes() {
   static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return page;
 }
 
+void* lowest_of_stack(void* memory) {
+  return static_cast<std::byte*>(memory) + guard_bytes();
+}
+
 }  // namespace
 
-FiberStack::FiberStack() {
-  memory_ = ::mmap(nullptr, guard_bytes() + bytes, PROT_READ | PROT_WRITE,
+Fiber::Fiber() {
+  memory_ = ::mmap(nullptr, guard_bytes() + stack_bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
   if (memory_ == MAP_FAILED) throw std::bad_alloc();
   (void)::mprotect(memory_, guard_bytes(), PROT_NONE);
-}
-
-FiberStack::~FiberStack() {
-  if (memory_ != nullptr) (void)::munmap(memory_, guard_bytes() + bytes);
-}
-
-void* FiberStack::lowest() const noexcept {
-  return static_cast<std::byte*>(memory_) + guard_bytes();
-}
-
-Fiber::Fiber(const FiberStack& stack, std::function<void()> body)
-    : body_(std::move(body)), stack_(stack.lowest()) {
-  (void)getcontext(&own_);
-  own_.uc_stack.ss_sp = stack.lowest();
-  own_.uc_stack.ss_size = FiberStack::bytes;
-  own_.uc_link = &caller_;
-  // The pointer as two integers, because makecontext passes only integers.
-  const auto self = reinterpret_cast<std::uintptr_t>(this);
-  constexpr int half = 32;
-  makecontext(&own_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(self >> half),
-              static_cast<unsigned>(self));
 #ifdef __SANITIZE_THREAD__
   own_shadow_ = __tsan_create_fiber(0);
 #endif
@@ -60,6 +47,12 @@ Fiber::~Fiber() {
 #ifdef __SANITIZE_THREAD__
   __tsan_destroy_fiber(own_shadow_);
 #endif
+  (void)::munmap(memory_, guard_bytes() + stack_bytes);
+}
+
+void Fiber::set_body(std::function<void()> body) {
+  body_ = std::move(body);
+  has_ended_ = false;
 }
 
 // Not instrumented, because it is entered with the fiber's shadow stack and left with the caller's.
@@ -67,45 +60,69 @@ Fiber::~Fiber() {
   constexpr int half = 32;
   auto* const self = reinterpret_cast<Fiber*>(std::uintptr_t{high} << half | low);
   self->tell_sanitizer_of_entry();
-  self->body_();
-  self->has_ended_ = true;
-#ifdef __SANITIZE_ADDRESS__
-  __sanitizer_start_switch_fiber(nullptr, self->caller_stack_, self->caller_stack_bytes_);
-#endif
-#ifdef __SANITIZE_THREAD__
-  __tsan_switch_to_fiber(self->caller_shadow_, 0);
-#endif
+  while (true) {
+    self->body_();
+    self->has_ended_ = true;
+    self->suspend();
+  }
 }
 
-void Fiber::tell_sanitizer_of_entry() {
-#ifdef __SANITIZE_ADDRESS__
-  __sanitizer_finish_switch_fiber(own_shadow_, &caller_stack_, &caller_stack_bytes_);
-#endif
+/// Switches stacks for the first time.
+void Fiber::enter_stack() {
+  is_entered_ = true;
+  ucontext_t context;
+  (void)getcontext(&context);
+  context.uc_stack.ss_sp = lowest_of_stack(memory_);
+  context.uc_stack.ss_size = stack_bytes;
+  context.uc_link = nullptr;
+  // The pointer as two integers, because makecontext passes only integers.
+  const auto self = reinterpret_cast<std::uintptr_t>(this);
+  constexpr int half = 32;
+  makecontext(&context, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(self >> half),
+              static_cast<unsigned>(self));
+  (void)setcontext(&context);
 }
 
-void Fiber::resume() {
+// Both are functions of their own, because a function must not jump to a place that it sets itself.
+[[gnu::noinline]] void Fiber::jump(Place& to) {
+  __builtin_longjmp(to, 1);
+}
+[[gnu::noinline]] void Fiber::go(Place& from, Place& to) {
+  if (__builtin_setjmp(from) == 0) jump(to);
+}
+
+[[gnu::noinline]] void Fiber::resume() {
 #ifdef __SANITIZE_ADDRESS__
-  __sanitizer_start_switch_fiber(&caller_shadow_, stack_, FiberStack::bytes);
+  __sanitizer_start_switch_fiber(&caller_shadow_, lowest_of_stack(memory_), stack_bytes);
 #endif
 #ifdef __SANITIZE_THREAD__
   caller_shadow_ = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(own_shadow_, 0);
 #endif
-  (void)swapcontext(&caller_, &own_);
+  if (is_entered_)
+    go(caller_, own_);
+  else if (__builtin_setjmp(caller_) == 0)
+    enter_stack();
 #ifdef __SANITIZE_ADDRESS__
   __sanitizer_finish_switch_fiber(caller_shadow_, nullptr, nullptr);
 #endif
 }
 
-void Fiber::suspend() {
+[[gnu::noinline]] void Fiber::suspend() {
 #ifdef __SANITIZE_ADDRESS__
   __sanitizer_start_switch_fiber(&own_shadow_, caller_stack_, caller_stack_bytes_);
 #endif
 #ifdef __SANITIZE_THREAD__
   __tsan_switch_to_fiber(caller_shadow_, 0);
 #endif
-  (void)swapcontext(&own_, &caller_);
+  go(own_, caller_);
   tell_sanitizer_of_entry();
+}
+
+void Fiber::tell_sanitizer_of_entry() {
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_finish_switch_fiber(own_shadow_, &caller_stack_, &caller_stack_bytes_);
+#endif
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

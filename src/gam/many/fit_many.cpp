@@ -64,8 +64,8 @@ CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const H
   constexpr double passes = 40;  // over the rows of a response, at a typical number of iterations
   constexpr double host_seconds_of_row = 6e-9;
   constexpr double host_seconds_of_product = 0.2e-9;
-  constexpr double device_seconds_of_row = 2e-11;
-  constexpr double seconds_between_passes = 25e-6;  // on the host, for each component of the design
+  constexpr double device_seconds_of_row = 4e-11;
+  constexpr double seconds_between_passes = 6e-6;  // on the host, for each component of the design
   constexpr double start_seconds = 0.5;
   constexpr double compilation_seconds = 6;
   double row_seconds = 0;

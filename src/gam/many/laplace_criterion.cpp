@@ -37,9 +37,8 @@ LaplaceCriterion::LaplaceCriterion(const SharedDesign& design, const ManyEstimat
 
 ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const RowAdjustments& own,
                                           ResponseFit& out) {
-  std::ranges::fill(y_, 0.0);
-  weight_ = design_.weight;
-  offset_ = design_.offset;
+  weights_ = design_.weight;
+  offsets_ = design_.offset;
   tail_.clear();
   sum_ = 0;
   double least = infinite;
@@ -51,14 +50,15 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
     const int slot = design_.slot_of_row[row];
     if (slot < 0) continue;
     const double y = values[row];
-    double& weight = weight_[at(slot)];
+    double weight = weights_[at(slot)];
+    y_[at(slot)] = 0;
     if (std::isnan(y)) {
-      weight = 0;
+      weight = set_weight(slot, 0);
     } else if (!own.weights.empty()) {
       if (!(own.weights[row] >= 0 && std::isfinite(own.weights[row])))
         throw base::input_error("row {}: the weight {} is not a number of at least 0", row + 1,
                                 own.weights[row]);
-      weight *= own.weights[row];
+      weight = set_weight(slot, weight * own.weights[row]);
     }
     if (weight == 0) continue;
     if (!(with_counts && is_small_count(y))) {
@@ -68,7 +68,8 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
     if (!own.offsets.empty()) {
       if (!std::isfinite(own.offsets[row]))
         throw base::input_error("row {}: the offset {} is not a finite number", row + 1, own.offsets[row]);
-      offset_[at(slot)] += own.offsets[row];
+      if (offsets_.data() != own_offsets_.data()) offsets_ = own_offsets_ = design_.offset;
+      own_offsets_[at(slot)] += own.offsets[row];
     }
     y_[at(slot)] = y;
     ++out.rows;
@@ -90,17 +91,23 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
   leave_out_absent(out);
   null_space_ = design_.null_space;
   if (estimator_.quasi) leave_out_rows_of_absent(out);
-  const bool has_design_weights = moments_ && weight_ == design_.weight;
+  const bool has_design_weights = moments_ && std::ranges::equal(weights_, design_.weight);
   // Those of a gaussian response depend on the weights only.
   if (!has_design_weights || sums_ != moments_.get()) {
-    constants_ = constants_of(estimator_.family, y_, weight_, tail_);
-    scale_likelihood_ = ScaleLikelihood(estimator_.quasi ? ManyFamily::gaussian : estimator_.family, weight_);
+    constants_ = constants_of(estimator_.family, y_, weights_, tail_);
+    scale_likelihood_ =
+        ScaleLikelihood(estimator_.quasi ? ManyFamily::gaussian : estimator_.family, weights_);
   }
-  if (has_scale()) saturated_ = saturated_loss(estimator_.family, 1, y_, weight_, tail_);
+  if (has_scale()) saturated_ = saturated_loss(estimator_.family, 1, y_, weights_, tail_);
   sums_ = has_design_weights ? moments_.get() : row_sums_.get();
-  sums_->set_response(y_, weight_, offset_);
+  sums_->set_response(y_, weights_, offsets_);
   for (const auto& component : components_) component->set_response(*sums_);
   return std::ranges::find(absent_, false) == absent_.end() ? ManyStatus::all_zero : status;
+}
+
+double LaplaceCriterion::set_weight(int slot, double weight) {
+  if (weights_.data() != own_weights_.data()) weights_ = own_weights_ = design_.weight;
+  return own_weights_[at(slot)] = weight;
 }
 
 const char* LaplaceCriterion::fault_of(double y) const {
@@ -136,14 +143,14 @@ void LaplaceCriterion::leave_out_rows_of_absent(ResponseFit& out) {
     const RowGroup& group = design_.groups[at(g)];
     null_space_ -= static_cast<int>(group.own_line.size());
     for (int slot = group.begin * lane_count; slot < group.end * lane_count; ++slot) {
-      out.rows -= weight_[at(slot)] != 0 ? 1 : 0;
-      weight_[at(slot)] = 0;
+      out.rows -= weights_[at(slot)] != 0 ? 1 : 0;
+      set_weight(slot, 0);
     }
   }
   if (out.absent.empty() || !has_counts()) return;
   tail_.clear();
   for (std::size_t slot = 0; slot < y_.size(); ++slot) {
-    if (weight_[slot] != 0 && y_[slot] > 0) tail_.add(y_[slot], weight_[slot]);
+    if (weights_[slot] != 0 && y_[slot] > 0) tail_.add(y_[slot], weights_[slot]);
   }
   tail_.finish();
 }
@@ -151,7 +158,7 @@ void LaplaceCriterion::leave_out_rows_of_absent(ResponseFit& out) {
 bool LaplaceCriterion::has_no_curve(const RowGroup& group) const {
   const auto first = static_cast<std::size_t>(group.begin) * lane_count;
   const auto last = static_cast<std::size_t>(group.end) * lane_count;
-  const auto counts = [&](std::size_t slot) { return weight_[slot] != 0 && y_[slot] > 0; };
+  const auto counts = [&](std::size_t slot) { return weights_[slot] != 0 && y_[slot] > 0; };
   std::size_t one = first;
   while (one < last && !counts(one)) ++one;
   if (one == last) return true;
@@ -168,7 +175,7 @@ bool LaplaceCriterion::has_no_curve(const RowGroup& group) const {
   bool above = false;
   bool below = false;
   for (std::size_t slot = first; slot < last; ++slot) {
-    if (weight_[slot] == 0) continue;
+    if (weights_[slot] == 0) continue;
     // Zero in the row of the first positive count.
     const double line = b * value(slot, 0) - a * value(slot, 1);
     if (counts(slot) && std::abs(line) > rounding) return false;
@@ -183,13 +190,17 @@ ManyPoint LaplaceCriterion::start() {
   point.log_sp.assign(at(design_.parameters), 0);
   point.b.assign(at(design_.columns), 0);
   if (has_log_link()) {
-    exp_offset_.resize(offset_.size());
-    exp_rows(offset_.data(), design_.packets, exp_offset_.data());
+    exp_offsets_ = design_.exp_offset;
+    if (offsets_.data() != design_.offset.data()) {
+      own_exp_offsets_.resize(offsets_.size());
+      exp_rows(offsets_.data(), design_.packets, own_exp_offsets_.data());
+      exp_offsets_ = own_exp_offsets_;
+    }
   }
-  const std::vector<double>& of_row = has_log_link() ? exp_offset_ : offset_;
+  const std::span<const double> of_row = has_log_link() ? exp_offsets_ : offsets_;
   base::Lanes sum_of_offsets{};
   for (std::size_t i = 0; i < of_row.size(); i += lane_count)
-    sum_of_offsets += base::load_lanes(weight_.data() + i) * base::load_lanes(of_row.data() + i);
+    sum_of_offsets += base::load_lanes(weights_.data() + i) * base::load_lanes(of_row.data() + i);
   const double offsets = base::sum_of_lanes(sum_of_offsets);
   double level = 0;
   if (has_log_link())
@@ -224,9 +235,9 @@ ManyPoint LaplaceCriterion::start() {
   }
   if (has_scale()) {
     double square = 0;
-    const double weight = std::accumulate(weight_.begin(), weight_.end(), 0.0);
+    const double weight = std::accumulate(weights_.begin(), weights_.end(), 0.0);
     const double mean = sum_ / weight;
-    for (std::size_t i = 0; i < y_.size(); ++i) square += weight_[i] * (y_[i] - mean) * (y_[i] - mean);
+    for (std::size_t i = 0; i < y_.size(); ++i) square += weights_[i] * (y_[i] - mean) * (y_[i] - mean);
     const double variance = estimator_.family == ManyFamily::gamma      ? mean * mean
                             : estimator_.family == ManyFamily::poisson  ? mean
                             : estimator_.family == ManyFamily::binomial ? mean * (1 - mean)
@@ -242,8 +253,8 @@ double LaplaceCriterion::theta_by_moments(double level) const {
   base::Lanes excesses{};
   base::Lanes squares_of_means{};
   for (std::size_t i = 0; i < y_.size(); i += lane_count) {
-    const base::Lanes weight = base::load_lanes(weight_.data() + i);
-    const base::Lanes mean = base::load_lanes(exp_offset_.data() + i) * factor;
+    const base::Lanes weight = base::load_lanes(weights_.data() + i);
+    const base::Lanes mean = base::load_lanes(exp_offsets_.data() + i) * factor;
     const base::Lanes residual = base::load_lanes(y_.data() + i) - mean;
     excesses += weight * (residual * residual - mean);
     squares_of_means += weight * mean * mean;
@@ -362,7 +373,7 @@ void LaplaceCriterion::add_tau(const ManyPoint& point, ManyDerivatives& to) cons
 }
 
 void LaplaceCriterion::describe(const ManyPoint& point, ResponseFit& out) {
-  const double saturated = saturated_loss(family_at(point), theta_at(point), y_, weight_, tail_);
+  const double saturated = saturated_loss(family_at(point), theta_at(point), y_, weights_, tail_);
   const double loss = loss_ + (family_at(point) == ManyFamily::nb ? tail_.at(theta_at(point)).sum : 0);
   out.deviance = 2 * (loss - saturated);
   out.null_deviance = 2 * (sums_->null_loss(family_at(point), theta_at(point), start_level_) - saturated);

@@ -74,6 +74,8 @@ class LaplaceCriterion {
   }
   [[nodiscard]] double phi_at(const ManyPoint& point) const { return has_scale() ? std::exp(point.tau) : 1; }
 
+  /// Sets a weight that differs from the design's, and returns it.
+  double set_weight(int slot, double weight);
   [[nodiscard]] const char* fault_of(double y) const;
   void leave_out_absent(ResponseFit& out);
   void leave_out_rows_of_absent(ResponseFit& out);
@@ -89,8 +91,11 @@ class LaplaceCriterion {
   std::unique_ptr<LikelihoodSums> moments_;  ///< for a gaussian response without missing values
   LikelihoodSums* sums_ = nullptr;           ///< the sums in use
   // Values of the response:
-  std::vector<double> y_, weight_, offset_;  ///< by slot
-  std::vector<double> exp_offset_;           ///< for a family with the log link
+  std::vector<double> y_;                      ///< by slot
+  std::span<const double> weights_, offsets_;  ///< by slot: the design's, or the next ones
+  std::vector<double> own_weights_, own_offsets_;
+  std::span<const double> exp_offsets_;  ///< for a family with the log link
+  std::vector<double> own_exp_offsets_;
   double sum_ = 0;
   CountTail tail_;
   ResponseConstants constants_;

@@ -24,8 +24,7 @@ const char* row_of(ManyFamily family) {
 }
 
 std::string constants(const LikelihoodLayout& layout, ManyFamily family) {
-  std::string text =
-      fmt::format(R"(#pragma once
+  std::string text = fmt::format(R"(#pragma once
 namespace {0}::gam {{
 template <int n>
 struct Number;
@@ -35,13 +34,12 @@ using Family = {1}<Math>;
 constexpr bool is_nb = {2};
 constexpr bool is_gamma = {3};
 constexpr int parameters = {4};
-constexpr int coefficients = {5};
-constexpr long long elements = {6};
+constexpr bool has_tiles = {5};
 template <class Do>
 void for_each_size(Do&& work) {{
 )",
-                  "TESSERA_NAMESPACE", row_of(family), family == ManyFamily::nb, family == ManyFamily::gamma,
-                  layout.parameters, layout.coefficients, layout.elements);
+                                 "TESSERA_NAMESPACE", row_of(family), family == ManyFamily::nb,
+                                 family == ManyFamily::gamma, layout.parameters, layout.has_tiles);
   std::set<int> sizes;
   for (const LikelihoodGroup& group : layout.groups)
     if (group.columns <= most_columns_in_registers) sizes.insert(group.columns);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums over the rows of many responses at once, compiled at run time.
 //
-//   gather_inputs    coefficients from the host's memory
-//   score_and_gram, expected_gram, loss, weight_derivatives, null_model
-//                    a CUDA block for each chunk of rows, part of the sums, and request
-//   add_chunks       the chunks of each group, in order, to the host's memory
+//   gather_inputs    copies coefficients from the host's memory, for groups that read them often
+//   sum_rows         a CUDA block for each chunk of rows, part of the sums, and request
+//   add_chunks       adds the chunks of each group of several, in order
+//
+// Sums of a group go to the host's memory.
 #define TESSERA_LANE_INLINE inline
+#include "gam/many/coefficient_search.hpp"
 #include "gam/many/family_rows.hpp"
 #include "gam/many/likelihood_view.hpp"
 
@@ -29,8 +31,28 @@ struct Number {
 };
 
 constexpr int packed_size(int columns) {
-  return columns * (columns + 1) / 2;
+  return likelihood_elements(columns);
 }
+
+constexpr int warps = likelihood_threads / 32;
+constexpr int most_sums =
+    fixed::parameters > tile_columns* tile_columns ? fixed::parameters : tile_columns* tile_columns;
+static_assert(packed_size(most_columns_in_registers) <= most_sums);
+
+/// Shared memory of a CUDA block.
+struct Scratch {
+  double of_warp[warps * most_sums];
+  /// Inputs of a group whose sums fit into registers.
+  double input[likelihood_inputs(LikelihoodPass::weight_derivatives, most_columns_in_registers,
+                                 fixed::parameters)];
+  // For `settle`.
+  CoefficientSearch search;
+  CoefficientSearch::State state;
+  double gram[packed_size(most_columns_in_registers)];
+  double score[most_columns_in_registers];
+  double from[most_columns_in_registers];
+  double step[most_columns_in_registers];
+};
 
 template <class Do>
 void with_family(const LikelihoodRequest& request, Do&& work) {
@@ -111,21 +133,20 @@ struct Columns<0> {
 
 /// Sums each of N values over the threads of the block, and calls `put(i, sum)`.
 template <int N, class Put>
-void store_sums(const double (&sums)[N], Put&& put) {
-  constexpr int warps = likelihood_threads / 32;
-  __shared__ double of_warp[warps][N];
+void store_sums(Scratch& scratch, const double (&sums)[N], Put&& put) {
+  static_assert(N <= most_sums);
   const int lane = threadIdx.x % 32;
 #pragma unroll
   for (int i = 0; i < N; ++i) {
     double value = sums[i];
 #pragma unroll
     for (int other = 16; other > 0; other /= 2) value += __shfl_down_sync(0xffffffffu, value, other);
-    if (lane == 0) of_warp[threadIdx.x / 32][i] = value;
+    if (lane == 0) scratch.of_warp[threadIdx.x / 32 * N + i] = value;
   }
   __syncthreads();
   for (int i = threadIdx.x; i < N; i += likelihood_threads) {
     double sum = 0;
-    for (int warp = 0; warp < warps; ++warp) sum += of_warp[warp][i];
+    for (int warp = 0; warp < warps; ++warp) sum += scratch.of_warp[warp * N + i];
     put(i, sum);
   }
   __syncthreads();
@@ -151,11 +172,11 @@ struct Products {
 #pragma unroll
     for (int a = 0; a < K; ++a) vector[a] += row.x[a] * v;
   }
-  void store_gram(double* to) const {
-    store_sums(gram, [&](int i, double sum) { to[i] = sum; });
+  void store_gram(Scratch& scratch, double* to) const {
+    store_sums(scratch, gram, [&](int i, double sum) { to[i] = sum; });
   }
-  void store_vector(double* to) const {
-    store_sums(vector, [&](int i, double sum) { to[i] = sum; });
+  void store_vector(Scratch& scratch, double* to) const {
+    store_sums(scratch, vector, [&](int i, double sum) { to[i] = sum; });
   }
 };
 template <>
@@ -189,41 +210,50 @@ struct Products<0> {
 #pragma unroll
     for (int a = 0; a < T; ++a) vector[a] += row[first_a + a] * v;
   }
-  void store_gram(double* to) const {
-    store_sums(gram, [&](int i, double sum) {
+  void store_gram(Scratch& scratch, double* to) const {
+    store_sums(scratch, gram, [&](int i, double sum) {
       const int a = first_a + i / T;
       const int b = first_b + i % T;
       if (a <= b && b < columns) to[packed_size(columns) - packed_size(columns - a) + (b - a)] = sum;
     });
   }
-  void store_vector(double* to) const {
-    store_sums(vector, [&](int i, double sum) {
+  void store_vector(Scratch& scratch, double* to) const {
+    store_sums(scratch, vector, [&](int i, double sum) {
       if (first_a + i < columns) to[first_a + i] = sum;
     });
   }
 };
 
-/// The chunk of a CUDA block; none if the request has fewer chunks.
-int chunk_of_block(const LikelihoodBatch& batch) {
-  const LikelihoodRequest& request = batch.requests[blockIdx.y];
-  const int chunk = batch.groups[request.first_group].first_chunk + blockIdx.x;
-  return chunk < batch.groups[request.end_group - 1].end_chunk ? chunk : -1;
-}
-
-/// The work of a CUDA block: a chunk of a group, for a request.
+/// The work of a CUDA block.
 struct Work {
   const LikelihoodRequest& request;
   const LikelihoodChunk& chunk;
   const LikelihoodGroup& group;
-  const double* b;  ///< coefficients of the group
-  double* to;       ///< partial sums of the chunk
+  int part;
+  const double* b;  ///< coefficients of the group, then its other inputs
+  double* to;       ///< sums of the group, or partial sums of the chunk
+  Scratch& scratch;
 
-  Work(const LikelihoodBatch& batch, int index)
-      : request(batch.requests[blockIdx.y]),
-        chunk(batch.chunks[index]),
+  Work(const LikelihoodBatch& batch, const LikelihoodBlock& block, Scratch& memory)
+      : request(batch.requests[block.request]),
+        chunk(batch.chunks[block.chunk]),
         group(batch.groups[chunk.group]),
-        b(request.input + group.first_coefficient),
-        to(request.sums + batch.partial_begins[index]) {}
+        part(block.part),
+        b(request.input + group.first_input),
+        to(group.end_chunk - group.first_chunk > 1 ? request.sums + batch.partial_begins[block.chunk]
+                                                   : request.output + batch.output_begins[chunk.group]),
+        scratch(memory) {
+    if (group.columns > most_columns_in_registers) return;
+    const int count = likelihood_inputs(request.pass, group.columns, fixed::parameters);
+    for (int i = threadIdx.x; i < count; i += likelihood_threads) scratch.input[i] = b[i];
+    __syncthreads();
+    b = scratch.input;
+  }
+  /// A packed matrix of inputs, and the derivatives of the coefficients by a parameter.
+  const double* matrix() const { return b + group.columns; }
+  const double* first(int parameter) const {
+    return matrix() + packed_size(group.columns) + parameter * group.columns;
+  }
 
   /// Calls `work(row, y, prior weight, offset)` for each row of this thread that counts.
   template <class Do>
@@ -251,31 +281,31 @@ void with_columns(int columns, Do&& work) {
   fixed::for_each_size([&](auto size) {
     if (columns == size.value) work(size);
   });
-  if (columns > most_columns_in_registers) work(Number<0>{});
-}
-
-/// Number of pairs of tiles of a group's columns.
-int parts_of(int columns) {
-  if (columns <= most_columns_in_registers) return 1;
-  const int tiles = (columns + tile_columns - 1) / tile_columns;
-  return tiles * (tiles + 1) / 2;
+  if constexpr (fixed::has_tiles)
+    if (columns > most_columns_in_registers) work(Number<0>{});
 }
 
 template <int K, class Family>
-void sum_score_and_gram(const Work& work, const Family& family) {
-  Products<K> products(work.group, blockIdx.z);
+Products<K> score_and_gram(const Work& work, const Family& family) {
+  Products<K> products(work.group, work.part);
   work.for_each_row<K>([&](const Columns<K>& row, double y, double prior, double eta) {
     const double mean = family.mean(eta);
     products.add_square(row, prior * family.weight(y, mean));
     products.add(row, prior * family.score(y, mean));
   });
-  products.store_gram(work.to);
-  if (products.has_vector()) products.store_vector(work.to + packed_size(work.group.columns));
+  return products;
+}
+
+template <int K, class Family>
+void sum_score_and_gram(const Work& work, const Family& family) {
+  const auto products = score_and_gram<K>(work, family);
+  products.store_gram(work.scratch, work.to);
+  if (products.has_vector()) products.store_vector(work.scratch, work.to + packed_size(work.group.columns));
 }
 
 template <int K, class Family>
 void sum_expected_gram(const Work& work, const Family& family) {
-  Products<K> products(work.group, blockIdx.z);
+  Products<K> products(work.group, work.part);
   double pearson[1] = {};
   work.for_each_row<K>([&](const Columns<K>& row, double y, double prior, double eta) {
     const double mean = family.mean(eta);
@@ -283,14 +313,14 @@ void sum_expected_gram(const Work& work, const Family& family) {
     const double residual = fixed::is_gamma ? (y - mean) / mean : y - mean;
     pearson[0] += prior * residual * residual;
   });
-  products.store_gram(work.to);
-  if (blockIdx.z != 0) return;
-  store_sums(pearson, [&](int, double sum) { work.to[packed_size(work.group.columns)] = sum; });
+  products.store_gram(work.scratch, work.to);
+  if (work.part != 0) return;
+  store_sums(work.scratch, pearson, [&](int, double sum) { work.to[packed_size(work.group.columns)] = sum; });
 }
 
 template <int K, class Family>
-void sum_loss(const Work& work, const Family& family) {
-  Products<K> products(work.group, blockIdx.z);
+void sum_loss(const Work& work, const Family& family, double* to) {
+  Products<K> products(work.group, work.part);
   if (!products.has_vector()) return;
   double losses[3] = {};
   work.for_each_row<K>([&](const Columns<K>& row, double y, double prior, double eta) {
@@ -300,138 +330,190 @@ void sum_loss(const Work& work, const Family& family) {
     losses[2] += prior * loss.by_tau_twice;
     products.add(row, prior * loss.score_by_tau);
   });
-  products.store_vector(work.to + 3);
-  if (blockIdx.z == 0) store_sums(losses, [&](int i, double sum) { work.to[i] = sum; });
+  products.store_vector(work.scratch, to + 3);
+  if (work.part == 0) store_sums(work.scratch, losses, [&](int i, double sum) { to[i] = sum; });
 }
 
 /// The sums of `WeightSums` by parameter, then the sums without a parameter.
 template <int K, class Family>
-void sum_weight_derivatives(const Work& work, const Family& family, int parameter, int part) {
+void sum_weight_derivatives(const Work& work, const Family& family) {
   constexpr int parameters = fixed::parameters;
   static_assert(parameters <= most_parameters);
   const int columns = work.group.columns;
   const int elements = packed_size(columns);
-  const double* const inverse = work.request.input + fixed::coefficients + work.group.first_element;
-  const double* const first =
-      work.request.input + fixed::coefficients + fixed::elements + work.group.first_coefficient;
+  const double* const inverse = work.matrix();
   // Sums of a group: gram matrices by parameter, sums by pairs, X'(h dw/deta), d/dtau of X' d2l/(deta dtau).
   double* const pairs_to = work.to + parameters * elements;
   double* const vectors_to = pairs_to + parameters * parameters;
-  Products<K> products(work.group, part);
-  if (parameter == parameters) {
-    if (!products.has_vector()) return;
-    work.for_each_row<K>([&](const Columns<K>& row, double y, double prior, double eta) {
-      products.add(row, row.form(inverse) * prior * family.derivatives(y, family.mean(eta)).eta);
-    });
-    products.store_vector(vectors_to);
-    return;
-  }
-  const bool by_tau = work.request.with_tau != 0 && parameter == parameters - 1;
-  const double* const own = first + parameter * fixed::coefficients;
   // A bit for each parameter that changes the predictor of this group.
   unsigned long long related = 0;
-  for (int k = parameter; k < parameters; ++k) {
+  for (int k = 0; k < parameters; ++k) {
     bool is_related = work.request.with_tau != 0 && k == parameters - 1;
-    for (int a = 0; a < columns && !is_related; ++a) is_related = first[k * fixed::coefficients + a] != 0;
+    for (int a = 0; a < columns && !is_related; ++a) is_related = work.first(k)[a] != 0;
     related |= static_cast<unsigned long long>(is_related) << k;
   }
-  double pairs[parameters] = {};
-  if ((related >> parameter & 1) != 0) {
-    work.for_each_row<K>([&](const Columns<K>& row, double y, double prior, double eta) {
-      const RowWeightDerivatives<double> w = family.derivatives(y, family.mean(eta));
-      const double predictor = row.times(own);
-      products.add_square(row, prior * (w.eta * predictor + (by_tau ? w.tau : 0)));
-      if (part == 0) {
-        const double leverage = prior * row.form(inverse);
+  for (int parameter = 0; parameter < parameters; ++parameter) {
+    Products<K> products(work.group, work.part);
+    const bool by_tau = work.request.with_tau != 0 && parameter == parameters - 1;
+    const double* const own = work.first(parameter);
+    double pairs[parameters] = {};
+    if ((related >> parameter & 1) != 0) {
+      work.for_each_row<K>([&](const Columns<K>& row, double y, double prior, double eta) {
+        const RowWeightDerivatives<double> w = family.derivatives(y, family.mean(eta));
+        const double predictor = row.times(own);
+        products.add_square(row, prior * (w.eta * predictor + (by_tau ? w.tau : 0)));
+        if (work.part == 0) {
+          const double leverage = prior * row.form(inverse);
 #pragma unroll(parameters <= 3 ? parameters : 1)
-        for (int k = 0; k < parameters; ++k) {
-          if ((related >> k & 1) == 0) continue;
-          double value = w.eta_eta * predictor * row.times(first + k * fixed::coefficients);
-          if (work.request.with_tau != 0 && k == parameters - 1)
-            value += by_tau ? 2 * w.eta_tau * predictor + w.tau_tau : w.eta_tau * predictor;
-          pairs[k] += leverage * value;
+          for (int k = 0; k < parameters; ++k) {
+            if (k < parameter || (related >> k & 1) == 0) continue;
+            double value = w.eta_eta * predictor * row.times(work.first(k));
+            if (work.request.with_tau != 0 && k == parameters - 1)
+              value += by_tau ? 2 * w.eta_tau * predictor + w.tau_tau : w.eta_tau * predictor;
+            pairs[k] += leverage * value;
+          }
         }
-      }
-      if (by_tau) products.add(row, prior * (w.score_tau_tau - w.tau * predictor));
-    });
+        if (by_tau) products.add(row, prior * (w.score_tau_tau - w.tau * predictor));
+      });
+    }
+    products.store_gram(work.scratch, work.to + parameter * elements);
+    if (work.part == 0)
+      store_sums(work.scratch, pairs, [&](int k, double sum) { pairs_to[parameter * parameters + k] = sum; });
+    if (parameter == parameters - 1 && products.has_vector())
+      products.store_vector(work.scratch, vectors_to + columns);
   }
-  products.store_gram(work.to + parameter * elements);
-  if (part == 0) store_sums(pairs, [&](int k, double sum) { pairs_to[parameter * parameters + k] = sum; });
-  if (parameter == parameters - 1 && products.has_vector()) products.store_vector(vectors_to + columns);
+  Products<K> products(work.group, work.part);
+  if (!products.has_vector()) return;
+  work.for_each_row<K>([&](const Columns<K>& row, double y, double prior, double eta) {
+    products.add(row, row.form(inverse) * prior * family.derivatives(y, family.mean(eta)).eta);
+  });
+  products.store_vector(work.scratch, vectors_to);
+}
+
+/// Scores, weights and losses for a model with an intercept and the offset.
+template <class Family>
+void sum_null_model(const Work& work, const Family& family) {
+  double sums[3] = {};
+  work.for_each_value([&](int /*row*/, double y, double prior, double offset) {
+    const double eta = offset + work.request.level;
+    const double mean = family.mean(eta);
+    sums[0] += prior * family.score(y, mean);
+    sums[1] += prior * family.weight(y, mean);
+    sums[2] += prior * family.loss(y, eta, mean).value;
+  });
+  store_sums(work.scratch, sums, [&](int i, double sum) { work.to[i] = sum; });
+}
+
+/// x = a^-1 x for a packed matrix; false if it is not numerically positive definite.
+template <int K>
+bool solve(const double (&a)[packed_size(K)], double* x) {
+  double upper[K][K];
+  double inverse[K];
+  int next = 0;
+#pragma unroll
+  for (int i = 0; i < K; ++i) {
+#pragma unroll
+    for (int j = i; j < K; ++j) upper[i][j] = a[next++];
+  }
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+    if (!(upper[k][k] > 0)) return false;
+    inverse[k] = 1 / sqrt(upper[k][k]);
+#pragma unroll
+    for (int j = k; j < K; ++j) upper[k][j] *= inverse[k];
+#pragma unroll
+    for (int i = k + 1; i < K; ++i) {
+#pragma unroll
+      for (int j = i; j < K; ++j) upper[i][j] -= upper[k][i] * upper[k][j];
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+    x[k] *= inverse[k];
+#pragma unroll
+    for (int i = k + 1; i < K; ++i) x[i] -= upper[k][i] * x[k];
+  }
+#pragma unroll
+  for (int k = K; k-- > 0;) {
+#pragma unroll
+    for (int i = k + 1; i < K; ++i) x[k] -= upper[k][i] * x[i];
+    x[k] *= inverse[k];
+  }
+  return true;
+}
+
+/// `CoefficientSearch::advance` by one thread.
+template <int K>
+void advance(const Work& work, double* b) {
+  Scratch& scratch = work.scratch;
+  double matrix[packed_size(K)];
+  double gradient[K];
+  double product[K] = {};
+  for (int i = 0; i < packed_size(K); ++i) matrix[i] = scratch.gram[i] + work.matrix()[i];
+  add_packed_product(K, work.matrix(), b, product);
+  for (int a = 0; a < K; ++a) gradient[a] = scratch.score[a] - product[a];
+  scratch.state = scratch.search.advance(K, work.request.tolerance, gradient, b, scratch.from, scratch.step,
+                                         [&](double* x) { return solve<K>(matrix, x); });
+}
+
+/// Newton's search for the coefficients of a group, all of whose rows belong to this block.
+template <int K, class Family>
+void settle(const Work& work, const Family& family) {
+  Scratch& scratch = work.scratch;
+  double* const b = scratch.input;
+  if (threadIdx.x == 0) scratch.search = CoefficientSearch::begin();
+  do {
+    const auto products = score_and_gram<K>(work, family);
+    products.store_gram(scratch, scratch.gram);
+    products.store_vector(scratch, scratch.score);
+    if (threadIdx.x == 0) advance<K>(work, b);
+    __syncthreads();
+  } while (scratch.state == CoefficientSearch::State::searching);
+  double* to = work.to;
+  const bool is_settled = scratch.state == CoefficientSearch::State::settled;
+  for (int i = threadIdx.x; i < packed_size(K); i += likelihood_threads) to[i] = scratch.gram[i];
+  to += packed_size(K);
+  for (int i = threadIdx.x; i < K; i += likelihood_threads) {
+    to[i] = scratch.score[i];
+    to[K + i] = b[i];
+  }
+  to += 2 * K;
+  if (threadIdx.x == 0) *to = is_settled ? scratch.search.decrement : nan("");
+  if (is_settled) sum_loss<K>(work, family, to + 1);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam
 
 using namespace tessera::gam;
 
-#define TESSERA_KERNEL extern "C" __global__ void __launch_bounds__(likelihood_threads)
+#define TESSERA_KERNEL extern "C" __global__ void
 
 TESSERA_KERNEL gather_inputs(LikelihoodBatch batch) {
   const LikelihoodRequest& request = batch.requests[blockIdx.y];
-  for (int i = blockIdx.x * likelihood_threads + threadIdx.x; i < request.inputs;
+  for (int i = request.first_input + blockIdx.x * likelihood_threads + threadIdx.x; i < request.end_input;
        i += gridDim.x * likelihood_threads)
     request.input[i] = request.host_input[i];
 }
 
-TESSERA_KERNEL score_and_gram(LikelihoodBatch batch) {
-  const int chunk = chunk_of_block(batch);
-  if (chunk < 0) return;
-  const Work work(batch, chunk);
-  if (blockIdx.z >= parts_of(work.group.columns)) return;
+TESSERA_KERNEL __launch_bounds__(likelihood_threads, 4) sum_rows(LikelihoodBatch batch) {
+  __shared__ Scratch scratch;
+  const Work work(batch, batch.blocks[blockIdx.x], scratch);
+  const LikelihoodPass pass = work.request.pass;
   with_family(work.request, [&](const auto& family) {
-    with_columns(work.group.columns, [&](auto size) { sum_score_and_gram<size.value>(work, family); });
-  });
-}
-
-TESSERA_KERNEL expected_gram(LikelihoodBatch batch) {
-  const int chunk = chunk_of_block(batch);
-  if (chunk < 0) return;
-  const Work work(batch, chunk);
-  if (blockIdx.z >= parts_of(work.group.columns)) return;
-  with_family(work.request, [&](const auto& family) {
-    with_columns(work.group.columns, [&](auto size) { sum_expected_gram<size.value>(work, family); });
-  });
-}
-
-TESSERA_KERNEL loss(LikelihoodBatch batch) {
-  const int chunk = chunk_of_block(batch);
-  if (chunk < 0) return;
-  const Work work(batch, chunk);
-  if (blockIdx.z >= parts_of(work.group.columns)) return;
-  with_family(work.request, [&](const auto& family) {
-    with_columns(work.group.columns, [&](auto size) { sum_loss<size.value>(work, family); });
-  });
-}
-
-/// `parts`: maximum number of parts of a group.
-TESSERA_KERNEL weight_derivatives(LikelihoodBatch batch, int parts) {
-  const int chunk = chunk_of_block(batch);
-  if (chunk < 0) return;
-  const Work work(batch, chunk);
-  const int part = blockIdx.z % parts;
-  if (part >= parts_of(work.group.columns)) return;
-  with_family(work.request, [&](const auto& family) {
+    if (pass == LikelihoodPass::null_model) return sum_null_model(work, family);
     with_columns(work.group.columns, [&](auto size) {
-      sum_weight_derivatives<size.value>(work, family, blockIdx.z / parts, part);
+      constexpr int K = size.value;
+      switch (pass) {
+        case LikelihoodPass::settle:
+          if constexpr (K > 0) settle<K>(work, family);
+          break;
+        case LikelihoodPass::weight_derivatives: sum_weight_derivatives<K>(work, family); break;
+        case LikelihoodPass::score_and_gram: sum_score_and_gram<K>(work, family); break;
+        case LikelihoodPass::expected_gram: sum_expected_gram<K>(work, family); break;
+        case LikelihoodPass::loss: sum_loss<K>(work, family, work.to); break;
+        default: break;
+      }
     });
-  });
-}
-
-/// Scores, weights and losses for a model with an intercept and the offset.
-TESSERA_KERNEL null_model(LikelihoodBatch batch) {
-  const int chunk = chunk_of_block(batch);
-  if (chunk < 0) return;
-  const Work work(batch, chunk);
-  with_family(work.request, [&](const auto& family) {
-    double sums[3] = {};
-    work.for_each_value([&](int /*row*/, double y, double prior, double offset) {
-      const double eta = offset + work.request.level;
-      const double mean = family.mean(eta);
-      sums[0] += prior * family.score(y, mean);
-      sums[1] += prior * family.weight(y, mean);
-      sums[2] += prior * family.loss(y, eta, mean).value;
-    });
-    store_sums(sums, [&](int i, double sum) { work.to[i] = sum; });
   });
 }
 
@@ -440,6 +522,7 @@ TESSERA_KERNEL add_chunks(LikelihoodBatch batch) {
   const int index = request.first_group + blockIdx.x;
   if (index >= request.end_group) return;
   const LikelihoodGroup& group = batch.groups[index];
+  if (group.end_chunk - group.first_chunk == 1) return;
   const long long begin = batch.output_begins[index];
   const long long count = likelihood_sums(request.pass, group.columns, fixed::parameters);
   for (long long i = threadIdx.x; i < count; i += likelihood_threads) {

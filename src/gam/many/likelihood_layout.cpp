@@ -14,14 +14,14 @@ LikelihoodLayout::LikelihoodLayout(const SharedDesign& design) {
     const auto first_chunk = static_cast<int>(chunks.size());
     for (int begin = 0; begin < rows; begin += rows_of_chunk)
       chunks.push_back({static_cast<int>(groups.size()), begin, std::min(begin + rows_of_chunk, rows)});
-    groups.push_back({nullptr, static_cast<long long>(group.begin) * base::lane_count, rows, columns,
-                      coefficients, elements, first_chunk, static_cast<int>(chunks.size())});
-    coefficients += columns;
-    elements += packed_size(columns);
-    if (columns > most_columns_in_registers) {
-      const int tiles = (columns - 1) / tile_columns + 1;
-      parts = std::max(parts, packed_size(tiles));
-    }
+    groups.push_back({nullptr, static_cast<long long>(group.begin) * base::lane_count, rows, columns, inputs,
+                      first_chunk, static_cast<int>(chunks.size())});
+    const int parts = likelihood_parts(columns);
+    const int own_chunks = static_cast<int>(chunks.size()) - first_chunk;
+    inputs += likelihood_inputs(LikelihoodPass::weight_derivatives, columns, parameters);
+    blocks += own_chunks * parts;
+    has_tiles = has_tiles || parts > 1;
+    has_split_groups = has_split_groups || own_chunks > 1;
   }
   const auto room_of = [&](const LikelihoodGroup& group) {
     long long most = 0;
@@ -30,19 +30,13 @@ LikelihoodLayout::LikelihoodLayout(const SharedDesign& design) {
     return most;
   };
   partial_begins = {0};
-  for (const LikelihoodChunk& chunk : chunks)
-    partial_begins.push_back(partial_begins.back() + room_of(groups[static_cast<std::size_t>(chunk.group)]));
+  for (const LikelihoodChunk& chunk : chunks) {
+    const LikelihoodGroup& group = groups[static_cast<std::size_t>(chunk.group)];
+    partial_begins.push_back(partial_begins.back() +
+                             (group.end_chunk - group.first_chunk > 1 ? room_of(group) : 0));
+  }
   output_begins = {0};
   for (const LikelihoodGroup& group : groups) output_begins.push_back(output_begins.back() + room_of(group));
-}
-
-int LikelihoodLayout::inputs_of(LikelihoodPass pass) const {
-  switch (pass) {
-    case LikelihoodPass::score_and_gram: return coefficients;
-    case LikelihoodPass::weight_derivatives:
-      return coefficients + static_cast<int>(elements) + parameters * coefficients;
-    default: return 0;
-  }
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -14,22 +14,26 @@ namespace TESSERA_NAMESPACE::gam {
 struct LikelihoodLayout {
   explicit LikelihoodLayout(const SharedDesign& design);
 
-  int parameters = 1;      ///< smoothing parameters of a component, at most, and one more for tau
-  int coefficients = 0;    ///< of all groups
-  long long elements = 0;  ///< of the packed matrices of all groups
-  int parts = 1;           ///< pairs of tiles of columns, at most
+  int parameters = 1;             ///< smoothing parameters of a component, at most, and one more for tau
+  int inputs = 0;                 ///< numbers of all groups that passes read
+  int blocks = 0;                 ///< CUDA blocks of a pass over all groups
+  bool has_tiles = false;         ///< whether the products of some groups are formed in tiles
+  bool has_split_groups = false;  ///< whether some groups have several chunks
   std::vector<LikelihoodGroup> groups;  ///< without their rows
   std::vector<LikelihoodChunk> chunks;
   // Where sums begin, with room for those of any pass.
-  std::vector<long long> partial_begins;  ///< by chunk, and their end
+  std::vector<long long> partial_begins;  ///< by chunk, and their end; no room in groups of one chunk
   std::vector<long long> output_begins;   ///< by group, and their end
 
-  /// Numbers that a pass reads beside those of the pass before.
-  [[nodiscard]] int inputs_of(LikelihoodPass pass) const;
-  /// Numbers of the largest input of a request, of its output and of its partial sums.
-  [[nodiscard]] int inputs() const { return inputs_of(LikelihoodPass::weight_derivatives); }
+  /// Numbers of the output of a request and of its partial sums.
   [[nodiscard]] long long outputs() const { return output_begins.back(); }
   [[nodiscard]] long long partials() const { return partial_begins.back(); }
+  /// Whether `LikelihoodPass::settle` is possible for groups [first, end): one CUDA block sums all rows.
+  [[nodiscard]] bool can_settle(std::size_t first, std::size_t end) const {
+    const LikelihoodGroup& group = groups[first];
+    return end - first == 1 && group.end_chunk - group.first_chunk == 1 &&
+           group.columns <= most_columns_in_registers;
+  }
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -73,6 +74,13 @@ struct PearsonSums {
   double slopes = 0;   ///< V' (y - mu) / V; only of poisson and binomial variances on the host
 };
 
+/// What `LikelihoodSums::settle` finds beside the coefficients.
+struct SettledCoefficients {
+  bool is_settled;   ///< otherwise the search failed, and nothing else has a meaning
+  double decrement;  ///< `CoefficientSearch::decrement`
+  LossDerivatives loss;
+};
+
 /// The sums over the rows of one response that its criterion needs. Each is a pass over the rows of one
 /// component, at its coefficients of the last `score_and_gram`.
 class LikelihoodSums {
@@ -96,6 +104,14 @@ class LikelihoodSums {
                               std::vector<double>& score, std::vector<double>& gram) = 0;
   /// The loss, and for nb X' d2l/(deta dtau).
   [[nodiscard]] virtual LossDerivatives loss(const LikelihoodPoint& point, std::vector<double>& by_tau) = 0;
+  /// Where this is faster: the whole `CoefficientSearch` from `b`, with the packed `penalty` S, and all of
+  /// `score_and_gram` and `loss` at its end. Otherwise empty.
+  [[nodiscard]] virtual std::optional<SettledCoefficients> settle(
+      const LikelihoodPoint& /*point*/, const std::vector<double>& /*penalty*/, double /*tolerance*/,
+      std::vector<double>& /*b*/, std::vector<double>& /*score*/, std::vector<double>& /*gram*/,
+      std::vector<double>& /*by_tau*/) {
+    return {};
+  }
   /// Sums of derivatives of the weights. `inverse`: A^-1, packed. `first`: derivatives of the coefficients by
   /// each parameter, the last by tau if `with_tau`.
   virtual void weight_derivatives(const LikelihoodPoint& point, const std::vector<double>& inverse,

@@ -9,7 +9,7 @@ namespace TESSERA_NAMESPACE::gam {
 inline constexpr int likelihood_threads = 128;  ///< threads per CUDA block
 /// Maximum rows of a chunk. A CUDA block sums the rows of one chunk of a group, so that the order of
 /// summation depends only on the design.
-inline constexpr int rows_of_chunk = 2048;
+inline constexpr int rows_of_chunk = 8192;
 /// Maximum number of columns of a group whose sums fit into registers together; products of more columns are
 /// formed in tiles of `tile_columns` by `tile_columns`.
 inline constexpr int most_columns_in_registers = 7;
@@ -17,21 +17,48 @@ inline constexpr int tile_columns = 6;
 /// Maximum number of smoothing parameters of a component, plus tau.
 inline constexpr int most_parameters = 64;
 
-/// The kinds of passes over the rows of a response.
-enum class LikelihoodPass { score_and_gram, expected_gram, loss, weight_derivatives, null_model };
-inline constexpr int likelihood_passes = 5;
+/// The kinds of passes over the rows of a response. Within a batch they are computed in this order: the
+/// longest first, so that devices end together.
+enum class LikelihoodPass { settle, weight_derivatives, null_model, score_and_gram, expected_gram, loss };
+inline constexpr int likelihood_passes = 6;
+
+/// Number of elements in the upper triangle of a matrix.
+constexpr int likelihood_elements(int columns) {
+  return columns * (columns + 1) / 2;
+}
+
+/// Numbers that a pass reads for a group of `columns` columns: the coefficients; the packed matrix A^-1, or
+/// the penalty for `settle`; the first derivatives by parameter.
+constexpr int likelihood_inputs(LikelihoodPass pass, int columns, int parameters) {
+  switch (pass) {
+    case LikelihoodPass::settle: return columns + likelihood_elements(columns);
+    case LikelihoodPass::weight_derivatives:
+      return columns + likelihood_elements(columns) + parameters * columns;
+    case LikelihoodPass::null_model: return 0;
+    default: return columns;
+  }
+}
 
 /// Numbers that a pass sums in a group of `columns` columns.
 constexpr long long likelihood_sums(LikelihoodPass pass, int columns, int parameters) {
-  const long long elements = columns * (columns + 1LL) / 2;
+  const long long elements = likelihood_elements(columns);
   switch (pass) {
+    // Those of `score_and_gram`, the coefficients, the decrement (NaN: failed), and those of `loss`.
+    case LikelihoodPass::settle: return elements + 2LL * columns + 1 + 3 + columns;
+    case LikelihoodPass::weight_derivatives: return parameters * (elements + parameters) + 2LL * columns;
+    case LikelihoodPass::null_model: return 3;
     case LikelihoodPass::score_and_gram: return elements + columns;
     case LikelihoodPass::expected_gram: return elements + 1;
     case LikelihoodPass::loss: return 3 + columns;
-    case LikelihoodPass::weight_derivatives: return parameters * (elements + parameters) + 2LL * columns;
-    case LikelihoodPass::null_model: return 3;
   }
   return 0;
+}
+
+/// Number of CUDA blocks among which the products of a group's columns are divided: pairs of tiles.
+constexpr int likelihood_parts(int columns) {
+  return columns <= most_columns_in_registers
+             ? 1
+             : likelihood_elements((columns + tile_columns - 1) / tile_columns);
 }
 
 /// A `RowGroup`.
@@ -40,8 +67,7 @@ struct LikelihoodGroup {
   long long first_slot;
   int rows;
   int columns;
-  int first_coefficient;    ///< number of columns in all previous groups
-  long long first_element;  ///< number of elements in the packed matrices of all previous groups
+  int first_input;  ///< where its `likelihood_inputs` begin
   int first_chunk;
   int end_chunk;
 };
@@ -65,21 +91,28 @@ struct LikelihoodResponse {
 /// A pass over the rows of one response.
 struct LikelihoodRequest {
   LikelihoodResponse response;
-  /// Coefficients by group; for derivatives: A^-1 by group, then the first derivatives. In the memory of the
-  /// host, and of the device.
-  const double* host_input;
-  double* input;
-  int inputs;      ///< numbers to be copied to the device
-  double* sums;    ///< partial sums by chunk
+  const double* host_input;  ///< inputs by group, in the memory of the host
+  double* input;             ///< inputs by group: the same memory, or a copy on the device
+  int first_input;           ///< inputs [first, end) are to be copied to the device
+  int end_input;
+  double* sums;    ///< partial sums by chunk, of groups with several chunks
   double* output;  ///< sums by group, in the memory of the host
   double theta;
   double log_theta;
-  double level;  ///< of a null model
+  double level;      ///< of a null model
+  double tolerance;  ///< for `settle`
   LikelihoodPass pass;
   int first_group;  ///< the rows of groups [first, end) are summed
   int end_group;
   int is_poisson;  ///< nb at its limit
   int with_tau;
+};
+
+/// The work of a CUDA block: a chunk of rows, and a part of the products of its columns, for a request.
+struct LikelihoodBlock {
+  int request;
+  int chunk;
+  int part;
 };
 
 struct LikelihoodBatch {
@@ -88,6 +121,7 @@ struct LikelihoodBatch {
   const long long* partial_begins;
   const long long* output_begins;
   const LikelihoodRequest* requests;
+  const LikelihoodBlock* blocks;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -17,6 +18,8 @@
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
+
+using FiberPool = std::vector<std::unique_ptr<Fiber>>;
 
 /// Passes requests of many fibers, which wait for them, to one thread that serves them in batches. The fibers
 /// run on a few threads; a thread sleeps only if all of its fibers wait.
@@ -35,8 +38,10 @@ class RequestQueue {
   };
   using Batch = std::vector<Waiting>;
 
-  /// `fibers`: the number of fibers that all threads together will run by `run`.
-  explicit RequestQueue(std::size_t fibers) : fibers_(fibers) {}
+  /// `fibers`: the number of bodies that all threads together will run by `run`. `requests`: how many
+  /// requests each makes at a time, at most.
+  explicit RequestQueue(std::size_t fibers, std::size_t requests = 1)
+      : fibers_(fibers), requests_of_fiber_(std::min(requests, most_at_once)) {}
   /// `run` will be asked for this number of fibers less.
   void expect_fewer(std::size_t fibers) {
     const std::scoped_lock lock(mutex_);
@@ -44,24 +49,26 @@ class RequestQueue {
     if (fibers_ == 0 || suffice()) ready_.notify_one();
   }
 
-  /// Runs `body(i)` for each stack i, each in a fiber of its own on this thread, and returns when all have
-  /// ended. `body` must not throw.
-  void run(std::span<const FiberStack> stacks, FunctionRef<void(std::size_t)> body) {
-    Thread self;
-    std::vector<std::unique_ptr<Fiber>> fibers;
-    for (std::size_t i = 0; i < stacks.size(); ++i) {
-      fibers.push_back(std::make_unique<Fiber>(stacks[i], [&body, &self, i] {
+  /// Runs `body(i)` for each index below `count` in a fiber of its own on this thread, and returns when all
+  /// have ended. `body` must not throw. Fibers are taken from `spare` while there are any, and put there.
+  void run(FiberPool& spare, std::size_t count, FunctionRef<void(std::size_t)> body) {
+    Thread self(spare);
+    FiberPool fibers;
+    for (std::size_t i = 0; i < count; ++i) fibers.push_back(self.take_fiber());
+    for (std::size_t i = 0; i < count; ++i) {
+      fibers[i]->set_body([&body, &self, i] {
         body(i);
         ++self.ended;
-      }));
-      self.ready.push_back(fibers.back().get());
+      });
+      self.ready.push_back(fibers[i].get());
     }
     current_ = &self;
-    for (std::size_t ended = 0; ended < stacks.size();) {
+    for (std::size_t ended = 0; ended < count;) {
       ended += resume(self);
-      if (ended < stacks.size()) self.wait_for_ready();
+      if (ended < count) self.wait_for_ready();
     }
     current_ = nullptr;
+    std::ranges::move(fibers, std::back_inserter(spare));
   }
 
   // Called by a body of `run`:
@@ -74,37 +81,38 @@ class RequestQueue {
     self.running->suspend();
     if (closed_) throw Closed();
   }
-  /// Calls `work` for each index below `count`, in fibers that wait at the same time. Throws what one of them
-  /// throws.
+  /// Calls `work` for each index below `count`, in a few fibers that wait at the same time. Throws what one
+  /// of them throws.
   void for_each(std::size_t count, FunctionRef<void(std::size_t)> work) {
     Thread& self = *current_;
     Fiber* const caller = self.running;
     std::exception_ptr thrown;
-    const auto keep = [&](std::size_t i) {
-      try {
-        work(i);
-      } catch (...) {
-        thrown = std::current_exception();
+    std::size_t next = 0;
+    const auto work_on = [&] {
+      while (next < count) {
+        try {
+          work(next++);
+        } catch (...) {
+          thrown = std::current_exception();
+        }
       }
     };
-    std::vector<FiberStack> stacks;
-    std::vector<std::unique_ptr<Fiber>> others;
-    std::size_t left = count - std::min<std::size_t>(count, 1);
+    FiberPool others;
+    std::size_t left = count == 0 ? 0 : std::min(count, most_at_once) - 1;
     bool is_waiting = false;
-    for (std::size_t i = 1; i < count; ++i) stacks.push_back(self.take_stack());
-    for (std::size_t i = 1; i < count; ++i) {
-      others.push_back(std::make_unique<Fiber>(stacks[i - 1], [&, i] {
-        keep(i);
+    for (std::size_t i = 0; i < left; ++i) others.push_back(self.take_fiber());
+    for (const std::unique_ptr<Fiber>& other : others) {
+      other->set_body([&] {
+        work_on();
         --left;
         if (left == 0 && is_waiting) self.ready.push_back(caller);
-      }));
-      self.ready.push_back(others.back().get());
+      });
+      self.ready.push_back(other.get());
     }
-    if (count > 0) keep(0);
+    work_on();
     is_waiting = true;
     if (left > 0) caller->suspend();
-    others.clear();
-    for (FiberStack& stack : stacks) self.spare.push_back(std::move(stack));
+    std::ranges::move(others, std::back_inserter(self.spare));
     if (thrown) std::rethrow_exception(thrown);
   }
 
@@ -135,13 +143,18 @@ class RequestQueue {
   }
 
  private:
+  /// Number of fibers of `for_each`. Each stack takes two of the memory areas to which Linux limits a
+  /// process.
+  static constexpr std::size_t most_at_once = 8;
+
   /// A thread in `run`.
   struct Thread {
+    explicit Thread(FiberPool& pool) : spare(pool) {}
     Fiber* running = nullptr;
     std::vector<Fiber*> ready;
     std::vector<Waiting> requests;  ///< not yet in the queue
     std::size_t ended = 0;          ///< bodies that ended since `resume` last counted them
-    std::vector<FiberStack> spare;
+    FiberPool& spare;
     std::mutex mutex;
     std::condition_variable served;
     std::vector<Fiber*> woken;
@@ -152,11 +165,11 @@ class RequestQueue {
       ready.clear();
       std::swap(ready, woken);
     }
-    FiberStack take_stack() {
-      if (spare.empty()) return FiberStack();
-      FiberStack stack = std::move(spare.back());
+    std::unique_ptr<Fiber> take_fiber() {
+      if (spare.empty()) return std::make_unique<Fiber>();
+      std::unique_ptr<Fiber> fiber = std::move(spare.back());
       spare.pop_back();
-      return stack;
+      return fiber;
     }
   };
 
@@ -186,10 +199,10 @@ class RequestQueue {
     if (is_closed) wake(self.requests);
     self.requests.clear();
   }
-  /// Whether the batch is large enough to be served while the other fibers run.
+  /// Whether the batch is large enough to be served while the other fibers run. If all wait, it is.
   [[nodiscard]] bool suffice() const {
     constexpr std::size_t share = 4;
-    return !waiting_.empty() && waiting_.size() >= fibers_ / share;
+    return !waiting_.empty() && waiting_.size() >= std::min(fibers_, fibers_ * requests_of_fiber_ / share);
   }
   static void wake(const Batch& some) {
     // Those of a thread are mostly neighbours.
@@ -206,6 +219,7 @@ class RequestQueue {
   std::mutex mutex_;
   std::condition_variable ready_;
   std::size_t fibers_;
+  std::size_t requests_of_fiber_;
   Batch waiting_;
   std::atomic<bool> closed_ = false;
 };

@@ -7,6 +7,7 @@
 #include "gam/many/host_likelihood_sums.hpp"
 #include "gam/many/laplace_criterion.hpp"
 #include "gam/many/search_rules.hpp"
+#include "gam/many/small_cholesky.hpp"
 #include "gam/many/spectra_by_missing_rows.hpp"
 
 #include <algorithm>
@@ -97,8 +98,42 @@ class ResponseFitter::Search {
     std::vector<bool> held;
   };
 
-  /// Newton's step, with absolute values of the Hessian's eigenvalues.
-  Step newton_step(ManyPoint& point, const ManyDerivatives& at_point) const {
+  /// Newton's step for the free parameters. False if the Hessian is not positive definite, or so nearly
+  /// singular that the step would be shortened.
+  bool solve_by_cholesky(const ManyDerivatives& at_point, const std::vector<int>& free,
+                         std::vector<double>& change) {
+    packed_.clear();
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      for (std::size_t j = i; j < free.size(); ++j) packed_.push_back(at_point.hessian(free[i], free[j]));
+    }
+    if (!hessian_.factor(packed_, static_cast<int>(free.size()))) return false;
+    std::vector<double> step;
+    for (const int j : free) step.push_back(-at_point.gradient[at(j)]);
+    hessian_.solve(step.data());
+    if (!(largest(step) <= longest_step)) return false;
+    for (std::size_t i = 0; i < free.size(); ++i) change[at(free[i])] = step[i];
+    return true;
+  }
+  /// Newton's step with absolute values of the Hessian's eigenvalues.
+  static void solve_by_eigenvalues(const ManyDerivatives& at_point, const std::vector<int>& free,
+                                   std::vector<double>& change) {
+    const auto n = static_cast<int>(free.size());
+    Matrix hessian(n, n);
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) hessian(i, j) = at_point.hessian(free[at(i)], free[at(j)]);
+    }
+    const SymmetricEigen eigen = symmetric_eigen(hessian);
+    for (int k = 0; k < n; ++k) {
+      double along = 0;
+      for (int i = 0; i < n; ++i) along += eigen.vectors(i, k) * at_point.gradient[at(free[at(i)])];
+      constexpr double least = 1e-9;
+      along /= std::max(std::abs(eigen.values[at(k)]), least);
+      for (int i = 0; i < n; ++i) change[at(free[at(i)])] -= along * eigen.vectors(i, k);
+    }
+  }
+
+  /// Newton's step with a Hessian that is made positive definite.
+  Step newton_step(ManyPoint& point, const ManyDerivatives& at_point) {
     Step step;
     std::vector<int> free;
     const std::size_t m = at_point.parameters.size();
@@ -114,19 +149,7 @@ class ResponseFitter::Search {
       step.largest_slope = std::max(step.largest_slope, std::abs(slope));
     }
     if (free.empty()) return step;
-    Matrix hessian(static_cast<int>(free.size()), static_cast<int>(free.size()));
-    for (int i = 0; i < hessian.rows(); ++i) {
-      for (int j = 0; j < hessian.cols(); ++j) hessian(i, j) = at_point.hessian(free[at(i)], free[at(j)]);
-    }
-    const SymmetricEigen eigen = symmetric_eigen(hessian);
-    for (int k = 0; k < hessian.cols(); ++k) {
-      double along = 0;
-      for (int i = 0; i < hessian.rows(); ++i)
-        along += eigen.vectors(i, k) * at_point.gradient[at(free[at(i)])];
-      constexpr double least = 1e-9;
-      along /= std::max(std::abs(eigen.values[at(k)]), least);
-      for (int i = 0; i < hessian.rows(); ++i) step.change[at(free[at(i)])] -= along * eigen.vectors(i, k);
-    }
+    if (!solve_by_cholesky(at_point, free, step.change)) solve_by_eigenvalues(at_point, free, step.change);
     step.predicted = -dot(step.change, at_point.gradient);
     return step;
   }
@@ -353,6 +376,8 @@ class ResponseFitter::Search {
   GaussianSpectrum::Buffers spectrum_buffers_;
   SpectraByMissingRows by_missing_rows_;
   ManyReason reason_ = ManyReason::none;
+  SmallCholesky hessian_;
+  std::vector<double> packed_;
   std::vector<double> origin_;          ///< the starts of the log smoothing parameters
   std::vector<double> slope_of_limit_;  ///< by parameter + 1: slopes below it let its limit be tried
 };

@@ -187,13 +187,15 @@ void ResponseReader::choose_as(const ResponseReader& of) {
 }
 
 Matrix ResponseReader::read(Range some, std::int64_t rows, FunctionRef<void()> between) const {
-  Matrix values(static_cast<int>(rows), static_cast<int>(some.size()));
+  Matrix values;
   // A read for each run of neighbouring responses.
   for (std::int64_t begin = some.begin; begin < some.end;) {
     between();
     std::int64_t end = begin + 1;
     while (end < some.end && chosen[at(end)] == chosen[at(end - 1)] + 1) ++end;
-    const Matrix run = source_->read({chosen[at(begin)], chosen[at(end - 1)] + 1});
+    Matrix run = source_->read({chosen[at(begin)], chosen[at(end - 1)] + 1});
+    if (row_of_.empty() && end - begin == some.size()) return run;
+    if (values.cols() == 0) values = Matrix(static_cast<int>(rows), static_cast<int>(some.size()));
     for (int j = 0; j < run.cols(); ++j) {
       const auto from = run.column(j);
       const auto to = values.column(static_cast<int>(begin - some.begin) + j);

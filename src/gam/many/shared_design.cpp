@@ -53,6 +53,8 @@ class SharedDesignMaker {
     add_penalties();
     find_constant();
     for (std::size_t g = 0; g < rows_of_group_.size(); ++g) add_group(g);
+    out_.exp_offset.resize(out_.slots());
+    exp_rows(out_.offset.data(), out_.packets, out_.exp_offset.data());
     find_own_curves();
     add_gram();
     const auto has_weight = [](double weight) { return weight > 0; };

@@ -88,7 +88,8 @@ struct SharedDesign {
   std::vector<RowGroup> groups;  ///< sorted by component
   std::vector<int> slot_of_row;  ///< by row of the table: its slot (a packet's lane); -1: a value is missing
   std::vector<double> offset;    ///< by slot
-  std::vector<double> weight;    ///< by slot: prior weight; zero if a packet has no row there
+  std::vector<double> exp_offset;  ///< by slot: e^offset
+  std::vector<double> weight;      ///< by slot: prior weight; zero if a packet has no row there
   std::vector<SharedPenalty> penalties;
   int parameters = 0;  ///< number of estimated smoothing parameters
   std::vector<std::string> parameter_names;

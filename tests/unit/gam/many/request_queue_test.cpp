@@ -26,11 +26,11 @@ constexpr std::size_t fiber_count = 13;  // of each thread
 
 /// Runs `body(fiber)` in fibers of several threads while this one serves.
 void run(Queue& queue, const std::function<void(std::size_t)>& body, const std::function<void()>& serve) {
-  std::vector<std::vector<FiberStack>> stacks(thread_count);
+  std::vector<FiberPool> fibers(thread_count);
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < thread_count; ++t) {
-    for (std::size_t i = 0; i < fiber_count; ++i) stacks[t].emplace_back();
-    threads.emplace_back([&, t] { queue.run(stacks[t], [&](std::size_t i) { body(t * fiber_count + i); }); });
+    threads.emplace_back(
+        [&, t] { queue.run(fibers[t], fiber_count, [&](std::size_t i) { body(t * fiber_count + i); }); });
   }
   serve();
   for (std::thread& thread : threads) thread.join();

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// Newton's method for the coefficients of a component, which maximise its penalised log likelihood. A step
+/// is halved depending on the slope at its end: the likelihood is concave here, so that its value is not
+/// needed. Compiled for the host and for devices.
+struct CoefficientSearch {
+  enum class State { searching, settled, failed };
+
+  double slope;   ///< slope along the last full step, at its beginning: its squared length in the metric of A
+  double length;  ///< part of this step that was taken
+  double decrement;  ///< if settled: squared length of the next step
+  int steps;         ///< number of calls of `advance`
+
+  TESSERA_LANE_INLINE static CoefficientSearch begin() { return {0, 1, 0, 0}; }
+
+  /// Moves the `n` coefficients `b` to the next point to look at, unless they are settled: the squared length
+  /// of the next step is below `tolerance`. `gradient`: at b. `from`, `step`: kept between calls.
+  /// `solve(x)` replaces x by A^-1 x, with A at b; false if A is not positive definite.
+  template <class Solve>
+  TESSERA_LANE_INLINE State advance(int n, double tolerance, const double* gradient, double* b, double* from,
+                                    double* step, const Solve& solve) {
+    constexpr int most_steps = 100;
+    constexpr double least_slope = 1e-10;
+    constexpr double least_length = 1e-6;
+    if (++steps > most_steps) return State::failed;
+    if (steps > 1 && !(dot(n, gradient, step) >= -0.5 * slope) && slope > least_slope) {
+      length /= 2;
+      if (length < least_length) return State::failed;
+      for (int j = 0; j < n; ++j) b[j] = from[j] + length * step[j];
+      return State::searching;
+    }
+    for (int j = 0; j < n; ++j) step[j] = gradient[j];
+    if (!solve(step)) return State::failed;
+    slope = dot(n, gradient, step);
+    const double size = largest(n, step);
+    const double size_of_b = largest(n, b);
+    // Coefficients far above their standard errors, as of responses far from zero, have no more digits.
+    constexpr double rounding = 4 * 2.220446049250313e-16;
+    const bool is_rounding = size <= rounding * size_of_b;
+    if (slope < tolerance || is_rounding) {
+      decrement = is_rounding ? 0 : slope;
+      return State::settled;
+    }
+    // Distant coefficients, e.g. of a curve that falls steeply after the last count, are reached by doubling.
+    constexpr double least_longest = 8;
+    const double longest = least_longest > 2 * size_of_b ? least_longest : 2 * size_of_b;
+    if (size > longest) {
+      for (int j = 0; j < n; ++j) step[j] *= longest / size;
+      slope *= longest / size;
+    }
+    length = 1;
+    for (int j = 0; j < n; ++j) {
+      from[j] = b[j];
+      b[j] += step[j];
+    }
+    return State::searching;
+  }
+
+ private:
+  TESSERA_LANE_INLINE static double dot(int n, const double* a, const double* b) {
+    double sum = 0;
+    for (int j = 0; j < n; ++j) sum += a[j] * b[j];
+    return sum;
+  }
+  TESSERA_LANE_INLINE static double largest(int n, const double* x) {
+    double most = 0;
+    for (int j = 0; j < n; ++j) {
+      const double size = x[j] < 0 ? -x[j] : x[j];
+      if (size > most) most = size;
+    }
+    return most;
+  }
+};
+
+/// to += a b for a symmetric matrix a, packed.
+TESSERA_LANE_INLINE void add_packed_product(int n, const double* a, const double* b, double* to) {
+  for (int i = 0; i < n; ++i) {
+    to[i] += *a++ * b[i];
+    for (int j = i + 1; j < n; ++j, ++a) {
+      to[i] += *a * b[j];
+      to[j] += *a * b[i];
+    }
+  }
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

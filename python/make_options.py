@@ -65,6 +65,7 @@ _OTHER_TEXTS = {
     "header": "Of text files: whether the first row names the columns; otherwise they are V1, V2, ...",
     "skip": "Of text files: number of lines to skip before the table",
     "nthreads": "The same as threads, with bam's name",
+    "covariances": "Keep the covariances of the coefficients, for `covariance` and `model` of the result",
 }
 
 

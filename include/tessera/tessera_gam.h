@@ -345,10 +345,16 @@ typedef struct tessera_gam_responses {
 /// and the whole matrix, such as a mapped file: it reads a part of the responses, and gets the results of
 /// all. Results have the same bits on any number of ranks and threads.
 ///
-/// Memory: the model matrix, up to 256 MB of responses at a time, and the results.
+/// Memory: the model matrix, up to 256 MB of responses at a time, and the results; with covariances twice the
+/// fits, and p(p + 1)/2 numbers for each response of p coefficients.
 TESSERA_GAM_API int tessera_gam_fit_many(const char* formula, tessera_gam_table covariates,
                                          const tessera_gam_responses* responses, const tessera_gam_call* call,
                                          tessera_gam_answer* fits, tessera_gam_answer* tests);
+/// The model of a response by its name, from the `fits` of a call with the option covariances: the same that
+/// `tessera_gam_model_load` reads from a file of fits, without residuals. TESSERA_GAM_USAGE for a response
+/// that has no fit, or is not there.
+TESSERA_GAM_API int tessera_gam_many_model(tessera_gam_answer fits, const char* response,
+                                           tessera_gam_model* model);
 
 /* Answers of a model, as tables */
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import pickle
 import sys
 import time
 import types
@@ -192,6 +193,39 @@ class Many(InFolder):
             self.fit(offsets=cells()["w"])
         with self.assertRaisesRegex(InputError, "is 120 x 2, but|has 2 responses, but"):
             self.fit(weights=whole[:, :2])
+
+    def test_has_models_of_responses(self):
+        found = self.fit(covariances=True)
+        self.same(found)
+        self.assertEqual(repr(found), repr(self.fit()))
+        model = found.model("tal1")
+        place = GENES.index("tal1")
+        self.assertEqual(model.formula.split("~")[0], "`tal1` ")
+        names = model.param_names
+        np.testing.assert_array_equal(model.params, [found.fits[name][place] for name in names])
+        covariance = found.covariance("tal1")
+        np.testing.assert_array_equal(covariance, covariance.T)
+        errors = [found.fits[f"se:{name}"][place] for name in names]
+        np.testing.assert_allclose(np.sqrt(np.diag(covariance)), errors, rtol=1e-12)
+        matrix = model.predict(cells(), type="lpmatrix")
+        predicted = model.predict(cells(), se=True)
+        np.testing.assert_allclose(predicted["fit"], matrix @ model.params + np.log(cells()["size"]), rtol=1e-9)
+        np.testing.assert_allclose(predicted["se"] ** 2, np.einsum("ij,jk,ik->i", matrix, covariance, matrix), rtol=1e-9)
+        self.assertIn("lineageb", str(model.summary()))
+        # A model is a value of its own; the results keep no model in a copy.
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.predict(cells()), predicted["fit"])
+        copied = pickle.loads(pickle.dumps(found))
+        self.same(copied, found)
+        for of, response, what in (
+            (found, "silent", "the response 'silent' has no fit, as it is all_zero"),
+            (found, "tal2", "the results have no response 'tal2' .did you mean 'tal1'"),
+            (found, 3, "the response is 3"),
+            (copied, "tal1", "covariances=True; pickle leaves them out"),
+            (self.fit(), "tal1", "fit with covariances=True"),
+        ):
+            with self.assertRaisesRegex(UsageError, what):
+                of.model(response)
 
     def test_refuses(self):
         for counts, what in (

@@ -3,6 +3,8 @@
 
 #include <tessera/gam/family.hpp>
 #include <tessera/gam/fit.hpp>
+#include <tessera/gam/matrix.hpp>
+#include <tessera/gam/model.hpp>
 #include <tessera/gam/response_matrix.hpp>
 #include <tessera/gam/table.hpp>
 #include <tessera/job/job.hpp>
@@ -60,8 +62,8 @@ struct ManyOptions {
   /// Matrices that are compressed by rows are sorted in the memory of each rank up to 64 MiB, or its part of
   /// `node_bytes`, else in a scratch file of each node.
   MemoryOptions memory{};
-  /// Writes the covariances of the coefficients, which standard errors of a response's predictions need: in
-  /// HDF5 only.
+  /// Keeps the covariances of the coefficients, which standard errors of a response's predictions need: in
+  /// HDF5, or in `ManyResults`.
   bool covariances = false;
   /// Checkpoint file, written after every batch of responses; a later call with the same input and options
   /// resumes from it, on any number of ranks, and gives the same values (`Checkpoint`). The batches are
@@ -92,6 +94,10 @@ struct ManyResults {
   std::vector<Table::Column> fits{};   ///< columns as in a file of `ManyOutputs::fits`
   std::vector<Table::Column> tests{};  ///< columns as in a file of `ManyOutputs::tests`
   ManySummary summary{};
+  /// Only with `ManyOptions::covariances`: the matrices of a file of `ManyOutputs::fits` by name, a column
+  /// for each response. "covariance": the upper triangle of each, row by row.
+  std::map<std::string, Matrix> matrices{};
+  std::optional<Model> shared{};  ///< only with covariances: what all models share; its numbers are zero
 };
 
 /// *Collective.* Fits the formula to each response by Laplace REML, like mgcv's `gam(method = "REML")`. Each
@@ -125,5 +131,10 @@ struct ManyResults {
                                                   const Table& covariates, const Responses& responses,
                                                   const ManyOptions& options = {},
                                                   FitObserver* observer = nullptr);
+
+/// The model of a response among results with covariances: the model that `load_model` reads from a file of
+/// them. Pure. Throws `Error(usage)` for a response that is not there or has no fit, and for results without
+/// covariances.
+[[nodiscard]] TESSERA_EXPORT Model model_of(const ManyResults& results, const std::string& response);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@ import ctypes
 import os
 from collections.abc import Mapping, Sequence
 from ctypes import byref, c_char_p
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -29,7 +29,7 @@ from ._columns import (
     rows_of,
 )
 from ._errors import InputError, UsageError
-from ._gam import _TABLE_OPTIONS, Progress, _arrays, _given, _shown
+from ._gam import _TABLE_OPTIONS, GAM, Progress, _arrays, _given, _shown
 from ._table import Answer, Table, columns_of, naming_columns
 
 # Indexed by the values of tessera_gam_number and tessera_gam_layout.
@@ -45,6 +45,23 @@ class ManyFits:
     """A row for each response, a pandas frame; without pandas a dict of arrays: "response", "status", "edf", …"""
     tests: Any
     """A row for each response: "p:TERM" and "q:TERM" of each term."""
+    _answer: Answer | None = field(default=None, repr=False, compare=False)
+    """The fits in the library, for models."""
+
+    def model(self, response: str) -> GAM:
+        """The model of a response, which predicts and has a summary. Needs `covariances=True`."""
+        if self._answer is None:
+            raise UsageError("the fits have no models: fit with covariances=True; pickle leaves them out")
+        model = _native.Handle("model")
+        _native.call("many_model", self._answer.number, _native.encoded(response, "the response"), model.to)
+        return GAM._of(model)
+
+    def covariance(self, response: str) -> npt.NDArray[np.float64]:
+        """The covariance of the p coefficients of a response, p x p. Needs `covariances=True`."""
+        return self.model(response).cov
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_answer": None}
 
     @property
     def by_status(self) -> dict[str, int]:
@@ -68,7 +85,7 @@ def fit_many(
     names: Sequence[str] | None = None,
     progress: Progress = None,
     comm: Any = None,
-    # Options: many.knots many.min-rows many.min-share many.responses-in many.key many.memory many.scratch many.require-one-kind job -nthreads table -block-rows
+    # Options: many.knots many.min-rows many.min-share many.responses-in many.key many.memory many.scratch many.covariances many.require-one-kind job -nthreads table -block-rows
     knots: Mapping[str, Sequence[float] | Numbers] | None = None,
     min_rows: int | None = None,
     min_share: float | None = None,
@@ -76,6 +93,7 @@ def fit_many(
     key: str | None = None,
     memory: int | str | None = None,
     scratch: str | os.PathLike[str] | None = None,
+    covariances: bool | None = None,
     require_one_kind: bool | None = None,
     device: Literal["auto", "gpu", "cpu"] | None = None,
     on_device_failure: Literal["cpu", "error", "exclude"] | None = None,
@@ -141,6 +159,8 @@ def fit_many(
         64M per rank).
     scratch
         Folder for scratch files, on a disk (default: $TMPDIR or /var/tmp).
+    covariances
+        Keep the covariances of the coefficients, for `covariance` and `model` of the result (default: False).
     require_one_kind
         If a GPU fails after responses were computed on it, compute all anew on the CPU (default: False).
     device
@@ -215,7 +235,7 @@ def fit_many(
             _native.option_texts(options),
             report,
         )
-    return ManyFits(_frame_of(fits), _frame_of(tests))
+    return ManyFits(_frame_of(fits), _frame_of(tests), fits if covariances else None)
 
 
 @dataclass(frozen=True)

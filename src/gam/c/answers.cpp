@@ -65,7 +65,7 @@ namespace c = tessera::gam::c;
 int tessera_gam_answer_extent(tessera_gam_answer answer, tessera_gam_answer_info* info) {
   return c::status_of("tessera_gam_answer_extent", [&] {
     c::require(info, "info");
-    const auto of = c::object_of<gam::Predictions>(answer);
+    const auto of = c::table_of(answer);
     c::write_structure(info, {.size = sizeof *info,
                               .rows = c::rows_of(*of),
                               .columns = of->columns.size() + of->kept.size(),
@@ -78,7 +78,7 @@ int tessera_gam_answer_extent(tessera_gam_answer answer, tessera_gam_answer_info
 int tessera_gam_answer_column(tessera_gam_answer answer, size_t index, tessera_gam_column_info* info) {
   return c::status_of("tessera_gam_answer_column", [&] {
     c::require(info, "info");
-    const auto of = c::object_of<gam::Predictions>(answer);
+    const auto of = c::table_of(answer);
     const c::Column column = c::column_of(*of, index);
     tessera_gam_column_info filled{.size = sizeof *info,
                                    .name = nullptr,
@@ -91,14 +91,14 @@ int tessera_gam_answer_column(tessera_gam_answer answer, size_t index, tessera_g
 
 int tessera_gam_answer_numbers(tessera_gam_answer answer, size_t index, double* values, size_t count) {
   return c::status_of("tessera_gam_answer_numbers", [&] {
-    const auto of = c::object_of<gam::Predictions>(answer);
+    const auto of = c::table_of(answer);
     c::copy(c::numbers_of(c::column_of(*of, index)), values, count, "values");
   });
 }
 
 int tessera_gam_answer_matrix(tessera_gam_answer answer, double* values, size_t count) {
   return c::status_of("tessera_gam_answer_matrix", [&] {
-    const auto of = c::object_of<gam::Predictions>(answer);
+    const auto of = c::table_of(answer);
     c::require_count(count, c::rows_of(*of) * of->columns.size(), "values");
     if (count == 0) return;
     c::require(values, "values");
@@ -109,7 +109,7 @@ int tessera_gam_answer_matrix(tessera_gam_answer answer, double* values, size_t 
 
 int tessera_gam_answer_codes(tessera_gam_answer answer, size_t index, int32_t* codes, size_t count) {
   return c::status_of("tessera_gam_answer_codes", [&] {
-    const auto of = c::object_of<gam::Predictions>(answer);
+    const auto of = c::table_of(answer);
     c::copy(c::factor_of(c::column_of(*of, index)).codes, codes, count, "codes");
   });
 }
@@ -117,7 +117,7 @@ int tessera_gam_answer_codes(tessera_gam_answer answer, size_t index, int32_t* c
 int tessera_gam_answer_level(tessera_gam_answer answer, size_t index, size_t level, const char** text) {
   return c::status_of("tessera_gam_answer_level", [&] {
     c::require(text, "text");
-    const auto of = c::object_of<gam::Predictions>(answer);
+    const auto of = c::table_of(answer);
     const c::Column column = c::column_of(*of, index);
     const std::vector<std::string>& levels = c::factor_of(column).levels;
     if (level >= levels.size())
@@ -130,7 +130,7 @@ int tessera_gam_answer_level(tessera_gam_answer answer, size_t index, size_t lev
 int tessera_gam_answer_remark(tessera_gam_answer answer, size_t index, const char** text) {
   return c::status_of("tessera_gam_answer_remark", [&] {
     c::require(text, "text");
-    const auto of = c::object_of<gam::Predictions>(answer);
+    const auto of = c::table_of(answer);
     if (index >= of->remarks.size())
       c::refuse(
           fmt::format("the answer has no remark {}: it has {}, counted from 0", index, of->remarks.size()));

@@ -32,7 +32,7 @@ tessera_gam_answer answer_of(const char* function, const tessera_gam_call* given
   job_options.policy = Policy::cpu;
   std::optional<Predictions> answer;
   call.run(job_options, [&](Job& job, FitObserver* observer) { answer = compute(job, observer); });
-  return handle_of(std::move(*answer));
+  return handle_of(Answer{std::move(*answer)});
 }
 
 /// Appends the codes of the next part of the rows, whose levels may differ.
@@ -131,7 +131,7 @@ int tessera_gam_predict(tessera_gam_model model, tessera_gam_table table, const 
     given.run(job_options, [&](Job& job, gam::FitObserver* observer) {
       predicted = gam::predict(job, *of, *rows, options, observer);
     });
-    *answer = c::handle_of(std::move(*predicted));
+    *answer = c::handle_of(c::Answer{std::move(*predicted)});
   });
 }
 

@@ -4,6 +4,7 @@
 #include "gam/c/errors.hpp"
 
 #include <tessera/function.hpp>
+#include <tessera/gam/many.hpp>
 #include <tessera/gam/model.hpp>
 #include <tessera/gam/predict.hpp>
 #include <tessera/gam/table.hpp>
@@ -17,6 +18,12 @@ namespace TESSERA_NAMESPACE::gam::c {
 
 enum class Kind : std::uint8_t { table = 1, model = 2, answer = 3 };
 
+/// A table of results.
+struct Answer {
+  Predictions table;
+  std::shared_ptr<const ManyResults> many{};  ///< of fits with covariances, for the models of responses
+};
+
 template <class Object>
 inline constexpr Kind kind_of{};
 template <>
@@ -24,7 +31,7 @@ inline constexpr Kind kind_of<Table> = Kind::table;
 template <>
 inline constexpr Kind kind_of<Model> = Kind::model;
 template <>
-inline constexpr Kind kind_of<Predictions> = Kind::answer;
+inline constexpr Kind kind_of<Answer> = Kind::answer;
 
 /// The following functions are thread-safe, and throw `Error(usage)` for a number that is not an open handle
 /// of kind `kind`.
@@ -43,6 +50,11 @@ template <class Object>
 template <class Object>
 [[nodiscard]] std::shared_ptr<const Object> object_of(std::uint64_t handle) {
   return std::static_pointer_cast<const Object>(find_handle(kind_of<Object>, handle));
+}
+/// The table of an answer, likewise.
+[[nodiscard]] inline std::shared_ptr<const Predictions> table_of(std::uint64_t answer) {
+  auto of = object_of<Answer>(answer);
+  return {of, &of->table};
 }
 
 }  // namespace TESSERA_NAMESPACE::gam::c

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -100,14 +101,23 @@ std::optional<ResponseMatrix> matrix_beside(const tessera_gam_responses* given, 
 }
 
 /// Numbers are computed columns, factors kept ones.
-Predictions answer_of(std::vector<Table::Column> columns, std::int64_t rows) {
-  Predictions answer{.plan = Plan::over_hosts(rows, 1), .table_rows = rows};
+Answer answer_of(std::vector<Table::Column> columns, std::int64_t rows) {
+  Answer answer{.table = {.plan = Plan::over_hosts(rows, 1), .table_rows = rows}};
   for (Table::Column& column : columns) {
     if (auto* const numbers = std::get_if<std::vector<double>>(&column.values))
-      answer.columns.push_back({std::move(column.name), std::move(*numbers)});
+      answer.table.columns.push_back({std::move(column.name), std::move(*numbers)});
     else
-      answer.kept.push_back(std::move(column));
+      answer.table.kept.push_back(std::move(column));
   }
+  return answer;
+}
+
+/// Fits with what the models of responses need, if there are covariances.
+Answer answer_of_fits(ManyResults results) {
+  const std::int64_t rows = results.summary.responses;
+  if (!results.shared) return answer_of(std::move(results.fits), rows);
+  Answer answer = answer_of(results.fits, rows);
+  answer.many = std::make_shared<const ManyResults>(std::move(results));
   return answer;
 }
 
@@ -152,8 +162,18 @@ int tessera_gam_fit_many(const char* formula, tessera_gam_table covariates,
         tessera_gam_answer tested = 0;
         if (tests != nullptr)
           tested = c::handle_of(c::answer_of(std::move(found->tests), found->summary.responses));
-        *fits = c::handle_of(c::answer_of(std::move(found->fits), found->summary.responses));
+        *fits = c::handle_of(c::answer_of_fits(std::move(*found)));
         if (tests != nullptr) *tests = tested;
       },
       formula != nullptr ? formula : "");
+}
+
+int tessera_gam_many_model(tessera_gam_answer fits, const char* response, tessera_gam_model* model) {
+  return c::status_of("tessera_gam_many_model", [&] {
+    c::require(model, "model");
+    const std::string name = c::text_of(response, "response");
+    const auto of = c::object_of<c::Answer>(fits);
+    if (!of->many) c::refuse("the answer has no models: give the fits of many responses with covariances");
+    *model = c::handle_of(gam::model_of(*of->many, name));
+  });
 }

@@ -32,6 +32,7 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -119,6 +120,7 @@ struct TablesOfResults {
   std::function<std::unique_ptr<TableOutput>()> make_fits;
   std::function<std::unique_ptr<TableOutput>()> make_tests{};  ///< empty: none
   bool hold_matrices = false;
+  bool hold_texts = false;
 };
 
 class ManyFit {
@@ -150,6 +152,8 @@ class ManyFit {
     summary_.responses = std::ssize(names_);
     return std::move(summary_);
   }
+  /// That all responses share. Call it after `run`.
+  [[nodiscard]] FittedModel take_model() { return std::move(model_); }
 
  private:
   struct Batch {
@@ -160,7 +164,7 @@ class ManyFit {
 
   /// Returns false if a device has failed although all responses are to be computed on one kind.
   [[nodiscard]] bool fit_all() {
-    if (outputs_.hold_matrices) add_texts();
+    if (outputs_.hold_texts) add_texts();
     std::int64_t begin = take_from_checkpoint();
     const std::int64_t size = batch_size();
     for (const auto count = std::ssize(names_); begin < count; begin += size) {
@@ -577,7 +581,8 @@ ManySummary fit_many(Job& job, const std::string& formula, const Table& covariat
     return TableOutput::make(job.comm(), path, output_format_of(path).value_or(OutputFormat::csv));
   };
   TablesOfResults tables{.make_fits = [&] { return output(outputs.fits); },
-                         .hold_matrices = holds_matrices(outputs.fits)};
+                         .hold_matrices = holds_matrices(outputs.fits),
+                         .hold_texts = holds_matrices(outputs.fits)};
   if (!outputs.tests.empty()) tables.make_tests = [&] { return output(outputs.tests); };
   return ManyFit(job, covariates, responses, options, std::move(tables),
                  observer != nullptr ? *observer : silent)
@@ -588,15 +593,18 @@ ManyResults fit_many(Job& job, const std::string& formula, const Table& covariat
                      const Responses& responses, const ManyOptions& options, FitObserver* observer) {
   FitObserver silent;
   ManyResults results;
-  const auto gathered = [&](std::vector<Table::Column>& columns) {
+  const auto gathered = [&](std::vector<Table::Column>& columns, std::map<std::string, Matrix>* matrices) {
     columns.clear();
-    return std::make_unique<GatheredColumns>(job.comm(), columns);
+    return std::make_unique<GatheredColumns>(job.comm(), columns, matrices);
   };
-  results.summary = ManyFit(job, covariates, responses, options,
-                            {.make_fits = [&] { return gathered(results.fits); },
-                             .make_tests = [&] { return gathered(results.tests); }},
-                            observer != nullptr ? *observer : silent)
-                        .run(terms_without_response(formula));
+  std::map<std::string, Matrix>* const matrices = options.covariances ? &results.matrices : nullptr;
+  ManyFit fit(job, covariates, responses, options,
+              {.make_fits = [&] { return gathered(results.fits, matrices); },
+               .make_tests = [&] { return gathered(results.tests, nullptr); },
+               .hold_matrices = true},
+              observer != nullptr ? *observer : silent);
+  results.summary = fit.run(terms_without_response(formula));
+  if (options.covariances) results.shared.emplace(std::make_shared<const FittedModel>(fit.take_model()));
   return results;
 }
 

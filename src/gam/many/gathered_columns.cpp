@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/many/gathered_columns.hpp"
 
+#include <algorithm>
 #include <span>
 #include <variant>
 
@@ -30,6 +31,13 @@ void GatheredColumns::add(const OutputRows& rows) {
     else
       append(comm_, values.numbers.rows(0, values.numbers.size(), copy),
              std::get<std::vector<double>>(columns_[c].values));
+  }
+  if (matrices_ == nullptr) return;
+  for (const OutputMatrix& one : rows.matrices) {
+    Matrix& all =
+        matrices_->try_emplace(one.name, one.width, static_cast<int>(rows.table_rows)).first->second;
+    const std::vector<double> part = comm_.allgatherv(std::span(one.values));
+    std::ranges::copy(part, all.column(static_cast<int>(rows.first_row)).data());
   }
 }
 

@@ -3,19 +3,23 @@
 
 #include "gam/data/output/table_output.hpp"
 
+#include <tessera/gam/matrix.hpp>
 #include <tessera/gam/table.hpp>
 #include <tessera/mpi/communicator.hpp>
 
+#include <map>
 #include <string>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// An output table gathered in memory on every rank, not written. Both arguments must outlive this object.
+/// An output table gathered in memory on every rank, not written. The arguments must outlive this object.
 class GatheredColumns final : public TableOutput {
  public:
-  GatheredColumns(const mpi::Communicator& comm, std::vector<Table::Column>& columns)
-      : comm_(comm), columns_(columns) {}
+  /// `matrices`: a column for each row of the table; null: they are left out.
+  GatheredColumns(const mpi::Communicator& comm, std::vector<Table::Column>& columns,
+                  std::map<std::string, Matrix>* matrices)
+      : comm_(comm), columns_(columns), matrices_(matrices) {}
 
   void add(const OutputRows& rows) override;
   std::string commit() override { return {}; }
@@ -23,6 +27,7 @@ class GatheredColumns final : public TableOutput {
  private:
   const mpi::Communicator& comm_;
   std::vector<Table::Column>& columns_;
+  std::map<std::string, Matrix>* matrices_;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

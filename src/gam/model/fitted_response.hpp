@@ -4,9 +4,11 @@
 #include "gam/model/model.hpp"
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// One response of the results of many models (`fit_many`) as a model.
 namespace TESSERA_NAMESPACE::gam {
@@ -32,6 +34,29 @@ struct ManyDatasets {
   static constexpr const char* absent_rows = "absent_rows";
 };
 
+/// The results of one response, by the names of columns and matrices.
+class ResponseRecord {
+ public:
+  ResponseRecord() = default;
+  virtual ~ResponseRecord() = default;
+  ResponseRecord(const ResponseRecord&) = delete;
+  ResponseRecord& operator=(const ResponseRecord&) = delete;
+
+  [[nodiscard]] virtual std::string source() const = 0;  ///< where the results are, for messages
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// Whether there is such a column or matrix.
+  [[nodiscard]] virtual bool has(const std::string& name) const = 0;
+  // Precondition: there is such a column, or matrix of `width` numbers for each response. A file without it
+  // is damaged: `Error(input)`.
+  [[nodiscard]] virtual double number(const std::string& column) const = 0;
+  [[nodiscard]] virtual std::string text(const std::string& column) const = 0;
+  [[nodiscard]] virtual std::vector<double> numbers(const std::string& matrix, std::size_t width) const = 0;
+};
+
+/// The model of a response. `shared`: the model of all responses. Without covariances,
+/// `FittedModel::why_no_covariance` says so. Throws `Error(usage)` if the response has no fit.
+[[nodiscard]] FittedModel response_model(const FittedModel& shared, const ResponseRecord& record);
+
 /// A response of a file of results.
 struct NamedResponse {
   std::string file;
@@ -42,9 +67,8 @@ struct NamedResponse {
 /// name.
 [[nodiscard]] std::optional<NamedResponse> named_response(const std::string& path);
 
-/// The model of one response. If the file has no covariances, `FittedModel::why_no_covariance` says so.
-/// Throws `Error(input)` if there is no such file, if it is no file of results or damaged, or if it lacks the
-/// response; `Error(usage)` if the response has no fit.
+/// `response_model` of a response in a file. Also throws `Error(input)` if there is no such file, if it is no
+/// file of results or damaged, or if it lacks the response.
 [[nodiscard]] FittedModel read_response(const NamedResponse& named);
 
 }  // namespace TESSERA_NAMESPACE::gam

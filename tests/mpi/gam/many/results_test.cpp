@@ -38,7 +38,7 @@ std::string covariates_text(const std::string& responses = {}) {
   return text;
 }
 
-class ManyResults : public OverRanks {
+class ManyResultsInFiles : public OverRanks {
  protected:
   void fit(const std::string& family_name, const std::string& terms, const std::string& responses,
            bool covariances = true) {
@@ -61,7 +61,7 @@ class ManyResults : public OverRanks {
   SharedFile fits{comm, "fits.h5"};
 };
 
-TEST_F(ManyResults, OfAGaussianResponseAreTheModelOfAFit) {
+TEST_F(ManyResultsInFiles, OfAGaussianResponseAreTheModelOfAFit) {
   covariates.write(covariates_text(",y"));
   const std::string terms = "f + log(t + 1) + s(t, bs = \"cr\", k = 6) + offset(o)";
   const Model alone = gam::fit(job, parse_formula("y ~ " + terms), Table{covariates.path()}).model;
@@ -101,7 +101,7 @@ TEST_F(ManyResults, OfAGaussianResponseAreTheModelOfAFit) {
   for (const double se : wider["se"]) EXPECT_TRUE(std::isfinite(se));
 }
 
-TEST_F(ManyResults, WithoutCovariancesPredictMeansOnly) {
+TEST_F(ManyResultsInFiles, WithoutCovariancesPredictMeansOnly) {
   std::string text = "a\n";
   for (int i = 0; i < rows; ++i) text += fmt::format("{}\n", i * i % 7);
   fit("nb", "f + s(t, k = 5)", text, false);
@@ -117,7 +117,7 @@ TEST_F(ManyResults, WithoutCovariancesPredictMeansOnly) {
   EXPECT_NEAR(one.edf(), edf, 1e-8);
 }
 
-TEST_F(ManyResults, AtLimitsAreExact) {
+TEST_F(ManyResultsInFiles, AtLimitsAreExact) {
   // Counts in one lineage only, and a response without them; counts that vary less than Poisson counts.
   std::string text = "absent,line,none\n";
   for (int i = 0; i < rows; ++i) text += fmt::format("{},{},0\n", i % 2 == 1 ? 1 + i % 5 : 0, 2 + i % 3 % 2);
@@ -154,7 +154,7 @@ TEST_F(ManyResults, AtLimitsAreExact) {
                [&] { static_cast<void>(load_model(fits.path())); });
 }
 
-TEST_F(ManyResults, PredictTheOtherLevelsIfThatOfTheInterceptIsAbsent) {
+TEST_F(ManyResultsInFiles, PredictTheOtherLevelsIfThatOfTheInterceptIsAbsent) {
   std::string text = "a\n";
   double counts_of_b = 0;
   for (int i = 0; i < rows; ++i) {
@@ -184,7 +184,42 @@ TEST_F(ManyResults, PredictTheOtherLevelsIfThatOfTheInterceptIsAbsent) {
                [&] { static_cast<void>(predicted(one, {.exclude = {"f"}})); });
 }
 
-TEST_F(ManyResults, HaveCovariancesInHdf5Only) {
+TEST_F(ManyResultsInFiles, AreTheModelsOfResultsInMemory) {
+  std::string text = "a,absent,none\n";
+  for (int i = 0; i < rows; ++i) text += fmt::format("{},{},0\n", i * i % 7, i % 2 == 1 ? 1 + i % 5 : 0);
+  const std::string terms = "s(t, by = l1, bs = \"cr\", k = 5) + s(t, by = l2, bs = \"cr\", k = 5) - 1";
+  fit("nb", terms, text);
+  const Responses responses{.path = counts.path()};
+  ManyOptions options{.family = family("nb"), .covariances = true};
+  const ManyResults results = fit_many(job, terms, Table{covariates.path()}, responses, options);
+  EXPECT_EQ(results.matrices.at("covariance").rows(), 10 * 11 / 2);
+  EXPECT_EQ(results.matrices.at("covariance").cols(), 3);
+  for (const char* const name : {"a", "absent"}) {
+    const Model of_file = model(name);
+    const Model own = model_of(results, name);
+    EXPECT_EQ(summary(own), summary(of_file));
+    EXPECT_TRUE(std::ranges::equal(own.covariance(), of_file.covariance()));
+    for (const char* const column : {"fit", "se"}) {
+      const Predictions expected = predicted(of_file, {.standard_errors = true});
+      const Predictions found = predicted(own, {.standard_errors = true});
+      ASSERT_EQ(found[column].size(), expected[column].size());
+      for (std::size_t i = 0; i < found[column].size(); ++i)
+        EXPECT_TRUE(found[column][i] == expected[column][i] ||
+                    (std::isnan(found[column][i]) && std::isnan(expected[column][i])));
+    }
+  }
+  expect_error(ErrorCode::usage, "the results: the response 'none' has no fit, as it is all_zero",
+               [&] { static_cast<void>(model_of(results, "none")); });
+  expect_error(ErrorCode::usage, "the results have no response 'non' (did you mean 'none'?)",
+               [&] { static_cast<void>(model_of(results, "non")); });
+  options.covariances = false;
+  const ManyResults without = fit_many(job, terms, Table{covariates.path()}, responses, options);
+  EXPECT_TRUE(without.matrices.empty());
+  expect_error(ErrorCode::usage, "the results have no models: fit with covariances",
+               [&] { static_cast<void>(model_of(without, "a")); });
+}
+
+TEST_F(ManyResultsInFiles, HaveCovariancesInHdf5Only) {
   expect_error(ErrorCode::usage, "covariances are in HDF5 only: let the name of the file of fits end in .h5",
                [&] {
                  static_cast<void>(fit_many(job, "s(t)", Table{covariates.path()}, {.path = counts.path()},

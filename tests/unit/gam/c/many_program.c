@@ -160,6 +160,42 @@ int main(void) {
     EXPECT(tessera_gam_answer_close(again) == TESSERA_GAM_OK);
   }
 
+  /* With covariances each response that was fitted is a model. */
+  tessera_gam_answer with_covariances;
+  tessera_gam_model model = 77;
+  tessera_gam_option covariances[] = {
+      {"family", "nb"}, {"threads", "2"}, {"min-rows", "10"}, {"covariances", "true"}};
+  call.options = covariances;
+  call.option_count = 4;
+  EXPECT(tessera_gam_fit_many(formula, cells, &responses, &call, &with_covariances, NULL) == TESSERA_GAM_OK);
+  double* const same_numbers = numbers(with_covariances, &test_count);
+  EXPECT(test_count == count && memcmp(same_numbers, expected, count * sizeof(double)) == 0);
+  free(same_numbers);
+  EXPECT(tessera_gam_many_model(fits, "klf4", &model) == TESSERA_GAM_USAGE);
+  EXPECT(strstr(tessera_gam_error(), "the answer has no models") != NULL);
+  EXPECT(tessera_gam_many_model(with_covariances, "silent", &model) == TESSERA_GAM_USAGE);
+  EXPECT(strstr(tessera_gam_error(), "the response 'silent' has no fit, as it is all_zero") != NULL);
+  EXPECT(tessera_gam_many_model(with_covariances, NULL, &model) == TESSERA_GAM_USAGE && model == 77);
+  EXPECT(tessera_gam_many_model(with_covariances, "klf4", &model) == TESSERA_GAM_OK);
+  EXPECT(tessera_gam_answer_close(with_covariances) == TESSERA_GAM_OK); /* the model needs it no more */
+  double covariance[36], coefficients[6];
+  EXPECT(tessera_gam_model_values(model, "covariance", covariance, 36) == TESSERA_GAM_OK);
+  EXPECT(tessera_gam_model_values(model, "coefficients", coefficients, 6) == TESSERA_GAM_OK);
+  EXPECT(coefficients[5] == expected[column(fits, "s(t).5") * genes + 3]);
+  const double error_of_last = expected[column(fits, "se:s(t).5") * genes + 3];
+  EXPECT(fabs(covariance[35] / (error_of_last * error_of_last) - 1) < 1e-12);
+  EXPECT(covariance[1] == covariance[6]);
+  tessera_gam_answer predicted;
+  const tessera_gam_option with_errors[] = {{"se", "true"}, {"threads", "1"}};
+  call.options = with_errors;
+  call.option_count = 2;
+  EXPECT(tessera_gam_predict(model, cells, &call, &predicted) == TESSERA_GAM_OK);
+  double errors[rows];
+  EXPECT(tessera_gam_answer_numbers(predicted, column(predicted, "se"), errors, rows) == TESSERA_GAM_OK);
+  EXPECT(errors[7] > 0.01 && errors[7] < 1);
+  EXPECT(tessera_gam_answer_close(predicted) == TESSERA_GAM_OK);
+  EXPECT(tessera_gam_model_close(model) == TESSERA_GAM_OK);
+
   /* The mean of counts is that of the model with only an intercept. */
   tessera_gam_answer means;
   tessera_gam_option poisson[] = {{"family", "poisson"}, {"threads", "1"}};

@@ -299,8 +299,8 @@ enum tessera_gam_number {
   TESSERA_GAM_UINT64 = 9
 };
 
-/// Responses: a matrix in memory, or the columns of a table. All is read in place, and must not change before
-/// the call returns.
+/// Responses: a matrix in memory or in a file, or the columns of a table. All is read in place, and must not
+/// change before the call returns.
 ///
 /// A dense matrix has its element of row i and column j at `values[i * row_stride + j * column_stride]`. Of a
 /// sparse one `values[k]` for k from `begins[r]` to `begins[r + 1]` are elements of row r (CSR) or column r
@@ -327,15 +327,20 @@ typedef struct tessera_gam_responses {
   /// offsets are added to its linear predictor.
   const struct tessera_gam_responses* weights;
   const struct tessera_gam_responses* offsets;
+  /// A matrix in a file, in place of one in memory, as `tessera::gam::Responses::path`: "FILE.npy",
+  /// "FILE.h5:/PATH", or a table whose columns are the responses. With covariates in a file the option
+  /// checkpoint may be given. Null: none.
+  const char* path;
 } tessera_gam_responses;
 #define TESSERA_GAM_RESPONSES \
-  { sizeof(tessera_gam_responses), 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL }
+  { sizeof(tessera_gam_responses), 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL }
 
 /// Fits a formula without a response, "s(t, by=lineage) + offset(log_size)", to each response:
 /// `tessera::gam::fit_many` (<tessera/gam/many.hpp>). Rows of the covariates and of the responses go by
 /// position. `fits` receives an answer with a row for each response, whose columns docs/many.md lists: texts,
 /// as its name and "status", are kept columns. `tests`, which may be null, receives one with the p and q
-/// values of each term. Options: those of `ManyOptions`, of `Responses` and of `JobOptions`, and comm.
+/// values of each term. Options: those of `ManyOptions`, of `Responses` and of `JobOptions`, and comm. After
+/// a call that was interrupted or killed, one with the same checkpoint resumes, and gives the same values.
 ///
 /// Which dimension of a matrix has the responses is found by the number of rows of the covariates;
 /// responses-in says it where both fit. A value that the family does not have is an error with its response

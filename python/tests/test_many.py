@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import csv
 import pickle
+import signal
+import subprocess
 import sys
 import time
 import types
@@ -193,6 +195,54 @@ class Many(InFolder):
             self.fit(offsets=cells()["w"])
         with self.assertRaisesRegex(InputError, "is 120 x 2, but|has 2 responses, but"):
             self.fit(weights=whole[:, :2])
+
+    def test_takes_matrices_in_files(self):
+        self.write_csv("cells.csv", cells())
+        np.save(self.folder / "counts.npy", matrix())
+        np.save(self.folder / "whole.npy", np.ones((CELLS, len(GENES))))
+        whole = self.folder / "whole.npy"
+        expected = self.fit(names=None)
+        for of_cells in (cells(), self.folder / "cells.csv"):
+            found = fit_many(of_cells, self.folder / "counts.npy", FORMULA, "nb")
+            self.same(found, expected)
+        found = fit_many(cells(), str(self.folder / "counts.npy"), FORMULA, "nb", weights=whole, offsets=whole)
+        self.same(found, self.fit(names=None, weights=np.ones((CELLS, 5)), offsets=np.ones((CELLS, 5))))
+        with self.assertRaisesRegex(UsageError, "a checkpoint is for covariates and responses in files"):
+            fit_many(cells(), self.folder / "counts.npy", FORMULA, checkpoint=self.folder / "state")
+        with self.assertRaisesRegex(UsageError, "names: give them with a matrix in memory"):
+            self.fit(self.folder / "counts.npy")
+        with self.assertRaisesRegex(InputError, "none.npy: cannot be read"):
+            fit_many(cells(), self.folder / "none.npy", FORMULA)
+
+    def test_resumes_after_a_kill(self):
+        self.write_csv("cells.csv", cells())
+        random = np.random.default_rng(3)
+        np.save(self.folder / "counts.npy", random.poisson(2, (CELLS, 600)))
+        given = {"formula": FORMULA, "family": "poisson", "threads": 1, "covariances": True}
+        expected = fit_many(self.folder / "cells.csv", self.folder / "counts.npy", **given)
+        state = self.folder / "state"
+        killed = f"""
+import os, signal, sys
+sys.path[:] = {sys.path!r}
+from tessera_gam import fit_many
+def progress(line):
+    if line.startswith("responses ") and int(line.split()[1]) > 64:
+        os.kill(os.getpid(), signal.SIGKILL)
+fit_many({str(self.folder / "cells.csv")!r}, {str(self.folder / "counts.npy")!r}, checkpoint={str(state)!r}, progress=progress, **{given!r})
+"""
+        ended = subprocess.run([sys.executable, "-c", killed], timeout=60, capture_output=True)
+        self.assertEqual(ended.returncode, -signal.SIGKILL, ended.stderr)
+        self.assertTrue(state.exists())
+        with self.assertRaisesRegex(InputError, "another formula|formula"):
+            fit_many(
+                self.folder / "cells.csv", self.folder / "counts.npy", checkpoint=state, **given | {"formula": "s(t)"}
+            )
+        with self.assertLogs("tessera_gam", "INFO") as logs:
+            found = fit_many(self.folder / "cells.csv", self.folder / "counts.npy", checkpoint=state, **given)
+        self.assertRegex("\n".join(logs.output), "resuming after (64|128|192|256|320) of 600 responses")
+        self.same(found, expected)
+        np.testing.assert_array_equal(found.covariance("7"), expected.covariance("7"))
+        self.assertEqual([path.name for path in self.folder.iterdir() if path.name.startswith("state")], [])
 
     def test_has_models_of_responses(self):
         found = self.fit(covariances=True)

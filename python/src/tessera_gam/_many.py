@@ -19,6 +19,7 @@ from ._columns import (
     Columns,
     Data,
     Factor,
+    File,
     Numbers,
     aligned,
     data_of,
@@ -85,7 +86,7 @@ def fit_many(
     names: Sequence[str] | None = None,
     progress: Progress = None,
     comm: Any = None,
-    # Options: many.knots many.min-rows many.min-share many.responses-in many.key many.memory many.scratch many.covariances many.require-one-kind job -nthreads table -block-rows
+    # Options: many.knots many.min-rows many.min-share many.responses-in many.key many.memory many.scratch many.covariances many.checkpoint many.require-one-kind job -nthreads table -block-rows
     knots: Mapping[str, Sequence[float] | Numbers] | None = None,
     min_rows: int | None = None,
     min_share: float | None = None,
@@ -94,6 +95,7 @@ def fit_many(
     memory: int | str | None = None,
     scratch: str | os.PathLike[str] | None = None,
     covariances: bool | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     require_one_kind: bool | None = None,
     device: Literal["auto", "gpu", "cpu"] | None = None,
     on_device_failure: Literal["cpu", "error", "exclude"] | None = None,
@@ -125,17 +127,18 @@ def fit_many(
     counts
         The responses of these rows: an n x G array of numbers of any type and strides, or a CSR or CSC matrix of
         scipy.sparse, which are read in place; a frame, an Arrow table, a dict of arrays or the path of a table, whose
-        columns are the responses; or the X of an AnnData. Rows are matched by position, or by their labels if both counts
-        and covariates have an index of pandas.
+        columns are the responses; the path of a matrix, "FILE.npy" or, with a library that reads HDF5, "FILE.h5:/PATH";
+        or the X of an AnnData. Rows are matched by position, or by their labels if both counts and covariates have an
+        index of pandas.
     formula
         In R's notation, without a response: ``"s(t, by=lineage) + offset(log_size)"``.
     family
         "gaussian", "binomial", "poisson", "gamma", "quasipoisson", "quasibinomial" or "nb"; "nb(theta=3)" fixes theta.
     weights
-        Prior weights: a column's name, an expression, an array of n values, or of each response a matrix as counts.
-        A weight of 0 leaves a row out of that response.
+        Prior weights: a column's name, an expression, an array of n values, or of each response a matrix as counts, or
+        the `pathlib.Path` of one. A weight of 0 leaves a row out of that response.
     offsets
-        A matrix as counts that is added to the linear predictors. One of rows is a term, "offset(log_size)".
+        A matrix as counts, or the `pathlib.Path` of one, that is added to the linear predictors. One of rows is a term, "offset(log_size)".
     names
         The names of the responses of a matrix (default: "1", "2", …).
     progress
@@ -161,6 +164,8 @@ def fit_many(
         Folder for scratch files, on a disk (default: $TMPDIR or /var/tmp).
     covariances
         Keep the covariances of the coefficients, for `covariance` and `model` of the result (default: False).
+    checkpoint
+        Checkpoint file, written after every batch of responses; the same fits resume from it.
     require_one_kind
         If a GPU fails after responses were computed on it, compute all anew on the CPU (default: False).
     device
@@ -255,7 +260,7 @@ class _Responses:
 
 
 def _is_matrix(values: Any) -> bool:
-    return (isinstance(values, np.ndarray) and values.ndim == 2) or _is_sparse(values)
+    return (isinstance(values, np.ndarray) and values.ndim == 2) or _is_sparse(values) or isinstance(values, os.PathLike)
 
 
 def _is_sparse(values: Any) -> bool:
@@ -272,8 +277,11 @@ def _responses_of(counts: Any, names: Sequence[str] | None) -> _Responses:
     if isinstance(counts, np.ndarray) and not counts.dtype.names:
         return _dense(counts, names, labels)
     if names is not None:
-        raise UsageError("names: give them with a matrix; those of a table are its columns'")
+        raise UsageError("names: give them with a matrix in memory; those of a table are its columns'")
     found = data_of(counts, None, not _native.reads_hdf5())
+    if isinstance(found, File) and len(found.paths) == 1 and not os.path.isdir(found.path):
+        path = _native.encoded_path(found.path)
+        return _Responses(_native.Responses(size=ctypes.sizeof(_native.Responses), path=path), [path])
     columns = columns_of(found, {*found.names} if isinstance(found, Data) else None)
     table = Table(found, {name: _truths_as_numbers(one) for name, one in columns.items()})
     structure = _native.Responses(size=ctypes.sizeof(_native.Responses), table=table.number.value)

@@ -91,6 +91,7 @@ class Responses(ctypes.Structure):
         ("name_count", c_size_t),
         ("weights", c_void_p),
         ("offsets", c_void_p),
+        ("path", c_char_p),
     ]
 
 

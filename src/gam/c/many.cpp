@@ -91,13 +91,26 @@ ResponseMatrix matrix_of(const tessera_gam_responses& given) {
   }
 }
 
+/// The path of a matrix in a file, or the matrix.
+void set_matrix(const tessera_gam_responses& given, std::string& path,
+                std::optional<ResponseMatrix>& matrix) {
+  if (given.path == nullptr) {
+    matrix = matrix_of(given);
+    return;
+  }
+  if (given.table != 0 || given.values != nullptr || given.name_count > 0)
+    refuse("responses have a path and are in memory too: leave the path, or table, values and names out");
+  path = given.path;  // any bytes: a path need not be UTF-8
+}
+
 /// A matrix beside the responses.
-std::optional<ResponseMatrix> matrix_beside(const tessera_gam_responses* given, const char* name) {
-  if (given == nullptr) return std::nullopt;
+void set_beside(const tessera_gam_responses* given, const char* name, std::string& path,
+                std::optional<ResponseMatrix>& matrix) {
+  if (given == nullptr) return;
   const tessera_gam_responses beside = read_responses(given, name);
   if (beside.table != 0 || beside.weights != nullptr || beside.offsets != nullptr)
     refuse(fmt::format("{} is no plain matrix: leave its table, weights and offsets empty", name));
-  return matrix_of(beside);
+  set_matrix(beside, path, matrix);
 }
 
 /// Numbers are computed columns, factors kept ones.
@@ -145,12 +158,12 @@ int tessera_gam_fit_many(const char* formula, tessera_gam_table covariates,
         tessera::JobOptions job_options;
         const auto comm = given.take_communicator();
         given.read_all(function, options, source, job_options);
-        if (given_responses.table != 0)
+        if (given_responses.table != 0 && given_responses.path == nullptr)
           source.table = *c::object_of<gam::Table>(given_responses.table);
         else
-          source.matrix = c::matrix_of(given_responses);
-        source.weights_matrix = c::matrix_beside(given_responses.weights, "weights");
-        source.offsets_matrix = c::matrix_beside(given_responses.offsets, "offsets");
+          c::set_matrix(given_responses, source.path, source.matrix);
+        c::set_beside(given_responses.weights, "weights", source.weights, source.weights_matrix);
+        c::set_beside(given_responses.offsets, "offsets", source.offsets, source.offsets_matrix);
         std::optional<gam::ManyResults> found;
         const auto fit = [&](tessera::Job& job, gam::FitObserver* observer) {
           found = gam::fit_many(job, terms, *rows, source, options, observer);

@@ -277,7 +277,7 @@ class ManyFit {
     if (options_.checkpoint.empty()) return;
     if (!covariates_.in_files() || responses_.path.empty() || responses_.weights_matrix ||
         responses_.offsets_matrix)
-      throw base::usage_error("a checkpoint is for tables in files: leave it out");
+      throw base::usage_error("a checkpoint is for covariates and responses in files: leave it out");
     checkpoint_.emplace(job_.comm(), options_.checkpoint, fingerprint(formula), hardware_of(job_),
                         results_->row_size(), observer_);
     use_devices_ = use_devices_ && checkpoint_->uses_devices();

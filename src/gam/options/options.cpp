@@ -397,7 +397,7 @@ const Row<ManyOptions> of_many[]{
                                                "standard errors of predictions need"}),
     option<&ManyOptions::checkpoint>(
         {.name = "checkpoint",
-         .help = "File that is written after every batch of responses; the same command resumes from it",
+         .help = "Checkpoint file, written after every batch of responses; the same fits resume from it",
          .value = "FILE"}),
     option<&ManyOptions::require_one_kind>(
         {.name = "require-one-kind",

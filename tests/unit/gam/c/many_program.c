@@ -3,6 +3,7 @@
 #include <tessera/tessera_gam.h>
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,8 +232,36 @@ int main(void) {
   EXPECT(fabs(intercepts[2] - (log(weighted / (rows - rows / 3)) - offset)) < 1e-10);
   EXPECT(tessera_gam_answer_close(means) == TESSERA_GAM_OK);
 
-  /* Refusals write nothing. */
+  /* A matrix in a file, as numpy.save writes it; covariates in a file may then have a checkpoint. */
+  static const char header[] =
+      "\x93NUMPY\x01\x00v\x00{'descr': '<u2', 'fortran_order': False, 'shape': (60, 5), }";
+  FILE* const file = fopen("many_program.npy", "wb");
+  EXPECT(file != NULL && fwrite(header, 1, sizeof header - 1, file) == sizeof header - 1);
+  for (size_t i = sizeof header - 1; i < 127; ++i) fputc(' ', file);
+  fputc('\n', file);
+  EXPECT(fwrite(counts, sizeof counts, 1, file) == 1 && fclose(file) == 0);
+  tessera_gam_responses of_file = TESSERA_GAM_RESPONSES;
+  of_file.path = "many_program.npy";
+  call.options = options;
+  call.option_count = 3;
+  EXPECT(tessera_gam_fit_many(formula, cells, &of_file, &call, &means, NULL) == TESSERA_GAM_OK);
+  double* const of_path = numbers(means, &test_count);
+  EXPECT(test_count == count && memcmp(of_path, expected, count * sizeof(double)) == 0);
+  EXPECT(strcmp(level(means, "response", 3), "4") == 0);
+  free(of_path);
+  EXPECT(tessera_gam_answer_close(means) == TESSERA_GAM_OK);
+  of_file.size = offsetof(tessera_gam_responses, path); /* of a program that does not know it */
   tessera_gam_answer none = 77;
+  EXPECT(tessera_gam_fit_many(formula, cells, &of_file, &call, &none, NULL) != TESSERA_GAM_OK);
+  of_file = dense();
+  of_file.path = "many_program.npy";
+  EXPECT(tessera_gam_fit_many(formula, cells, &of_file, &call, &none, NULL) == TESSERA_GAM_USAGE);
+  EXPECT(strstr(tessera_gam_error(), "responses have a path and are in memory too") != NULL);
+  EXPECT(remove("many_program.npy") == 0);
+  call.options = poisson;
+  call.option_count = 2;
+
+  /* Refusals write nothing. */
   responses.row_stride = genes + 1;
   EXPECT(tessera_gam_fit_many(formula, cells, &responses, &call, &none, NULL) == TESSERA_GAM_USAGE);
   EXPECT(strstr(tessera_gam_error(), "strides of 6 and 1 leave its 300 numbers") != NULL);

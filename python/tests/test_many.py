@@ -262,6 +262,9 @@ fit_many({str(self.folder / "cells.csv")!r}, {str(self.folder / "counts.npy")!r}
         np.testing.assert_allclose(predicted["fit"], matrix @ model.params + np.log(cells()["size"]), rtol=1e-9)
         np.testing.assert_allclose(predicted["se"] ** 2, np.einsum("ij,jk,ik->i", matrix, covariance, matrix), rtol=1e-9)
         self.assertIn("lineageb", str(model.summary()))
+        for smooth in model.summary()["smooths"]:
+            self.assertEqual(smooth["p_value"], found.tests[f"p:{smooth['term']}"][place])
+            self.assertGreater(smooth["statistic"], 0)
         # A model is a value of its own; the results keep no model in a copy.
         again = pickle.loads(pickle.dumps(model))
         np.testing.assert_array_equal(again.predict(cells()), predicted["fit"])

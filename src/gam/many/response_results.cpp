@@ -107,12 +107,16 @@ ResponseResults::ResponseResults(const SharedDesign& design, const FittedModel& 
     if (design.parameters > 0) matrices_.push_back({ManyDatasets::log_lambda, design.parameters});
   }
   const auto has_curve = [](const RowGroup& group) { return !group.own_curve.empty(); };
-  if (estimator.family == ManyFamily::gaussian || estimator.family == ManyFamily::gamma ||
-      std::ranges::none_of(design.groups, has_curve))
-    return;
-  absent_curves_ = true;
-  matrices_.push_back({ManyDatasets::predictor, size});
-  matrices_.push_back({ManyDatasets::absent_rows, size});
+  absent_curves_ = estimator.family != ManyFamily::gaussian && estimator.family != ManyFamily::gamma &&
+                   std::ranges::any_of(design.groups, has_curve);
+  if (absent_curves_) {
+    matrices_.push_back({ManyDatasets::predictor, size});
+    matrices_.push_back({ManyDatasets::absent_rows, size});
+  }
+  const auto is_smooth = [](const CoefBlock& block) { return block.penalty.has_value(); };
+  const auto smooths = std::ranges::count_if(design.design.blocks, is_smooth);
+  if (covariances_ && smooths > 0)
+    matrices_.push_back({ManyDatasets::smooth_tests, 3 * static_cast<int>(smooths)});
 }
 
 /// The parametric terms of several coefficients: the test of one coefficient is its own.
@@ -151,9 +155,7 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
   row.values = {static_cast<double>(fit.rows), fit.mean, fit.zeros};
   if (!fit.is_fitted()) {
     row.values.resize(columns_.size(), none);
-    std::size_t width = 0;
-    for (const NamedMatrix& one : matrices_) width += at(one.width);
-    row.matrices.assign(width, none);
+    row.matrices.assign(size_of_matrices(), none);
     if (fit.status == ManyStatus::failed) row.values[3] = fit.iterations;
     return row;
   }
@@ -208,7 +210,10 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
     const auto j = static_cast<int>(i);
     row.values.push_back(absent[i] ? none : std::sqrt(fit.scale * covariance(j, j)));
   }
-  if (fit.status != ManyStatus::converged || !with_tests) return row;
+  if (fit.status != ManyStatus::converged || !(with_tests || covariances_)) {
+    row.matrices.resize(size_of_matrices(), none);
+    return row;
+  }
   const Matrix influence = multiply(covariance, gram);
   const Matrix transposed = transpose(influence);
   for (int i = 0; i < influence.cols(); ++i)
@@ -237,15 +242,23 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
   for (const CoefBlock& block : design.blocks) {
     if (!block.penalty) continue;
     *to++ = is_absent(block) ? none : smooth->p_value;
+    if (covariances_) {
+      for (const double number : {smooth->reference_df, smooth->statistic, smooth->p_value})
+        row.matrices.push_back(is_absent(block) ? none : number);
+    }
     ++smooth;
   }
   return row;
 }
 
-std::size_t ResponseResults::row_size() const {
-  std::size_t size = 4 + columns_.size() + tests_.size();
+std::size_t ResponseResults::size_of_matrices() const {
+  std::size_t size = 0;
   for (const NamedMatrix& one : matrices_) size += at(one.width);
   return size;
+}
+
+std::size_t ResponseResults::row_size() const {
+  return 4 + columns_.size() + tests_.size() + size_of_matrices();
 }
 
 std::vector<double> ResponseResults::numbers_of(const ResponseRow& row) const {

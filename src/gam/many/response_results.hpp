@@ -32,8 +32,8 @@ class ResponseResults {
   ResponseResults(const SharedDesign& design, const FittedModel& model, const ManyEstimator& estimator,
                   bool covariances);
 
-  /// Thread-safe. Cost: O(p^3) for p coefficients; p values of smooths cost most. Without tests the p values
-  /// are NaN.
+  /// Thread-safe. Cost: O(p^3) for p coefficients; p values of smooths cost most. Without tests and
+  /// covariances the p values are NaN.
   [[nodiscard]] ResponseRow row_of(const ResponseFit& fit, bool with_tests = true) const;
   /// What is tested: a parametric coefficient (Wald), a parametric term of several (Wald, jointly), or a
   /// smooth (Wood 2013).
@@ -66,6 +66,7 @@ class ResponseResults {
   };
 
   void list_joint_terms(const FittedModel& model);
+  [[nodiscard]] std::size_t size_of_matrices() const;
   void add_matrices(const ResponseFit& fit, const RemlFit& model, const std::vector<double>& coef,
                     ResponseRow& row) const;
 

@@ -32,6 +32,8 @@ struct ManyDatasets {
   /// whose predictor is 1 in rows at minus infinity, and 0 in all others.
   static constexpr const char* predictor = "predictor";
   static constexpr const char* absent_rows = "absent_rows";
+  /// By response and smooth: reference degrees of freedom, statistic and p value of its test.
+  static constexpr const char* smooth_tests = "smooth_tests";
 };
 
 /// The results of one response, by the names of columns and matrices.

@@ -135,10 +135,16 @@ class ResponseModel {
 
   void add_tests() {
     model_.smooth_tests.clear();
+    const auto is_smooth = [](const CoefBlock& block) { return block.penalty.has_value(); };
+    const auto smooths = at(std::ranges::count_if(model_.design.blocks, is_smooth));
+    std::vector<double> tests(3 * smooths, std::numeric_limits<double>::quiet_NaN());
+    if (record_.has(ManyDatasets::smooth_tests))
+      tests = record_.numbers(ManyDatasets::smooth_tests, tests.size());
+    auto next = tests.begin();
     for (const CoefBlock& block : model_.design.blocks) {
-      constexpr double none = std::numeric_limits<double>::quiet_NaN();
       if (block.penalty) {
-        model_.smooth_tests.push_back({block.label, model_.block_edf(block), none, none, none});
+        model_.smooth_tests.push_back({block.label, model_.block_edf(block), next[0], next[1], next[2]});
+        next += 3;
         continue;
       }
       for (int i = block.coef_begin; i < block.coef_begin + block.coef_size; ++i)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The results of many models in HDF5: each response is a model, with or without covariances.
 #include "gam/model/model.hpp"
+#include "support/design_support.hpp"
+#include "support/many_model.hpp"
 #include "support/on_cpu.hpp"
 #include "support/table_support.hpp"
 
@@ -182,6 +184,78 @@ TEST_F(ManyResultsInFiles, PredictTheOtherLevelsIfThatOfTheInterceptIsAbsent) {
   EXPECT_NEAR(comm.allreduce(means_of_b, mpi::Reduction::sum), counts_of_b, 1e-6);
   expect_error(ErrorCode::usage, "is needed to find the rows at minus infinity",
                [&] { static_cast<void>(predicted(one, {.exclude = {"f"}})); });
+}
+
+/// tests/data/many/make_gam.R: predict(type = "link", se.fit = TRUE) and summary of mgcv.
+TEST_F(ManyResultsInFiles, PredictAndAreTestedAsByGam) {
+  const nlohmann::json all = test_data("many/gam.json");
+  const auto data_rows = static_cast<std::int64_t>(all["table"]["x"].size());
+  const Table data{Plan::over_hosts(data_rows, 1), columns_of(all["table"])};
+  std::string text = "x,z,f,o,x1,x2,l1,l2\n";
+  const nlohmann::json& grid = all["grid"];
+  for (std::size_t i = 0; i < grid["x"].size(); ++i) {
+    for (const char* const name : {"x", "z", "f", "o", "x1", "x2", "l1"}) text += grid[name][i].dump() + ",";
+    text += grid["l2"][i].dump() + "\n";
+  }
+  covariates.write(text);
+  int compared = 0;
+  for (const nlohmann::json& one : all["cases"]) {
+    SCOPED_TRACE(one["family"].dump() + one["terms"].dump());
+    std::vector<double> values;
+    for (const nlohmann::json& response : one["responses"])
+      for (const nlohmann::json& y : response["y"]) values.push_back(y);
+    const auto count = std::ssize(one["responses"]);
+    const DenseMatrix matrix{values, data_rows, count, 1, data_rows};
+    static_cast<void>(fit_many(job, one["terms"], data, {.matrix = ResponseMatrix{matrix}},
+                               {.family = family(one["family"].get<std::string>()),
+                                .weights = one["weights"].get<bool>() ? "w" : "",
+                                .covariances = true},
+                               {.fits = fits.path()}));
+    comm.barrier();
+    std::vector<Model> models;
+    double constant = -std::numeric_limits<double>::infinity();
+    for (const nlohmann::json& response : one["responses"]) {
+      models.push_back(model(std::to_string(models.size() + 1)));
+      if (response["reml"].is_number())
+        constant = std::max(constant, models.back().reml() - response["reml"].get<double>());
+    }
+    comm.barrier();  // before the next file
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      const nlohmann::json& expected = one["responses"][i];
+      // Where gam stops before a limit, or at another minimum, our criterion is lower.
+      constexpr double before_a_limit = 2e-6;
+      if (expected["reml"].is_number() &&
+          models[i].reml() - expected["reml"].get<double>() < constant - before_a_limit)
+        continue;
+      ++compared;
+      const auto numbers_of = [&](const char* name) {
+        return expected[name].is_array() ? expected[name].get<std::vector<double>>()
+                                         : std::vector{expected[name].get<double>()};
+      };
+      const auto link = expected["link"].get<std::vector<double>>();
+      const auto errors = expected["link_se"].get<std::vector<double>>();
+      const auto [least, most] = std::ranges::minmax(link);
+      const double largest_error = std::ranges::max(errors);
+      // At a limit gam has some large smoothing parameter.
+      const bool at_limit = !expected["sp"].empty() && std::ranges::max(numbers_of("sp")) > 1e6;
+      const double tolerance = at_limit ? 1e-5 : 1e-6;
+      const Predictions found = predicted(models[i], {.standard_errors = true});
+      const Range mine = job.local_range(found.plan);
+      for (std::int64_t row = mine.begin; row < mine.end; ++row) {
+        const auto own = static_cast<std::size_t>(row - mine.begin);
+        const auto at = static_cast<std::size_t>(row);
+        EXPECT_NEAR(found["fit"][own], link[at], tolerance * (most - least));
+        EXPECT_NEAR(found["se"][own], errors[at], 2e-5 * largest_error);
+      }
+      const std::vector<SmoothTest> smooths = models[i].tests().smooths;
+      for (std::size_t s = 0; s < smooths.size(); ++s) {
+        EXPECT_NEAR(smooths[s].p_value, numbers_of("p_smooths").at(s), 1e-4);
+        EXPECT_NEAR(smooths[s].reference_df, numbers_of("ref_df").at(s), 1e-4);
+        EXPECT_GT(smooths[s].statistic, 0);
+      }
+    }
+  }
+  EXPECT_GE(compared, 30);
 }
 
 TEST_F(ManyResultsInFiles, AreTheModelsOfResultsInMemory) {

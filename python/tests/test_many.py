@@ -260,7 +260,9 @@ fit_many({str(self.folder / "cells.csv")!r}, {str(self.folder / "counts.npy")!r}
         matrix = model.predict(cells(), type="lpmatrix")
         predicted = model.predict(cells(), se=True)
         np.testing.assert_allclose(predicted["fit"], matrix @ model.params + np.log(cells()["size"]), rtol=1e-9)
-        np.testing.assert_allclose(predicted["se"] ** 2, np.einsum("ij,jk,ik->i", matrix, covariance, matrix), rtol=1e-9)
+        np.testing.assert_allclose(
+            predicted["se"] ** 2, np.einsum("ij,jk,ik->i", matrix, covariance, matrix), rtol=1e-9
+        )
         self.assertIn("lineageb", str(model.summary()))
         for smooth in model.summary()["smooths"]:
             self.assertEqual(smooth["p_value"], found.tests[f"p:{smooth['term']}"][place])
@@ -295,6 +297,16 @@ fit_many({str(self.folder / "cells.csv")!r}, {str(self.folder / "counts.npy")!r}
             self.fit([1, 2], None)
         with self.assertRaisesRegex(InputError, "unknown column 'day'"):
             fit_many(cells(), matrix(), "s(day)")
+        # Covariates that differ by response.
+        differs = "the variable 'u' has a value for each response, but covariates are the same for all"
+        with self.assertRaisesRegex(UsageError, differs):
+            fit_many({**cells(), "u": matrix()}, matrix(), "t + u", "poisson")
+        adata = types.SimpleNamespace(
+            X=matrix(), obs_names=range(CELLS), var_names=GENES, layers={"u": matrix(), "log": matrix()}
+        )
+        with self.assertRaisesRegex(UsageError, differs):
+            fit_many(cells(), adata, "t + offset(log(u))", "poisson")
+        self.same(fit_many(cells(), adata, FORMULA, "nb"), self.fit())
 
     def test_is_a_dict_of_arrays_without_pandas(self):
         with mock.patch.dict(sys.modules, {"pandas": None}):

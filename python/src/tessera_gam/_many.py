@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from ctypes import byref, c_char_p
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -220,6 +222,11 @@ def fit_many(
         rows = data_of(covariates, read, not _native.reads_hdf5())
         if isinstance(rows, Data) and rows.rows == 0:
             raise InputError("the covariates have no rows")
+        if isinstance(rows, Data):
+            of_responses = getattr(getattr(counts, "X", counts), "shape", ())
+            for name in read.intersection(rows.names) if len(of_responses) == 2 else ():
+                if getattr(rows.column(name), "shape", None) == of_responses:
+                    raise _differs(name)
         columns = columns_of(rows, read, arrays)
         if isinstance(rows, Data) and rows.index is not None and responses.labels is not None:
             columns = _in_order(columns, rows, responses.labels)
@@ -232,7 +239,7 @@ def fit_many(
         table, responses = _comm.on_all(comm, given)
     fits, tests = Answer(), Answer()
     run = _native.interruptible if comm is None else _native.on_this_thread
-    with _shown(progress) as report, naming_columns(table):
+    with _shown(progress) as report, _naming_layers(counts), naming_columns(table):
         run(
             lambda call: _native.call(
                 "fit_many", terms, table.number, byref(responses.structure), call, fits.to, tests.to
@@ -259,8 +266,29 @@ class _Responses:
         setattr(self.structure, name, ctypes.addressof(beside.structure))
 
 
+def _differs(name: str) -> UsageError:
+    return UsageError(
+        f"the variable '{name}' has a value for each response, but covariates are the same for all: fit each response "
+        "by itself, as by GAM; weights= and offsets= may differ"
+    )
+
+
+@contextlib.contextmanager
+def _naming_layers(counts: Any) -> Iterator[None]:
+    """Reports a layer of an AnnData in the formula: it is no column of the covariates."""
+    try:
+        yield
+    except InputError as refused:
+        unknown = re.search(r"unknown column '(.*?)'", str(refused))
+        if unknown and unknown[1] in getattr(counts, "layers", ()):
+            raise _differs(unknown[1]) from None
+        raise
+
+
 def _is_matrix(values: Any) -> bool:
-    return (isinstance(values, np.ndarray) and values.ndim == 2) or _is_sparse(values) or isinstance(values, os.PathLike)
+    return (
+        (isinstance(values, np.ndarray) and values.ndim == 2) or _is_sparse(values) or isinstance(values, os.PathLike)
+    )
 
 
 def _is_sparse(values: Any) -> bool:

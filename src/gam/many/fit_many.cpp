@@ -213,6 +213,9 @@ class ManyFit {
     together(job_.comm(), [&] {
       const TableSource source = source_of(covariates_);
       const auto table = open_source(alone_, source, job_.options().stop);
+      std::vector<Expression> variables = formula.variables();
+      std::erase_if(variables, [&](const Expression& one) { return one.text == formula.response.text; });
+      refuse_covariates_by_response(alone_, *table, responses_, variables);
       design_.emplace(make_shared_design(alone_, *table, source.options, design_request(formula, options_)));
       estimator_ = estimator_of(options_, design_->rows);
       open_matrices(*table, source.options);

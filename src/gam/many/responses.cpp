@@ -102,7 +102,49 @@ std::vector<std::size_t> matched_rows(const std::vector<std::string>& covariates
   return rows;
 }
 
+/// The paths that a matrix of this name may have.
+std::vector<std::string> paths_of_matrix(const std::string& name, const TableReader& covariates,
+                                         const Responses& responses) {
+  std::vector<std::string> paths{covariates.name() + ":/" + name};
+  const auto colon = responses.path.rfind(":/");
+  if (colon == std::string::npos) return paths;
+  paths.push_back(responses.path.substr(0, colon) + ":/layers/" + name);
+  // In place of each part of the path.
+  for (auto slash = colon + 1; slash != std::string::npos; slash = responses.path.find('/', slash + 1)) {
+    const auto end = responses.path.find('/', slash + 1);
+    paths.push_back(responses.path.substr(0, slash + 1) + name +
+                    (end == std::string::npos ? "" : responses.path.substr(end)));
+  }
+  return paths;
+}
+
+bool is_matrix_of(const Workers& workers, const std::string& path, ResponsesIn in, std::int64_t rows) {
+  try {
+    static_cast<void>(open_responses(workers, {.path = path, .in = in}, rows));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
+
+void refuse_covariates_by_response(const Workers& workers, const TableReader& covariates,
+                                   const Responses& responses, std::span<const Expression> variables) {
+  const std::vector<std::string> columns = covariates.columns();
+  for (const Expression& variable : variables) {
+    for (const std::string& name : variable.columns()) {
+      if (std::ranges::find(columns, name) != columns.end()) continue;
+      for (const std::string& path : paths_of_matrix(name, covariates, responses)) {
+        if (is_matrix_of(workers, path, responses.in, covariates.rows()))
+          throw base::usage_error(
+              "the variable '{}' has a value for each response ({}), but covariates are the same for all: "
+              "fit each response by itself; weights and offsets may differ (weights-matrix, offset-matrix)",
+              name, path);
+      }
+    }
+  }
+}
 
 const std::vector<std::string>& ResponseSource::row_names() const {
   static const std::vector<std::string> none;

@@ -3,6 +3,7 @@
 
 #include "gam/data/frame/workers.hpp"
 #include "gam/data/source/table_reader.hpp"
+#include "gam/formula/expression.hpp"
 
 #include <tessera/gam/many.hpp>
 #include <tessera/gam/matrix.hpp>
@@ -11,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,6 +63,12 @@ class ResponseSource {
 [[nodiscard]] std::unique_ptr<ResponseSource> open_memory_responses(HostTeam& team,
                                                                     const ResponseMatrix& matrix,
                                                                     ResponsesIn in, std::int64_t rows);
+
+/// Refuses covariates with a value for each response. Throws `Error(usage)` if the table lacks a variable,
+/// and a matrix in its own HDF5 file or beside the responses has this name: "…/FC/values" beside
+/// "…/FD/values", or a layer.
+void refuse_covariates_by_response(const Workers& workers, const TableReader& covariates,
+                                   const Responses& responses, std::span<const Expression> variables);
 
 /// Whether the responses are the columns of a matrix, not its rows. Throws like `open_responses`.
 [[nodiscard]] bool responses_in_columns(const std::string& name, std::int64_t matrix_rows,

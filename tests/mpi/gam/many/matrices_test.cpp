@@ -300,6 +300,48 @@ TEST_F(Matrices, ThatAreNoneAreRefused) {
   refused(":/X", "is 60 x 9, but the covariates have 7 rows");
 }
 
+TEST_F(Matrices, OfCovariatesAreRefused) {
+  comm.barrier();
+  if (comm.rank() == 0) {
+    const hid_t file = H5Fopen(matrix.path().c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    const std::vector<int> values = counts_by_rows();
+    for (const char* const group : {"/layers", "/scalars", "/scalars/FC", "/scalars/FD"})
+      H5Gclose(H5Gcreate2(file, group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    for (const char* const path : {"/scalars/FC/values", "/scalars/FD/values"})
+      write_numbers(file, path, H5T_NATIVE_INT, values.data(), {rows, responses});
+    write_sparse(file, "/layers/spliced", true);
+    H5Fclose(file);
+  }
+  comm.barrier();
+  Job job(comm, on_cpu(1));
+  const auto refused = [&](const Table& table, const std::string& path, const std::string& terms,
+                           ErrorCode code, const std::string& part) {
+    expect_error(code, part,
+                 [&] { static_cast<void>(fit_many(job, terms, table, {.path = matrix.path() + path})); });
+  };
+  const Table table{covariates.path()};
+  const std::string why = ", but covariates are the same for all: fit each response by itself";
+  refused(table, ":/scalars/FD/values", "s(t) + FC", ErrorCode::usage,
+          "the variable 'FC' has a value for each response (" + matrix.path() + ":/scalars/FC/values)" + why);
+  refused(table, ":/X", "t + offset(log(spliced))", ErrorCode::usage,
+          "the variable 'spliced' has a value for each response (" + matrix.path() + ":/layers/spliced)");
+  refused(table, ":/X", "t + T", ErrorCode::usage, matrix.path() + ":/T)");
+  refused(table, ":/X", "t + one", ErrorCode::input, "unknown column 'one'; it has: t");
+  // In the file of the covariates.
+  comm.barrier();
+  const SharedFile both(comm, "both.h5");
+  if (comm.rank() == 0) {
+    const hid_t file = H5Fcreate(both.path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const std::vector<int> values = counts_by_rows();
+    write_numbers(file, "/t", H5T_NATIVE_INT, values.data(), {rows});
+    write_numbers(file, "/depth", H5T_NATIVE_INT, values.data(), {rows, responses});
+    H5Fclose(file);
+  }
+  comm.barrier();
+  refused(Table{both.path()}, ":/X", "t + depth", ErrorCode::usage,
+          "the variable 'depth' has a value for each response (" + both.path() + ":/depth)" + why);
+}
+
 TEST_F(Matrices, WithADamagedChunkAreRefusedWithItsPlace) {
   comm.barrier();
   if (comm.rank() == 0) {

@@ -45,10 +45,10 @@ constexpr std::array formulas{"y ~ x",
 constexpr std::array terms{"x",     "1",  "s(x, k=4)", "f + s(x, bs='cr', k=4)", "s(x, by=f, k=4)",
                            "y ~ x", "((("};
 constexpr std::array options{
-    "family",        "link",       "gamma",          "select",  "knots", "sp",         "weights",
-    "type",          "se.fit",     "terms",          "exclude", "keep",  "new-levels", "interval",
-    "draws",         "points",     "seed",           "order",   "at",    "subset",     "offset",
-    "unconditional", "block-rows", "max-iterations", "column",  "levels"};
+    "family",        "link",       "gamma",          "select",  "knots",  "sp",         "weights",
+    "type",          "se.fit",     "terms",          "exclude", "keep",   "new-levels", "interval",
+    "draws",         "points",     "seed",           "order",   "at",     "subset",     "offset",
+    "unconditional", "block-rows", "max-iterations", "column",  "levels", "covariances"};
 constexpr std::array option_values{
     "poisson", "binomial", "nb", "log", "1", "2.5", "true", "x=0,1", "x",     "response", "terms", "s(x)",
     "iterms",  "lpmatrix", "na", "0.9", "3", "-1",  "x,f",  "f",     "x > 0", "nan",      "f=a,b"};
@@ -409,6 +409,9 @@ class Calls {
                             all_open);
     add(status, Kind::answer, fits);
     add(status, Kind::answer, tests);
+    std::uint64_t model = 0;
+    const int status_of_model = held(tessera_gam_many_model(fits, "1", &model));
+    add(status_of_model, Kind::model, model);
   }
 
   void read_model() {

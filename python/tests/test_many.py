@@ -257,11 +257,11 @@ fit_many({str(self.folder / "cells.csv")!r}, {str(self.folder / "counts.npy")!r}
         np.testing.assert_array_equal(covariance, covariance.T)
         errors = [found.fits[f"se:{name}"][place] for name in names]
         np.testing.assert_allclose(np.sqrt(np.diag(covariance)), errors, rtol=1e-12)
-        matrix = model.predict(cells(), type="lpmatrix")
+        design = model.predict(cells(), type="lpmatrix")
         predicted = model.predict(cells(), se=True)
-        np.testing.assert_allclose(predicted["fit"], matrix @ model.params + np.log(cells()["size"]), rtol=1e-9)
+        np.testing.assert_allclose(predicted["fit"], design @ model.params + np.log(cells()["size"]), rtol=1e-9)
         np.testing.assert_allclose(
-            predicted["se"] ** 2, np.einsum("ij,jk,ik->i", matrix, covariance, matrix), rtol=1e-9
+            predicted["se"] ** 2, np.einsum("ij,jk,ik->i", design, covariance, design), rtol=1e-9
         )
         self.assertIn("lineageb", str(model.summary()))
         for smooth in model.summary()["smooths"]:
@@ -272,6 +272,11 @@ fit_many({str(self.folder / "cells.csv")!r}, {str(self.folder / "counts.npy")!r}
         np.testing.assert_array_equal(again.predict(cells()), predicted["fit"])
         copied = pickle.loads(pickle.dumps(found))
         self.same(copied, found)
+        # A lineage without counts has its curve at minus infinity.
+        absent = self.fit(matrix() * (cells()["lineage"] == "a")[:, None], covariances=True).model("klf4")
+        predicted = absent.predict(cells())
+        np.testing.assert_array_equal(np.isinf(predicted), cells()["lineage"] == "b")
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(absent)).predict(cells()), predicted)
         for of, response, what in (
             (found, "silent", "the response 'silent' has no fit, as it is all_zero"),
             (found, "tal2", "the results have no response 'tal2' .did you mean 'tal1'"),

@@ -42,7 +42,9 @@ constexpr int version_beside = 3;
 constexpr int version_parted = 4;
 constexpr int version_radial = 5;
 constexpr int version_factor_smooth = 6;
-constexpr int newest_version = 7;
+constexpr int version_numbers = 7;
+constexpr int version_absent = 8;
+constexpr int newest_version = version_absent;
 
 /// Suffix of the covariance file in version 2.
 constexpr std::string_view plain_suffix = ".cov";
@@ -245,6 +247,8 @@ Json to_json(const FittedModel& model) {
   for (std::size_t i = 0; i < names.size(); ++i)
     coefficients.push_back({{"name", names[i]}, {"value", model.coef[i]}});
   json["coefficients"] = std::move(coefficients);
+  if (!model.absent_rows.empty())
+    json["absent_curves"] = {{"rows", model.absent_rows}, {"predictor", model.predictor_coef}};
   json["terms"] = terms_json(model);
   for (const auto& [name, number] : summary_numbers) json[name] = model.*number;
   if (!model.reml_gradient.empty()) {
@@ -721,8 +725,15 @@ FittedModel from_json(const JsonField& json, const std::string& path, const std:
   model.rows_dropped = json.at("rows_dropped").whole<std::int64_t>();
   if (model.rows_dropped > std::numeric_limits<std::int64_t>::max() - model.rows)
     json.at("rows_dropped").refuse("is too large");
-  for (const JsonField& coefficient : json.at("coefficients").elements())
-    model.coef.push_back(coefficient.at("value").number());
+  const auto absent = json.find("absent_curves");
+  for (const JsonField& coefficient : json.at("coefficients").elements()) {
+    const JsonField value = coefficient.at("value");
+    model.coef.push_back(absent ? value.number_or_nan() : value.number());
+  }
+  if (absent) {
+    model.absent_rows = absent->at("rows").numbers(model.coef.size());
+    model.predictor_coef = absent->at("predictor").numbers(model.coef.size());
+  }
   const auto centring = json.find("centring");
   const CovarianceSize size{model.coef.size(), centring ? centring->at("coefficients").size() : 0};
   if (size.columns() > max_columns) json.at("coefficients").refuse("are too many");
@@ -835,6 +846,7 @@ std::string dumped(Json& json, const FittedModel& model) {
         return block.is_factor_smooth() || block.kind == "t2";
       }))
     at_least(version_factor_smooth);
+  if (!model.absent_rows.empty()) at_least(version_absent);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
@@ -938,7 +950,7 @@ FittedModel read_model(const std::string& path) {
 std::string model_text(const FittedModel& model) {
   Json json = to_json(model);
   if (model.covariance.is_parted()) {
-    json["version"] = newest_version;
+    json["version"] = version_numbers;
     json["covariance"] = {{"rows", model.covariance.size()},
                           {"part", part_json(model.covariance)},
                           {"numbers", covariance_numbers(model)}};

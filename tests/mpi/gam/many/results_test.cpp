@@ -147,6 +147,19 @@ TEST_F(ManyResultsInFiles, AtLimitsAreExact) {
       EXPECT_EQ(std::ranges::find(factor->levels, "s(t):l2"), factor->levels.end());
     }
   }
+  // As a text and as a file too.
+  const SharedFile file(comm, "model.json");
+  if (comm.rank() == 0) static_cast<void>(save_model(absent, file.path()));
+  comm.barrier();
+  for (const Model& again : {model_from_json(to_json(absent)), load_model(file.path())}) {
+    EXPECT_EQ(summary(again), summary(absent));
+    const Predictions found = predicted(again, {.standard_errors = true});
+    for (std::size_t i = 0; i < found["fit"].size(); ++i) {
+      EXPECT_EQ(found["fit"][i], link["fit"][i]);
+      EXPECT_TRUE(found["se"][i] == link["se"][i] ||
+                  (std::isnan(found["se"][i]) && std::isnan(link["se"][i])));
+    }
+  }
   EXPECT_EQ(model("line").family().name(), "poisson");
   expect_error(ErrorCode::usage, "the response 'none' has no fit, as it is all_zero",
                [&] { static_cast<void>(model("none")); });

@@ -73,10 +73,10 @@ component_points <- function(component, levels, size) {
     cells <- length(breaks) - 1
     list(sort(c(breaks, rep(breaks[-1], each = 5) - rep(diff(breaks), each = 5) * c(0.1, 0.3, 0.5, 0.7, 0.9))))
   } else if (!is.null(component$radial)) {
-    list(spread_points(matrix(numbers(component$radial$points)), size)[, 1])
+    list(spread_points(matrix(numbers(component$radial$points)), max(size, component$radial$map$cols))[, 1])
   } else if (!is.null(component$isotropic)) {
     centres <- sweep(dense(component$isotropic$points), 2, numbers(component$isotropic$shift), "+")
-    points <- spread_points(centres, size)
+    points <- spread_points(centres, max(size, component$isotropic$map$cols))
     lapply(seq_len(ncol(points)), function(v) points[, v])
   } else {
     list(c(1, 2))

@@ -108,6 +108,7 @@ fitted_spline <- function(call, values, name) {
 #' The contrasts of the fit, even if the session now has others.
 contrasts_of <- function(frame, terms) {
   is_coded <- vapply(frame, function(x) is.factor(x) || is.logical(x) || is.character(x), NA)
+  if (!any(is_coded)) return(NULL)
   used <- intersect(names(frame)[is_coded], names(which(rowSums(as.matrix(attr(terms, "factors"))) > 0)))
   if (!length(used)) return(NULL)
   lapply(frame[used], function(x) if (is.ordered(x)) "contr.poly" else "contr.treatment")

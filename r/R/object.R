@@ -60,6 +60,7 @@ gam_object <- function(model, json, data, frame, call, control) {
 #' order; coefficients dropped by the engine are 0.
 estimates <- function(model, json, parametric) {
   value <- function(name) .Call(C_value, model, name)
+  square <- function(name) as.matrix(value(name))  # of one coefficient, too
   model_names <- field(json$coefficients, "name")
   count <- sum(!is.na(parametric$places))
   places <- c(parametric$places, count + seq_len(length(model_names) - count))
@@ -67,11 +68,11 @@ estimates <- function(model, json, parametric) {
   if (count == 0) names <- c(parametric$names, model_names)
   of_each <- function(values) if (length(values)) stats::setNames(zero_where_left_out(values[places], places), names)
   of_pairs <- function(values) if (length(values)) zero_where_left_out(values[places, places, drop = FALSE], places)
-  R <- value("R")
+  R <- square("R")
   converged <- value("converged") == 1
   object <- list(
-    coefficients = of_each(value("coefficients")), Vp = of_pairs(value("covariance")), Ve = of_pairs(value("Ve")),
-    Vc = of_pairs(value("Vc")), R = if (length(R)) triangle_of(R, places),
+    coefficients = of_each(value("coefficients")), Vp = of_pairs(square("covariance")), Ve = of_pairs(square("Ve")),
+    Vc = of_pairs(square("Vc")), R = if (length(R)) triangle_of(R, places),
     edf = of_each(value("edf")), edf1 = of_each(value("edf1")), edf2 = of_each(value("edf2")),
     sig2 = value("scale"), scale = value("scale"), reml.scale = value("scale"),
     scale.estimated = value("scale_is_estimated") == 1, gcv.ubre = c(fREML = value("reml")), aic = value("aic"),

@@ -64,6 +64,14 @@ d$h <- d$g
 contrasts(d$h) <- "contr.helmert"
 same(y ~ h + s(x), data = d, weights = w)
 
+# mgcv's own k of smooths of several variables; one coefficient
+same(y ~ s(w, i, bs = "ds", m = c(1, 0.5)), data = d)
+same(y ~ s(w, i, bs = "ds") + te(w, x, d = 2, bs = "ds", m = list(c(1, 0.5))), data = transform(complete, i = i + w))
+alone <- tessera_bam(y ~ 1, data = d)
+stopifnot(all.equal(c(coef(alone), vcov(alone), AIC(alone)), c(mean(d$y), var(d$y) / n, AIC(lm(y ~ 1, d))),
+                    check.attributes = FALSE),
+          all.equal(coef(tessera_bam(y ~ w - 1, data = d)), coef(lm(y ~ w - 1, d))))
+
 # Arguments
 same(y ~ s(x) + g, data = d, weights = w, subset = l & x > 0.2, offset = log(w))
 same(y ~ s(x), data = d, subset = c(1:100, 50:200))

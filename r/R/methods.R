@@ -39,9 +39,32 @@ model.frame.tessera <- function(formula, ...) {
   NextMethod()
 }
 
+#' The leverage of each row of the fit: the diagonal of the influence matrix of the last iteration's working model.
 influence.tessera <- function(model, ...) {
   need_rows(model, "influence")
-  NextMethod()
+  if (!is.null(model$std.rsd)) usage_error("influence: rows have no leverage of their own where rho relates them")
+  count <- nrow(model$model)
+  first <- seq(1, count, by = 10000)  # a model matrix of all rows may be larger than the data
+  of_block <- function(begin) {
+    rows <- model$model[begin:min(begin + 9999, count), , drop = FALSE]
+    attr(rows, "terms") <- attr(model$model, "terms")
+    X <- stats::predict(model, rows, type = "lpmatrix")
+    rowSums((X %*% model$Vp) * X)
+  }
+  leverage <- model$weights * unlist(lapply(first, of_block)) / model$tessera$covariance_scale
+  stats::naresid(model$na.action, unname(leverage))
+}
+
+hatvalues.tessera <- function(model, ...) stats::influence(model)
+
+cooks.distance.tessera <- function(model, ...) {
+  leverage <- stats::influence(model)
+  residuals <- stats::residuals(model, type = "pearson")
+  (residuals / (1 - leverage))^2 * leverage / (model$sig2 * sum(model$edf))
+}
+
+rstandard.tessera <- function(model, type = c("deviance", "pearson"), ...) {
+  stats::residuals(model, type = match.arg(type)) / sqrt(model$sig2 * (1 - stats::influence(model)))
 }
 
 nobs.tessera <- function(object, ...) object$tessera$n

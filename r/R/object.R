@@ -46,7 +46,7 @@ gam_object <- function(model, json, data, frame, call, control) {
   object <- c(object, smoothing_slots(model, json, object$family))
   has_effects <- any(field(object$smooth, "null.space.dim") == 0)
   if (has_effects && length(object$R)) {
-    object[c("R", "Ve")] <- exact_null_space(object, .Call(C_value, model, "covariance_scale"))
+    object[c("R", "Ve")] <- exact_null_space(object, object$tessera$covariance_scale)
   }
   object$min.edf <- object$nsdf + sum(field(object$smooth, "null.space.dim"))
   object <- c(object, if (is.null(data)) stand_in_slots(parts, json, some)
@@ -83,7 +83,8 @@ estimates <- function(model, json, parametric) {
     gamma = if_given(json[["gamma"]], 1), cmX = of_each(numbers(json$column_means)), data = NA,
     mgcv.conv = list(iter = value("iterations"), message = if (converged) "full convergence" else json$not_converged,
                      fully.converged = converged, rms.grad = NA_real_, hess.pos.def = TRUE),
-    tessera = list(n = value("n"), r.sq = value("r_squared_adjusted"), means = means_of(json)))
+    tessera = list(n = value("n"), covariance_scale = value("covariance_scale"), r.sq = value("r_squared_adjusted"),
+                   means = means_of(json)))
   if (!is.null(object$R)) colnames(object$R) <- names
   Filter(Negate(is.null), object)
 }

@@ -134,6 +134,25 @@ if (!grepl("options = list(sample = 2000)", of(sample_rows, objects$gaussian$wit
   fault("sample_rows without a sample")
 }
 
+# Leverages, and what follows from them, as of gam's fit of the same criterion; bam's object has none of them.
+for (formula in list(y ~ fac + s(x), yb ~ s(x) + offset(z) + te(x, z, k = 4))) {
+  family <- if (formula[[2]] == "y") gaussian() else binomial("probit")
+  m <- tessera_bam(formula, d, family, weights = if (formula[[2]] == "y") weight, quiet = TRUE)
+  alike("trace", sum(influence(m)), sum(m$edf))
+  if (formula[[2]] != "y") next  # gam's working weights of other links are observed ones
+  b <- gam(formula, family, d, weights = weight, method = "REML", control = gam.control(epsilon = 1e-10))
+  for (f in list(influence, cooks.distance)) {
+    if (!isTRUE(all.equal(f(m), as.numeric(f(b)), tolerance = 1e-3))) fault("leverages beside gam's")
+  }
+  alike("residuals", rstandard(m, "pearson"), residuals(m, "scaled.pearson") / sqrt(1 - hatvalues(m)))
+}
+excluded <- tessera_bam(y ~ s(x), data = within(d, z[4] <- y[4] <- NA), na.action = na.exclude, quiet = TRUE)
+alike("missing rows", which(is.na(influence(excluded))), 4L)
+for (formula in list(y ~ s(x), count ~ s(x))) {
+  related <- tessera_bam(formula, d, if (formula[[2]] == "y") gaussian() else poisson(), rho = 0.3, quiet = TRUE)
+  if (!grepl("rho relates", of(influence, related))) fault("leverages with rho")
+}
+
 # A table other than the fit's, and models of earlier versions, give a message of one line.
 refused <- function(what, expression, ...) {
   message <- tryCatch({ expression; "an object" }, tessera_error = conditionMessage)

@@ -27,6 +27,7 @@ calls <- alist(
     parametric = function(m) broom::tidy(m, parametric = TRUE),
     smooths = function(m) broom::tidy(m)[c("edf", "ref.df")],
     glance = broom::glance,
+    augment = function(m) broom::augment(m)[c(".fitted", ".se.fit", ".resid")],
     "augment new rows" = function(m) broom::augment(m, newdata = others)),
   insight = list(
     predictors = insight::find_predictors, terms = insight::find_terms, formula = insight::find_formula,

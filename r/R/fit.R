@@ -14,6 +14,10 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
   if (!inherits(formula, "formula") || length(formula) != 3) {
     usage_error("formula must be one formula with a response, such as y ~ s(x)")
   }
+  if (inherits(data, "family") || is.function(data)) {
+    usage_error("data is a ", class(data)[1], ": the arguments are formula, data, family: write family = and data =")
+  }
+  formula[[3]] <- plain_smooths(formula[[3]])
   control <- do.call(mgcv::gam.control, control)
   family <- family_of(family)
   chosen <- c(family_options(family), fit_options(select, gamma, knots, sp, min.sp, rho, drop.unused.levels, control),
@@ -203,6 +207,7 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   formula <- expand_dot(formula, data)
   env <- environment(formula)
   t <- translate_formula(formula, data)
+  check_formula(formula)
   if (length(t$unpredicted) && !quiet) {
     message(toString(t$unpredicted), ": predict() finds only functions of base R in smooths, as for bam: ",
             "make a column of it, or write pkg::name(x)")
@@ -311,6 +316,7 @@ fit_file <- function(formula, file, family, expressions, chosen, job, call, cont
   texts <- vapply(given, function(one) if (is.character(one)) one else text_of(one), "")
   names(texts) <- sub("AR.start", "ar-start", names(texts), fixed = TRUE)
   t <- new_translation(list(), environment(formula))
+  check_formula(formula)
   formula[[3]] <- with_constants(t, formula[[3]])
   model <- if (is.null(job)) {
     table <- if (is.character(file)) .Call(C_table_files, file, of_table(chosen))

@@ -219,6 +219,26 @@ smooth_name <- function(expression) {
   if (is.symbol(name) && as.character(name) %in% names(smooth_arguments)) as.character(name)
 }
 
+#' mgcv::s(x) as s(x), the only form in which mgcv reads smooths of formulas.
+plain_smooths <- function(expression) {
+  kind <- smooth_name(expression)
+  if (!is.null(kind)) expression[[1]] <- as.symbol(kind)
+  else if (is.call(expression) && as.character(expression[[1]])[1] %in% term_operators) {
+    expression[-1] <- lapply(as.list(expression)[-1], plain_smooths)
+  }
+  expression
+}
+
+#' Stops before the fit if mgcv, which makes the object, cannot read the formula.
+check_formula <- function(formula) {
+  tryCatch(mgcv::interpret.gam(formula), error = function(e) {
+    names <- all.vars(formula)
+    odd <- names[names != make.names(names)]
+    usage_error(if (length(odd)) paste0("mgcv reads no formula with the name ", toString(odd), ": rename the column")
+                else paste("mgcv reads no such formula:", sub("\n.*", "", conditionMessage(e))))
+  })
+}
+
 #' Translates the right-hand side. With `parametric` = FALSE, returns only its smooths, as a list of calls.
 translate_terms <- function(t, expression) {
   if (!is.null(smooth_name(expression))) return(translate_smooth(t, expression))

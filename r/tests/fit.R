@@ -64,13 +64,16 @@ d$h <- d$g
 contrasts(d$h) <- "contr.helmert"
 same(y ~ h + s(x), data = d, weights = w)
 
-# mgcv's own k of smooths of several variables; one coefficient
+# mgcv's own k of smooths of several variables; one coefficient; a prefix, which mgcv reads as another function
 same(y ~ s(w, i, bs = "ds", m = c(1, 0.5)), data = d)
 same(y ~ s(w, i, bs = "ds") + te(w, x, d = 2, bs = "ds", m = list(c(1, 0.5))), data = transform(complete, i = i + w))
 alone <- tessera_bam(y ~ 1, data = d)
 stopifnot(all.equal(c(coef(alone), vcov(alone), AIC(alone)), c(mean(d$y), var(d$y) / n, AIC(lm(y ~ 1, d))),
                     check.attributes = FALSE),
           all.equal(coef(tessera_bam(y ~ w - 1, data = d)), coef(lm(y ~ w - 1, d))))
+prefixed <- tessera_bam(y ~ mgcv::s(x, k = knots) + g, data = d)
+plain <- tessera_bam(y ~ s(x, k = knots) + g, data = d)
+stopifnot(identical(formula(prefixed), formula(plain)), identical(predict(prefixed, d[1:3, ]), predict(plain, d[1:3, ])))
 
 # Arguments
 same(y ~ s(x) + g, data = d, weights = w, subset = l & x > 0.2, offset = log(w))

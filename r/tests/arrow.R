@@ -4,18 +4,12 @@ library(tessera)
 engine <- asNamespace("tessera")
 
 script <- sub("--file=", "", grep("^--file=", commandArgs(), value = TRUE), fixed = TRUE)
-folder <- tempfile()
-dir.create(folder)
-file.copy(file.path(if (length(script)) dirname(script) else ".", "support", "stream.c"), folder)
-built <- file.path(folder, paste0("stream", .Platform$dynlib.ext))
-output <- suppressWarnings(system2(file.path(R.home("bin"), "R"),
-                                   c("CMD", "SHLIB", "-o", shQuote(built), shQuote(file.path(folder, "stream.c"))),
-                                   stdout = TRUE, stderr = TRUE))
-if (!file.exists(built)) {
-  writeLines(c(output, "no compiler"))
+support <- file.path(if (length(script)) dirname(script) else ".", "support")
+source(file.path(support, "compiled.R"))
+if (!load_compiled(file.path(support, "stream.c"))) {
+  cat("no compiler\n")
   quit(status = 0)
 }
-dyn.load(built)
 
 set.seed(1)
 n <- 500

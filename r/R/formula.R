@@ -231,12 +231,24 @@ plain_smooths <- function(expression) {
 
 #' Stops before the fit if mgcv, which makes the object, cannot read the formula.
 check_formula <- function(formula) {
-  tryCatch(mgcv::interpret.gam(formula), error = function(e) {
-    names <- all.vars(formula)
-    odd <- names[names != make.names(names)]
-    usage_error(if (length(odd)) paste0("mgcv reads no formula with the name ", toString(odd), ": rename the column")
-                else paste("mgcv reads no such formula:", sub("\n.*", "", conditionMessage(e))))
-  })
+  offsets <- offsets_in(formula[[3]])
+  if (length(offsets) > 1) {
+    usage_error("mgcv reads only one offset() of a formula: write ",
+                text_of(call("offset", Reduce(function(a, b) call("+", a, b), offsets))))
+  }
+  names <- all.vars(formula)
+  odd <- names[names != make.names(names)]
+  is_read <- function() tryCatch(is.list(mgcv::interpret.gam(formula)), error = function(e) FALSE)
+  if (length(odd) && !is_read()) {
+    usage_error("mgcv reads no formula with the name ", toString(odd), ": rename the column")
+  }
+}
+
+offsets_in <- function(expression) {
+  if (!is.call(expression)) return(list())
+  if (identical(expression[[1]], quote(offset))) return(list(expression[[2]]))
+  if (!as.character(expression[[1]])[1] %in% term_operators) return(list())
+  do.call(c, lapply(as.list(expression)[-1], offsets_in))
 }
 
 #' Translates the right-hand side. With `parametric` = FALSE, returns only its smooths, as a list of calls.

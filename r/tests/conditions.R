@@ -42,6 +42,8 @@ refused(tessera_bam(y ~ s(z), within(d, z[3] <- NA), na.action = na.fail), "tess
 named <- setNames(d, sub("x", "my x", names(d)))
 refused(tessera_bam(y ~ s(`my x`), named), "tessera_usage", "the name my x: rename the column")
 refused(tessera_bam(y ~ `my x`, named), "tessera_usage", "the name my x: rename the column")
+refused(tessera_bam(y ~ s(x) + offset(z) + offset(log(x)), d), "tessera_usage", "write offset(z + log(x))")
+refused(tessera_bam(y ~ s(x, K = 5), d), "tessera_usage", "K")
 fault <- refused(tessera_bam(y ~ s(x) + s(z, bs = "zz"), d), "tessera_usage", "character")
 stopifnot(fault$position > 0, grepl("^", fault$lines, fixed = TRUE))
 

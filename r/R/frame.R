@@ -43,7 +43,9 @@ with_design_levels <- function(frame, json) {
   levels <- design_levels(json)
   for (name in names(frame)) {
     own <- levels[plain(names(levels)) == plain(name)]
-    if (is.factor(frame[[name]]) && length(own)) frame[[name]] <- with_levels(frame[[name]], own[[1]])
+    if (!length(own)) next
+    if (is.factor(frame[[name]])) frame[[name]] <- with_levels(frame[[name]], own[[1]])
+    if (is.character(frame[[name]])) frame[[name]] <- factor(frame[[name]], levels = own[[1]])
   }
   frame
 }

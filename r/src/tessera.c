@@ -169,6 +169,13 @@ static tessera_gam_call call_of(SEXP options, watch* of) {
   return call;
 }
 
+/* What has been freed goes back to the system. */
+static void give_back_memory(void) {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
 /* Tables */
 
 /* The library copies codes. R's begin at `first` and have their own missing value, the same of logical ones;
@@ -236,6 +243,7 @@ static SEXP table_with(SEXP columns, SEXP options) {
   for (int i = 0; i < count; ++i) {
     add_column(handle, Rf_translateCharUTF8(STRING_ELT(names, i)), VECTOR_ELT(columns, i), kept, i);
   }
+  give_back_memory(); /* that of the codes */
   UNPROTECT(2);
   return pointer;
 }
@@ -443,9 +451,7 @@ static size_t place_of(SEXP texts, SEXP text) {
 /* The fitted values, residuals and what else there is of each row, as a list of the columns that `wanted`
  * names. */
 static SEXP rows(SEXP model, SEXP table, SEXP options, SEXP wanted) {
-#ifdef __GLIBC__
-  malloc_trim(0); /* what a fit's threads have freed is in arenas of their own, which R does not use */
-#endif
+  give_back_memory(); /* what a fit's threads have freed is in arenas of their own, which R does not use */
   SEXP pointer = PROTECT(new_pointer("tessera_answer", close_answer));
   const tessera_gam_call call = call_of(options, NULL);
   tessera_gam_answer answer;

@@ -19,8 +19,8 @@
 /// Record batches received from a producer, and their ownership.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Owner of an Arrow structure, moved out of the producer's variable, which is marked as released. Calls the
-/// structure's release callback once.
+/// RAII owner of an Arrow structure, moved out of the producer's variable, which is then marked as released.
+/// Calls the structure's release callback once.
 template <class T>
 class ArrowOwner {
  public:
@@ -76,7 +76,7 @@ struct ArrowBatches {
 /// Takes ownership of schema and batches. Throws `Error(usage)` for a null pointer or a released structure;
 /// all other structures are then released.
 [[nodiscard]] ArrowBatches take_batches(ArrowSchema* schema, std::span<ArrowArray> batches);
-/// Record batches with a single column called `name`. Takes ownership of its schema and arrays as above.
+/// Record batches with a single column called `name`. Takes ownership like `take_batches` above.
 [[nodiscard]] ArrowBatches take_column(const std::string& name, ArrowSchema* schema,
                                        std::span<ArrowArray> chunks);
 /// Reads a stream to its end, and releases the stream. `between` is called before each batch. Throws

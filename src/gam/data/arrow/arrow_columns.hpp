@@ -14,7 +14,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The columns of this rank's batches, used in place or converted. A table's spans refer to it.
+/// The columns of this rank's batches, used in place or converted. Spans of `columns()` refer to this object.
 ///
 ///     ArrowColumns columns(std::move(batches), options, team);
 ///     columns.set_levels(levels_of_all_ranks(columns.levels()), team);

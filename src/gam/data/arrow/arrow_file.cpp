@@ -15,10 +15,10 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The exception of a callback on this thread, because exceptions cannot pass through the plugin.
+/// The exception of a callback on this thread: no exception can pass through the plugin's C interface.
 thread_local std::exception_ptr thrown_in_callback;
 
-/// The result of `work`. After an exception, `failed`; `finish_call` then throws the exception.
+/// Returns the result of `work`; after an exception `failed`, and `finish_call` rethrows the exception.
 template <class Result, class Work>
 Result without_throwing(Result failed, const Work& work) noexcept {
   try {
@@ -50,7 +50,7 @@ const tessera_arrow_plugin& plugin_for(const std::string& path, std::string_view
 }  // namespace
 
 std::string_view arrow_format(std::string_view beginning) {
-  // A CSV header may also begin with these letters, but is followed by text.
+  // A CSV header may begin with the same letters, but is followed by text, not by a control character.
   if (beginning.size() > 4 && (static_cast<unsigned char>(beginning[4]) < ' ' || beginning[4] == '\x7F') &&
       std::string_view("\t\r\n").find(beginning[4]) == std::string_view::npos &&
       (beginning.starts_with("PAR1") || beginning.starts_with("PARE")))

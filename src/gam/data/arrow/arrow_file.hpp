@@ -46,8 +46,8 @@ class ArrowFile {
   [[nodiscard]] std::int64_t inexact_decimals(std::int64_t column) const noexcept;
 
   class Stream;
-  /// The rows of some pieces in order, with these columns (indices in the schema) in this order. Throws
-  /// `Error(input)` like the constructor, and for a nested column.
+  /// The rows of some pieces (row groups or record batches) in order, with these columns (indices in the
+  /// schema) in this order. Throws `Error(input)` like the constructor, and for a nested column.
   [[nodiscard]] Stream stream(Range pieces, std::span<const std::int64_t> columns) const;
 
  private:

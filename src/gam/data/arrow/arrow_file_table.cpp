@@ -218,7 +218,7 @@ class ArrowFileTable::Scan final : public RowScan {
     const std::vector<std::string>* order;
   };
 
-  /// Adds the inexact decimals, which the file counts over all threads, to the counts of `part`, each once.
+  /// Adds the file's counts of inexact decimals, over all threads, to those of `part`: each decimal once.
   void note_inexact_decimals(FramePart& part) {
     const std::lock_guard lock(mutex_);
     for (const Wanted& one : wanted_) {

@@ -6,9 +6,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Source: the format of LibLZF (Lehmann). A first byte below 32 precedes that many literal bytes and one
-/// more. Any other first byte has the length of a repetition in its upper three bits (7: the next byte is
-/// added), and its distance in the lower five bits and the next byte.
+/// Source: the format of LibLZF (Lehmann). A control byte n < 32 precedes n + 1 literal bytes. Any other
+/// control byte begins a back reference: its upper three bits are the length (if 7, the next byte is added),
+/// its lower five bits and the next byte are the distance.
 std::optional<std::size_t> inflate_lzf(std::span<const char> packed, std::span<char> room) {
   constexpr unsigned least_reference = 32;
   constexpr unsigned long_length = 7;

@@ -66,9 +66,9 @@ class PackedStream {
   std::int64_t position_ = 0;  ///< offset in the unpacked bytes
 };
 
-/// The unpacked bytes of a packed file, in order; in blocks on all threads if bgzip wrote the file. A file
-/// with an unpacked size of more than 256 MiB and 100 times its packed size is reported, and again each time
-/// its text quadruples: it may be a table of constants, or made to exhaust memory and disks.
+/// The unpacked bytes of a packed file, in order; in blocks on all threads if bgzip wrote the file. Reports a
+/// file whose unpacked size exceeds 256 MiB and 100 times its packed size, and again each time its text
+/// quadruples: it may be a table of constants, or a decompression bomb.
 class PackedSource final : public ByteSource {
  public:
   /// Throws `Error(input)` if the file cannot be opened or is not a regular file; `read` throws like

@@ -19,7 +19,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Number of rows, besides a header, from which a dialect is inferred; fewer after `bytes_to_judge_by`.
+/// Number of rows, in addition to a header, from which a dialect is inferred; fewer after
+/// `bytes_to_judge_by`.
 constexpr std::size_t rows_to_judge_by = 100;
 constexpr std::int64_t bytes_to_judge_by = std::int64_t{16} << 20;
 

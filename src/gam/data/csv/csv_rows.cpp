@@ -185,7 +185,7 @@ CsvField CsvRowReader::content(std::size_t index, std::string& scratch) const {
   if (raw[open] != '"')
     throw CsvFault{
         "a quote is inside a field that does not begin with one: quote the field and double the quote"};
-  // Separators within quotes end no field: it has an even number of quotes.
+  // A separator within quotes does not end the field: a whole field has an even number of quotes.
   std::size_t from = open + 1;
   std::size_t close = raw.find('"', from);
   std::string_view text = raw.substr(from, close - from);

@@ -24,7 +24,7 @@ struct CsvFault {
   std::string_view reason;
 };
 
-/// Splits the bytes of a CSV file into rows, with a buffer that grows only to hold a row.
+/// Tokenizer: splits the bytes of a CSV file into rows and fields, in a buffer that grows only to hold a row.
 ///
 /// A row ends at a newline outside quotes (LF or CRLF) or at the end of the file. Lines with only blanks and
 /// comment lines are skipped.
@@ -55,7 +55,7 @@ class CsvRowReader {
   /// `CsvFault` for misplaced quotes.
   [[nodiscard]] CsvField content(std::size_t index, std::string& scratch) const;
   [[nodiscard]] std::size_t quotes() const noexcept { return quotes_; }
-  /// The offset of its first byte.
+  /// File offset of the first byte of the current row.
   [[nodiscard]] std::int64_t row_offset() const noexcept {
     return offset_ + static_cast<std::int64_t>(row_begin_);
   }

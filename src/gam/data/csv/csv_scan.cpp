@@ -81,8 +81,8 @@ class RowScanner {
         wanted_(wanted_of(plan, file)),
         reader_(source, file.path, file.buffer_bytes, 0, 1, file.dialect) {}
 
-  /// Passes `rows` to `part`, reading from landmark `start` on; they end before byte `end` or at the file's
-  /// end.
+  /// Passes `rows` to `part`, reading from landmark `start` on. The rows end before byte `end` or at the
+  /// file's end.
   void scan(const CsvLandmark& start, std::int64_t end, Range rows, FramePart& part) {
     part.set_decimal_comma(file_.dialect.decimal == ',');
     reader_.go_to(start.offset, start.line, end);
@@ -146,7 +146,7 @@ class RowScanner {
     return fields;
   }
 
-  /// Takes the fields of any row; all of them are looked at, as quotes may be misplaced in each.
+  /// Takes the fields of any row. Checks every field, because quotes may be misplaced in any of them.
   std::size_t take_fields(FramePart& part) {
     const std::size_t fields = reader_.field_ends().size();
     auto wanted = wanted_.begin();

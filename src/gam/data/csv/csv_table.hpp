@@ -32,8 +32,8 @@ struct CsvOptions {
 /// rank to read its own rows.
 ///
 /// Text unpacked to count the rows stays in memory (kept_source.hpp) if it takes at most a quarter of free
-/// memory and of `node_bytes`, until the columns need the memory. For files of blocks each rank keeps its
-/// text; for other packed files only a job of one rank does, whose threads then all read the text.
+/// memory and of `node_bytes`, until the columns need the memory. For bgzip files each rank keeps the text of
+/// its part; for other packed files only a job of one rank keeps the text, which all its threads then read.
 ///
 /// Throws the same `Error(input)` on every rank for a file that is unreadable, has no header or no row, or
 /// has two columns of one name.

@@ -250,7 +250,7 @@ class FileList final : public TableReader {
 };
 
 /// A scan of the files that contain a rank's rows. An open file is read in the runs of its own scan. Any
-/// other file is a single run: opened before reading, and closed before the next are opened.
+/// other file is a single run; it is opened just before it is read, and closed before other files are opened.
 class FileList::Scan final : public RowScan {
  public:
   Scan(FileList& list, const ReadPlan& plan, int threads) : list_(list), plan_(plan), threads_(threads) {

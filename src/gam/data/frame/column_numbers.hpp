@@ -77,7 +77,7 @@ class ColumnStorage {
     return std::ranges::equal(a.all(), b.all());
   }
 
-  /// Tells that rows will be read: see `files::ScratchMemory`. Does nothing for values in memory.
+  /// Prefetches rows from a scratch file: see `files::ScratchMemory`. Does nothing for values in memory.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
     if (scratch_) scratch_->prepare_to_read(begin * sizeof(T), end * sizeof(T));
   }
@@ -259,7 +259,7 @@ class ColumnNumbers {
     return true;
   }
 
-  /// Tells that rows will be read: see `files::ScratchMemory`. Does nothing for values in memory.
+  /// Prefetches rows from a scratch file: see `files::ScratchMemory`. Does nothing for values in memory.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
     run_.prepare_to_read(begin, end);
   }

@@ -171,7 +171,7 @@ class ColumnSummary {
     return alpha;
   }
 
-  /// The values at these ranks among the sorted values from `lower` to `upper`, by radix selection on the
+  /// The values at these positions among the sorted values from `lower` to `upper`, by radix selection on the
   /// bytes of their keys.
   [[nodiscard]] std::vector<double> select(std::span<const std::int64_t> places, double lower,
                                            double upper) const {

@@ -110,7 +110,7 @@ std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame
   return shares.empty() ? std::vector<std::uint64_t>() : std::move(shares.front());
 }
 
-/// The keys at these ranks in the sorted order, by bisection on the 64 bits of all sought keys together.
+/// The keys at these positions in the sorted order, by bisection on the 64 bits of all sought keys together.
 std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const std::uint64_t> keys,
                                   std::span<const std::int64_t> positions) {
   std::vector<std::uint64_t> found(positions.size(), 0);
@@ -144,7 +144,7 @@ class DistinctKeys {
 
   [[nodiscard]] std::int64_t count() const { return begins_.back(); }
 
-  /// The keys at these ranks in the sorted order.
+  /// The keys at these positions in the sorted order.
   [[nodiscard]] std::vector<std::uint64_t> at(std::span<const std::int64_t> places) {
     std::vector<std::uint64_t> found(places.size());
     for (std::size_t range = 0; range < ranges_.size(); ++range) {
@@ -206,7 +206,7 @@ class DistinctKeys {
   std::int64_t at_once_;
   std::vector<std::uint64_t> extra_;
   std::vector<KeyRange> ranges_;            ///< ranges of keys, ascending
-  std::vector<std::int64_t> begins_ = {0};  ///< rank of each range's first key; then the number of keys
+  std::vector<std::int64_t> begins_ = {0};  ///< position of each range's first key; then the number of keys
   std::optional<std::size_t> loaded_;
   std::vector<std::uint64_t> keys_;  ///< this rank's keys in the current range
 };

@@ -15,7 +15,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* Unites the extents of all ranks. Zeros become positive, so that the order has no effect.
+/// *Collective.* Unites the extents of all ranks. -0 becomes +0: the order of ranks has no effect.
 inline void unite(const mpi::Communicator& comm, std::span<Extent> extents) {
   std::vector<double> ends;
   for (const Extent& one : extents) ends.insert(ends.end(), {-one.min, one.max});

@@ -33,7 +33,7 @@ struct Variable {
   std::vector<std::string> levels;    ///< the job's levels, sorted (levels.hpp), the same on every rank
   bool ordered = false;               ///< R's ordered factor, with levels in the given order
 
-  /// Tells that rows will be read: see `files::ScratchMemory`.
+  /// Prefetches rows from a scratch file: see `files::ScratchMemory`.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
     numbers.prepare_to_read(begin, end);
     codes.prepare_to_read(begin, end);
@@ -107,7 +107,7 @@ struct Frame {
   SpilledColumns spilled;  ///< the same on every rank
   Recipe recipe;           ///< recipe of computed variables, the same on every rank
 
-  /// For written local rows of all columns: see `files::ScratchMemory`.
+  /// Removes written local rows of all columns from resident memory: see `files::ScratchMemory`.
   void release_written(std::size_t begin, std::size_t end) const;
 
   /// The index of the variable with this name. Throws `Error(input)` if there is none.

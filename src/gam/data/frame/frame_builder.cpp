@@ -36,8 +36,8 @@ std::string unit_of(const UsedColumn& column, const FieldCounts& counts) {
       plan.path(), column.name, max_levels);
 }
 
-/// Places for the variables' columns, then for the flags of complete rows, which have the first claim on
-/// memory because they are accessed first.
+/// Places for the variables' columns, then for the flags of complete rows. The flags get memory first,
+/// because they are accessed first.
 std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t rows, RowMemory& memory) {
   const RowMemory::Place marks = memory.place<std::uint8_t>(rows);
   std::vector<RowMemory::Place> places;
@@ -296,7 +296,7 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
     std::ranges::move(of_rank, std::back_inserter(variable.levels));
   sort_levels(variable.levels);
   if (used.level_order != nullptr) {
-    // Includes levels without a row if it is decided later which are kept.
+    // Keep levels without a row if a later step decides which levels are kept.
     const std::unordered_set<std::string> there(variable.levels.begin(), variable.levels.end());
     variable.levels.clear();
     std::ranges::copy_if(

@@ -34,8 +34,8 @@
 /// | field                                | in a column of numbers | in a factor     |
 /// | ------------------------------------ | ---------------------- | --------------- |
 /// | `NA`, in quotes or not               | missing                | missing         |
-/// | nothing or blanks, in quotes or not  | missing                | the level as is |
-/// | blanks around something              | count for nothing      | part of it      |
+/// | empty or blanks, in quotes or not    | missing                | the level as is |
+/// | blanks around other characters       | ignored                | part of a level |
 /// | a number in quotes                   | that number            | the level as is |
 /// | an ISO date, in a column of dates    | days, or seconds       |                 |
 ///

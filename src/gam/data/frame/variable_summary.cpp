@@ -61,7 +61,7 @@ KeySpan likely_range(std::vector<std::uint64_t> sample, double middle) {
     return *element;
   };
   const auto size = static_cast<double>(sample.size());
-  const double reach = 2 * std::sqrt(size);  // four standard errors of the median's rank in the sample
+  const double reach = 2 * std::sqrt(size);  // four standard errors of the median's position in the sample
   const double low = middle * size - reach;
   const double high = middle * size + reach;
   if (low >= 0) range.first = nth(low);
@@ -69,7 +69,7 @@ KeySpan likely_range(std::vector<std::uint64_t> sample, double middle) {
   return range;
 }
 
-/// Searches order statistics of a column's complete values. After the first scan, which is limited by memory
+/// Finds order statistics of a column's complete values. After the first scan, which is limited by memory
 /// bandwidth, it searches the values in range that this scan or the reading of the table has stored.
 class PlaceSearch {
  public:
@@ -167,8 +167,8 @@ class PlaceSearch {
   std::int64_t below_ = 0;  ///< number of this rank's values below `range_`
 };
 
-/// *Collective.* The value at rank `place` among `count` sorted values, including repetitions. `found`: see
-/// the constructor of `PlaceSearch`; given on every rank or on none.
+/// *Collective.* The value at position `place` among `count` sorted values, including repetitions. `found`:
+/// see the constructor of `PlaceSearch`; given on every rank or on none.
 double value_at(const Workers& workers, const Frame& frame, const ColumnNumbers& column, std::int64_t place,
                 std::int64_t count, std::vector<BoundedValues> found) {
   KeySpan range;
@@ -261,7 +261,7 @@ double mean_of(const Workers& workers, const Frame& frame, const ColumnNumbers& 
   return sums.front().values()[0] / static_cast<double>(count);
 }
 
-/// Rank, from 0, of R's type-3 median among the sorted values.
+/// Position, from 0, of R's type-3 median among the sorted values.
 std::int64_t place_of_median(std::int64_t count) {
   const std::int64_t half = count / 2;
   if (count % 2 == 0) return half - 1;

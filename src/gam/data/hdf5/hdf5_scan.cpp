@@ -52,9 +52,9 @@ struct Scratch {
   std::vector<std::byte> stored;  ///< values as stored in the file
 };
 
-/// A dataset, of which any thread may read rows. Contiguous values with the representation of memory, and
-/// numbers of native types, contiguous or in chunks unpacked here, are read without the HDF5 library; all
-/// others by the library, which is not thread-safe. One thread opens the columns for all threads.
+/// A dataset whose rows any thread may read. Read without the HDF5 library: contiguous values stored as in
+/// memory, and numbers of native types, contiguous or in chunks that are unpacked here. The library, which is
+/// not thread-safe, reads all others. One thread opens the columns for all threads.
 class Column {
  public:
   Column(hid_t hdf5, const files::InputFile& file, std::string name)
@@ -81,7 +81,7 @@ class Column {
   /// Number of rows that are unpacked together; 1: rows are independent.
   [[nodiscard]] std::int64_t chunk_rows() const noexcept { return chunk_rows_; }
 
-  /// Loads rows, valid until the next call. Returns the number of their bytes in the file.
+  /// Loads rows, which stay valid until the next call. Returns the size of these rows in the file, in bytes.
   std::int64_t load(tessera::Range rows, Scratch& scratch) {
     release();
     const auto count = static_cast<std::size_t>(rows.size());
@@ -326,8 +326,8 @@ class Columns {
   Scratch scratch_;
 };
 
-/// Rows read together: few, so that the loaded values are few bytes; in packed columns whole chunks, unless
-/// chunks are large.
+/// Number of rows read at once: few, so that the loaded values take little memory; in packed columns whole
+/// chunks, unless chunks are large.
 std::int64_t rows_of_load(const std::deque<Column>& columns, std::int64_t chunk_rows) {
   std::int64_t at_once = chunk_rows;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();

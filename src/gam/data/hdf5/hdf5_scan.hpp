@@ -25,10 +25,10 @@ struct Hdf5Rows {
   std::atomic<std::int64_t>& bytes_read;  ///< is increased by the bytes read from the file
 };
 
-/// A scan of the rows on several threads. Some columns only the library can read, on one thread while the
+/// A scan of the rows on several threads. Some columns are read by the library, on one thread while the
 /// others wait: texts of variable length, numbers of other than native type and byte order, and chunks of
-/// more than 2^18 rows or with filters other than deflate and shuffle. Throws `Error(input)` for values that
-/// cannot be read, and passes on exceptions of the part.
+/// more than 2^18 rows or with filters other than deflate, lzf and shuffle. Throws `Error(input)` for values
+/// that cannot be read, and passes on exceptions of the part.
 [[nodiscard]] std::unique_ptr<RowScan> scan_hdf5(const Hdf5Rows& rows, const ReadPlan& plan, int threads);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -57,8 +57,8 @@ H5FD_t* open_file(const char* path, unsigned flags, hid_t access, haddr_t most) 
 /// file at the end of the process. `H5dont_atexit` prevents this only if the process has not used HDF5
 /// before, and then no file is closed at exit. With this list all writes and closes succeed from HDF5's view.
 struct Access {
-  /// The driver, for as long as the file is open: HDF5 1.10 calls its `close` after the file's own reference
-  /// to it is gone.
+  /// Keeps the driver alive while the file is open: HDF5 1.10 calls its `close` after the file has dropped
+  /// its own reference.
   Handle driver;
   Handle list;
 };
@@ -98,7 +98,7 @@ class Hdf5Output {
     if (!handle.valid()) fail();
     return handle;
   }
-  /// Closes the file, for which HDF5 writes its buffers.
+  /// Closes the file; HDF5 then flushes its buffers.
   void close() {
     if (H5Fclose(hdf5_.release()) < 0 || first_error != 0) fail();
   }

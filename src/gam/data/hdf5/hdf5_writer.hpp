@@ -41,7 +41,7 @@ void begin_hdf5(files::OutputFile& file);
                                                          std::span<const NewColumn> columns,
                                                          std::int64_t rows);
 
-/// Adds attributes of the root, and datasets without dimensions. Texts without a character are left out.
+/// Adds attributes of the root, and datasets without dimensions. Empty texts are left out.
 void add_hdf5_texts(files::OutputFile& file, std::span<const NewText> texts);
 
 /// Why a column cannot have this name in the file, in words that follow the name; empty: it can.

@@ -59,7 +59,7 @@ class Hdf5Matrix final : public StoredMatrix {
   [[nodiscard]] bool is_exact_in_float() const override { return form_ && form_->is_exact_in_float; }
 
   [[nodiscard]] const std::optional<NumberForm>& form() const noexcept { return form_; }
-  /// The offset of contiguous values in the file; negative: they are not.
+  /// File offset of contiguous values; negative: the values are not contiguous.
   [[nodiscard]] std::int64_t offset() const {
     const Handle creation(H5Dget_create_plist(dataset_.get()), H5Pclose);
     const haddr_t place = H5Dget_offset(dataset_.get());
@@ -95,7 +95,7 @@ class Hdf5Matrix final : public StoredMatrix {
       const NumberForm& form = *matrix_.form_;
       const auto* const from = reinterpret_cast<const std::byte*>(bytes->data());
       const std::int64_t wide = block.columns.size();
-      // Rows of whole chunks follow each other.
+      // Rows that span the whole chunk are contiguous.
       const std::int64_t lines = wide == chunk.columns ? 1 : block.rows.size();
       const std::int64_t count = block.size() / lines;
       for (std::int64_t line = 0; line < lines; ++line) {
@@ -106,7 +106,7 @@ class Hdf5Matrix final : public StoredMatrix {
       return true;
     }
 
-    /// Also chunks that were never written, whose values are the dataset's fill value.
+    /// Also reads chunks that were never written: their values are the dataset's fill value.
     void read_by_library(const MatrixBlock& block, std::span<double> values) const {
       const std::lock_guard lock(hdf5_mutex());
       const QuietHdf5 quiet;

@@ -17,8 +17,8 @@ struct Hdf5File {
   Handle hdf5;
 };
 
-/// A dataset of numbers of `dimensions`, one or two. Contiguous ones and chunks that are not packed or by
-/// gzip, lzf and shuffle are read by all threads, others by the library, one thread at a time. Throws
+/// A dataset of numbers with one or two `dimensions`. All threads read contiguous datasets, and chunks that
+/// are plain or packed by gzip, lzf and shuffle; the library reads all others, one thread at a time. Throws
 /// `Error(input)` for other objects, and for a filter that this HDF5 lacks.
 [[nodiscard]] std::unique_ptr<StoredMatrix> hdf5_matrix(std::shared_ptr<const Hdf5File> file,
                                                         const std::string& path, int dimensions);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view npy_magic = "\x93NUMPY";
 
-/// The forms of NumPy's types, without the byte order.
+/// The storage of a NumPy type, given without its byte order.
 std::optional<NumberForm> npy_form(std::string_view type) {
   const std::pair<std::string_view, NumberForm> forms[]{
       {"f8", form_of<double>()},        {"f4", form_of<float>()},        {"i1", form_of<std::int8_t>()},
@@ -38,7 +38,7 @@ std::string_view after_key(std::string_view header, std::string_view key) {
   return value == std::string_view::npos ? std::string_view() : header.substr(value);
 }
 
-/// The numbers of a tuple; nothing: it is none.
+/// The numbers of a tuple; nothing: the text is not a tuple of numbers.
 std::optional<std::vector<std::int64_t>> numbers_of_tuple(std::string_view text) {
   std::vector<std::int64_t> numbers;
   if (!text.starts_with('(')) return std::nullopt;
@@ -78,7 +78,7 @@ NpyMatrix open_npy(const std::string& path) {
   const auto shape = numbers_of_tuple(after_key(header, "'shape'"));
   const std::string_view order = after_key(header, "'fortran_order'");
   if (type.empty() || !shape || order.empty()) throw refuse("its header is damaged");
-  // The type, in quotes; a record is a list.
+  // A type of numbers is a text in quotes; a record type is a list.
   const std::string_view quoted =
       type.starts_with('\'') ? type.substr(1, type.find('\'', 1) - 1) : std::string_view("a record");
   const auto form = npy_form(quoted);

@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Values of a piece of numbers that are not packed: some hundred kilobytes.
+/// Number of values in a piece of numbers that are not packed: some hundred kilobytes.
 constexpr std::int64_t values_of_piece = std::int64_t{1} << 16;
 
 class PlainMatrix final : public StoredMatrix {
@@ -27,7 +27,7 @@ class PlainMatrix final : public StoredMatrix {
     explicit PlainReader(const PlainMatrix& matrix) : matrix_(matrix) {}
     void read(const MatrixBlock& block, std::span<double> values) override {
       const PlainNumbers& numbers = matrix_.numbers_;
-      // Whole rows are read at once.
+      // Whole rows are contiguous: read them at once.
       const bool whole = block.columns.size() == numbers.columns;
       const std::int64_t count = whole ? block.size() : block.columns.size();
       bytes_.resize(static_cast<std::size_t>(count) * numbers.form.bytes);

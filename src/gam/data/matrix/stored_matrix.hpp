@@ -25,8 +25,8 @@ struct MatrixBlock {
   [[nodiscard]] std::int64_t size() const noexcept { return rows.size() * columns.size(); }
 };
 
-/// A matrix of numbers in a file, row after row, of which all threads of a team read a block. An array of one
-/// dimension is a matrix of one row.
+/// A row-major matrix of numbers in a file. All threads of a team read a block of it together. An array of
+/// one dimension is a matrix of one row.
 class StoredMatrix {
  public:
   StoredMatrix() = default;
@@ -37,24 +37,25 @@ class StoredMatrix {
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual std::int64_t rows() const = 0;
   [[nodiscard]] virtual std::int64_t columns() const = 0;
-  /// Rows and columns that are stored together, as a packed chunk: any part of it costs as much as all.
+  /// Rows and columns that are stored together, e.g. a packed chunk: reading a part costs as much as reading
+  /// all.
   struct Piece {
     std::int64_t rows = 1;
     std::int64_t columns = 1;
   };
   [[nodiscard]] virtual Piece chunk() const { return {}; }
-  /// Whether floats have all values exactly.
+  /// Whether every value is exact as a float.
   [[nodiscard]] virtual bool is_exact_in_float() const { return false; }
 
-  /// Calls `take` with blocks that cover `block`, and their values, row after row: on any thread of the team,
-  /// several at a time. Throws `Error(input)`, and what `take` throws.
+  /// Calls `take` with blocks that cover `block`, and their row-major values, concurrently on the threads of
+  /// the team. Throws `Error(input)`, and passes on exceptions of `take`.
   using Take = FunctionRef<void(const MatrixBlock& block, std::span<const double> values)>;
   void read(HostTeam& team, const MatrixBlock& block, Take take) const;
   /// Values [range.begin, range.end) of a matrix of one row.
   [[nodiscard]] std::vector<double> read(HostTeam& team, Range range) const;
 
  protected:
-  /// One thread's reading.
+  /// Reads blocks on one thread.
   class Reader {
    public:
     Reader() = default;
@@ -65,16 +66,16 @@ class StoredMatrix {
     virtual void read(const MatrixBlock& block, std::span<double> values) = 0;
   };
   [[nodiscard]] virtual std::unique_ptr<Reader> reader() const = 0;
-  /// The size of the pieces of a reading, which begin at its multiples.
+  /// The size of the pieces into which a read is divided, at multiples of this size.
   [[nodiscard]] virtual Piece piece_of(const MatrixBlock& block) const;
   [[noreturn]] void fail(const MatrixBlock& block) const;
 };
 
-/// Numbers that are one after the other in a file.
+/// Contiguous numbers in a file.
 struct PlainNumbers {
   std::shared_ptr<const files::InputFile> file;
   std::string name;         ///< for messages
-  std::int64_t offset = 0;  ///< of the first
+  std::int64_t offset = 0;  ///< file offset of the first number
   NumberForm form;
   std::int64_t rows = 0;
   std::int64_t columns = 0;

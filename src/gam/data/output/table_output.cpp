@@ -146,7 +146,7 @@ class Hdf5TableOutput final : public TableOutput {
   std::string commit() override { return commit_on_root(comm_, file_); }
 
  private:
-  /// Writes the bytes of all rows of the plan from `place` on, which it moves.
+  /// Writes the bytes of all rows of the plan from file offset `place` on, and advances `place`.
   template <class Make>
   void write(const Plan& plan, std::int64_t rows_of_piece, std::int64_t& place, const Make& bytes_of) {
     write_in_row_order(comm_, plan, rows_of_piece, bytes_of, [&](std::string_view bytes) {

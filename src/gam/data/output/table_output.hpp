@@ -26,7 +26,7 @@ enum class OutputFormat : std::uint8_t { csv, hdf5, parquet, feather };
 [[nodiscard]] OutputFormat parquet_or(const mpi::Communicator& comm, OutputFormat other);
 /// Whether the path ends in '/', and thus means a folder of parts.
 [[nodiscard]] bool is_folder_name(std::string_view path);
-/// Whether the table of this name may have matrices and texts: one file of HDF5.
+/// Whether a table with this name can hold matrices and texts, i.e. is a single HDF5 file.
 [[nodiscard]] bool holds_matrices(std::string_view path);
 
 /// A column of the rows to write.
@@ -38,11 +38,11 @@ struct OutputColumn {
   bool may_be_missing = true;        ///< in this part or a later one
 };
 
-/// Several numbers for each row, in a dataset of HDF5.
+/// Several numbers for each row, written as a dataset of HDF5.
 struct OutputMatrix {
   std::string name;
   int width = 0;
-  std::vector<double> values;  ///< of this rank's rows, one after the other
+  std::vector<double> values;  ///< this rank's rows, row-major
 };
 
 /// A part of a table, in the order of its rows; the columns are the same on every rank and in every part.
@@ -67,9 +67,9 @@ class TableOutput {
   TableOutput(const TableOutput&) = delete;
   TableOutput& operator=(const TableOutput&) = delete;
 
-  /// Adds texts where `holds_matrices`, before the first rows.
+  /// Adds texts before the first rows; only if `holds_matrices`.
   virtual void add_texts(std::span<const NewText> /*texts*/) {}
-  /// The next rows; the table's first rows also begin further columns of HDF5.
+  /// Writes the next rows. Rows with `first_row` 0 also begin further columns in HDF5.
   virtual void add(const OutputRows& rows) = 0;
   /// Puts the table in place. Returns a line on rank 0 if the table may not survive a power failure.
   virtual std::string commit() = 0;

@@ -27,7 +27,7 @@ concept TableFormat = requires(const files::InputFile& file, const Workers& work
 template <TableFormat... F>
 struct TableFormatList {};
 
-/// Throws `Error(usage)` for options about fields of text files; this file is no text: `kind` names its kind.
+/// Throws `Error(usage)` for options about text files: the file has another format, which `kind` names.
 inline void refuse_text_options(const std::string& path, std::string_view kind, const TableOptions& options) {
   const TableOptions none;
   const std::string_view given = options.sep != none.sep           ? "sep"

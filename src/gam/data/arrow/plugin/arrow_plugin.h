@@ -3,8 +3,8 @@
 #define TESSERA_GAM_ARROW_PLUGIN_H
 
 /// The C interface of libtessera_arrow.so, which reads and writes Parquet and Feather (Arrow IPC) files by
-/// Apache Arrow. The engine opens it at run time, so that neither depends on the other's build: a plugin of
-/// the same TESSERA_ARROW_PLUGIN_VERSION fits.
+/// Apache Arrow. The engine opens the plugin at run time; each is built without the other, and both must have
+/// the same TESSERA_ARROW_PLUGIN_VERSION.
 ///
 ///     const struct tessera_arrow_plugin* plugin = tessera_arrow_functions(TESSERA_ARROW_PLUGIN_VERSION);
 ///     struct tessera_arrow_text why;
@@ -18,9 +18,9 @@
 ///     stream.release(&stream);
 ///     plugin->close(file);
 ///
-/// Functions that return `int` return 0, or another number and one line of text. No exception leaves the
-/// plugin. It starts no threads of its own for a file, and calls back on the calling thread only. Any thread
-/// may call any function at any time, but a stream and a writer belong to one thread at a time.
+/// Functions that return `int` return 0; after a failure another number, with the reason in `why`. No
+/// exception leaves the plugin. It starts no threads of its own, and calls back on the calling thread only.
+/// Any thread may call any function at any time, but a stream and a writer belong to one thread at a time.
 
 #include <tessera/gam/arrow_abi.h>
 
@@ -33,22 +33,22 @@ extern "C" {
 
 #define TESSERA_ARROW_PLUGIN_VERSION 1
 
-/// The reason of a failure, UTF-8, which ends in a zero byte.
+/// The reason of a failure in one line: UTF-8, zero-terminated.
 struct tessera_arrow_text {
   char text[1024];
 };
 
-/// The bytes of a file, for reading. Both are the caller's, and must live as long as the file and its
-/// streams.
+/// Random access to the bytes of a file. The caller owns this structure and `context`; both must outlive the
+/// file and its streams.
 struct tessera_arrow_input {
   int64_t size;
-  /// Reads `count` bytes from byte `offset` on into `to`; several threads may call it at once. Returns their
-  /// number, which is less than `count` only at the end of the file, or -1: then the caller knows why.
+  /// Reads `count` bytes from `offset` on into `to`. Thread-safe. Returns the number of bytes read, less than
+  /// `count` only at the end of the file; -1 after a failure, whose reason the caller keeps.
   int64_t (*read_at)(void* context, int64_t offset, int64_t count, void* to);
   void* context;
 };
 
-/// Where a file is written to, in order. `write` returns 0, or another number: then the caller knows why.
+/// Sequential output to a file. `write` returns 0; nonzero after a failure, whose reason the caller keeps.
 struct tessera_arrow_output {
   int (*write)(void* context, const void* bytes, int64_t count);
   void* context;
@@ -64,11 +64,10 @@ struct tessera_arrow_contents {
   enum tessera_arrow_format format;
   int64_t rows;
   int64_t pieces;             ///< row groups or record batches
-  const int64_t* piece_rows;  ///< of each piece
-  /// The columns, as streams have them: a struct whose children they are. Decimals are float64 here, as are
-  /// columns without values (Arrow's null); float16 is float32, date64 is date32, and an extension type is
-  /// its storage. Other types are unchanged, and nested ones (formats that begin with '+') are listed, but
-  /// refused by `stream`.
+  const int64_t* piece_rows;  ///< number of rows of each piece
+  /// The schema of the streams: a struct with a child for each column. Converted types: decimals and Arrow's
+  /// null type to float64, float16 to float32, date64 to date32, an extension type to its storage type.
+  /// Nested types (formats that begin with '+') are listed, but refused by `stream`.
   const struct ArrowSchema* schema;
 };
 
@@ -87,25 +86,24 @@ struct tessera_arrow_plugin {
   void (*close)(tessera_arrow_file* file);
   const struct tessera_arrow_contents* (*contents)(const tessera_arrow_file* file);
 
-  /// The rows of pieces [first, end) in order, as record batches of at most 65,536 rows, each with rows of
-  /// one piece, with these columns of the schema in this order. Values are validated: offsets, indices of
-  /// dictionaries and UTF-8. At most one piece's columns are in memory. Streams of one file are independent.
-  /// A failure names the piece and the column.
+  /// Streams the rows of pieces [first, end) in order, with `columns` (indices in the schema) in this order.
+  /// Each record batch has at most 65,536 rows of one piece. Validates text offsets, dictionary indices and
+  /// UTF-8. At most one piece's columns are in memory. Streams of one file are independent. A failure names
+  /// the piece and the column.
   int (*stream)(tessera_arrow_file* file, int64_t first, int64_t end, const int64_t* columns, int64_t count,
                 struct ArrowArrayStream* out, struct tessera_arrow_text* why);
-  /// The number of decimals, read so far from this column by any stream, that have more digits than a
-  /// float64.
+  /// Number of decimals with more digits than a float64 that streams have read from this column so far.
   int64_t (*inexact_decimals)(const tessera_arrow_file* file, int64_t column);
 
-  /// Begins a file with this schema, which stays the caller's. Parquet is compressed by zstd, Feather by
-  /// LZ4, where Arrow was built with them.
+  /// Begins a file with this schema, which the caller still owns. Parquet is compressed by zstd, Feather by
+  /// LZ4, if Arrow was built with them.
   int (*begin)(const struct tessera_arrow_output* output, enum tessera_arrow_format format,
                const struct ArrowSchema* schema, tessera_arrow_writer** writer,
                struct tessera_arrow_text* why);
-  /// Writes a record batch, and takes it over in every case. A dictionary must be the same as in the batches
-  /// before it.
+  /// Writes a record batch, and takes ownership of it even if the call fails. A dictionary must be the same
+  /// in all batches.
   int (*append)(tessera_arrow_writer* writer, struct ArrowArray* batch, struct tessera_arrow_text* why);
-  /// Ends the file, whose bytes are all written by then.
+  /// Writes the end of the file; afterwards all bytes have been passed to `write`.
   int (*finish)(tessera_arrow_writer* writer, struct tessera_arrow_text* why);
   /// Frees the writer, finished or not; writes nothing. Null does nothing.
   void (*discard)(tessera_arrow_writer* writer);
@@ -116,8 +114,8 @@ struct tessera_arrow_plugin {
 __attribute__((visibility("default"))) const struct tessera_arrow_plugin* tessera_arrow_functions(
     int32_t version);
 
-/// The plugin's file has this text, followed by the name of the libarrow that it needs, a line feed, the
-/// folder in which it was linked with it, and a zero byte.
+/// The plugin's file contains this text, followed by the name of the libarrow that the plugin needs, a line
+/// feed, the folder of that library when the plugin was linked, and a zero byte.
 #define TESSERA_ARROW_PLUGIN_NEEDS "tessera_arrow_plugin 1 needs "
 
 #ifdef __cplusplus

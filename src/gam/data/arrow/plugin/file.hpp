@@ -28,7 +28,7 @@ extern std::atomic<std::int64_t> most_buffer_bytes;
 /// Memory pool with this limit. Never destroyed, because tables may keep its buffers until the process ends.
 [[nodiscard]] arrow::MemoryPool* memory();
 
-/// Returns the record batches of a piece, one a call; null after the last.
+/// Returns the record batches of a piece, one per call; null after the last.
 using Batches = std::function<arrow::Result<std::shared_ptr<arrow::RecordBatch>>()>;
 /// Reads one stream's columns from a piece of a file.
 using Reader = std::function<arrow::Result<Batches>(int piece)>;
@@ -50,7 +50,7 @@ class File {
   [[nodiscard]] std::atomic<std::int64_t>& inexact(int column) const {
     return inexact_.at(static_cast<std::size_t>(column));
   }
-  /// For columns in increasing order, none of which is nested.
+  /// Requires columns in increasing order, none of them nested.
   [[nodiscard]] virtual arrow::Result<Reader> reader(const std::vector<int>& columns) const = 0;
 
  private:

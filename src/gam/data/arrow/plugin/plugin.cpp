@@ -32,7 +32,7 @@ int answer(const arrow::Status& status, tessera_arrow_text* why) noexcept {
   static_cast<void>(guarded([&] {
     const std::string line = tessera::arrow_plugin::line_of(status);
     std::size_t size = std::min(line.size(), sizeof why->text - 1);
-    // Cut before a whole UTF-8 character: its bytes after the first are 10xxxxxx.
+    // Do not cut within a UTF-8 character: continuation bytes are 10xxxxxx.
     while (size < line.size() && size > 0 && (line[size] & 0xc0) == 0x80) --size;
     std::memcpy(why->text, line.data(), size);
     why->text[size] = '\0';

@@ -32,8 +32,8 @@ bool has_too_many_digits(std::string_view text) {
   return digits.find_last_not_of('0') + 1 > exact_digits;
 }
 
-/// The nearest doubles, the same as for these numbers in a text file. Integers of at most 53 bits and powers
-/// of ten up to 10^22 are exact, so that their quotient is the nearest double (Clinger 1990).
+/// Rounds decimals to the nearest doubles, like numbers in a text file. Integers of at most 53 bits and
+/// powers of ten up to 10^22 are exact, so that their quotient is the nearest double (Clinger 1990).
 template <class DecimalArray, class Decimal>
 arrow::Result<std::shared_ptr<arrow::Array>> doubles_of(const arrow::Array& values,
                                                         std::atomic<std::int64_t>& inexact) {
@@ -86,8 +86,8 @@ arrow::Result<std::shared_ptr<arrow::Array>> each(const arrow::Array& values, co
   return builder.Finish();
 }
 
-/// Byte columns that are all UTF-8, as texts: some writers, such as older Spark, Impala and Hive, do not mark
-/// texts as such.
+/// Converts a column of bytes to texts if all its values are UTF-8: some writers, such as older Spark, Impala
+/// and Hive, do not mark texts as such.
 arrow::Result<std::shared_ptr<arrow::Array>> texts_of(const arrow::Array& bytes,
                                                       const std::shared_ptr<arrow::DataType>& type) {
   const std::shared_ptr<arrow::ArrayData> data = bytes.data()->Copy();

@@ -103,7 +103,7 @@ void set_matrix(const tessera_gam_responses& given, std::string& path,
   path = given.path;  // any bytes: a path need not be UTF-8
 }
 
-/// A matrix beside the responses.
+/// Sets the matrix of the responses' weights or offsets.
 void set_beside(const tessera_gam_responses* given, const char* name, std::string& path,
                 std::optional<ResponseMatrix>& matrix) {
   if (given == nullptr) return;
@@ -113,7 +113,7 @@ void set_beside(const tessera_gam_responses* given, const char* name, std::strin
   set_matrix(beside, path, matrix);
 }
 
-/// Numbers are computed columns, factors kept ones.
+/// In the answer numbers are computed columns, and factors are kept ones.
 Answer answer_of(std::vector<Table::Column> columns, std::int64_t rows) {
   Answer answer{.table = {.plan = Plan::over_hosts(rows, 1), .table_rows = rows}};
   for (Table::Column& column : columns) {

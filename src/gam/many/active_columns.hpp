@@ -101,7 +101,8 @@ class ActiveColumns {
   std::vector<Group> groups_;
 };
 
-/// Sums in lanes over the runs of a group; at its end they are added to the sums of all active columns.
+/// Sums over the runs of a group, in SIMD lanes. After the group's last run they are added to the sums of all
+/// active columns.
 class GroupSums {
  public:
   /// `active` must outlive this object.

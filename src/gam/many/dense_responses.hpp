@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The names that a file has for a matrix; empty: none.
+/// Names of the responses and rows of a matrix, from its file; empty: the file has none.
 struct MatrixNames {
   std::vector<std::string> responses{};
   std::vector<std::string> rows{};
@@ -21,7 +21,7 @@ struct MatrixNames {
                                                               std::unique_ptr<StoredMatrix> stored,
                                                               bool in_columns, MatrixNames names);
 
-/// As `open_responses`, for an array of NumPy.
+/// Like `open_responses`, for a file with a NumPy array.
 [[nodiscard]] std::unique_ptr<ResponseSource> open_npy_responses(const Workers& workers,
                                                                  const std::string& path, ResponsesIn in,
                                                                  std::int64_t rows);

@@ -20,9 +20,9 @@ using base::at;
 
 namespace {
 
-/// Up to so many bytes of elements each rank sorts all of them in its own memory.
+/// Maximum size of the elements, in bytes, up to which each rank sorts all of them in its own memory.
 constexpr std::int64_t usual_memory = std::int64_t{64} << 20;
-/// Elements in memory at a time while they are sorted.
+/// Number of elements in memory at a time while they are sorted.
 constexpr std::int64_t elements_at_once = std::int64_t{1} << 22;
 
 /// Calls `work` for the responses of each thread.
@@ -88,7 +88,7 @@ void ElementsByResponse::place(Job& job, const StoredElements& matrix, std::int6
 ElementsByResponse::ElementsByResponse(Job& job, const StoredElements& matrix, const MemoryOptions& memory) {
   const bool as_floats = matrix.data->is_exact_in_float();
   const std::int64_t elements = matrix.begins.back();
-  // Values first, which have the larger alignment.
+  // Values come first, because they have the larger alignment.
   const std::int64_t value_bytes =
       elements * static_cast<std::int64_t>(as_floats ? sizeof(float) : sizeof(double));
   const auto bytes = at(value_bytes + elements * static_cast<std::int64_t>(sizeof(std::int32_t)));
@@ -101,7 +101,7 @@ ElementsByResponse::ElementsByResponse(Job& job, const StoredElements& matrix, c
   const std::int64_t first = elements * node.rank() / node.size();
   const std::int64_t last = elements * (node.rank() + 1) / node.size();
   together(job.comm(), [&] { count(job, matrix, first, last); });
-  // By rank and response.
+  // The counts of all ranks: by rank, then by response.
   const std::vector<std::int64_t> counts = node.allgatherv(std::span<const std::int64_t>(next_));
   begins_.assign(1, 0);
   for (std::int64_t response = 0; response < matrix.responses; ++response) {

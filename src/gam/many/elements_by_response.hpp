@@ -17,12 +17,12 @@ namespace TESSERA_NAMESPACE::gam {
 
 struct StoredElements;
 
-/// The elements of a sparse matrix that is stored by rows, sorted by response and then by row.
+/// The elements of a sparse matrix stored by rows (CSR), sorted by response and then by row (CSC).
 ///
 /// Source: the transposition by counting of Gustavson, ACM TOMS 4 (1978), 250-269.
 class ElementsByResponse {
  public:
-  /// *Collective.* The ranks of a node sort a share of the elements each, if they are many. Throws the same
+  /// *Collective.* If there are many elements, each rank of a node sorts a share of them. Throws the same
   /// `Error(input)` on every rank.
   ElementsByResponse(Job& job, const StoredElements& matrix, const MemoryOptions& memory);
 
@@ -38,11 +38,11 @@ class ElementsByResponse {
   void place(Job& job, const StoredElements& matrix, std::int64_t first, std::int64_t last);
 
   std::vector<std::int64_t> begins_;
-  std::vector<std::int64_t> next_;  ///< by response: while they are counted and placed
+  std::vector<std::int64_t> next_;  ///< by response: its count, then the place of its next element
   std::vector<std::byte> memory_;
   files::NodeScratch file_;
   std::int32_t* rows_ = nullptr;
-  float* floats_ = nullptr;  ///< the values, if the matrix has no others
+  float* floats_ = nullptr;  ///< the values, if all are exact as floats
   double* doubles_ = nullptr;
 };
 

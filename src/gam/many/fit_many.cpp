@@ -49,12 +49,12 @@ using base::at;
 
 namespace {
 
-/// Bytes of responses that a rank has in memory at a time. On devices a batch ends when its slowest response
-/// does, which the others should take as long as.
+/// Bytes of responses in a batch of a rank. A batch on devices ends with its slowest response: it must be
+/// large, so that most of its time all devices are busy.
 constexpr std::int64_t bytes_of_batch = std::int64_t{256} << 20;
 constexpr std::int64_t bytes_of_device_batch = std::int64_t{1} << 30;
-/// Responses that a device fits at a time: enough that it has work while the host decides on the next steps
-/// of others.
+/// Responses that a device fits concurrently: enough to keep it busy while the host computes the next steps
+/// of some.
 constexpr std::size_t responses_on_device = 1024;
 /// Minimum number of batches for a source that is read in pieces, so that progress is visible.
 constexpr std::int64_t least_batches = 20;
@@ -115,7 +115,7 @@ std::vector<double> false_discovery_rates(std::span<const double> p_values) {
   return rates;
 }
 
-/// The tables of the results, which are made anew if all responses are.
+/// Creates the tables of results; called again if all responses are fitted again.
 struct TablesOfResults {
   std::function<std::unique_ptr<TableOutput>()> make_fits;
   std::function<std::unique_ptr<TableOutput>()> make_tests{};  ///< empty: none
@@ -162,7 +162,7 @@ class ManyFit {
     std::vector<std::vector<double>> p_values;  ///< by test, for this rank's responses
   };
 
-  /// Returns false if a device has failed although all responses are to be computed on one kind.
+  /// Returns false if a device has failed, but all responses must be computed on one kind of hardware.
   [[nodiscard]] bool fit_all() {
     if (outputs_.hold_texts) add_texts();
     std::int64_t begin = take_from_checkpoint();
@@ -254,8 +254,8 @@ class ManyFit {
     (void)open_beside(responses_.offsets, responses_.offsets_matrix);
   }
 
-  /// Devices are used unless the host is estimated to be faster. Gaussian responses need few passes over
-  /// rows; the kernels have no scale of counts.
+  /// Uses devices unless the host is estimated to be faster. Not for gaussian responses, which need few
+  /// passes over rows, nor for quasi families: the kernels lack their scale.
   void choose_devices(const FormulaTerms& formula) {
     if (job_.on_host() || estimator_.family == ManyFamily::gaussian || estimator_.quasi ||
         LikelihoodLayout(*design_).parameters > most_parameters)
@@ -286,7 +286,7 @@ class ManyFit {
     use_devices_ = use_devices_ && checkpoint_->uses_devices();
   }
 
-  /// What the results depend on, on rank 0.
+  /// Identifies the inputs on which the results depend; complete on rank 0 only.
   [[nodiscard]] Fingerprint fingerprint(const FormulaTerms& formula) const {
     FitOptions fit;
     fit.family = options_.family;
@@ -316,7 +316,7 @@ class ManyFit {
     return print;
   }
 
-  /// Writes the results that the checkpoint has. Returns the first response without.
+  /// Writes the results that the checkpoint has. Returns the first response that it lacks.
   [[nodiscard]] std::int64_t take_from_checkpoint() {
     if (!checkpoint_) return 0;
     const std::vector<Range> kept = checkpoint_->batches();
@@ -389,7 +389,7 @@ class ManyFit {
     std::int64_t least =
         device_ ? 4 * static_cast<std::int64_t>(responses_on_device) * std::max(1, job_.inventory().gpus())
                 : std::int64_t{64} * ranks;
-    // Few responses of a rank share a chunk with those of another rank or batch.
+    // Large enough that ranks and batches rarely share a chunk of the file, which each would read.
     for (const ResponseReader& reader : readers_)
       least = std::max(least, 4 * reader.source().stored_together() * ranks);
     return std::min({std::max(for_progress, least), in_memory, count});
@@ -443,7 +443,7 @@ class ManyFit {
   [[nodiscard]] ResponseRow fit_one(ResponseFitter& fitter, Range mine, std::int64_t index,
                                     const std::vector<Matrix>& values) {
     try {
-      // Responses, weights and offsets.
+      // The columns of responses, weights and offsets.
       std::array<std::span<const double>, 3> columns;
       for (std::size_t i = 0; i < values.size(); ++i)
         columns[i + (i == 1 && !has_weights_ ? 1 : 0)] = values[i].column(static_cast<int>(index));
@@ -470,12 +470,12 @@ class ManyFit {
                        responses_.path.substr(0, colon));
   }
 
-  /// The share of one device of this rank's host threads.
+  /// The number of this rank's host threads for each of its devices.
   [[nodiscard]] std::size_t threads_of_device() {
     return at(std::max(1, job_.threads() / std::max(1, static_cast<int>(job_.devices().size()))));
   }
 
-  /// The values of this rank's chosen responses [begin, end), by matrix.
+  /// The values of this rank's chosen responses [begin, end): a matrix for each reader.
   [[nodiscard]] std::vector<Matrix> read(Range some) {
     PhaseClock clock(job_.comm(), summary_.phases, "read", "the reading of the responses");
     std::vector<Matrix> values;
@@ -498,7 +498,7 @@ class ManyFit {
                 .columns = columns,
                 .matrices = matrices});
     batch.p_values.assign(results_->tests().size(), {});
-    // At the end: of those on devices.
+    // Responses by status; the last element counts those fitted on devices.
     std::vector<std::int64_t> counts(status_names.size() + 1);
     for (const ResponseRow& row : rows) {
       ++counts[at(static_cast<int>(row.status))];
@@ -561,7 +561,7 @@ class ManyFit {
   ManyEstimator estimator_;
   FittedModel model_;  ///< that all responses share
   std::optional<ResponseResults> results_;
-  std::vector<ResponseReader> readers_;  ///< of the responses, and of their weights and offsets
+  std::vector<ResponseReader> readers_;  ///< of responses, then of weights and of offsets if given
   std::vector<std::string> names_;       ///< of the responses to fit
   bool has_weights_ = false;             ///< whether the second of the readers has weights, else offsets
   std::optional<ManyCheckpoint> checkpoint_;

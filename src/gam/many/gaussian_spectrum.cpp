@@ -35,7 +35,7 @@ struct RowTotals {
   Lanes most = base::all_lanes(-infinite);
 };
 
-/// Fills w u.
+/// Fills `to` with w u, and adds to the totals.
 TESSERA_LANE_CLONES void add_totals(const double* y, const double* offset, const double* weights,
                                     double centre, int packets, RowTotals& totals, double* to) {
   RowTotals own = totals;
@@ -55,7 +55,7 @@ TESSERA_LANE_CLONES void add_totals(const double* y, const double* offset, const
   totals = own;
 }
 
-/// residual = u - fit, and w times it; the sum of their products.
+/// With the residual r = u - fit: fills `to` with w r, and adds w r^2 to `squares`.
 TESSERA_LANE_CLONES void weigh_residuals(const double* y, const double* offset, const double* weights,
                                          double centre, const double* fit, int packets, Lanes& squares,
                                          double* to) {
@@ -299,7 +299,7 @@ bool GaussianSpectrum::add_rows(const SharedDesign& design, double padding, Buff
     add_centre(centre, to);
     return true;
   }
-  // Both have lost digits: sum the residuals themselves.
+  // Cancellation: sum the squares of the residuals themselves.
   Lanes residuals{};
   Lanes of_level{};
   std::array<double, run_rows> fit;
@@ -380,7 +380,7 @@ GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, c
     roughness += rough;
     first += rough;
     second += rough * (1 - 2 * share);
-    // A logarithm for some factors, whose product is far from overflow.
+    // One logarithm per product of several factors, which is far from overflow.
     constexpr int most_factors = 16;
     product *= (g + lambda) * inverse_lambda;
     if (++factors % most_factors == 0) {
@@ -400,7 +400,7 @@ GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, c
   return out;
 }
 
-/// The search of `ResponseFitter` for one parameter.
+/// Newton's method with step halving, like the search of `ResponseFitter`, for one parameter.
 ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projections& of, double& log_sp,
                                     int& iterations) const {
   const double lower = origin_ - range_below;
@@ -411,7 +411,7 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
   Value here = value_at(design, of, log_sp);
   for (iterations = 0; iterations < most_iterations; ++iterations) {
     if (log_sp == infinite) {
-      // A lower value before the limit.
+      // Look for a lower minimum at a finite value.
       bool found = false;
       for (const double from_origin : before_limit) {
         const Value finite = value_at(design, of, origin_ + from_origin);
@@ -446,7 +446,7 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
     for (int halving = 0; halving < most_halvings && !moved; ++halving, step /= 2) {
       const double next = std::clamp(log_sp + step, lower, upper);
       const Value there = value_at(design, of, next);
-      // Near the minimum the value has no more digits, and the slope decides.
+      // Near the minimum, differences of the value are rounding: decide by the slope.
       constexpr double short_step = 1e-3;
       moved = std::abs(step) < short_step
                   ? std::abs(there.slope) < std::abs(here.slope)
@@ -535,7 +535,7 @@ bool GaussianSpectrum::fit(const SharedDesign& design, int least_rows, std::span
   out.null_deviance = response.null_deviance;
   const ResponseConstants constants{.rows = static_cast<double>(rows_), .log_weight = log_weights_};
   out.log_likelihood = log_likelihood_of(ManyFamily::gaussian, constants, 0, out.deviance, 0);
-  // Near the limit, for the covariance and the tests.
+  // For the covariance and the tests an infinite parameter becomes large and finite.
   const double of_tests = log_sp == infinite ? origin_ + range_of_tests : log_sp;
   const Value near = log_sp == infinite ? value_at(design, response, of_tests) : value;
   out.coef_of_tests = log_sp == infinite ? coefficients(response, of_tests) : out.coef;

@@ -14,14 +14,14 @@ namespace TESSERA_NAMESPACE::gam {
 /// response costs one pass over its rows, and O(p) for each value of lambda.
 ///
 /// A component has unpenalised coordinates u, orthonormal in its rows, and penalised ones c, which are
-/// orthogonal to u, with the penalty lambda |c|^2 and X'WX = diag(g). With w = X'W(y - offset) in the latter,
-/// c = w / (g + lambda).
+/// orthogonal to u, with the penalty lambda |c|^2 and X'WX = diag(g). With w = X'W(y - offset) in the
+/// penalised coordinates, c = w / (g + lambda).
 class GaussianSpectrum {
   struct Projections {
-    std::vector<double> w;     ///< by coordinate of all components: w, or u
-    std::vector<double> base;  ///< coordinates near the least squares
-    std::vector<double> rest;  ///< w of the residuals there
-    double squares = 0;        ///< of these residuals
+    std::vector<double> w;     ///< by coordinate: w, or u if unpenalised
+    std::vector<double> base;  ///< coordinates near the least-squares solution
+    std::vector<double> rest;  ///< w of the residuals at `base`
+    double squares = 0;        ///< sum of squares of these residuals
     double mean = 0;
     double zeros = 0;
     double null_deviance = 0;
@@ -29,22 +29,22 @@ class GaussianSpectrum {
   };
 
  public:
-  /// Memory of one fit after another.
+  /// Work memory, reused by successive fits.
   class Buffers {
     friend class GaussianSpectrum;
     std::vector<double> y_, sums_, residual_sums_;
     Projections of_response_;
   };
 
-  /// The spectrum of the rows with a weight. `weight`: by slot; zero where there is no row, or one that does
-  /// not count. Null for designs of several smoothing parameters, for penalty matrices that are not diagonal,
-  /// and if these rows do not determine the unpenalised coefficients.
+  /// The spectrum of the rows with a weight. `weight`: by slot; zero for a slot without a row, and for a row
+  /// that is left out. Null for designs of several smoothing parameters, for penalty matrices that are not
+  /// diagonal, and if these rows do not determine the unpenalised coefficients.
   [[nodiscard]] static std::shared_ptr<const GaussianSpectrum> of(const SharedDesign& design,
                                                                   std::vector<double> weight);
 
-  /// Fits a response as `ResponseFitter` does; `values`, by row of the table, are not used where the weight
-  /// is zero. False, and `out` is of no meaning, if other values are missing or not finite, or if the
-  /// residuals are zero but for rounding. Thread-safe.
+  /// Fits a response as `ResponseFitter` does. `values`: by row of the table; ignored where the weight is
+  /// zero. Returns false, with `out` undefined, if other values are missing or not finite, or if the
+  /// residuals are zero up to rounding. Thread-safe.
   [[nodiscard]] bool fit(const SharedDesign& design, int least_rows, std::span<const double> values,
                          Buffers& buffers, ResponseFit& out) const;
 
@@ -65,7 +65,7 @@ class GaussianSpectrum {
   struct Value;
 
   void add_component(const SharedDesign& design, const DesignComponent& component, Component one);
-  /// X'v by coordinate. `weigh` writes v of some rows.
+  /// X'v by coordinate. `weigh` computes v for a run of rows.
   template <class Weigh>
   void project(const Weigh& weigh, std::vector<double>& sums, std::vector<double>& to) const;
   /// Calls `use(index, g, largest g)` for each coordinate; g is -1 for the unpenalised ones.

@@ -17,7 +17,7 @@ using base::at;
 
 namespace {
 
-/// What an HDF5 file says of a matrix.
+/// The layout, shape and names of a matrix in an HDF5 file.
 class MatrixFile {
  public:
   MatrixFile(const std::string& file, std::string path) : path_(std::move(path)) {
@@ -39,19 +39,19 @@ class MatrixFile {
     const Handle object(H5Oopen(hdf5(), path.c_str(), H5P_DEFAULT), H5Oclose);
     return object.valid() && H5Iget_type(object.get()) == H5I_GROUP;
   }
-  /// The numbers of a dataset of one dimension.
+  /// The numbers of a one-dimensional dataset.
   [[nodiscard]] std::vector<std::int64_t> numbers(const Workers& workers, const std::string& path) const {
     const auto stored = dataset(path, 1);
     const std::vector<double> values = stored->read(workers.team, {0, stored->columns()});
     return {values.begin(), values.end()};
   }
 
-  /// Names of AnnData or Cell Ranger for responses and rows of these numbers.
+  /// Names of responses and rows as AnnData or Cell Ranger store them, if there are as many.
   [[nodiscard]] MatrixNames names(std::int64_t responses, std::int64_t rows) const {
     MatrixNames names;
     std::vector<std::vector<std::string>> found{texts(index_of("/obs")), texts(index_of("/var"))};
     if (has(path_ + "/barcodes")) found = {texts(path_ + "/barcodes"), texts(path_ + "/features/id")};
-    // The observations may be the responses of a matrix that is transposed.
+    // In a transposed matrix the observations are the responses.
     for (int turn = 0; turn < (rows == responses ? 1 : 2); ++turn) {
       if (names.rows.empty() && std::ssize(found[0]) == rows) names.rows = found[0];
       if (names.responses.empty() && std::ssize(found[1]) == responses) names.responses = found[1];
@@ -60,7 +60,7 @@ class MatrixFile {
     return names;
   }
 
-  /// The extents of a sparse matrix.
+  /// The shape of a sparse matrix.
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> shape(const Workers& workers) const {
     const Handle group(H5Gopen2(hdf5(), path_.c_str(), H5P_DEFAULT), H5Gclose);
     std::vector<std::int64_t> size;
@@ -102,14 +102,14 @@ class MatrixFile {
     }
   }
 
-  /// The path of the names of a group of AnnData.
+  /// The path of the names (index) of a group of AnnData.
   [[nodiscard]] std::string index_of(const std::string& group) const {
     if (!is_group(group)) return {};
     const std::string column = attribute(group, "_index");
     return group + "/" + (column.empty() ? "_index" : column);
   }
 
-  /// A dataset of texts; empty: it is none.
+  /// The texts of a dataset; empty: it has no texts.
   [[nodiscard]] std::vector<std::string> texts(const std::string& path) const {
     std::vector<std::string> all;
     if (path.empty() || !has(path) || is_group(path)) return all;

@@ -14,18 +14,18 @@ namespace TESSERA_NAMESPACE::gam {
 struct LikelihoodLayout {
   explicit LikelihoodLayout(const SharedDesign& design);
 
-  int parameters = 1;             ///< smoothing parameters of a component, at most, and one more for tau
-  int inputs = 0;                 ///< numbers of all groups that passes read
+  int parameters = 1;             ///< maximum smoothing parameters of a component, plus tau
+  int inputs = 0;                 ///< numbers that passes read, of all groups
   int blocks = 0;                 ///< CUDA blocks of a pass over all groups
   bool has_tiles = false;         ///< whether the products of some groups are formed in tiles
   bool has_split_groups = false;  ///< whether some groups have several chunks
   std::vector<LikelihoodGroup> groups;  ///< without their rows
   std::vector<LikelihoodChunk> chunks;
-  // Where sums begin, with room for those of any pass.
-  std::vector<long long> partial_begins;  ///< by chunk, and their end; no room in groups of one chunk
-  std::vector<long long> output_begins;   ///< by group, and their end
+  // Offsets of sums, with space for the sums of any pass.
+  std::vector<long long> partial_begins;  ///< by chunk, then the end; no space for groups of one chunk
+  std::vector<long long> output_begins;   ///< by group, then the end
 
-  /// Numbers of the output of a request and of its partial sums.
+  /// The size of the output of a request and of its partial sums, in numbers.
   [[nodiscard]] long long outputs() const { return output_begins.back(); }
   [[nodiscard]] long long partials() const { return partial_begins.back(); }
   /// Whether `LikelihoodPass::settle` is possible for groups [first, end): one CUDA block sums all rows.

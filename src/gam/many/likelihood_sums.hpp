@@ -90,8 +90,8 @@ class LikelihoodSums {
   LikelihoodSums(const LikelihoodSums&) = delete;
   LikelihoodSums& operator=(const LikelihoodSums&) = delete;
 
-  /// Calls `work` for each index below `count`, in any order, at a time where sums of several components can
-  /// be computed together.
+  /// Calls `work` for each index below `count`, in any order, possibly concurrently: sums of several
+  /// components can then be computed together.
   virtual void for_each(std::size_t count, FunctionRef<void(std::size_t)> work) {
     for (std::size_t i = 0; i < count; ++i) work(i);
   }
@@ -120,8 +120,8 @@ class LikelihoodSums {
   /// X'WX with the expected weights.
   [[nodiscard]] virtual PearsonSums expected_gram(const LikelihoodPoint& point,
                                                   std::vector<double>& gram) = 0;
-  /// Over all rows, beside the other sums: the loss of a model of an intercept and the offset. `level`: a
-  /// first guess of the intercept.
+  /// The loss over all rows of the null model: an intercept and the offset. Does not affect the other sums.
+  /// `level`: a first guess of the intercept.
   [[nodiscard]] virtual double null_loss(ManyFamily family, double theta, double level) = 0;
 };
 

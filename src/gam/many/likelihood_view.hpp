@@ -61,7 +61,7 @@ constexpr int likelihood_parts(int columns) {
              : likelihood_elements((columns + tile_columns - 1) / tile_columns);
 }
 
-/// A `RowGroup`.
+/// A `RowGroup` in device memory.
 struct LikelihoodGroup {
   const double* x;
   long long first_slot;

@@ -15,36 +15,36 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The results of many models, batch by batch, in files beside a checkpoint: FILE.batch-N has the results of
-/// responses from N on, as numbers, and the checkpoint's state lists the batches with their checksums. Only
-/// rank 0 reads and writes. A batch is on disk before the state lists it, so that a kill at any moment loses
-/// at most the batch that is computed.
+/// The results of many models, batch by batch, in files next to a checkpoint: FILE.batch-N has the results of
+/// responses from N on, and the checkpoint's state lists the batches with their checksums. Only rank 0 reads
+/// and writes. A batch is on disk before the state lists it, so that a job killed at any moment loses at most
+/// the batch in progress.
 ///
 /// All members that are marked *Collective* throw the same `Error` on every rank.
 class ManyCheckpoint {
  public:
-  /// *Collective.* Opens `path` (see `Checkpoint`, whose errors it throws). A state of other hardware is not
-  /// used: `hardware` is that of the job.
+  /// *Collective.* Opens `path` (see `Checkpoint`, whose errors it throws). `hardware`: the job's hardware; a
+  /// state written on other hardware is not used.
   ManyCheckpoint(const mpi::Communicator& comm, const std::string& path, const Fingerprint& fingerprint,
                  std::string hardware, std::size_t numbers_of_response, FitObserver& observer);
 
-  /// Whether devices were still in use, by the state.
+  /// Whether devices were in use when the state was written.
   [[nodiscard]] bool uses_devices() const noexcept { return uses_devices_; }
-  /// The number of responses whose results are in the files: those from 0 on.
+  /// The number of responses with results in the files: the first ones.
   [[nodiscard]] std::int64_t kept() const noexcept { return batches_.empty() ? 0 : batches_.back().end; }
-  /// The batches of the files.
+  /// The ranges of responses in the files.
   [[nodiscard]] std::vector<Range> batches() const;
   /// *Collective.* The numbers of a batch, the same on every rank. Nothing if its file is missing or damaged:
   /// it and later batches are dropped.
   [[nodiscard]] std::optional<std::vector<double>> read(std::size_t batch);
 
-  /// *Collective.* Adds the batch that follows those of the files. `numbers`: of this rank's responses by the
-  /// plan of the batch. A failure to write is a warning, given once, and nothing is kept from then on. Throws
+  /// *Collective.* Writes the next batch. `numbers`: the results of this rank's responses in `plan`, the plan
+  /// of the batch. After a failure to write, warns once and writes no further batches. Throws
   /// `Error(job_fault)` if a later start of the job has taken over.
   void keep(Range responses, const Plan& plan, std::span<const double> numbers, bool uses_devices);
-  /// *Collective.* Drops all batches: they are computed anew.
+  /// *Collective.* Drops all batches, because all responses are computed again.
   void start_over(bool uses_devices);
-  /// *Collective.* Removes all files, once the results are safe.
+  /// *Collective.* Removes all files; call it when the results are on disk.
   void remove() noexcept;
 
  private:

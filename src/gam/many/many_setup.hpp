@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-/// What `fit_many` and `fit_response` do before the first response.
+/// Preparations that `fit_many` and `fit_response` share.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The terms in a formula without a response.
 [[nodiscard]] FormulaTerms terms_without_response(const std::string& formula);
 [[nodiscard]] SharedDesignRequest design_request(const FormulaTerms& formula, const ManyOptions& options);
-/// `rows`: complete rows of the covariates. Throws `Error(usage)` for a family that many models do not have.
+/// `rows`: complete rows of the covariates. Throws `Error(usage)` for a family that `fit_many` does not have.
 [[nodiscard]] ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows);
 
 /// Fitters for any number of threads: a thread takes a free fitter, or makes one.

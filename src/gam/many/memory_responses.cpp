@@ -74,7 +74,7 @@ class StridedResponses final : public ResponseSource {
   std::vector<std::string> names_;
 };
 
-/// Responses in the columns of a compressed sparse matrix.
+/// Responses in the columns of a compressed sparse matrix (CSR or CSC).
 class CompressedResponses final : public ResponseSource {
  public:
   CompressedResponses(HostTeam& team, const SparseMatrix& matrix, std::vector<std::string> names)

@@ -61,7 +61,7 @@ class ResponseFitter::Search {
   }
 
  private:
-  /// False, and `out` is of no meaning, if the spectrum is null or cannot fit the response.
+  /// Returns false, with `out` undefined, if the spectrum is null or cannot fit the response.
   bool fit_by(const GaussianSpectrum* spectrum, std::span<const double> values, ResponseFit& out) {
     out = {};
     return spectrum != nullptr &&
@@ -174,7 +174,7 @@ class ResponseFitter::Search {
     slope_of_limit_.assign(at(design_.parameters) + 1, first_slope_of_limit);
     constexpr double first_tolerance = 1e-8;
     if (!criterion_.settle(point, first_tolerance)) return failed(ManyReason::no_start);
-    // The amount that inexact coefficients may add to the criterion.
+    // The maximum error of the criterion from inexact coefficients.
     constexpr double most_slack = 2e-4;
     double slack = most_slack;
     bool is_exact = false;

@@ -41,7 +41,7 @@ enum class ManyReason : std::uint8_t {
 
 struct ManyEstimator {
   ManyFamily family = ManyFamily::nb;
-  std::optional<double> theta{};  ///< given, in place of estimated
+  std::optional<double> theta{};  ///< fixed value; empty: estimated
   /// Poisson or binomial variances times a scale phi. Source: McCullagh and Nelder, "Generalized Linear
   /// Models", 2nd edition (1989), 9.6, extended quasi-likelihood.
   bool quasi = false;
@@ -57,9 +57,9 @@ struct ResponseFit {
   ManyReason reason = ManyReason::none;  ///< of `failed`
   int rows = 0;                          ///< rows with a value
   int iterations = 0;                    ///< outer iterations
-  double mean = 0;                       ///< of the response
+  double mean = 0;                       ///< mean of the response
   double zeros = 0;                      ///< share of zeros among its values
-  // Only for a fit that has begun: `coef` is empty otherwise.
+  // Set only for a fit that has begun; otherwise `coef` is empty.
   std::vector<double> log_sp{};  ///< by parameter: infinite at the limit of a `linear` term
   double theta = 0;              ///< for nb; infinite: at the Poisson limit
   double scale = 1;              ///< phi
@@ -74,7 +74,7 @@ struct ResponseFit {
   std::vector<double> gram{};             ///< X'WX, packed
   std::vector<double> coef_of_tests{};    ///< the coefficients
   std::vector<double> log_sp_of_tests{};  ///< `log_sp`, all finite
-  std::vector<double> inverse{};  ///< (X'WX + S)^-1, packed; zero where left out. The covariance over `scale`
+  std::vector<double> inverse{};          ///< (X'WX + S)^-1 = covariance / `scale`, packed; zero if omitted
   [[nodiscard]] bool is_fitted() const noexcept { return !coef.empty(); }
 };
 

@@ -65,7 +65,7 @@ class TableResponses final : public ResponseSource {
   std::vector<std::string> row_names_;
 };
 
-/// The places of names. Throws `Error(input)` for one that is there twice.
+/// The position of each name. Throws `Error(input)` for a duplicate.
 std::unordered_map<std::string_view, std::size_t> places_of(const std::vector<std::string>& names,
                                                             const std::string& whose) {
   std::unordered_map<std::string_view, std::size_t> places;
@@ -79,7 +79,7 @@ std::unordered_map<std::string_view, std::size_t> places_of(const std::vector<st
   return places;
 }
 
-/// By row of the source, the row of the covariates with its name.
+/// For each row of the source: the row of the covariates with the same name.
 std::vector<std::size_t> matched_rows(const std::vector<std::string>& covariates,
                                       const std::vector<std::string>& source, const std::string& path) {
   const auto places = places_of(covariates, "the covariates");
@@ -90,7 +90,7 @@ std::vector<std::size_t> matched_rows(const std::vector<std::string>& covariates
   const auto missing = absent_from(covariates, own);
   const auto superfluous = absent_from(source, places);
   if (missing != covariates.end() || superfluous != source.end()) {
-    // As many rows, and no name twice: each lacks one of the other.
+    // There are as many rows, and names are unique: each side lacks a name of the other.
     throw base::input_error(
         "{}: has no row '{}' of the covariates, and a row '{}' that they lack: give both the same rows, in "
         "any order",
@@ -178,7 +178,7 @@ std::vector<std::string> names_of_rows(const Workers& workers, TableReader& tabl
   request.every_row = true;
   request.variables = {column_expression(column)};
   request.texts = {request.variables.front().text};
-  // Options of other columns are not known here.
+  // Drop options of other columns: the request does not read these.
   for (auto* const of_options : {&request.options.factors, &request.options.numbers, &request.options.dates})
     of_options->clear();
   const Frame frame = table.read(workers, request, {0, table.rows()});
@@ -230,7 +230,7 @@ void ResponseReader::choose_as(const ResponseReader& of) {
 
 Matrix ResponseReader::read(Range some, std::int64_t rows, FunctionRef<void()> between) const {
   Matrix values;
-  // A read for each run of neighbouring responses.
+  // One read for each run of consecutive responses.
   for (std::int64_t begin = some.begin; begin < some.end;) {
     between();
     std::int64_t end = begin + 1;

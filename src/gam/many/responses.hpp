@@ -32,17 +32,16 @@ class ResponseSource {
   ResponseSource(const ResponseSource&) = delete;
   ResponseSource& operator=(const ResponseSource&) = delete;
 
-  /// One for each column of a table, or for each row or column of a matrix; numbers from 1 on without names.
+  /// The names of the responses; "1", "2", … for a matrix without names.
   [[nodiscard]] virtual const std::vector<std::string>& names() const = 0;
-  /// The names of the rows, as of the cells; empty: it has none.
+  /// The names of the rows, e.g. of cells; empty: the source has none.
   [[nodiscard]] virtual const std::vector<std::string>& row_names() const;
-  /// *Collective.* Call it before the first `read`. Throws the same `Error(input)` on every rank.
+  /// *Collective.* Must be called before `read`. Throws the same `Error(input)` on every rank.
   virtual void prepare(Job& /*job*/, const MemoryOptions& /*memory*/) {}
-  /// The values of responses [begin, end), a column each, by row of the matrix; NaN where there is none.
-  /// Throws `Error(input)`.
+  /// The values of responses [begin, end): one column for each, by row of the matrix; NaN: missing. Throws
+  /// `Error(input)`.
   [[nodiscard]] virtual Matrix read(Range responses) = 0;
-  /// Neighbouring responses that are read at the cost of one, as those of a chunk or of a text: fewer at a
-  /// time cost more.
+  /// The number of consecutive responses that are read at the cost of one, e.g. those in a chunk.
   [[nodiscard]] virtual std::int64_t stored_together() const { return 1; }
 };
 
@@ -52,8 +51,8 @@ class ResponseSource {
 [[nodiscard]] std::unique_ptr<ResponseSource> open_responses(const Workers& workers,
                                                              const Responses& responses, std::int64_t rows);
 
-/// As `open_responses`, for "FILE.h5:/PATH": a dataset of two dimensions, or the group of a compressed sparse
-/// matrix (data, indices and indptr, with the attribute or dataset `shape`), as in AnnData and Cell Ranger.
+/// Like `open_responses`, for "FILE.h5:/PATH": a dataset of two dimensions, or the group of a compressed
+/// sparse matrix (data, indices, indptr, and the attribute or dataset `shape`), as AnnData and Cell Ranger.
 [[nodiscard]] std::unique_ptr<ResponseSource> open_hdf5_responses(const Workers& workers,
                                                                   const std::string& file,
                                                                   const std::string& path, ResponsesIn in,
@@ -78,21 +77,21 @@ void refuse_covariates_by_response(const Workers& workers, const TableReader& co
 /// 1, 2, …: the names of responses without names.
 [[nodiscard]] std::vector<std::string> numbers_as_names(std::int64_t count);
 
-/// The texts of a column of all rows. Throws `Error(input)` for a row without one.
+/// The texts of a column in all rows. Throws `Error(input)` for a row without a text.
 [[nodiscard]] std::vector<std::string> names_of_rows(const Workers& workers, TableReader& table,
                                                      const TableOptions& options, const std::string& column);
 
 /// The responses of a fit, in the order of the rows of the covariates.
 class ResponseReader {
  public:
-  /// `row_names`: those of the covariates, to which the source's rows are matched; empty: by position. Throws
-  /// `Error(input)` if the source has no names of rows, or others.
+  /// `row_names`: the names of the covariates' rows, by which rows of the source are matched; empty: by
+  /// position. Throws `Error(input)` if the source has other row names or none.
   ResponseReader(std::unique_ptr<ResponseSource> source, const std::string& path,
                  const std::vector<std::string>& row_names);
 
   [[nodiscard]] ResponseSource& source() const noexcept { return *source_; }
-  /// The indices of these responses among the source's, by their names if both have any, else as they are.
-  /// `of`: the source of the names. Throws `Error(input)` for one that is not there.
+  /// Chooses the responses that `of` has chosen: by name if both sources have names, otherwise by index.
+  /// Throws `Error(input)` for a response that this source lacks.
   void choose_as(const ResponseReader& of);
   /// Indices of the responses to read, among the source's.
   std::vector<std::int64_t> chosen{};
@@ -103,7 +102,7 @@ class ResponseReader {
  private:
   std::unique_ptr<ResponseSource> source_;
   std::string path_;
-  std::vector<std::size_t> row_of_;  ///< by row of the source: that of the covariates; empty: the same
+  std::vector<std::size_t> row_of_;  ///< by row of the source: row of the covariates; empty: same order
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -6,27 +6,27 @@
 #include <array>
 #include <cmath>
 
-/// What the searches for the minimum of a criterion have in common: that of `ResponseFitter`, and the one of
-/// `GaussianSpectrum` for a single parameter.
+/// Limits and tests shared by two searches for the minimum of a criterion: `ResponseFitter`, and
+/// `GaussianSpectrum` for one smoothing parameter.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Range of a log smoothing parameter around its start.
 inline constexpr double range_below = 14;
 inline constexpr double range_above = 24;
-/// In tests an infinite log smoothing parameter is this far above its start: as far as gam goes.
+/// In tests an infinite log smoothing parameter is this far above its start, as far as mgcv's gam goes.
 inline constexpr double range_of_tests = 20;
 
 inline constexpr int most_iterations = 60;
 inline constexpr int most_halvings = 25;
 inline constexpr double longest_step = 4;
-/// Differences of the criterion, relative to it, that are rounding.
+/// Relative differences of the criterion up to this are rounding.
 inline constexpr double criterion_rounding = 1e-12;
-/// Slopes below this are negligible where no step lowers the criterion.
+/// If no step lowers the criterion, slopes below this count as zero.
 inline constexpr double negligible_slope = 1e-6;
 
 /// Whether a criterion may fall like c e^-x towards infinity: its slope and curvature are then equal and
-/// opposite. `largest_slope`: slopes below it have not been looked at; it becomes smaller where this is true,
-/// so that a limit that was not taken is tried again much farther out.
+/// opposite. `largest_slope`: larger slopes are not considered; reduced if the result is true, so that a
+/// limit that is not taken is tried again only much farther out.
 [[nodiscard]] inline bool may_fall_to_limit(double slope, double curvature, double& largest_slope) {
   constexpr double share = 0.12;
   constexpr double smaller = 0.25;
@@ -37,14 +37,14 @@ inline constexpr double negligible_slope = 1e-6;
 }
 /// The `largest_slope` at the start of a search.
 inline constexpr double first_slope_of_limit = 0.6;
-/// Whether the criterion's fall to the limit is what its slope says.
+/// Whether the criterion falls to the limit by about the amount that its slope predicts.
 [[nodiscard]] inline bool falls_by(double fall, double expected) {
   constexpr double share = 0.25;
   constexpr double rounding = 1e-7;
   return std::abs(fall - expected) < share * expected + rounding;
 }
 
-/// Values around the start, for a minimum that is lower than the limit, by more than the rounding of both.
+/// Distances from the start at which to look for a value below that of the limit, by more than rounding.
 inline constexpr std::array before_limit = {6.0, 4.0, 2.0, 0.0, -2.0, -4.0, -6.0};
 inline constexpr double limit_rounding = 1e-6;
 

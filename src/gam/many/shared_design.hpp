@@ -36,7 +36,7 @@ struct RowGroup {
   /// The coefficients that no other group has, if an unpenalised combination of them is 1 in each row of the
   /// group; otherwise empty. If all counts are zero, the curve of such a group is minus infinity.
   std::vector<int> own_curve;
-  std::vector<int> own_line;         ///< the unpenalised coefficients of these, as indices among `columns`
+  std::vector<int> own_line;         ///< the unpenalised ones of these, as indices in `columns`
   std::vector<double> own_constant;  ///< the formula's coefficients of that combination
 };
 
@@ -68,8 +68,8 @@ struct SharedPenalty {
 
 class GaussianSpectrum;
 
-/// What all responses of `fit_many` share: the rows of the covariates, in packets of eight, and the
-/// penalties.
+/// The design that all responses of `fit_many` share: the rows of the covariates, in packets of eight, and
+/// the penalties.
 ///
 /// Coefficients are in coordinates in which a single penalty is exactly the identity on its range, and zero
 /// on its null space: even a lambda of e^25 costs no precision. As many functions of the parametric part as

@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The model of every response without its numbers, which are zero: `read_response` adds those of one.
+/// The model of any response, with zeros for its results; `read_response` sets the results of one.
 [[nodiscard]] FittedModel shared_model(const SharedDesign& design, const FormulaTerms& formula,
                                        const ManyOptions& options);
 

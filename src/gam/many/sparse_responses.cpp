@@ -51,7 +51,7 @@ class SparseResponses final : public ResponseSource {
       });
       return values;
     }
-    // Some megabytes of elements at a time.
+    // Number of elements read at a time: some megabytes.
     constexpr std::int64_t at_once = std::int64_t{1} << 22;
     const std::vector<std::int64_t>& begins = matrix_.begins;
     for (std::int64_t response = responses.begin; response < responses.end;) {
@@ -70,7 +70,7 @@ class SparseResponses final : public ResponseSource {
   }
 
  private:
-  /// Places the elements of some responses: `element` returns the row and the value of one.
+  /// Fills in the elements of some responses: `element` returns the row and value of one.
   template <class Element>
   void place(Range some, Range responses, const std::vector<std::int64_t>& begins, Matrix& values,
              const Element& element) const {

@@ -10,8 +10,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A compressed sparse matrix of `responses` responses over `rows` rows: elements are stored in runs, one of
-/// each response (`by_response`) or row.
+/// A compressed sparse matrix (CSR or CSC) of `responses` responses and `rows` rows. The elements are in
+/// runs, one for each response (`by_response`) or for each row.
 struct StoredElements {
   std::string name;  ///< for messages
   std::int64_t rows = 0;
@@ -19,13 +19,12 @@ struct StoredElements {
   bool by_response = true;
   std::unique_ptr<StoredMatrix> data;
   std::unique_ptr<StoredMatrix> indices;
-  std::vector<std::int64_t> begins;  ///< of each run among the elements, and their number
+  std::vector<std::int64_t> begins;  ///< first element of each run, then the number of elements
 };
 
-/// Runs by row are sorted by response in `prepare`, in two passes over the elements that the ranks of a node
-/// share: in the memory of each up to 64 MiB, or its part of `MemoryOptions::node_bytes`, else in one scratch
-/// file of the node. Throws `Error(input)` for a matrix
-/// whose parts contradict each other.
+/// `prepare` sorts a matrix stored by rows by response, in two passes over the elements, which the ranks of a
+/// node share: in the memory of each rank up to 64 MiB or its part of `MemoryOptions::node_bytes`, otherwise
+/// in a scratch file of the node. Throws `Error(input)` for a matrix whose parts contradict each other.
 [[nodiscard]] std::unique_ptr<ResponseSource> sparse_responses(const Workers& workers, StoredElements matrix,
                                                                MatrixNames names);
 

@@ -12,8 +12,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Spectra of a design without the rows in which a response is missing: responses with the same missing rows
-/// share one, while it is among those that were made last. For one thread.
+/// A cache, for one thread, of spectra of a design without the rows in which a response is missing. Responses
+/// with the same missing rows share a spectrum; the oldest ones are evicted.
 class SpectraByMissingRows {
  public:
   /// `design` must outlive this object.

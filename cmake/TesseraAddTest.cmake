@@ -2,11 +2,11 @@
 # tessera_add_test(NAME name SOURCES file... [PROGRAM program] [LABELS label...] [RANKS n...] [GPUS n]
 #                  [LIBRARIES target...] [ENVIRONMENT VAR=value...] [TIMEOUT seconds] [SHARDS n])
 #
-# Registers one GoogleTest program or, with PROGRAM, a program that several tests share, each with the sources that it
-# runs, which takes less time to compile. The tests of one program have RANKS all or none, and it has the libraries of
-# all of them. Without RANKS a test runs once, as "name". With RANKS, which a build without MPI leaves out, it runs once
-# for each number under mpirun, oversubscribed, as "name.np<n>"; it is then linked with a main function that owns the
-# MPI session and fails on every rank if a test failed on one. With GPUS the test requests that many of CTest, and must
+# Registers one GoogleTest program or, with PROGRAM, a program that several tests share to save compile time; each test
+# runs its own sources. All tests of one program have RANKS, or none has; the program is linked with the libraries of
+# all. Without RANKS a test runs once, as "name". With RANKS, which a build without MPI leaves out, it runs once for
+# each number under mpirun, oversubscribed, as "name.np<n>"; it is then linked with a main function that owns the MPI
+# session and fails on every rank if a test failed on one. With GPUS the test requests that many of CTest, and must
 # GTEST_SKIP with a reason if there are fewer. With SHARDS its tests are divided among as many runs, "name.1" to
 # "name.<n>", which may run concurrently.
 function(tessera_add_test)
@@ -79,13 +79,13 @@ function(tessera_add_test)
   endif()
   if(arg_GPUS)
     list(APPEND arg_LABELS gpu)
-    # Skipped as a whole, and only then: GoogleTest's last lines are its list of skipped tests.
+    # CTest reports a skip only if all tests were skipped: GoogleTest then ends with the list of them.
     set_tests_properties(${tests} PROPERTIES RESOURCE_GROUPS "${arg_GPUS},gpus:1"
       SKIP_REGULAR_EXPRESSION "PASSED  \\] 0 tests\\.\n\\[  SKIPPED \\] [0-9]+ tests?, listed below:\n(\\[  SKIPPED \\] [^\n]*\n)+$")
   endif()
   set_tests_properties(${tests} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "${arg_ENVIRONMENT}")
-  # Tests that run at the same time use the same GPUs.
+  # Concurrent tests use the same GPUs: each has its own lock folder, so that none waits for another.
   foreach(test IN LISTS tests)
     set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT TESSERA_LOCK_DIR=${PROJECT_BINARY_DIR}/tests/locks/${test})
   endforeach()

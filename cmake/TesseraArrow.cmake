@@ -15,7 +15,7 @@ mark_as_advanced(TESSERA_PYTHON_OF_ARROW)
 if(NOT TESSERA_PYTHON_OF_ARROW OR TARGET Arrow::arrow_shared)
   return()
 endif()
-# pyarrow has no links such as libarrow.so: its libraries have the number of its version in their names.
+# pyarrow's libraries have a version number in their names, and no links such as libarrow.so.
 execute_process(COMMAND ${TESSERA_PYTHON_OF_ARROW} -c [[
 import glob, os, pyarrow
 folder = pyarrow.get_library_dirs()[0]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Decides whether the plugin for Parquet and Feather files is built, and installs it, or at least its sources, of which
-# install_plugin.cmake builds it later. Sets TESSERA_ARROW (a plain variable). Its library is opened at run time.
+# Decides whether the plugin for Parquet and Feather files is built, and installs it; also installs its sources, from
+# which install_plugin.cmake builds it later. Sets TESSERA_ARROW (a plain variable).
 set(TESSERA_ARROW OFF)
 if(TESSERA_ENABLE_ARROW)
   include(TesseraArrow)
@@ -8,7 +8,7 @@ if(TESSERA_ENABLE_ARROW)
     set(TESSERA_INCLUDE_DIR ${PROJECT_SOURCE_DIR}/include)
     add_subdirectory(src/gam/data/arrow/plugin)
     tessera_harden(tessera_arrow_objects tessera_arrow)
-    # A plugin of a pyarrow in this tree, as scripts/run-tests installs, is for this tree.
+    # A plugin linked with a pyarrow inside this tree (scripts/run-tests installs one) is not installed.
     get_target_property(library Arrow::arrow_shared LOCATION)
     cmake_path(IS_PREFIX PROJECT_SOURCE_DIR ${library} is_here)
     if(NOT is_here)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# With TESSERA_ENABLE_CCACHE everything is compiled through ccache, if it is installed, which reuses what any build tree
-# has compiled before. A launcher that the user has named is kept.
+# With TESSERA_ENABLE_CCACHE, ccache (if installed) compiles everything, and reuses the objects of all build trees. A
+# compiler launcher that the user has set is kept.
 if(TESSERA_ENABLE_CCACHE)
   find_program(TESSERA_CCACHE ccache)
   mark_as_advanced(TESSERA_CCACHE)

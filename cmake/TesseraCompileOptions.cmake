@@ -8,7 +8,7 @@ target_compile_options(tessera_compile_options INTERFACE
   # No code reads errno after a function of <cmath>: calls may then be moved out of loops.
   $<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno>
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
-# A unity build includes sources, which are not headers; and a local name in one may hide a global name of another.
+# A unity build includes sources, so that a local name in one may hide a global name of another: no warnings.
 if(CMAKE_UNITY_BUILD)
   target_compile_options(tessera_compile_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow;$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>>)

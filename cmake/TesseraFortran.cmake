@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Files for programs in Fortran: the source of module tessera, generated from tessera.h, for any compiler, and
-# tessera.mod of the compiler that is found here, if there is one. The module has only interfaces, so it has no library.
+# Installs the Fortran interface: the source of module tessera, generated from tessera.h, for any compiler, and
+# tessera.mod, if a compiler is found here. The module has only interfaces, so it has no library.
 include(TesseraFortranModule)
 set(TESSERA_INSTALL_FORTRANDIR ${CMAKE_INSTALL_INCLUDEDIR}/tessera/fortran)
 set(fortran_folder ${PROJECT_BINARY_DIR}/fortran)
@@ -16,7 +16,7 @@ endif()
 include(TesseraCheckLanguage)
 tessera_check_language(Fortran)
 if(CMAKE_Fortran_COMPILER)
-  # By a relative name, since the module contains it.
+  # A relative path, because the compiler writes the path into the module.
   execute_process(COMMAND ${CMAKE_Fortran_COMPILER} -c tessera.f90 WORKING_DIRECTORY ${fortran_folder}
     RESULT_VARIABLE status ERROR_VARIABLE error OUTPUT_VARIABLE error)
   if(status EQUAL 0 AND EXISTS ${fortran_folder}/tessera.mod)

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # tessera_harden(target...)
 #
-# Compiles and links a target so that a defect in it is harder to make use of: canaries on the stack, guard pages
-# that no large frame jumps over, checked calls of the C library, tracked branches where the processor has them,
-# addresses that are random (PIE), and tables that are read-only once the program runs (full RELRO). For what is
-# shipped: programs and libraries. The flags are the target's own: a consumer of a library gets none of them.
+# Hardens a target against exploits of its defects: stack canaries, stack clash protection, checked calls of the C
+# library (_FORTIFY_SOURCE), control flow protection where the processor has it, position-independent executables (PIE)
+# and read-only relocations (full RELRO). For installed programs and libraries. The flags are private to the target: a
+# consumer of a library gets none of them.
 #
-# Not among them are the assertions of libstdc++ (_GLIBCXX_ASSERTIONS): in the loops over rows they take a tenth of
-# a fit's time.
+# The assertions of libstdc++ (_GLIBCXX_ASSERTIONS) are not used: in the loops over rows they take a tenth of a fit's
+# time.
 #
-# A distribution that has flags of its own (dpkg-buildflags, a Spack compiler wrapper) sets TESSERA_HARDENING=OFF,
-# or leaves it ON: a level of _FORTIFY_SOURCE in CMAKE_CXX_FLAGS is kept.
+# A distribution with its own flags (dpkg-buildflags, a Spack compiler wrapper) sets TESSERA_HARDENING=OFF, or leaves it
+# ON: a level of _FORTIFY_SOURCE in CMAKE_CXX_FLAGS is kept.
 include(CheckCXXCompilerFlag)
 include(CheckCXXSourceCompiles)
 include(CheckLinkerFlag)
 include(CheckPIESupported)
 
-# The checks fail on a warning too: clang only warns of what a processor does not have.
+# -Werror: clang only warns about a flag that the target's processor does not have.
 set(CMAKE_REQUIRED_FLAGS -Werror)
 set(hardening_compile_options "")
 set(hardening_link_options "")
@@ -35,12 +35,12 @@ if(TESSERA_HARDENING)
       list(APPEND hardening_link_options LINKER:${flag})
     endif()
   endforeach()
-  # CMAKE_POSITION_INDEPENDENT_CODE alone does not tell the linker.
+  # CMAKE_POSITION_INDEPENDENT_CODE passes -pie to the linker only after this check.
   check_pie_supported(LANGUAGES CXX)
 endif()
 
-# Calls of the C library are checked in code that is optimised, and not twice where a sanitizer does it. Level 3 is
-# that of GCC 12 and clang 9 with glibc 2.35.
+# _FORTIFY_SOURCE needs optimised code, and is left out with a sanitizer, which checks the same. Level 3 needs GCC 12 or
+# clang 9, and glibc 2.35.
 set(hardening_fortify "")
 if(TESSERA_HARDENING AND NOT TESSERA_SANITIZE AND NOT "${CMAKE_CXX_FLAGS}" MATCHES "_FORTIFY_SOURCE")
   foreach(level IN ITEMS 3 2)
@@ -57,7 +57,7 @@ unset(CMAKE_REQUIRED_FLAGS)
 function(tessera_harden)
   set(optimised $<CONFIG:Release,RelWithDebInfo,MinSizeRel>)
   foreach(target IN LISTS ARGN)
-    # nvcc passes them on to the compiler of its host code.
+    # nvcc passes the flags on to its host compiler.
     foreach(flag IN LISTS hardening_compile_options)
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${flag}>
         $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${flag}>)

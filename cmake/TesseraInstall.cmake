@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# The install rules: programs with their manual pages and completions, the library, static and
-# shared, its headers, the packages for CMake and pkg-config, job scripts, examples and a modulefile. Nothing
-# installed names this source or build tree, nor the prefix, so that a prefix can be moved.
+# The install rules: programs with their manual pages and completions, the library, static and shared, its headers, the
+# packages for CMake and pkg-config, job scripts, examples and a modulefile. No installed file contains a path of the
+# source tree, the build tree or the prefix: the prefix can be moved.
 include(CMakePackageConfigHelpers)
 include(TesseraSourceTime)
 set(TESSERA_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 set(TESSERA_INSTALL_SHAREDIR ${CMAKE_INSTALL_DATADIR}/tessera)
 
-# A build tree has the folders of an installed one, and its files have the run path of installed ones. If CMake had to
-# change a run path at installation, the build tree's would end in an empty element, which the dynamic loader takes for
-# the working directory.
+# The build tree has the folders and run paths of an installed tree. Otherwise CMake would change run paths at
+# installation, and would pad those of the build tree with an empty element, which the dynamic loader takes for the
+# working directory.
 
 # The library and its headers.
 foreach(library IN ITEMS tessera tessera_shared)
@@ -25,7 +25,7 @@ foreach(library IN ITEMS tessera tessera_shared)
   install(EXPORT tessera-${kind} NAMESPACE tessera:: DESTINATION ${TESSERA_INSTALL_CMAKEDIR})
   list(APPEND kinds ${kind})
 endforeach()
-# tessera::gam, in the kinds of the library: the shared one finds the core in its own folder.
+# tessera::gam, static and shared like the library; the shared one finds the core in its own folder.
 set(left_out PATTERN gam EXCLUDE PATTERN tessera_gam.h EXCLUDE)
 if(TARGET tessera_gam)
   set(left_out "")

@@ -22,7 +22,7 @@ foreach(interface function IN ZIP_LISTS interfaces functions)
   endif()
 endforeach()
 target_link_libraries(tessera_lapack INTERFACE LAPACK::LAPACK BLAS::BLAS)
-# The name by which programs load the BLAS, for tessera-info, which opens it to name its kernels; empty if there is none.
+# The soname of the BLAS, which tessera-info opens to report its kernels; empty if the BLAS is static.
 set(soname "")
 set(shared ${BLAS_LIBRARIES})
 list(FILTER shared INCLUDE REGEX "[.]so")

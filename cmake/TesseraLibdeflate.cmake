@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Decides whether packed tables are unpacked by libdeflate, after PkgConfig. Sets TESSERA_LIBDEFLATE (a plain
-# variable), and makes PkgConfig::libdeflate.
+# Decides whether libdeflate unpacks compressed tables. Needs PkgConfig. Sets TESSERA_LIBDEFLATE (a plain variable), and
+# makes PkgConfig::libdeflate.
 set(TESSERA_LIBDEFLATE OFF)
 if(TESSERA_ENABLE_LIBDEFLATE AND TESSERA_ENABLE_APPS)
   pkg_check_modules(libdeflate QUIET IMPORTED_TARGET libdeflate>=1.6)

@@ -18,9 +18,9 @@ set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
 every rank and GPU of an MPI job, as bam() of R's mgcv would. tessera-info
 shows what a job finds, and who drives what. The library and its headers are
 what they are made with. None of it needs a GPU.")
-# dpkg determines the libraries that programs are linked with. Programs that they start are not linked: mpirun, and ssh,
-# which mpirun searches for even on one machine. Packages for building programs with the library are recommended, and
-# those for the static tessera::gam suggested.
+# dpkg determines the libraries that programs are linked with. Programs that Tessera starts must be named: mpirun, and
+# ssh, which mpirun searches for even on one machine. Packages for building programs with the library are recommended,
+# and those for the static tessera::gam suggested.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)

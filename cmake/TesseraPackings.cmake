@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Decides by which libraries packed tables are unpacked besides gzip, after PkgConfig. Sets TESSERA_PACKINGS (a plain
-# variable), a list of zstd, xz and bzip2, and TESSERA_LIBRARY_OF_ each of them, a target.
+# Decides which compressed tables are read in addition to gzip. Needs PkgConfig. Sets TESSERA_PACKINGS (a plain
+# variable), a list of zstd, xz and bzip2, and for each the target TESSERA_LIBRARY_OF_name.
 set(TESSERA_PACKINGS "")
 if(TESSERA_ENABLE_PACKINGS AND TESSERA_ENABLE_APPS)
   pkg_check_modules(zstd QUIET IMPORTED_TARGET libzstd>=1.4)

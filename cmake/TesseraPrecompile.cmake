@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Most of the time that a source takes to compile goes into headers of the standard library.
-# tessera_precompile(target [header...]) parses those that most sources include, and the given ones, once for all
-# sources of the target. Sources still include what they use: builds through ccache, which keeps no object that
-# was made with them, and those with CMAKE_DISABLE_PRECOMPILE_HEADERS do without.
+# Precompiled headers. Most of a source's compile time goes into headers of the standard library.
+# tessera_precompile(target [header...]) compiles the headers that most sources include, and the given ones, once for
+# all sources of the target. Sources still include what they use: there are no precompiled headers with ccache, which
+# caches no object compiled with them, or with CMAKE_DISABLE_PRECOMPILE_HEADERS.
 if(CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED CMAKE_DISABLE_PRECOMPILE_HEADERS)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# tessera_private_blas: the BLAS and LAPACK of the shared libtessera_gam. Where there is a static OpenBLAS with kernels
-# for every processor (DYNAMIC_ARCH), the library has a copy of it, whose symbols the version script hides: BLAS of a
-# host program, its threads and its settings are unaffected, and a model has the same bits in any of them. The
-# serial OpenBLAS is preferred: another starts threads, which are ended at once. TESSERA_PRIVATE_BLAS says whether it is
-# a copy.
+# tessera_private_blas: the BLAS and LAPACK of the shared libtessera_gam. If there is a static OpenBLAS with kernels for
+# every processor (DYNAMIC_ARCH), the library contains a copy, whose symbols the version script hides. The BLAS of a
+# host program is then unaffected, and a model has the same bits in any host program. The serial OpenBLAS is preferred,
+# because others start threads, which must then be ended. TESSERA_PRIVATE_BLAS: whether there is a copy.
 include(CheckFunctionExists)
 include(CMakePushCheckState)
 set(TESSERA_PRIVATE_BLAS OFF)
@@ -13,7 +12,7 @@ if(TESSERA_ENABLE_PRIVATE_BLAS STREQUAL "AUTO" AND (DEFINED CACHE{BLAS_LIBRARIES
 elseif(TESSERA_ENABLE_PRIVATE_BLAS)
   find_library(TESSERA_STATIC_OPENBLAS NAMES libopenblas.a PATH_SUFFIXES openblas-serial openblas-pthread)
   find_library(TESSERA_STATIC_LAPACKE NAMES liblapacke.a)
-  # For LAPACK's Fortran code; by the file's own name, since a compiler's need not be installed.
+  # LAPACK needs libgfortran; also look for its soname, because its development link may not be installed.
   find_library(TESSERA_LIBGFORTRAN NAMES gfortran libgfortran.so.5)
   mark_as_advanced(TESSERA_STATIC_OPENBLAS TESSERA_STATIC_LAPACKE TESSERA_LIBGFORTRAN)
   set(libraries "")
@@ -44,7 +43,7 @@ endif()
 add_library(tessera_private_blas INTERFACE)
 if(TESSERA_PRIVATE_BLAS)
   message(STATUS "libtessera_gam has a private copy of ${TESSERA_STATIC_OPENBLAS}")
-  # A weak reference of the library loads no member of an archive: the host's function would be called.
+  # A weak reference loads no member of an archive: without these, the host program's function would be called.
   target_link_options(tessera_private_blas INTERFACE LINKER:--undefined=openblas_set_num_threads
     LINKER:--undefined=openblas_get_parallel LINKER:--undefined=tessera_private_blas_begins
     LINKER:--undefined=openblas_get_corename

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Decides whether the R package is installed, in lib/R/site-library below the prefix, which is Debian's, unless TESSERA_INSTALL_RDIR
-# names another. Sets TESSERA_R (a plain variable). It is made as it is installed, by R, of the library of this build.
+# Decides whether the R package is installed: in lib/R/site-library below the prefix, as in Debian, or in
+# TESSERA_INSTALL_RDIR. Sets TESSERA_R (a plain variable). R builds it at installation, with the library of this build.
 set(TESSERA_R OFF)
 if(TESSERA_ENABLE_R AND TARGET tessera_gam_shared)
   find_program(TESSERA_RSCRIPT Rscript)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Licences and parts of an installed tree: THIRD-PARTY-NOTICES, with the licences of what is compiled
-# in, and tessera.spdx.json, a list of parts (SPDX 2.3) with the files of the tree and their checksums. Both are made
-# of what was found here; neither has a time, a place or a name of this machine, so that a build can be reproduced.
+# Licences and parts of an installed tree: THIRD-PARTY-NOTICES, with the licences of what is compiled in, and
+# tessera.spdx.json, a bill of materials (SPDX 2.3) with the files of the tree and their checksums. Both describe the
+# packages found here. For reproducible builds neither contains a time, or a path or name of this machine.
 set(sbom_parts "")
 set(sbom_relations "")
 set(sbom_notices "")
@@ -56,7 +56,7 @@ function(linkage variable)
   endif()
 endfunction()
 
-# The library of MPI, by its header.
+# The MPI implementation, from its header.
 if(TESSERA_ENABLE_MPI)
   set(mpi_name MPI)
   set(mpi_version "")
@@ -82,7 +82,7 @@ if(TESSERA_ENABLE_MPI)
 endif()
 
 if(TESSERA_ENABLE_APPS)
-  # With the variables of the programs' folders.
+  # Sets the versions, which find_package has set only in the programs' folders.
   foreach(package IN ITEMS CLI11 nlohmann_json fmt tomlplusplus ZLIB BLAS LAPACK)
     find_package(${package} QUIET REQUIRED)
   endforeach()

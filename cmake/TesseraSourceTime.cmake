@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# TESSERA_SOURCE_TIME, such as 2026-01-31T12:00:00Z, is the date in installed files, so that two builds of one source
-# are the same: $SOURCE_DATE_EPOCH, or the time of the commit, or, in an archive, of its files.
+# TESSERA_SOURCE_TIME, such as 2026-01-31T12:00:00Z, is the date in installed files, for reproducible builds:
+# $SOURCE_DATE_EPOCH; otherwise the time of the commit or, in an archive, of its files.
 set(source_time_given "$ENV{SOURCE_DATE_EPOCH}")
 set(source_time "${source_time_given}")
 if(source_time STREQUAL "" AND EXISTS ${PROJECT_SOURCE_DIR}/.git)

@@ -3,12 +3,12 @@
 
 say() { echo "== $*"; }
 
-# A CUDA toolkit that is installed where its packages put it, but is not on the PATH.
+# Finds a CUDA toolkit in the folder of its packages if it is not on the PATH.
 if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then
   PATH=$PATH:/usr/local/cuda/bin
 fi
 
-# Open MPI refuses to run as root unless told that this is meant, as it is in a container.
+# Open MPI runs as root, e.g. in a container, only if told so.
 if ((EUID == 0)); then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
@@ -18,8 +18,8 @@ jobs=$(nproc)
 memory_jobs=$(awk '/^MemAvailable:/ { print int($2 / 1572864) }' /proc/meminfo 2>/dev/null || echo "$jobs")
 ((jobs <= memory_jobs)) || jobs=$((memory_jobs > 0 ? memory_jobs : 1))
 
-# The plugin for Parquet is built from PyPI's pyarrow, in an environment of the build's own: Debian and Ubuntu have no
-# package of Apache Arrow's libraries. Where PyPI cannot be reached the build goes on without.
+# The plugin for Parquet is built with PyPI's pyarrow, in an environment of the build: Debian and Ubuntu have no package
+# of Apache Arrow's libraries. If PyPI cannot be reached, the build goes on without the plugin.
 pyarrow=$PWD/build/pyarrow
 install_pyarrow() {
   local wanted
@@ -35,8 +35,8 @@ install_pyarrow() {
   fi
 }
 
-# A unity build: several sources are compiled as one, which is faster if all of them are compiled. Continuous
-# integration that keeps the folder of ccache from run to run names it in CCACHE_DIR.
+# A unity build compiles several sources as one, which is faster for a build of all sources. Continuous integration that
+# keeps the folder of ccache between runs names it in CCACHE_DIR.
 configure() {
   local preset=${1:-default}
   install_pyarrow

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Functions of run-change and run-nightly; sourced by them in the repository's root, behind common.bash.
 
-# In a container of continuous integration the checkout is another user's: git has to be told that this is meant.
+# In a container of continuous integration another user owns the checkout, and git must be told to trust it.
 trust_checkout() {
   [[ ${CI-} == true && -e .git ]] || return 0
   git rev-parse --quiet HEAD &>/dev/null && return
@@ -9,10 +9,10 @@ trust_checkout() {
   git config --global --add safe.directory "$PWD/.git" # for clones of it
 }
 
-# run_lane NAME PACKAGES PART...: runs the parts of a lane, all if none is named, by the caller's arrays `parts` (all of
-# them, in order), `minutes` (after which a part has failed) and `commands`, with logs in build/NAME, when the PACKAGES
-# of install-packages are there. All parts run; the last lines say how each ended. Returns 1 if one failed, and 2 if
-# there is no such part. With --list in place of a part it prints what parts there are.
+# run_lane NAME PACKAGES PART...: installs PACKAGES (of install-packages), and runs these parts of a lane, or all, with
+# logs in build/NAME. The caller's arrays are `parts` (all parts, in order), `minutes` (time limits, after which a part
+# has failed) and `commands`. All parts run; the last lines say how each ended. Returns 1 if a part failed, and 2 for an
+# unknown part. With --list in place of a part it lists the parts.
 run_lane() {
   local lane=$1 packages=$2 part log status failed=0 results=()
   shift 2

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands in the library of the package for functions that not every system has; none of it is exported. */
+/* Replacements, in the package's library, for functions that some systems lack; none is exported. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* LAPACK's a // b of Fortran, all that it uses of libgfortran: b after a, then blanks up to the length of the result. */
+/* Fortran's a // b, padded with blanks to the result's length: the only function of libgfortran that LAPACK uses. */
 void _gfortran_concat_string(size_t length, char* result, size_t a_length, const char* a, size_t b_length,
                              const char* b);
 
@@ -20,7 +20,7 @@ void _gfortran_concat_string(size_t length, char* result, size_t a_length, const
   memset(result + from_a + from_b, ' ', length - from_a - from_b);
 }
 
-/* The static C++ library takes this of glibc 2.36 for std::random_device. */
+/* The static libstdc++ calls this function of glibc 2.36 in std::random_device. */
 unsigned int arc4random(void);
 
 unsigned int arc4random(void) {
@@ -30,8 +30,7 @@ unsigned int arc4random(void) {
 }
 
 #if defined(__x86_64__)
-/* In glibc 2.35 hypot has a new version, as it leaves errno alone there. That of 2.2.5, in any glibc, computes the same.
- */
+/* glibc 2.35 has a new version of hypot, which does not set errno. Version 2.2.5, in any glibc, computes the same. */
 double hypot(double x, double y);
 double earlier_hypot(double x, double y);
 __asm__(".symver earlier_hypot, hypot@GLIBC_2.2.5");

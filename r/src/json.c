@@ -7,12 +7,12 @@
 
 static SEXP value_at(const char** at);
 
-/* In a well-formed text what separates values tells nothing. */
+/* In well-formed JSON, separators carry no information. */
 static void skip_separators(const char** at) {
   *at += strspn(*at, " \n\r\t,:");
 }
 
-/* Escapes are among R's. */
+/* A string. JSON's escapes are valid in R, so that R's parser decodes them. */
 static SEXP text_at(const char** at) {
   const char* begin = (*at)++;
   *at += strcspn(*at, "\"\\");
@@ -43,7 +43,7 @@ static SEXP numbers_at(const char** at, size_t length) {
   return numbers;
 }
 
-/* A list of texts or of truths as a vector. */
+/* A vector of the elements, if all are strings or all booleans; otherwise the list. */
 static SEXP simplified(SEXP list) {
   const R_xlen_t count = Rf_xlength(list);
   const SEXPTYPE type = count > 0 ? TYPEOF(VECTOR_ELT(list, 0)) : NILSXP;
@@ -54,7 +54,7 @@ static SEXP simplified(SEXP list) {
   return Rf_coerceVector(list, type);
 }
 
-/* The elements up to `end`: of an object with their names. */
+/* The elements up to `end` as a list; those of an object with names. */
 static SEXP elements_at(const char** at, char end) {
   PROTECT_INDEX at_values, at_names;
   SEXP values, names;

@@ -4,8 +4,8 @@
 
 #include <Rinternals.h>
 
-/* The value of a JSON text of the library, which is well-formed: objects are lists with names, arrays of
- * numbers are vectors, with NA for null, arrays of texts and of truths too, and other arrays are lists. */
+/* The R value of the library's JSON, which is well-formed. Objects become lists with names; arrays of numbers
+ * (null: NA), of strings and of booleans become vectors; other arrays become lists. */
 SEXP tessera_json_value(const char* text);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C interface of Tessera for .Call. A handle of the library is an external pointer that closes it when it
- * is collected; an error of the library is an R condition, raised by raise_error of R/conditions.R, when
- * nothing of the library is on the stack. */
+/* The C interface of Tessera for .Call. A handle of the library is an external pointer, whose finalizer closes
+ * the handle. After an error, when the library has returned, raise_error of R/conditions.R raises an R
+ * condition. */
 #include "json.h"
 
 #include <R.h>
@@ -79,7 +79,7 @@ static void close_answer(SEXP pointer) {
   close_with(pointer, tessera_gam_answer_close);
 }
 
-/* A pointer without a handle yet, so that no handle is lost where memory is short. */
+/* An external pointer, made before its handle, so that no handle leaks if memory is short. */
 static SEXP new_pointer(const char* kind, R_CFinalizer_t close) {
   SEXP pointer = PROTECT(R_MakeExternalPtr(NULL, Rf_install(kind), R_NilValue));
   R_RegisterCFinalizerEx(pointer, close, TRUE);
@@ -114,8 +114,8 @@ static double seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Callbacks of the library must return. R_ToplevelExec ends what would jump out of them: an interrupt, an
- * error, a calling handler with a restart. */
+/* Callbacks of the library must return. R_ToplevelExec catches what would jump out of them (longjmp): an
+ * interrupt, an error, a restart. */
 static void check_interrupt(void* unused) {
   (void)unused;
   R_CheckUserInterrupt();
@@ -178,8 +178,8 @@ static void give_back_memory(void) {
 
 /* Tables */
 
-/* The library copies codes. R's begin at `first` and have their own missing value, the same of logical ones;
- * memory of R's would stay until it is collected. */
+/* Converts R's codes, which begin at `first` and have R's missing value. The library copies them: malloc,
+ * because memory of R's would be kept until garbage collection. */
 static void add_codes(tessera_gam_table table, const char* name, const int* values, R_xlen_t rows, int first,
                       const char* const* levels, size_t count, int32_t order) {
   int32_t* codes = malloc((size_t)rows * sizeof *codes);
@@ -201,7 +201,7 @@ static void add_factor(tessera_gam_table table, const char* name, SEXP column) {
             Rf_inherits(column, "ordered") ? TESSERA_GAM_LEVELS_ORDERED : TESSERA_GAM_LEVELS_GIVEN);
 }
 
-/* The levels that R names the coefficients of a logical column by. */
+/* A logical column is a factor, with the levels by which R names its coefficients. */
 static void add_logical(tessera_gam_table table, const char* name, SEXP column) {
   static const char* const levels[] = {"FALSE", "TRUE"};
   const R_xlen_t rows = Rf_xlength(column);
@@ -265,7 +265,7 @@ static SEXP table_files(SEXP paths, SEXP options) {
   return pointer;
 }
 
-/* Arrow's streams, which the library takes over */
+/* Arrow streams, of which the library takes ownership */
 
 static struct ArrowArrayStream* stream_at(SEXP pointer) {
   return TYPEOF(pointer) == EXTPTRSXP ? R_ExternalPtrAddr(pointer) : NULL;
@@ -279,7 +279,7 @@ static void close_stream(SEXP pointer) {
   R_ClearExternalPtr(pointer);
 }
 
-/* Room for a stream that another package exports. */
+/* Memory for a stream that another package exports. */
 static SEXP new_stream(void) {
   SEXP pointer = PROTECT(new_pointer("tessera_stream", close_stream));
   struct ArrowArrayStream* stream = calloc(1, sizeof *stream);
@@ -289,7 +289,7 @@ static SEXP new_stream(void) {
   return pointer;
 }
 
-/* A stream may call R, which it can on this thread: so that it is read here, the call has no callbacks. */
+/* A stream may call R, which is allowed on this thread only: a call without callbacks reads it here. */
 static SEXP table_stream(SEXP stream, SEXP options) {
   SEXP pointer = PROTECT(new_pointer("tessera_table", close_table));
   tessera_gam_call call = call_of(options, NULL);
@@ -340,7 +340,7 @@ static SEXP summary(SEXP model) {
   return tessera_json_value(text);
 }
 
-/* Of these columns of a table, or of all if there are none. */
+/* Describes these columns of a table; all columns if `names` is empty. */
 static SEXP columns(SEXP table, SEXP names, SEXP options) {
   const R_xlen_t count = Rf_xlength(names);
   const char** texts = (const char**)R_alloc((size_t)count, sizeof *texts);
@@ -351,7 +351,7 @@ static SEXP columns(SEXP table, SEXP names, SEXP options) {
   return tessera_json_value(text);
 }
 
-/* A vector where the value has one column. */
+/* A value of the model as a matrix; as a vector if it has one column. */
 static SEXP value(SEXP model, SEXP name) {
   size_t rows, columns;
   const uint64_t handle = handle_of(model);
@@ -393,7 +393,7 @@ static SEXP column_names(tessera_gam_answer answer, size_t count) {
   return texts;
 }
 
-/* The computed columns of an answer, which is closed, with the attributes `constant` and `remarks`. */
+/* Closes an answer, and returns its computed columns with the attributes `constant` and `remarks`. */
 static SEXP matrix_of(SEXP pointer) {
   const tessera_gam_answer answer = handle_of(pointer);
   tessera_gam_answer_info info;
@@ -448,8 +448,7 @@ static size_t place_of(SEXP texts, SEXP text) {
   return (size_t)place;
 }
 
-/* The fitted values, residuals and what else there is of each row, as a list of the columns that `wanted`
- * names. */
+/* Values for each row, such as fitted values and residuals: a list of the columns that `wanted` names. */
 static SEXP rows(SEXP model, SEXP table, SEXP options, SEXP wanted) {
   give_back_memory(); /* what a fit's threads have freed is in arenas of their own, which R does not use */
   SEXP pointer = PROTECT(new_pointer("tessera_answer", close_answer));
@@ -474,7 +473,7 @@ static SEXP rows(SEXP model, SEXP table, SEXP options, SEXP wanted) {
   return columns;
 }
 
-/* Versions of the library and of its MPI, "" without. */
+/* The versions of the library and of its MPI ("": no MPI). */
 static SEXP version(void) {
   SEXP texts = PROTECT(Rf_allocVector(STRSXP, 2));
   SET_STRING_ELT(texts, 0, Rf_mkChar(tessera_gam_library_version()));

@@ -137,18 +137,19 @@ def fit_many(
     family
         "gaussian", "binomial", "poisson", "gamma", "quasipoisson", "quasibinomial" or "nb"; "nb(theta=3)" fixes theta.
     weights
-        Prior weights: a column's name, an expression, an array of n values, or of each response a matrix as counts, or
-        the `pathlib.Path` of one. A weight of 0 leaves a row out of that response.
+        Prior weights: a column's name, an expression or an array of n values; or a matrix like `counts`, or its
+        `pathlib.Path`, with weights for each response. A weight of 0 leaves a row out of that response.
     offsets
-        A matrix as counts, or the `pathlib.Path` of one, that is added to the linear predictors. One of rows is a term, "offset(log_size)".
+        A matrix like `counts`, or its `pathlib.Path`, added to the linear predictors. An offset of the rows is a term,
+        "offset(log_size)".
     names
         The names of the responses of a matrix (default: "1", "2", …).
     progress
-        As of `GAM.fit`; Ctrl-C ends the call.
+        As for `GAM.fit`; Ctrl-C ends the call.
     comm
-        A communicator of mpi4py, all of whose processes call this with the same arguments: each reads and fits a part
-        of the responses, as of a mapped file (`numpy.load(path, mmap_mode="r")`), and gets the results of all. As of
-        `GAM.fit` the library is to have that MPI.
+        A communicator of mpi4py. All its processes call this with the same arguments; each reads and fits a part of
+        the responses, e.g. of a memory-mapped file (`numpy.load(path, mmap_mode="r")`), and gets all results. The
+        library must use the same MPI, as for `GAM.fit`.
     knots
         Limits or knots of variables: {'month': [0.5, 12.5]}.
     min_rows

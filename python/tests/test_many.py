@@ -207,7 +207,7 @@ class Many(InFolder):
             self.same(found, expected)
         found = fit_many(cells(), str(self.folder / "counts.npy"), FORMULA, "nb", weights=whole, offsets=whole)
         self.same(found, self.fit(names=None, weights=np.ones((CELLS, 5)), offsets=np.ones((CELLS, 5))))
-        with self.assertRaisesRegex(UsageError, "a checkpoint is for covariates and responses in files"):
+        with self.assertRaisesRegex(UsageError, "a checkpoint needs covariates and responses in files"):
             fit_many(cells(), self.folder / "counts.npy", FORMULA, checkpoint=self.folder / "state")
         with self.assertRaisesRegex(UsageError, "names: give them with a matrix in memory"):
             self.fit(self.folder / "counts.npy")
@@ -296,7 +296,7 @@ fit_many({str(self.folder / "cells.csv")!r}, {str(self.folder / "counts.npy")!r}
         ):
             with self.assertRaisesRegex(InputError, what):
                 self.fit(counts)
-        with self.assertRaisesRegex(UsageError, "there are 2 names of 5 responses"):
+        with self.assertRaisesRegex(UsageError, "there are 2 names for 5 responses"):
             self.fit(names=["a", "b"])
         with self.assertRaisesRegex(UsageError, "data are a list"):
             self.fit([1, 2], None)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C interface of Tessera for .Call. A handle of the library is an external pointer, whose finalizer closes
- * the handle. After an error, when the library has returned, raise_error of R/conditions.R raises an R
+/* The C interface of Tessera for .Call. A handle of the library is an external pointer, whose finalizer
+ * closes the handle. After an error, when the library has returned, raise_error of R/conditions.R raises an R
  * condition. */
 #include "json.h"
 

@@ -150,7 +150,7 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ x", "--subset 'x > 2'", 3, "subset 'x > 2' selects no row"},
            {"size ~ x", binomial, 3, "the response 'size' has 3 levels in the complete rows ('l', 'm', 's')"},
            {"same ~ x", binomial, 3,
-            "the response 'same' is 'yes' in every complete row: there is nothing to fit"},
+            "the response 'same' is 'yes' in every complete row: give one that varies"},
            {"coded ~ x", binomial, 3,
             "for the binomial family it must be between 0 and 1, or be a factor of two levels"},
            {"answer ~ x", "", 3, "the column 'answer' holds the text 'no', but the model needs numbers"},

@@ -326,7 +326,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "c ~ s(x, bs=\"cr\")",
                 {},
                 3,
-                "the response 'c' is 7 in every complete row: there is nothing to fit"},
+                "the response 'c' is 7 in every complete row: give one that varies"},
         Refusal{"ConstantUpToTheOffset",
                 nullptr,
                 "I(0.1 + z) ~ s(x, bs=\"cr\") + offset(z)",

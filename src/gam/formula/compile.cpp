@@ -170,7 +170,8 @@ class Compiler {
   Value number(const Syntax& syntax, std::size_t stack, std::string_view user) {
     Value value = compile(syntax, stack);
     if (value.kind == ValueKind::factor)
-      formula_error(syntax.position, "{} has levels, but {} needs numbers", deparse(syntax), user);
+      formula_error(syntax.position, "{} has levels, but {} needs numbers: give a number", deparse(syntax),
+                    user);
     if (value.kind == ValueKind::unknown && syntax.kind == Syntax::Kind::name) numeric.push_back(syntax.text);
     return value;
   }
@@ -743,8 +744,8 @@ class Compiler {
     if (knowledge_ == nullptr) return {};
     if (value.kind != ValueKind::factor || value.levels.size() > most_polynomial_levels ||
         value.levels.size() <= static_cast<std::size_t>(degree))
-      formula_error(syntax.position, "{}: it needs a factor with more levels than the degree",
-                    deparse(syntax));
+      formula_error(syntax.position, "{}: it needs a factor with more than {} levels: give a lower degree",
+                    deparse(syntax), degree);
     look_up(polynomial_contrast(value.levels.size(), static_cast<std::size_t>(degree)), na_value);
     return {};
   }
@@ -852,8 +853,9 @@ std::vector<Expression> expressions_from(const Syntax& syntax) {
 Expression expression_from(const Syntax& syntax) {
   std::vector<Expression> all = expressions_from(syntax);
   if (all.size() > 1)
-    formula_error(syntax.position, "{} has {} columns, but only one can stand here", deparse(syntax),
-                  all.size());
+    formula_error(syntax.position,
+                  "{} has {} columns, but only one can stand here: write it as a term by itself",
+                  deparse(syntax), all.size());
   return as_number(std::move(all.front()));
 }
 

@@ -449,7 +449,7 @@ std::string with_columns(std::string_view text, std::span<const std::string> col
   find_points(tree.children[1], places);
   if (sum.empty() && !places.empty())
     formula_error(places.front(),
-                  "'.' stands for the other columns of the table, but it has no others: name the terms");
+                  "'.' stands for all other columns, but the table has no others: name the terms");
   std::string out(text);
   for (auto place = places.rbegin(); place != places.rend(); ++place)
     out.replace(*place, 1, places.size() == 1 && tree.children[1].is_name(".") ? sum : "(" + sum + ")");

@@ -43,8 +43,9 @@ void ElementsByResponse::count(Job& job, const StoredElements& matrix, std::int6
         matrix.indices->read(job.host_team(), {begin, std::min(begin + elements_at_once, last)});
     for (std::size_t i = 0; i < some.size(); ++i) {
       if (!(some[i] >= 0 && some[i] < static_cast<double>(matrix.responses)))
-        throw base::input_error("{}: the index {} of element {} is outside of the matrix", matrix.name,
-                                some[i], begin + static_cast<std::int64_t>(i) + 1);
+        throw base::input_error(
+            "{}: the index {} of element {} is outside of the matrix: give indices below {}", matrix.name,
+            some[i], begin + static_cast<std::int64_t>(i) + 1, matrix.responses);
     }
     for_each_share(job.host_team(), matrix.responses, [&](Range own) {
       for (const double index : some) {

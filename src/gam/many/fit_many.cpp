@@ -137,7 +137,7 @@ class ManyFit {
   ManySummary run(const FormulaTerms& formula) {
     if (options_.covariances && !outputs_.hold_matrices)
       throw base::usage_error(
-          "covariances are in HDF5 only: let the name of the file of fits end in .h5, or leave them out");
+          "covariances need HDF5: give the file of fits a name that ends in .h5, or leave covariances out");
     open_outputs();
     prepare(formula);
     open_checkpoint(formula);
@@ -228,12 +228,11 @@ class ManyFit {
     observer_.note(fmt::format("{} of {} rows, {} coefficients, {}", design_->rows, design_->table_rows,
                                design_->columns, base::pluralised(names_.size(), "response")));
     if (design_->dropped > 0)
-      observer_.note(fmt::format("{} of the formula that other terms determine {} no coefficient",
-                                 base::pluralised(design_->dropped, "unpenalised function"),
-                                 design_->dropped == 1 ? "has" : "have"));
+      observer_.note(fmt::format("dropped, linearly dependent on other terms: {}",
+                                 base::pluralised(design_->dropped, "unpenalised function")));
     observer_.note(
         responses_.key.empty()
-            ? "rows of the responses are those of the covariates, by position"
+            ? "rows of the responses are matched to the covariates by position"
             : fmt::format("rows of the responses are matched by their names in '{}'", responses_.key));
   }
 
@@ -280,7 +279,7 @@ class ManyFit {
     if (options_.checkpoint.empty()) return;
     if (!covariates_.in_files() || responses_.path.empty() || responses_.weights_matrix ||
         responses_.offsets_matrix)
-      throw base::usage_error("a checkpoint is for covariates and responses in files: leave it out");
+      throw base::usage_error("a checkpoint needs covariates and responses in files: leave it out");
     checkpoint_.emplace(job_.comm(), options_.checkpoint, fingerprint(formula), hardware_of(job_),
                         results_->row_size(), observer_);
     use_devices_ = use_devices_ && checkpoint_->uses_devices();
@@ -321,8 +320,9 @@ class ManyFit {
     if (!checkpoint_) return 0;
     const std::vector<Range> kept = checkpoint_->batches();
     if (checkpoint_->kept() > std::ssize(names_))
-      throw base::input_error("the checkpoint {} has more responses than there are: remove it",
-                              options_.checkpoint);
+      throw base::input_error(
+          "the checkpoint {} has results of {} responses, but only {} are given: remove it",
+          options_.checkpoint, checkpoint_->kept(), names_.size());
     for (std::size_t i = 0; i < kept.size(); ++i) {
       const auto numbers = checkpoint_->read(i);
       if (!numbers) break;
@@ -376,7 +376,7 @@ class ManyFit {
     if (!missing.empty())
       throw base::usage_error("{}: has no response '{}'{}", name_of(responses_), *missing.begin(),
                               base::did_you_mean(names, *missing.begin()));
-    if (names_.empty()) throw base::input_error("{}: has no response", name_of(responses_));
+    if (names_.empty()) throw base::input_error("{}: has no response: give one or more", name_of(responses_));
   }
 
   [[nodiscard]] std::int64_t batch_size() const {

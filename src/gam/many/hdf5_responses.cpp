@@ -23,7 +23,7 @@ class MatrixFile {
   MatrixFile(const std::string& file, std::string path) : path_(std::move(path)) {
     auto opened = std::make_shared<const files::InputFile>(file);
     if (!Hdf5Format::recognises(*opened))
-      throw base::input_error("{}: is not HDF5, so it has no {}: name the file alone", file, path_);
+      throw base::input_error("{}: is not HDF5, so it has no {}: name only the file", file, path_);
     Handle hdf5 = open_hdf5_file(*opened);
     file_ = std::make_shared<const Hdf5File>(Hdf5File{std::move(opened), std::move(hdf5)});
   }
@@ -31,7 +31,8 @@ class MatrixFile {
   [[nodiscard]] std::string name() const { return file_->opened->path() + ":" + path_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::unique_ptr<StoredMatrix> dataset(const std::string& path, int dimensions) const {
-    if (!has(path)) throw base::input_error("{}: has no dataset {}", file_->opened->path(), path);
+    if (!has(path))
+      throw base::input_error("{}: has no dataset {}: correct the path", file_->opened->path(), path);
     return hdf5_matrix(file_, path, dimensions);
   }
   [[nodiscard]] bool is_group(const std::string& path) const {
@@ -123,7 +124,7 @@ class MatrixFile {
     const auto count = at(H5Sget_simple_extent_npoints(space.get()));
     const auto read = [&](void* to) {
       if (H5Dread(values.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0)
-        throw base::input_error("{}:{}: cannot be read: the file is damaged", file_->opened->path(), path);
+        throw base::input_error("{}:{}: is damaged: write the file again", file_->opened->path(), path);
     };
     if (is_variable) {
       std::vector<char*> texts(count);

@@ -132,15 +132,15 @@ void ManyCheckpoint::keep(Range responses, const Plan& plan, std::span<const dou
   if (comm_.rank() == 0) {
     try {
       const std::string path = file_of(batch);
-      if (is_of_others(path)) throw base::input_error("{}: is not the checkpoint's: rename it", path);
+      if (is_of_others(path))
+        throw base::input_error("{}: is not a batch of the checkpoint: rename it", path);
       files::OutputFile file(path);
       file.write(text);
       file.flush();
       static_cast<void>(file.commit());
     } catch (const Error& error) {
       failed = 1;
-      observer_.note(
-          fmt::format("the fit goes on, but its results are not kept from now on: {}", error.what()));
+      observer_.note(fmt::format("the fit goes on, but without further checkpoints: {}", error.what()));
     }
   }
   failed_ = comm_.allreduce(failed, mpi::Reduction::max) != 0;

@@ -45,7 +45,7 @@ class StridedResponses final : public ResponseSource {
         (count == 0 || !is_possible(rows, matrix.row_stride) || !is_possible(columns, matrix.column_stride) ||
          (rows - 1) * matrix.row_stride + (columns - 1) * matrix.column_stride >= count))
       throw base::usage_error(
-          "{}: strides of {} and {} leave its {} numbers: give those of rows and columns, in elements",
+          "{}: strides of {} and {} lead outside its {} numbers: give them in elements, for rows and columns",
           name_in_memory, matrix.row_stride, matrix.column_stride, count);
   }
 
@@ -85,7 +85,8 @@ class CompressedResponses final : public ResponseSource {
     if (std::ssize(begins_) != runs + 1 || begins_.front() < 0 || !std::ranges::is_sorted(begins_) ||
         begins_.back() > count || count_of(matrix.values) != count)
       throw base::usage_error(
-          "{}: is no compressed sparse matrix of {} x {}: values, indices and begins contradict each other",
+          "{}: is no compressed sparse matrix of {} x {}: values, indices and begins contradict each other: "
+          "give those of one matrix",
           name_in_memory, matrix.rows, matrix.columns);
     std::visit([&](const auto& indices) { check(indices); }, matrix.indices);
   }
@@ -138,8 +139,9 @@ class CompressedResponses final : public ResponseSource {
       for (std::int64_t run = runs.begin; run < runs.end; ++run) {
         for (std::int64_t e = begins_[at(run)]; e < begins_[at(run + 1)]; ++e) {
           if (indices[at(e)] < 0 || indices[at(e)] >= size)
-            throw base::input_error("{}: the index {} of element {} is outside of the matrix", name_in_memory,
-                                    indices[at(e)], e);
+            throw base::input_error(
+                "{}: the index {} of element {} is outside of the matrix: give indices below {}",
+                name_in_memory, indices[at(e)], e, size);
           if (e > begins_[at(run)] && indices[at(e)] < indices[at(e - 1)]) is_sorted = false;
         }
       }
@@ -170,16 +172,16 @@ std::unique_ptr<ResponseSource> open_memory_responses(HostTeam& team, const Resp
   return std::visit(
       [&](auto elements) {
         if (elements.rows < 0 || elements.columns < 0)
-          throw base::usage_error("{}: has {} rows and {} columns: give their numbers", name_in_memory,
-                                  elements.rows, elements.columns);
+          throw base::usage_error("{}: has {} rows and {} columns: give numbers of at least 0",
+                                  name_in_memory, elements.rows, elements.columns);
         if (!responses_in_columns(name_in_memory, elements.rows, elements.columns, in, rows))
           transpose(elements);
         std::vector<std::string> names = matrix.names;
         if (names.empty()) {
           names = numbers_as_names(elements.columns);
         } else if (std::ssize(names) != elements.columns) {
-          throw base::usage_error("{}: there are {} names of {} responses: give one for each", name_in_memory,
-                                  names.size(), elements.columns);
+          throw base::usage_error("{}: there are {} names for {} responses: give one for each",
+                                  name_in_memory, names.size(), elements.columns);
         }
         return source_of_columns(team, elements, std::move(names));
       },

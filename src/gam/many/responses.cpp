@@ -187,7 +187,7 @@ std::vector<std::string> names_of_rows(const Workers& workers, TableReader& tabl
   texts.reserve(names.codes.size());
   for (std::size_t row = 0; row < names.codes.size(); ++row) {
     if (names.codes[row] < 0)
-      throw base::input_error("{}: has no name in the column '{}'",
+      throw base::input_error("{}: has no name in the column '{}': give each row its own",
                               table.place(static_cast<std::int64_t>(row) + 1), column);
     texts.push_back(names.levels[at(names.codes[row])]);
   }

@@ -533,7 +533,7 @@ class SharedDesignMaker {
     std::vector<double> ridged = out_.gram;
     for (int j = 0; j < out_.columns; ++j) ridged[place_in_packed(out_.columns, j, j)] *= 1 + ridge;
     if (!out_.near_least_squares.factor(ridged, out_.columns))
-      throw base::input_error("the weights leave no row of {} to some coefficient: give others",
+      throw base::input_error("{}: the weights are 0 in all rows of some coefficient: give others",
                               table_.name());
   }
 

@@ -26,13 +26,13 @@ class SparseResponses final : public ResponseSource {
       throw base::input_error("{}: indptr has {} numbers for {} runs of elements: give one more than runs",
                               matrix_.name, begins.size(), runs);
     if (const auto fall = std::ranges::is_sorted_until(begins); fall != begins.end())
-      throw base::input_error("{}: indptr falls from {} to {} at its number {}", matrix_.name, *(fall - 1),
-                              *fall, fall - begins.begin() + 1);
+      throw base::input_error("{}: indptr decreases from {} to {} at its number {}: write the matrix again",
+                              matrix_.name, *(fall - 1), *fall, fall - begins.begin() + 1);
     const std::int64_t elements = matrix_.data->columns();
     if (begins.front() != 0 || begins.back() != elements || matrix_.indices->columns() != elements)
-      throw base::input_error("{}: indptr is from {} to {}, but data has {} elements and indices {}",
-                              matrix_.name, begins.front(), begins.back(), elements,
-                              matrix_.indices->columns());
+      throw base::input_error(
+          "{}: indptr runs from {} to {}, but data has {} elements and indices {}: write the matrix again",
+          matrix_.name, begins.front(), begins.back(), elements, matrix_.indices->columns());
     if (names_.responses.empty()) names_.responses = numbers_as_names(matrix_.responses);
   }
 
@@ -81,14 +81,16 @@ class SparseResponses final : public ResponseSource {
         const double row = placed.first;
         const double value = placed.second;
         if (!(row >= 0 && row < static_cast<double>(matrix_.rows)))
-          throw base::input_error("{}: the index {} of element {} is outside of the matrix", matrix_.name,
-                                  row, i + 1);
+          throw base::input_error(
+              "{}: the index {} of element {} is outside of the matrix: give indices below {}", matrix_.name,
+              row, i + 1, matrix_.rows);
         double& place = to[static_cast<std::size_t>(row)];
         const auto refuse = [&](const char* why) -> Error {
           return base::input_error("{}: response '{}', row {}: {}", matrix_.name,
                                    names_.responses[at(one.begin)], row + 1, why);
         };
-        if (std::isnan(value)) throw refuse("is NaN, but a sparse matrix has no missing values");
+        if (std::isnan(value))
+          throw refuse("is NaN, but a sparse matrix has no missing values: write a dense one");
         if (place != 0) throw refuse("has two elements: add them up (SciPy: X.sum_duplicates())");
         place = value;
       }

@@ -87,7 +87,7 @@ Predictions derivatives(Job& job, const Model& model, const DerivativeOptions& o
   std::vector<std::string> by_differences;
   together(job.comm(), [&] {
     if (options.order != 1 && options.order != 2)
-      throw base::usage_error("the order of derivatives must be 1 or 2");
+      throw base::usage_error("the order of derivatives is {}: give 1 or 2", options.order);
     std::set<std::string> unknown(options.variables.begin(), options.variables.end());
     for (const CoefBlock* block : smooths_of(fitted, options)) {
       const auto grid = std::make_shared<const SmoothGrid>(fitted, *block, options.points);
@@ -108,7 +108,8 @@ Predictions derivatives(Job& job, const Model& model, const DerivativeOptions& o
              .combination = [grid, rows](std::int64_t point) { return rows->at_values(grid->at(point)); }});
       }
     }
-    if (!unknown.empty()) throw base::usage_error("no smooth has the variable '{}'", *unknown.begin());
+    if (!unknown.empty())
+      throw base::usage_error("no smooth has the variable '{}': name another", *unknown.begin());
     if (pieces.empty())
       throw base::usage_error(
           "none of the chosen terms is a smooth of a number, which derivatives need: choose others");

@@ -123,7 +123,7 @@ std::vector<std::string> FigureFiles::paths() const {
 std::string FigureFiles::write() const {
   std::error_code problem;
   const bool is_new = fs::create_directory(folder_, problem);
-  if (problem) throw base::input_error("{}: cannot be made a folder: {}", folder_, problem.message());
+  if (problem) throw base::input_error("{}: the folder cannot be created: {}", folder_, problem.message());
   std::vector<std::string> created;
   std::string warning;
   try {

@@ -106,8 +106,9 @@ class RowScanner {
     if (!part.has_bare_field()) look_for_bare_field(part);
     const std::size_t fields = is_simple() ? take_simple_fields(part) : take_fields(part);
     if (fields != file_.columns.size())
-      throw base::input_error("{}, line {}: the row has {} field{}, but the header has {}", file_.path,
-                              reader_.line(), fields, fields == 1 ? "" : "s", file_.columns.size());
+      throw base::input_error("{}, line {}: the row has {} field{}, but the header has {}: {}", file_.path,
+                              reader_.line(), fields, fields == 1 ? "" : "s", file_.columns.size(),
+                              "give both as many, and quote fields that contain separators");
     part.end_row(reader_.line());
   }
 

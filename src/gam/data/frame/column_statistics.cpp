@@ -70,7 +70,7 @@ class ColumnSummary {
       std::vector<double> partial(width);
       for (const double value : values) add(value, std::span(partial));
       if (!std::ranges::all_of(partial, [](double sum) { return std::isfinite(sum); }))
-        refuse("is infinite in a row");
+        refuse("is infinite in a row: leave the row out or make the value NA");
       sums[at(thread)].add(std::span<const double>(partial));
     });
     for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
@@ -114,7 +114,8 @@ class ColumnSummary {
     for (const Extent& one : of_threads) all[0].add(one);
     unite(workers_.comm, all);
     if (all[0].empty()) refuse("has no value: leave it out");
-    if (!std::isfinite(all[0].min) || !std::isfinite(all[0].max)) refuse("is infinite in a row");
+    if (!std::isfinite(all[0].min) || !std::isfinite(all[0].max))
+      refuse("is infinite in a row: leave the row out or make the value NA");
     return {all[0].min, all[0].max};
   }
 

@@ -282,7 +282,8 @@ class FrameComputer {
   static void require_numbers(const Program& program, const Expression& expression) {
     for (const Variable* column : program.columns) {
       if (column->factor)
-        throw base::input_error("{} has levels, but {} needs numbers", column->name, expression.text);
+        throw base::input_error("{} has levels, but {} needs numbers: give a numeric column", column->name,
+                                expression.text);
     }
   }
 

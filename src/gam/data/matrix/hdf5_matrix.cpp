@@ -23,8 +23,8 @@ void refuse_filters(hid_t creation, const std::string& name) {
         H5Pget_filter2(creation, i, &flags, &parameters, nullptr, words.size() - 1, words.data(), nullptr);
     if (H5Zfilter_avail(filter) > 0) continue;
     throw base::input_error(
-        "{}: is packed by filter {} ({}), which this HDF5 lacks: h5repack -f GZIP=1 IN OUT, with the plugins "
-        "of HDF5 or hdf5plugin",
+        "{}: is packed by filter {} ({}), which this HDF5 lacks: repack it where HDF5 has its plugins, e.g. "
+        "of hdf5plugin, by h5repack -f GZIP=1 IN OUT",
         name, filter, words.front() == '\0' ? "without a name" : words.data());
   }
 }
@@ -38,12 +38,12 @@ class Hdf5Matrix final : public StoredMatrix {
         dimensions_(dimensions) {
     const Handle type(H5Dget_type(dataset_.get()), H5Tclose);
     if (hdf5_kind(type.get()) != Hdf5Kind::number)
-      throw base::input_error("{}: its values are not numbers, as those of a matrix of responses must be",
-                              name_);
+      throw base::input_error("{}: its values are not numbers: name a dataset of numbers", name_);
     const Handle space(H5Dget_space(dataset_.get()), H5Sclose);
     if (const int found = H5Sget_simple_extent_ndims(space.get()); found != dimensions)
       throw base::input_error("{}: has {} dimensions, but {}", name_, found,
-                              dimensions == 2 ? "a matrix of responses has two" : "is to have one");
+                              dimensions == 2 ? "a matrix of responses has two: name another"
+                                              : "needs one: write the matrix again");
     std::array<hsize_t, 2> extents{1, 1};
     H5Sget_simple_extent_dims(space.get(), extents.data() + (2 - dimensions_), nullptr);
     rows_ = static_cast<std::int64_t>(extents[0]);
@@ -164,7 +164,7 @@ std::unique_ptr<StoredMatrix> hdf5_matrix(std::shared_ptr<const Hdf5File> file, 
   Handle dataset(H5Dopen2(file->hdf5.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
   if (!dataset.valid())
     throw base::input_error(
-        "{}:{}: is no dataset that this HDF5 can open; if a newer one wrote it: h5repack IN OUT",
+        "{}:{}: is not a dataset that this HDF5 can open: if a newer one wrote it, use h5repack IN OUT",
         file->opened->path(), path);
   auto matrix = std::make_unique<Hdf5Matrix>(file, path, std::move(dataset), dimensions);
   const std::int64_t offset = matrix->offset();

@@ -85,10 +85,11 @@ NpyMatrix open_npy(const std::string& path) {
   if (!form)
     throw base::input_error(
         "{}: has values of type {}, but a matrix of responses has numbers in this machine's byte order: "
-        "numpy.save(FILE, X.astype('float64'))",
+        "write it by numpy.save(FILE, X.astype('float64'))",
         path, quoted);
   if (shape->size() != 2)
-    throw base::input_error("{}: has {} dimensions, but a matrix of responses has two", path, shape->size());
+    throw base::input_error("{}: has {} dimensions, but a matrix of responses has two: reshape it", path,
+                            shape->size());
   NpyMatrix matrix{.stored = nullptr, .is_transposed = order.starts_with("True")};
   PlainNumbers numbers{.file = file,
                        .name = path,
@@ -99,8 +100,9 @@ NpyMatrix open_npy(const std::string& path) {
   const std::int64_t values = file->size() - numbers.offset;
   if (numbers.columns != 0 &&
       numbers.rows > values / numbers.columns / static_cast<std::int64_t>(form->bytes))
-    throw base::input_error("{}: has {} bytes of values, fewer than {} x {} of {} bytes: it is truncated",
-                            path, values, numbers.rows, numbers.columns, form->bytes);
+    throw base::input_error(
+        "{}: has {} bytes of values, fewer than {} x {} of {} bytes, so it is truncated: write it again",
+        path, values, numbers.rows, numbers.columns, form->bytes);
   if (matrix.is_transposed) std::swap(numbers.rows, numbers.columns);
   matrix.stored = plain_matrix(std::move(numbers));
   return matrix;

@@ -102,8 +102,8 @@ void StoredMatrix::fail(const MatrixBlock& block) const {
                                 ? fmt::format("the values {}", block.columns.begin + 1)
                                 : fmt::format("the values of rows {} to {} and columns {}",
                                               block.rows.begin + 1, block.rows.end, block.columns.begin + 1);
-  throw base::input_error("{}: {} to {} cannot be read: the file is damaged", name(), place,
-                          block.columns.end);
+  throw base::input_error("{}: {} to {} cannot be read, because the file is damaged: write it again", name(),
+                          place, block.columns.end);
 }
 
 std::unique_ptr<StoredMatrix> plain_matrix(PlainNumbers numbers) {

@@ -32,7 +32,7 @@ void make_numeric_response(const Workers& workers, Frame& frame, int index) {
   if (!response.factor) return;
   const std::vector<std::string>& levels = response.levels;
   if (levels.size() == 1)
-    throw base::input_error("the response '{}' is '{}' in every complete row: there is nothing to fit",
+    throw base::input_error("the response '{}' is '{}' in every complete row: give one that varies",
                             response.name, levels[0]);
   if (levels.size() != 2)
     throw base::input_error(

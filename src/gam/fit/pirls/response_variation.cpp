@@ -64,12 +64,12 @@ void require_variation(const Workers& workers, const Rows& rows, const FormulaTe
   const bool constant = response.constant(response.size());
   const bool limit = constant && rows.family.limits().has(response.min);
   if (limit || (constant && offset.constant(offset.size()) && has_constant(formula, frame)))
-    throw Error(ErrorCode::input, fmt::format("the response '{}' is {:g} {}: there is nothing to fit", name,
-                                              response.min, where));
+    throw Error(ErrorCode::input,
+                fmt::format("the response '{}' is {:g} {}: give one that varies", name, response.min, where));
   if (rows.family.start() == Start::response && !rows.offsets.empty() && has_constant(formula, frame) &&
       difference.constant(std::max(offset.size(), response.size())))
     throw Error(ErrorCode::input,
-                fmt::format("the response '{}' minus the offset is constant {}: there is nothing to fit",
+                fmt::format("the response '{}' minus the offset is constant {}: give a response that varies",
                             name, where));
 }
 

@@ -365,8 +365,10 @@ TEST_F(CsvTable, FindsTheDialectAndTellsIt) {
   };
   EXPECT_EQ(fault_of("x;y\n1;2\n1,5;2\n2;1.5\n2,5;3\n", {.dec = ","}).substr(0, 50),
             ", line 4: the column 'y' holds the text '1.5', but");
-  EXPECT_EQ(fault_of("# 1\nx,y\n1,2\n# \"\n3\n", {.comment = "#"}),
-            ", line 5: the row has 1 field, but the header has 2");
+  EXPECT_EQ(
+      fault_of("# 1\nx,y\n1,2\n# \"\n3\n", {.comment = "#"}),
+      ", line 5: the row has 1 field, but the header has 2: give both as many, and quote fields that contain "
+      "separators");
   EXPECT_EQ(fault_of("# 1\nx,y\n1,2\n3,\"\n", {.comment = "#"}),
             ", line 4: a quote of this row is never closed: close it");
   EXPECT_EQ(fault_of("x;y\n1;2\n1\n", {}),

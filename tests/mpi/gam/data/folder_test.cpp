@@ -166,7 +166,9 @@ TEST_F(FolderTable, NamesTheFileAndTheLineOfAFault) {
     folder.write("1001.csv", many + "inf,a\n");
     EXPECT_TRUE(fault().starts_with(folder.path("1001.csv") + ", line 52: x is infinite")) << fault();
     folder.write("1001.csv", many + "1,a,2\n");
-    EXPECT_EQ(fault(), folder.path("1001.csv") + ", line 52: the row has 3 fields, but the header has 2");
+    EXPECT_EQ(fault(), folder.path("1001.csv") +
+                           ", line 52: the row has 3 fields, but the header has 2: give both as many, and "
+                           "quote fields that contain separators");
     folder.write("1001.csv", "x,h\n1,a\n");
     EXPECT_EQ(fault(), folder.path("1001.csv") + ": has no column 'g', unlike " + folder.path("1000.csv") +
                            ": give files with the same columns");

@@ -290,7 +290,7 @@ TEST_F(Matrices, ThatAreNoneAreRefused) {
   refused(":/zstd", "is packed by filter 32015");
   refused(":/outside", "the index 1000 of element 4 is outside of the matrix");
   refused(":/outside_csr", "the index -1 of element 4 is outside of the matrix");
-  refused(":/falling", "indptr falls from");
+  refused(":/falling", "indptr decreases from");
   refused(":/twice", "has two elements: add them up");
   refused(":/twice_csr", "has two elements: add them up");
   refused(":/nan", "response '1', row 7: is NaN, but a sparse matrix has no missing values");

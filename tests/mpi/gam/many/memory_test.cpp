@@ -315,10 +315,10 @@ TEST_F(ManyInMemory, AreTheSameFromCOverACommunicator) {
 
 TEST_F(ManyInMemory, ThatAreNoneAreRefusedOnAllRanks) {
   auto all = counts<double>();
-  refused(ErrorCode::usage, "strides of 12 and 1 leave its 770 numbers",
+  refused(ErrorCode::usage, "strides of 12 and 1 lead outside its 770 numbers",
           DenseMatrix{all, cells, genes, 12, 1});
-  refused(ErrorCode::usage, "strides of 11 and -1 leave", DenseMatrix{all, cells, genes, genes, -1});
-  refused(ErrorCode::usage, "leave its 770 numbers",
+  refused(ErrorCode::usage, "strides of 11 and -1 lead", DenseMatrix{all, cells, genes, genes, -1});
+  refused(ErrorCode::usage, "lead outside its 770 numbers",
           DenseMatrix{all, cells, genes, std::int64_t{1} << 62, std::int64_t{1} << 62});
   refused(ErrorCode::input, "is 69 x 11, but the covariates have 70 rows",
           DenseMatrix{all, cells - 1, genes, genes, 1});
@@ -338,7 +338,7 @@ TEST_F(ManyInMemory, ThatAreNoneAreRefusedOnAllRanks) {
   broken = sound;
   broken.begins.back() += 1;
   refused(ErrorCode::usage, "contradict each other", broken.matrix(true));
-  expect_error(ErrorCode::usage, "there are 2 names of 11 responses", [&] {
+  expect_error(ErrorCode::usage, "there are 2 names for 11 responses", [&] {
     static_cast<void>(fits({.matrix = ResponseMatrix{sound.matrix(true), {"a", "b"}}}));
   });
   expect_error(ErrorCode::input, "the response 'g' has texts, such as 'a'", [&] {

@@ -264,7 +264,7 @@ int main(void) {
   /* Refusals write nothing. */
   responses.row_stride = genes + 1;
   EXPECT(tessera_gam_fit_many(formula, cells, &responses, &call, &none, NULL) == TESSERA_GAM_USAGE);
-  EXPECT(strstr(tessera_gam_error(), "strides of 6 and 1 leave its 300 numbers") != NULL);
+  EXPECT(strstr(tessera_gam_error(), "strides of 6 and 1 lead outside its 300 numbers") != NULL);
   responses = sparse(TESSERA_GAM_CSR);
   sparse_indices[7] = genes;
   EXPECT(tessera_gam_fit_many(formula, cells, &responses, &call, &none, NULL) == TESSERA_GAM_INPUT);
@@ -274,7 +274,7 @@ int main(void) {
   responses = dense();
   responses.name_count = 3;
   EXPECT(tessera_gam_fit_many(formula, cells, &responses, &call, &none, NULL) == TESSERA_GAM_USAGE);
-  EXPECT(strstr(tessera_gam_error(), "there are 3 names of 5 responses") != NULL);
+  EXPECT(strstr(tessera_gam_error(), "there are 3 names for 5 responses") != NULL);
   responses = dense();
   of_weights.table = columns;
   responses.weights = &of_weights;

@@ -2,9 +2,9 @@
 #include "csv_reading.hpp"
 
 #include "fuzz_target.hpp"
+#include "gam/data/csv/csv_columns.hpp"
 #include "gam/data/csv/csv_index.hpp"
-#include "gam/data/csv/csv_rows.hpp"
-#include "gam/data/csv/csv_scan.hpp"
+#include "gam/data/csv/csv_tokenizer.hpp"
 #include "gam/data/frame/frame_builder.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 //
 // HDF5 itself parses the bytes of a file, and is fuzzed elsewhere; here this program's handling is tested.
 #include "gam/data/frame/frame_builder.hpp"
-#include "gam/data/hdf5/hdf5_scan.hpp"
+#include "gam/data/hdf5/hdf5_columns.hpp"
 
 #include <hdf5.h>
 

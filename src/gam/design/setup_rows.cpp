@@ -105,13 +105,13 @@ void SetupRows::find() {
   }
   const std::int64_t count = std::max(setup_rows, extra);
   if (frame_.complete_rows <= count) return;
-  const CompleteRows complete(workers_, frame_);
+  const CompleteRowIndex complete(workers_, frame_);
   rows_ = draw(complete, count);
   for (const std::int64_t row : rows_) local_.push_back(complete.row_of(row));
 }
 
 /// Draws `count` rows, as indices among the complete rows of the job.
-std::vector<std::int64_t> SetupRows::draw(const CompleteRows& complete, std::int64_t count) {
+std::vector<std::int64_t> SetupRows::draw(const CompleteRowIndex& complete, std::int64_t count) {
   const std::int64_t n = frame_.complete_rows;
   std::vector<std::int64_t> rows;
   std::vector<std::int32_t> order;
@@ -140,7 +140,7 @@ std::vector<std::int64_t> SetupRows::draw(const CompleteRows& complete, std::int
 
 /// The first rows with the least and the greatest value of each numeric column, and, unless `order` is empty,
 /// the first row in `order` with each level that occurs.
-std::vector<std::int64_t> SetupRows::rows_to_keep(const CompleteRows& complete,
+std::vector<std::int64_t> SetupRows::rows_to_keep(const CompleteRowIndex& complete,
                                                   std::span<const std::int32_t> order) const {
   std::vector<std::int64_t> kept;
   for (const int column : columns_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/data/frame/complete_rows.hpp"
+#include "gam/data/frame/complete_row_index.hpp"
 #include "gam/data/frame/frame.hpp"
 #include "gam/data/frame/workers.hpp"
 #include "gam/formula/formula.hpp"
@@ -40,8 +40,8 @@ class SetupRows {
  private:
   [[nodiscard]] std::vector<int> columns_of_model() const;
   void find();
-  [[nodiscard]] std::vector<std::int64_t> draw(const CompleteRows& complete, std::int64_t count);
-  [[nodiscard]] std::vector<std::int64_t> rows_to_keep(const CompleteRows& complete,
+  [[nodiscard]] std::vector<std::int64_t> draw(const CompleteRowIndex& complete, std::int64_t count);
+  [[nodiscard]] std::vector<std::int64_t> rows_to_keep(const CompleteRowIndex& complete,
                                                        std::span<const std::int32_t> order) const;
 
   const Workers& workers_;

@@ -5,7 +5,7 @@
 #include "gam/data/row_pieces.hpp"
 #include "gam/data/table_source.hpp"
 #include "gam/model/covariance.hpp"
-#include "gam/posterior/pieces.hpp"
+#include "gam/posterior/smooth_grid.hpp"
 #include "gam/predict/prediction_plan.hpp"
 
 #include <tessera/gam/posterior.hpp>

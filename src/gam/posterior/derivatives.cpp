@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
 #include "base/errors.hpp"
-#include "gam/posterior/pieces.hpp"
+#include "gam/posterior/smooth_grid.hpp"
 
 #include <tessera/gam/posterior.hpp>
 #include <tessera/job/together.hpp>

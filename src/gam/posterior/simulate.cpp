@@ -7,7 +7,7 @@
 #include "gam/family/response_distribution.hpp"
 #include "gam/inference/normal_draws.hpp"
 #include "gam/model/covariance.hpp"
-#include "gam/posterior/pieces.hpp"
+#include "gam/posterior/smooth_grid.hpp"
 #include "gam/predict/prediction_plan.hpp"
 
 #include <tessera/gam/posterior.hpp>

@@ -4,7 +4,7 @@
 #include "base/at.hpp"
 #include "base/go_on.hpp"
 #include "gam/inference/normal_draws.hpp"
-#include "gam/posterior/pieces.hpp"
+#include "gam/posterior/smooth_grid.hpp"
 
 #include <tessera/job/together.hpp>
 

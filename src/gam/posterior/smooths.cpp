@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/posterior/pieces.hpp"
+#include "gam/posterior/smooth_grid.hpp"
 
 #include <tessera/gam/posterior.hpp>
 #include <tessera/job/together.hpp>

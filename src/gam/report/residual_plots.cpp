@@ -3,7 +3,7 @@
 
 #include "base/quantile.hpp"
 #include "gam/report/groups.hpp"
-#include "gam/report/normal.hpp"
+#include "gam/report/normal_scores.hpp"
 #include "gam/report/plot.hpp"
 #include "gam/report/text.hpp"
 

@@ -6,7 +6,7 @@
 #include "gam/report/discrete_plots.hpp"
 #include "gam/report/figures.hpp"
 #include "gam/report/groups.hpp"
-#include "gam/report/normal.hpp"
+#include "gam/report/normal_scores.hpp"
 #include "gam/report/plot.hpp"
 #include "gam/report/text.hpp"
 

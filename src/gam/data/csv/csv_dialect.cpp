@@ -2,7 +2,7 @@
 #include "gam/data/csv/csv_dialect.hpp"
 
 #include "base/errors.hpp"
-#include "gam/data/csv/csv_rows.hpp"
+#include "gam/data/csv/csv_tokenizer.hpp"
 #include "gam/data/frame/field_parsing.hpp"
 
 #include <tessera/error.hpp>

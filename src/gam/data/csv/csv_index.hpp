@@ -3,7 +3,7 @@
 
 #include "gam/data/bytes/byte_source.hpp"
 #include "gam/data/csv/csv_dialect.hpp"
-#include "gam/data/csv/csv_rows.hpp"
+#include "gam/data/csv/csv_tokenizer.hpp"
 #include "gam/data/frame/workers.hpp"
 
 #include <array>
@@ -79,8 +79,8 @@ struct CsvStarts {
   std::int64_t rows = 0;
   std::vector<CsvLandmark> landmarks;
 };
-/// Locates the rows of the consecutive parts in `scanners`. `position`: the index of the first of these among
-/// all `parts` of the file, which begins at `first_line`. Pure.
+/// Locates the rows of the consecutive parts in `scanners`, by prefix sums over `parts`, all parts of the
+/// file. `position`: the index in `parts` of the first scanner. The file begins at `first_line`. Pure.
 [[nodiscard]] CsvStarts located(std::span<const CsvPartScanner> scanners,
                                 std::span<const CsvPartSummary> parts, std::size_t position,
                                 std::int64_t first_line);

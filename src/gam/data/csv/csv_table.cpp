@@ -6,8 +6,8 @@
 
 #include "files/input_file.hpp"
 #include "gam/data/bytes/kept_source.hpp"
+#include "gam/data/csv/csv_columns.hpp"
 #include "gam/data/csv/csv_index.hpp"
-#include "gam/data/csv/csv_scan.hpp"
 #include "gam/data/source/shared_input.hpp"
 
 #include <tessera/job/together.hpp>

@@ -4,7 +4,7 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "gam/data/frame/column_statistics.hpp"
-#include "gam/data/frame/levels.hpp"
+#include "gam/data/frame/factor_levels.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>

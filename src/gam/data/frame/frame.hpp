@@ -30,8 +30,8 @@ struct Variable {
   bool factor = false;
   ColumnNumbers numbers;              ///< if numeric: one per row
   ColumnStorage<std::int32_t> codes;  ///< of a factor: one per row; negative: no level
-  std::vector<std::string> levels;    ///< the job's levels, sorted (levels.hpp), the same on every rank
-  bool ordered = false;               ///< R's ordered factor, with levels in the given order
+  std::vector<std::string> levels;  ///< the job's levels, sorted (factor_levels.hpp), the same on every rank
+  bool ordered = false;             ///< R's ordered factor, with levels in the given order
 
   /// Prefetches rows from a scratch file: see `files::ScratchMemory`.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {

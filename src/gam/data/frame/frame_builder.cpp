@@ -5,7 +5,7 @@
 #include "base/errors.hpp"
 #include "base/message.hpp"
 #include "base/utf8.hpp"
-#include "gam/data/frame/levels.hpp"
+#include "gam/data/frame/factor_levels.hpp"
 
 #include <tessera/job/together.hpp>
 

@@ -4,8 +4,8 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "base/utf8.hpp"
+#include "gam/data/frame/factor_levels.hpp"
 #include "gam/data/frame/field_parsing.hpp"
-#include "gam/data/frame/levels.hpp"
 
 #include <fmt/format.h>
 

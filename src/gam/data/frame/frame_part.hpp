@@ -40,8 +40,8 @@
 /// | an ISO date, in a column of dates    | days, or seconds       |                 |
 ///
 /// A factor whose texts are all among T, TRUE, F and FALSE has the levels FALSE and TRUE, as in R. A factor
-/// of numbers without quotes, by an option or factor(), has numbers as levels (levels.hpp), and the missing
-/// values of numbers.
+/// of numbers without quotes, by an option or factor(), has numbers as levels (factor_levels.hpp), and the
+/// missing values of numbers.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The evidence of a field for the type of its column.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/hdf5/hdf5_table.hpp"
 
-#include "gam/data/hdf5/hdf5_scan.hpp"
+#include "gam/data/hdf5/hdf5_columns.hpp"
 #include "gam/data/source/shared_input.hpp"
 
 #include <tessera/job/together.hpp>

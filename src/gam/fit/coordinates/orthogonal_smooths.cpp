@@ -6,7 +6,7 @@
 #include "gam/basis/basis.hpp"
 #include "gam/design/standardise.hpp"
 #include "gam/fit/coordinates/block_sketch.hpp"
-#include "gam/fit/coordinates/crowding.hpp"
+#include "gam/fit/coordinates/crowded_variables.hpp"
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"

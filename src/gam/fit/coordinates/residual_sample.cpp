@@ -4,7 +4,7 @@
 #include "base/at.hpp"
 #include "base/hash.hpp"
 #include "base/number.hpp"
-#include "gam/data/frame/complete_rows.hpp"
+#include "gam/data/frame/complete_row_index.hpp"
 #include "gam/rows/row_residuals.hpp"
 
 #include <algorithm>
@@ -122,7 +122,7 @@ std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most, std
 
 std::vector<std::int64_t> local_sample(const Workers& workers, const Frame& frame, std::int64_t most,
                                        std::uint64_t seed) {
-  const CompleteRows complete(workers, frame);
+  const CompleteRowIndex complete(workers, frame);
   const std::vector<std::int64_t> sample = sampled_rows(frame.complete_rows, most, seed);
   std::vector<std::int64_t> rows;
   for (auto next = std::ranges::lower_bound(sample, complete.first());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/pirls.hpp"
 
-#include "gam/fit/coordinates/crowding.hpp"
+#include "gam/fit/coordinates/crowded_variables.hpp"
 #include "gam/fit/pirls/fit_checkpoint.hpp"
+#include "gam/fit/pirls/invalid_rows.hpp"
 #include "gam/fit/pirls/parameter_step.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
-#include "gam/fit/pirls/row_fault.hpp"
 #include "gam/fit/pirls/separation.hpp"
 #include "gam/fit/pirls/starting_point.hpp"
 #include "gam/fit/pirls/step_halving.hpp"
@@ -497,7 +497,7 @@ void PirlsLoop::explain_not_converged(double change) {
   if (end_.converged || !end_.why_not_converged.empty()) return;
   if (cut_short_) {
     end_.why_not_converged = "steps are cut short: at their end " +
-                             first_row_fault(fit_.job, rows_, design_.raw_coefficients(end_.solution.end));
+                             first_invalid_row(fit_.job, rows_, design_.raw_coefficients(end_.solution.end));
     return;
   }
   const bool moves = end_.solution.step > fit_.options.step_tolerance ||
@@ -549,7 +549,7 @@ void PirlsLoop::keep(int iteration) {
 /// The error that says why the sums are not finite at the last coefficients, or at the family's own start.
 Error PirlsLoop::diverged(bool at_own_start) const {
   const std::string fault =
-      at_own_start ? "" : first_row_fault(fit_.job, rows_, design_.raw_coefficients(end_.coef));
+      at_own_start ? "" : first_invalid_row(fit_.job, rows_, design_.raw_coefficients(end_.coef));
   const bool of_range = !fault.empty() && rows_.family.predictors().any();
   return {ErrorCode::not_converged,
           fmt::format("the iteration diverged: {:.0f} rows have no working weight or no finite deviance{}{}",

@@ -307,7 +307,7 @@ TEST_F(ManyResultsInFiles, AreTheModelsOfResultsInMemory) {
 }
 
 TEST_F(ManyResultsInFiles, HaveCovariancesInHdf5Only) {
-  expect_error(ErrorCode::usage, "covariances are in HDF5 only: let the name of the file of fits end in .h5",
+  expect_error(ErrorCode::usage, "covariances need HDF5: give the file of fits a name that ends in .h5",
                [&] {
                  static_cast<void>(fit_many(job, "s(t)", Table{covariates.path()}, {.path = counts.path()},
                                             {.covariances = true}, {.fits = fits.path() + ".csv"}));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which characters a text file is divided by, and what other files are said to be.
+#include "gam/data/csv/csv_columns.hpp"
 #include "gam/data/csv/csv_dialect.hpp"
-#include "gam/data/csv/csv_scan.hpp"
 #include "gam/data/source/known_files.hpp"
 #include "support/errors.hpp"
 #include "temporary_folder.hpp"

@@ -2,7 +2,7 @@
 // The plots of a report have the right axes, texts and marks.
 #include "gam/report/contour.hpp"
 #include "gam/report/figures.hpp"
-#include "gam/report/normal.hpp"
+#include "gam/report/normal_scores.hpp"
 #include "gam/report/plot.hpp"
 #include "gam/report/residual_plots.hpp"
 #include "gam/report/term_plots.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The positions of complete rows agree with a scan of all rows.
-#include "gam/data/frame/complete_rows.hpp"
+#include "gam/data/frame/complete_row_index.hpp"
 
 #include "mpi/job/job_testing.hpp"
 
@@ -24,7 +24,7 @@ std::vector<std::uint8_t> marks_of(std::size_t rows, unsigned percent, std::mt19
   return marks;
 }
 
-TEST(CompleteRows, AreWhereAWalkFindsThem) {
+TEST(CompleteRowIndex, AreWhereAWalkFindsThem) {
   const auto comm = testing::world();
   HostTeam team(3);
   const Workers workers{comm, team};
@@ -35,7 +35,7 @@ TEST(CompleteRows, AreWhereAWalkFindsThem) {
       SCOPED_TRACE(::testing::Message() << rows << " rows, " << percent << " %, seed " << seed);
       Frame frame;
       frame.complete = marks_of(rows, percent, random);
-      const CompleteRows complete(workers, frame);
+      const CompleteRowIndex complete(workers, frame);
       const auto mine = std::accumulate(frame.complete.begin(), frame.complete.end(), std::int64_t{0});
       const std::vector<std::int64_t> counts = comm.allgather(mine);
       std::int64_t index = std::accumulate(counts.begin(), counts.begin() + comm.rank(), std::int64_t{0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/data/csv/csv_rows.hpp"
+#include "gam/data/csv/csv_tokenizer.hpp"
 
 #include "base/errors.hpp"
 #include "base/text.hpp"

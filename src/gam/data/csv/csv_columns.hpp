@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-/// Reads the header and rows of a CSV file on one rank, without communication.
+/// Reads the header of a CSV file, and the columns that a plan requests, on one rank without communication.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The column names from the header, which is the first row that is not blank, and the dialect of the file.

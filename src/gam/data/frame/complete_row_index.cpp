@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/data/frame/complete_rows.hpp"
+#include "gam/data/frame/complete_row_index.hpp"
 
 #include "base/at.hpp"
 
@@ -34,7 +34,7 @@ std::size_t place_of(std::span<const std::uint8_t> marks, std::int64_t rank) {
 
 }  // namespace
 
-CompleteRows::CompleteRows(const Workers& workers, const Frame& frame) : frame_(frame) {
+CompleteRowIndex::CompleteRowIndex(const Workers& workers, const Frame& frame) : frame_(frame) {
   const std::size_t rows = frame.complete.size();
   const std::size_t stretches = (rows + rows_of_stretch - 1) / rows_of_stretch;
   before_.resize(stretches + 1);
@@ -50,18 +50,18 @@ CompleteRows::CompleteRows(const Workers& workers, const Frame& frame) : frame_(
   std::partial_sum(before_.begin(), before_.end(), before_.begin());
 }
 
-std::span<const std::uint8_t> CompleteRows::marks_of(std::size_t stretch) const {
+std::span<const std::uint8_t> CompleteRowIndex::marks_of(std::size_t stretch) const {
   const std::size_t begin = stretch * rows_of_stretch;
   return {frame_.complete.data() + begin, std::min(rows_of_stretch, frame_.complete.size() - begin)};
 }
 
-std::int64_t CompleteRows::index_of(std::size_t row) const {
+std::int64_t CompleteRowIndex::index_of(std::size_t row) const {
   const std::size_t stretch = row / rows_of_stretch;
   return before_[stretch] +
          std::ranges::count(marks_of(stretch).first(row % rows_of_stretch), std::uint8_t{1});
 }
 
-std::optional<std::size_t> CompleteRows::row_of(std::int64_t index) const {
+std::optional<std::size_t> CompleteRowIndex::row_of(std::int64_t index) const {
   if (index < first() || index >= end()) return std::nullopt;
   const auto after = std::ranges::upper_bound(before_, index);
   const auto stretch = static_cast<std::size_t>(after - before_.begin()) - 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/data/csv/csv_scan.hpp"
+#include "gam/data/csv/csv_columns.hpp"
 
 #include "base/errors.hpp"
 #include "base/utf8.hpp"
-#include "gam/data/csv/csv_rows.hpp"
+#include "gam/data/csv/csv_tokenizer.hpp"
 #include "gam/data/csv/decimal.hpp"
 #include "gam/data/frame/field_parsing.hpp"
 #include "gam/data/frame/frame_part.hpp"

@@ -11,12 +11,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Maps the complete rows of a frame to their indices among the complete rows of the job, and back.
-/// Immutable, hence thread-safe. Memory: 8 bytes per 1,024 rows.
-class CompleteRows {
+/// Maps the complete rows of a frame to their indices among the complete rows of the job, and back (rank and
+/// select). Immutable, hence thread-safe. Memory: 8 bytes per 1,024 rows.
+class CompleteRowIndex {
  public:
   /// *Collective.* Counts the complete rows on the threads of the team. The frame must outlive this object.
-  CompleteRows(const Workers& workers, const Frame& frame);
+  CompleteRowIndex(const Workers& workers, const Frame& frame);
 
   /// Number of complete rows on lower ranks, which is the index of this rank's first complete row.
   [[nodiscard]] std::int64_t first() const noexcept { return before_.front(); }

@@ -15,8 +15,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// *Collective.* The first row with an invalid working weight, and the family's invalid value there: a
 /// variance not above 0, a derivative of 0, a mean or a deviance that is not finite. One line, the same on
 /// every rank; empty if there is no such row.
-[[nodiscard]] std::string first_row_fault(const tessera::Job& job, const Rows& rows,
-                                          std::span<const double> raw_coef);
+[[nodiscard]] std::string first_invalid_row(const tessera::Job& job, const Rows& rows,
+                                            std::span<const double> raw_coef);
 
 /// The requirement of the link, for a family with `Family::predictors`: "poisson(identity) needs a linear
 /// predictor above 0".

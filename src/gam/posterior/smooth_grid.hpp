@@ -74,7 +74,7 @@ struct PieceRows {
 /// `Error(interrupted)` on every rank if the job is asked to stop.
 void for_each_block(Job& job, Range range, std::int64_t block, FunctionRef<void(Range block)> work);
 
-/// Adds the bounds of intervals with this probability to the columns fit and se; with probability 0 none.
+/// Adds the bounds of credible intervals with this probability to the columns fit and se; none if it is 0.
 void add_interval(Predictions& out, double probability);
 
 /// *Collective.* A row for each point of the pieces: texts of the piece, variables that any piece has, and

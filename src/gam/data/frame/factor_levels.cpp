@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/data/frame/levels.hpp"
+#include "gam/data/frame/factor_levels.hpp"
 
 #include "gam/data/frame/field_parsing.hpp"
 

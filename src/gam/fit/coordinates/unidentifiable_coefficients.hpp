@@ -10,8 +10,8 @@
 
 #include <vector>
 
-/// Removes coefficients that are not identifiable from the rows. Rank 0 decides both steps and broadcasts, so
-/// that all ranks have the same design.
+/// Removes coefficients that are not identifiable (aliased) from the rows. Rank 0 decides both steps and
+/// broadcasts, so that all ranks have the same design.
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Applies the side conditions of nested smooths (side_conditions.hpp) if the design has nested

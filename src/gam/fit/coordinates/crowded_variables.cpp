@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/coordinates/crowding.hpp"
+#include "gam/fit/coordinates/crowded_variables.hpp"
 
 #include "base/at.hpp"
 #include "gam/data/frame/extents.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/coordinates/identifiability.hpp"
+#include "gam/fit/coordinates/unidentifiable_coefficients.hpp"
 
 #include "base/at.hpp"
 #include "base/message.hpp"
@@ -7,7 +7,7 @@
 #include "gam/design/determined_columns.hpp"
 #include "gam/design/side_conditions.hpp"
 #include "gam/fit/coordinates/block_sketch.hpp"
-#include "gam/fit/coordinates/crowding.hpp"
+#include "gam/fit/coordinates/crowded_variables.hpp"
 #include "gam/fit/coordinates/residual_sample.hpp"
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/linalg.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/data/hdf5/hdf5_scan.hpp"
+#include "gam/data/hdf5/hdf5_columns.hpp"
 
 #include "base/errors.hpp"
 #include "gam/data/frame/frame_part.hpp"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-/// Reads the rows of an HDF5 file on one rank, without communication.
+/// Reads the columns of an HDF5 file that a plan requests, on one rank, without communication.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The rows of an open file. Refers to objects that must outlive its scans.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/pirls/row_fault.hpp"
+#include "gam/fit/pirls/invalid_rows.hpp"
 
 #include "base/at.hpp"
 #include "gam/fit/run/block_sums.hpp"
@@ -75,7 +75,7 @@ std::optional<std::string> row_fault(const Rows& rows, std::size_t row, double e
 
 }  // namespace
 
-std::string first_row_fault(const Job& job, const Rows& rows, std::span<const double> raw_coef) {
+std::string first_invalid_row(const Job& job, const Rows& rows, std::span<const double> raw_coef) {
   constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
   std::string text;
   std::int64_t mine = none;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "c/handles.hpp"
 
-#include "mpi/reason.hpp"
+#include "mpi/exception_message.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>

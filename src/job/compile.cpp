@@ -4,7 +4,7 @@
 #include "base/message.hpp"
 #include "device/module_format.hpp"
 #include "job/state.hpp"
-#include "mpi/reason.hpp"
+#include "mpi/exception_message.hpp"
 
 #include <tessera/error.hpp>
 

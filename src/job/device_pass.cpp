@@ -4,7 +4,7 @@
 #include "job/state.hpp"
 #include "job/tile/checked_call.hpp"
 #include "job/tile/host_pass.hpp"
-#include "mpi/reason.hpp"
+#include "mpi/exception_message.hpp"
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>

@@ -5,7 +5,7 @@
 #include "device/context_access.hpp"
 #include "job/state.hpp"
 #include "job/threads/device_threads.hpp"
-#include "mpi/reason.hpp"
+#include "mpi/exception_message.hpp"
 
 #include <tessera/error.hpp>
 

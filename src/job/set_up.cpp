@@ -4,7 +4,7 @@
 #include "job/job_access.hpp"
 #include "job/score/measured_scores.hpp"
 #include "job/state.hpp"
-#include "mpi/reason.hpp"
+#include "mpi/exception_message.hpp"
 #include "mpi/time_limit.hpp"
 #include "topology/linux/host_identity.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicators without MPI; rank_collectives.cpp implements them over MPI.
 #include "mpi/check.hpp"
+#include "mpi/clamped_time.hpp"
 #include "mpi/communicator_access.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/launcher.hpp"
 #include "mpi/process_owner.hpp"
-#include "mpi/within_clocks.hpp"
 
 #include <tessera/mpi/communicator.hpp>
 
@@ -109,7 +109,7 @@ Communicator::~Communicator() {
 }
 
 void Communicator::set_timeout(std::chrono::milliseconds timeout) noexcept {
-  self_.timeout = detail::within_clocks(timeout);
+  self_.timeout = detail::clamped_time(timeout);
 }
 
 void Communicator::barrier() const {

@@ -3,12 +3,12 @@
 
 #include "mpi/abort.hpp"
 #include "mpi/check.hpp"
+#include "mpi/exception_message.hpp"
 #include "mpi/finalize.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/lifetime.hpp"
 #include "mpi/process_owner.hpp"
 #include "mpi/rank_group.hpp"
-#include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>

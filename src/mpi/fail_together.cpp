@@ -2,9 +2,9 @@
 #include <tessera/mpi/fail_together.hpp>
 
 #include "mpi/communicator_access.hpp"
+#include "mpi/exception_message.hpp"
 #include "mpi/failure_watch.hpp"
 #include "mpi/rank_group.hpp"
-#include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>
 

@@ -4,6 +4,7 @@
 #include "mpi/abort.hpp"
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
+#include "mpi/clamped_time.hpp"
 #include "mpi/communicator_access.hpp"
 #include "mpi/failure_watch.hpp"
 #include "mpi/fork.hpp"
@@ -11,7 +12,6 @@
 #include "mpi/rank_group.hpp"
 #include "mpi/request.hpp"
 #include "mpi/watchdog.hpp"
-#include "mpi/within_clocks.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
@@ -345,7 +345,7 @@ Communicator::Communicator(MPI_Comm owned, std::shared_ptr<detail::RankGroup> gr
     : self_{.comm = owned,
             .group = std::move(group),
             .id = id,
-            .timeout = detail::within_clocks(timeout),
+            .timeout = detail::clamped_time(timeout),
             .waits = nullptr} {
   check(MPI_Comm_set_errhandler(owned, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(owned, &self_.rank), "MPI_Comm_rank");
@@ -367,7 +367,7 @@ Communicator Communicator::mpi_duplicate(std::chrono::milliseconds timeout) cons
   const MPI_Comm native = usable();
   ask_for_failures(*self_.group, size());
   check(MPI_Comm_idup(native, &duplicate, &request), "MPI_Comm_idup");
-  wait(request, "a duplication", 0, detail::within_clocks(timeout));
+  wait(request, "a duplication", 0, detail::clamped_time(timeout));
   return {duplicate, self_.group, id_of_child(0), timeout};
 }
 

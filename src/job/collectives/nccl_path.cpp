@@ -6,7 +6,7 @@
 #include "job/consensus/attempt.hpp"
 #include "job/threads/device_threads.hpp"
 #include "mpi/backoff.hpp"
-#include "mpi/reason.hpp"
+#include "mpi/exception_message.hpp"
 
 #include <tessera/error.hpp>
 

@@ -2,7 +2,7 @@
 #include "job/consensus/attempt.hpp"
 
 #include "mpi/check.hpp"
-#include "mpi/reason.hpp"
+#include "mpi/exception_message.hpp"
 
 #include <new>
 

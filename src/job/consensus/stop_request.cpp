@@ -4,8 +4,8 @@
 #include "job/consensus/alarm.hpp"
 #include "job/consensus/signal_handlers.hpp"
 #include "mpi/abort.hpp"
+#include "mpi/clamped_time.hpp"
 #include "mpi/communicator_access.hpp"
-#include "mpi/within_clocks.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds check_interval{10};
 StopOptions checked(StopOptions options) {
   if (options.time_limit.count() < 0)
     throw Error(ErrorCode::usage, "StopOptions::time_limit is negative: give a time, or 0 for no limit");
-  options.time_limit = mpi::detail::within_clocks(options.time_limit);
+  options.time_limit = mpi::detail::clamped_time(options.time_limit);
   return options;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/communicator_access.hpp"
-#include "mpi/reason.hpp"
+#include "mpi/exception_message.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>

@@ -4,7 +4,7 @@
 #include "base/seconds_since.hpp"
 #include "job/state.hpp"
 #include "job/threads/device_threads.hpp"
-#include "mpi/reason.hpp"
+#include "mpi/exception_message.hpp"
 
 #include <tessera/error.hpp>
 

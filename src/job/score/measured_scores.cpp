@@ -6,7 +6,7 @@
 #include "job/threads/worker_threads.hpp"
 #include "job/tile/checked_call.hpp"
 #include "job/tile/device_lane.hpp"
-#include "mpi/reason.hpp"
+#include "mpi/exception_message.hpp"
 #include "topology/driver/cuda_visibility.hpp"
 #include "topology/measured_score.hpp"
 

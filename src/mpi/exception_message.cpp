@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mpi/reason.hpp"
+#include "mpi/exception_message.hpp"
 
 namespace TESSERA_NAMESPACE {
 

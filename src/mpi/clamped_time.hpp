@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// `time`, but at most a hundred years: adding a longer time would overflow the nanoseconds of clocks.
-[[nodiscard]] constexpr std::chrono::milliseconds within_clocks(std::chrono::milliseconds time) noexcept {
+[[nodiscard]] constexpr std::chrono::milliseconds clamped_time(std::chrono::milliseconds time) noexcept {
   return std::min<std::chrono::milliseconds>(time, std::chrono::years(100));
 }
 

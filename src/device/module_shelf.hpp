@@ -35,8 +35,8 @@ class ModuleShelf {
   /// Removes a file if it is still as listed, and its content shows that it is the cache's. Returns whether
   /// it did.
   [[nodiscard]] bool remove(const ShelvedModule& module) const;
-  /// Evicts the least recently used files, except `just_written`, until the rest has at most `max_bytes`;
-  /// removes abandoned temporary files too.
+  /// Evicts the least recently used (LRU) files, except `just_written`, until the rest has at most
+  /// `max_bytes`; removes abandoned temporary files too.
   void bound(std::int64_t max_bytes, std::string_view just_written) const;
 
  private:

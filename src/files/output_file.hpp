@@ -17,10 +17,10 @@
 namespace tessera::files {
 
 /// Replaces a file atomically: the new file is written under a temporary name in the same folder; `commit`
-/// flushes every byte to disk and renames it. Without `commit` the temporary file is removed. Temporary files
-/// that killed programs of this user have left in the folder are removed too; check digits in their names
-/// identify them (`base/own_digits.hpp`). Throws `tessera::Error(input)` with the path and the system's
-/// reason.
+/// flushes every byte to disk (fsync) and renames it. Without `commit` the temporary file is removed.
+/// Temporary files that killed programs of this user have left in the folder are removed too; check digits in
+/// their names identify them (`base/own_digits.hpp`). Throws `tessera::Error(input)` with the path and the
+/// system's reason.
 ///
 /// The folder may be writable by others. The temporary file has a random name, is created exclusively and
 /// never through a link. A symbolic link at the path is followed if this user or root owns it, so that its

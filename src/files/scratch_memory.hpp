@@ -11,8 +11,8 @@ namespace tessera::files {
 /// even where /tmp is in memory (file-hierarchy(7)).
 [[nodiscard]] std::string default_scratch_folder();
 
-/// Zeroed memory backed by a file without a name, to which the system writes its pages when memory is short.
-/// The file disappears with this object, or when the process ends in any way. Move-only.
+/// Zeroed, memory-mapped memory, backed by a file without a name: the system writes pages to it when memory
+/// is short. The file disappears with this object, or when the process ends in any way. Move-only.
 class ScratchMemory {
  public:
   ScratchMemory() = default;

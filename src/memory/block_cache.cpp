@@ -194,8 +194,8 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
   return block;
 }
 
-/// Tries again after the device has refused to allocate. Frees the oldest cached blocks and, if that is not
-/// enough, waits for the work on all cached blocks and frees them too. Null if memory is still short.
+/// Retries after the device is out of memory. Frees the oldest cached blocks and, if that is not enough,
+/// waits for the work on all cached blocks and frees them too. Null if memory is still short.
 void* BlockCache::reclaim(std::size_t bytes, StreamView stream) {
   known_to_fit_ = statistics_.reserved_bytes();
   make_room(bytes);

@@ -52,8 +52,8 @@ class BlockList {
 
 struct StreamQueue;
 
-/// Alignment that keeps data of different pools on different cache lines: two lines, because processors
-/// prefetch lines in pairs. For data that every cache hit writes.
+/// Alignment against false sharing: keeps data of different pools on different cache lines, on two lines,
+/// because processors prefetch lines in pairs. For data that every cache hit writes.
 inline constexpr std::size_t apart_bytes = 128;
 
 /// The use of a block by another stream (`record_stream`).

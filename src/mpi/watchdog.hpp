@@ -24,8 +24,8 @@ struct WatchdogTimeouts {
   bool only_silence = false;  ///< waits for any rank that replies, whatever that rank does
 };
 
-/// The watchdog of one collective call: finds the ranks that do not take part, and ends the job with their
-/// names.
+/// The watchdog of one collective call, which would otherwise hang (deadlock): finds the ranks that do not
+/// take part, and ends the job with their names.
 ///
 /// A rank that waits in a collective calls `step` repeatedly. When its timeout expires it asks the other
 /// members of the communicator where they are, and every rank that waits in a collective, this one or

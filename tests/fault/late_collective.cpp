@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// late_collective COLLECTIVE RANK MANNER: all ranks reach the collective except RANK, in its MANNER:
+// Watchdog: late_collective COLLECTIVE RANK MANNER: all ranks reach the collective but RANK, in its MANNER:
 //   away     it is busy for longer than the others wait
 //   stopped  it is stopped (SIGSTOP) before it comes
 //   inside   it is stopped while it waits there; the last of the other ranks arrives after that

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// late_end MANNER: rank 1 reaches the end of the program, but rank 0 does not for a long time:
+// Watchdog: late_end MANNER: rank 1 reaches the end of the program, but rank 0 does not for a long time:
 //   silent  it is in a collective of MPI's own, where it cannot reply
 //   alive   it makes collective calls with the last rank, for longer than a silent rank is waited for
 #include "mpi/exit_barrier.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// late_start PLACE FOLDER: blocks before the others can ask for the rank, or on only one rank.
+// Watchdog: late_start PLACE FOLDER: blocks before the others can ask for the rank, or on only one rank.
 //   init   rank 1 is stopped (SIGSTOP) where MPI starts
 //   probe  the topology is read from a pipe to which nobody writes
 //   alarm  the last message of rank 1, which is stopped then, is lost

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// late_vote TIMEOUT_MS: one pass with this timeout of votes, to be disturbed by TESSERA_FAULT.
+// Watchdog: late_vote TIMEOUT_MS: one pass with this timeout of votes, to be disturbed by TESSERA_FAULT.
 #include <tessera/tessera.hpp>
 
 #include <iostream>

@@ -24,7 +24,7 @@ struct BalancerOptions {
   double gain = 1.05;
 };
 
-/// Balances the work of a loop by the measured times of its passes.
+/// Load balancing: divides the work of a loop by the measured times of its passes.
 ///
 ///     tessera::Balancer balancer(job, job.plan(n, 64));
 ///     std::vector<double> state = load(job.local_range(balancer.plan()));

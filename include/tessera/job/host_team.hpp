@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE {
 
 class StopRequest;
 
-/// A pool of host threads, parked between calls: waking a thread takes a tenth of the time of starting one.
+/// A thread pool of the host, parked between calls: waking a thread takes a tenth of the time of starting it.
 ///
 ///     HostTeam team(8);
 ///     std::vector<double> sums(8);

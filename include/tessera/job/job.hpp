@@ -109,7 +109,7 @@ struct JobOptions {
   /// job computes on the CPU, as without this option. `Policy::gpu` requires GPUs as always; hosts compute
   /// in addition.
   bool hosts = false;
-  /// Lets several ranks drive one GPU where a node has more ranks than GPUs.
+  /// Lets several ranks drive one GPU (oversubscription) if a node has more ranks than GPUs.
   bool allow_sharing = false;
   /// Fraction of a device's memory that the job may use, above 0 and up to 1; ranks that share it have equal
   /// parts (`Tile::memory_budget_bytes`). Memory that is free when the job is constructed is the upper limit:

@@ -12,8 +12,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Sums vectors of doubles with a result that depends neither on the order of the summands nor on their
-/// distribution over threads and ranks.
+/// Reproducible summation of vectors of doubles: the result depends neither on the order of the summands nor
+/// on their distribution over threads and ranks.
 ///
 ///     ReproducibleSum sum(3);
 ///     sum.add(partial_of_block_7);

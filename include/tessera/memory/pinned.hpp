@@ -14,8 +14,8 @@ namespace TESSERA_NAMESPACE {
 
 class DeviceContext;
 
-/// Pinned host memory on the NUMA node nearest to a device, for asynchronous copies at full speed. Zeroed.
-/// Move-only.
+/// Pinned (page-locked) host memory on the NUMA node nearest to a device, for asynchronous copies at full
+/// speed. Zeroed. Move-only.
 ///
 /// For a simulated device it is pageable memory. If the device's NUMA node is not known, or the system does
 /// not let the process bind memory (containers), the system places it; see `near_device()`.

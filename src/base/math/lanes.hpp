@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <cstring>
 
-/// Elementary functions of eight doubles at a time. They use only additions, multiplications, divisions and
-/// bit operations, so that results have the same bits for any register width (the project is compiled without
-/// contraction to fused operations).
+/// Elementary functions of eight doubles at a time (SIMD). They use only additions, multiplications,
+/// divisions and bit operations, so that results have the same bits for any register width (the project is
+/// compiled without contraction to fused operations).
 ///
 /// Call them from functions marked TESSERA_LANE_CLONES, into which they are inlined.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)

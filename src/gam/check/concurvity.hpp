@@ -10,8 +10,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Concurvity of the smooths of a model, from the triangular factor of its model matrix: like mgcv's
-/// `concurvity` of a `gam` model. The parametric columns, if there are any, are the first component. Cost:
+/// Concurvity (collinearity) of the smooths of a model, from the triangular factor of its model matrix, like
+/// mgcv's `concurvity` of a `gam` model. The parametric columns, if any, are the first component. Cost:
 /// O(p^3) for each component, for p coefficients in total.
 [[nodiscard]] Concurvity concurvity_of(const Design& design, std::span<const double> coef,
                                        const Matrix& triangle);

@@ -5,9 +5,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The lower Cholesky factor of a positive semidefinite, possibly singular matrix. If necessary, a ridge of
-/// the size of rounding, relative to the diagonal, is added first. Throws `std::logic_error` for any other
-/// matrix.
+/// The lower Cholesky factor of a positive semidefinite, possibly singular or ill-conditioned matrix. If
+/// necessary, a ridge of the size of rounding, relative to the diagonal, is added first. Throws
+/// `std::logic_error` for any other matrix.
 [[nodiscard]] Matrix robust_cholesky(const Matrix& a);
 
 }  // namespace TESSERA_NAMESPACE::gam

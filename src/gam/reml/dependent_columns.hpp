@@ -9,8 +9,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Throws `tessera::Error(input)` if the unpenalised columns are linearly dependent, since their coefficients
-/// are then not identifiable. The error names a term, and the terms that determine it.
+/// Throws `tessera::Error(input)` if the unpenalised columns are linearly dependent (rank deficient), so that
+/// their coefficients are not identifiable. The error names a term, and the terms that determine it.
 ///
 /// `gram` is X'WX in the coordinates of `bases` (the bases of the design's penalised blocks, in order). A
 /// column counts as dependent if its squared residual, given the pivots before it, is below 1e-13 of its

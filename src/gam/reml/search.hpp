@@ -25,9 +25,9 @@ struct RemlOptima {
   std::vector<std::vector<double>> others;
 };
 
-/// Newton's method from `start`, with exact second derivatives, or with approximate ones corrected by past
-/// steps. V increases by no more than rounding. Empty if V cannot be evaluated at the start. `leave` is
-/// called before each iteration; if it returns true, the descent ends as not converged.
+/// Newton's method with line search from `start`, with exact second derivatives, or with approximate ones
+/// corrected by past steps. V increases by no more than rounding. Empty if V cannot be evaluated at the
+/// start. `leave` is called before each iteration; if it returns true, the descent ends as not converged.
 [[nodiscard]] std::optional<RemlOptimum> descend(
     const RemlCriterion& criterion, std::span<const double> start,
     const std::function<bool(const RemlOptimum&)>& leave = [](const RemlOptimum&) { return false; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of splines on the matrix units, without writing the model matrix to memory.
+// Products of splines on the matrix units (tensor cores), without writing the model matrix to memory.
 //
 // A block processes a slice in chunks, whose rows it keeps in shared memory: for each spline the four values,
 // times the square root of the weight. Column c's value is at place c modulo 4, with the index of its quad, c

@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Values of blocks, combined in a binary tree that depends only on the number of blocks of the job: see
+/// Values of blocks, combined in a binary reduction tree that depends only on the job's number of blocks: see
 /// `Reducer`. A node of level k has 2^k blocks, starting at a multiple of that. The two nodes of a pair are
 /// combined as soon as both are present, so contiguous blocks keep at most two nodes per level.
 class BlockTree {

@@ -16,9 +16,9 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The threads of a job's devices, parked between passes. Each has work that no other thread can do, so a run
-/// waits for all of them. The thread that calls MPI only waits, so that it can reply to other ranks however
-/// long a function takes.
+/// The thread pool of a job's devices, parked between passes. Each thread has work that no other can do, so a
+/// run waits for all of them. The thread that calls MPI only waits, so that it can reply to other ranks
+/// however long a function takes.
 ///
 /// A thread is started when it first has work. Woken threads wake others in a binary tree, so that eight
 /// threads start after three wakes, not eight. Not thread-safe.

@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Memory of a rank for its columns. Columns get places in turn; a column that exceeds the remaining memory
-/// goes to a scratch file.
+/// is spilled to a scratch file (out-of-core).
 class RowMemory {
  public:
   /// Memory without a limit.

@@ -5,8 +5,8 @@
 
 #include <span>
 
-/// Rules for halving steps of performance iteration that overshoot; the loop is `PirlsLoop::halve_step`
-/// (pirls.cpp).
+/// Rules of step halving (a backtracking line search) for steps of performance iteration that overshoot; the
+/// loop is `PirlsLoop::halve_step` (pirls.cpp).
 ///
 /// At the solution of a working model the penalised deviance D(b) + b'Sb of the model itself, with S at the
 /// new smoothing parameters, may exceed its value at the start of the step. mgcv's bam (bgam.fit) then halves

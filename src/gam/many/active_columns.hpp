@@ -101,8 +101,7 @@ class ActiveColumns {
   std::vector<Group> groups_;
 };
 
-/// Sums over the runs of a group, in SIMD lanes. After the group's last run they are added to the sums of all
-/// active columns.
+/// Sums over the runs of a group, in SIMD lanes, which are then added to the sums of all active columns.
 class GroupSums {
  public:
   /// `active` must outlive this object.

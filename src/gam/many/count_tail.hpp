@@ -44,8 +44,7 @@ class CountTail {
 
  private:
   std::vector<double> of_count_;  ///< weight of each count up to `most_terms`, by count - 1
-  /// By j, up to `most_terms`: the total weight of counts above j. Stirling's series sums the remainder for
-  /// larger counts.
+  /// By j, up to `most_terms`: the total weight of counts above j. Stirling's series sums the remainder.
   std::vector<double> above_;
   std::vector<std::pair<double, double>> large_;  ///< larger counts, with their weights
 };

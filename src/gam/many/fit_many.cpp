@@ -53,8 +53,7 @@ namespace {
 /// large, so that most of its time all devices are busy.
 constexpr std::int64_t bytes_of_batch = std::int64_t{256} << 20;
 constexpr std::int64_t bytes_of_device_batch = std::int64_t{1} << 30;
-/// Responses that a device fits concurrently: enough to keep it busy while the host computes the next steps
-/// of some.
+/// Responses that a device fits concurrently: it is busy while the host computes the next steps of some.
 constexpr std::size_t responses_on_device = 1024;
 /// Minimum number of batches for a source that is read in pieces, so that progress is visible.
 constexpr std::int64_t least_batches = 20;

@@ -9,8 +9,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The positions of coefficients and sums in the arguments of the kernels. Depends on the sizes of the design
-/// only.
+/// The positions of coefficients and sums in the kernels' arguments, which the design's sizes determine.
 struct LikelihoodLayout {
   explicit LikelihoodLayout(const SharedDesign& design);
 

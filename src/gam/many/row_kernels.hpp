@@ -88,8 +88,7 @@ void exp_rows(const double* x, int packets, double* to);
 struct WeightChanges {
   int parameters;
   bool with_tau;
-  /// By parameter, `stride` rows apart: first the derivatives of the linear predictors, then those of the
-  /// weights.
+  /// By parameter, `stride` rows apart: derivatives of the linear predictors, then of the weights.
   double* rows;
   std::ptrdiff_t stride;
   double* leverage_slope;  ///< h dw/deta; h: leverages

@@ -33,8 +33,7 @@ class ArrowColumns {
     void members(const auto& to) { to(column, levels); }
   };
   [[nodiscard]] std::vector<Levels> levels() const;
-  /// Recodes the factors by these levels, which must include all levels of this rank; same columns, same
-  /// order.
+  /// Recodes the factors by these levels, which include all levels of this rank. Same columns and order.
   void set_levels(std::vector<Levels> levels, HostTeam& team);
   [[nodiscard]] std::vector<Table::Column> columns() const;
 

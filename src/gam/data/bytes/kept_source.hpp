@@ -23,8 +23,7 @@ class KeptText {
   explicit KeptText(Range bytes);
 
   [[nodiscard]] const std::shared_ptr<char[]>& room() const noexcept { return text_; }
-  /// Stores bytes that begin at `offset`, if they are in the range. Threads may store different bytes
-  /// concurrently.
+  /// Stores bytes from `offset` on, if they are in the range. Concurrent calls may store different bytes.
   void keep(std::int64_t offset, std::span<const char> bytes) noexcept;
   /// Marks the range as completely stored; the bytes no longer change.
   void finish() noexcept { finished_ = size_; }

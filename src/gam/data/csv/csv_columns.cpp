@@ -81,8 +81,7 @@ class RowScanner {
         wanted_(wanted_of(plan, file)),
         reader_(source, file.path, file.buffer_bytes, 0, 1, file.dialect) {}
 
-  /// Passes `rows` to `part`, reading from landmark `start` on. The rows end before byte `end` or at the
-  /// file's end.
+  /// Passes `rows`, which end before byte `end` of the file, to `part`; reads from landmark `start` on.
   void scan(const CsvLandmark& start, std::int64_t end, Range rows, FramePart& part) {
     part.set_decimal_comma(file_.dialect.decimal == ',');
     reader_.go_to(start.offset, start.line, end);

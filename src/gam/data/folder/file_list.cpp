@@ -185,8 +185,7 @@ class FileList final : public TableReader {
     }
   }
 
-  /// *Collective.* Each rank counts the rows of a share of all files but the first; shares have about equal
-  /// bytes.
+  /// *Collective.* Each rank counts the rows of a share, by bytes, of all files but the first.
   void count_share(std::vector<std::int64_t>& counted) {
     const mpi::Communicator& comm = workers_.comm;
     std::int64_t all_bytes = 0;

@@ -17,8 +17,7 @@ struct Distinct {
   double min = 0;
   double max = 0;
 };
-/// *Collective.* Counts distinct values until `enough` are found. Cost: two scans of the column, without
-/// sorting.
+/// *Collective.* Counts distinct values until `enough` are found, by two scans of the column, no sorting.
 [[nodiscard]] Distinct distinct_values(const Workers& workers, const Frame& frame, int variable,
                                        std::int64_t enough);
 /// *Collective.* R's type-7 quantiles of the sorted distinct values (including `extra`) at the probabilities

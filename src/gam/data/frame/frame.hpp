@@ -154,8 +154,7 @@ struct FrameRequest {
   // Members for `read_variables` only:
   std::optional<Expression> subset{};  ///< rows for which the condition is not TRUE are not complete
   bool keeps_unused_levels = false;    ///< keep levels without a complete row
-  /// A column that is a factor with these levels; other values are missing. Empty: all levels in their usual
-  /// order.
+  /// A column that is a factor with these levels; other values are missing. Empty: all, in usual order.
   struct GivenLevels {
     std::string column;
     std::vector<std::string> levels;

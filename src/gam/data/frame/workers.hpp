@@ -21,8 +21,7 @@ struct Workers {
   HostTeam& team;
 };
 
-/// Calls `work(thread, begin, end)` for ranges of this rank's rows, on the threads of the team. Not
-/// collective.
+/// Not collective. Calls `work(thread, begin, end)` for ranges of this rank's rows, on the team's threads.
 template <class Work>
 void for_each_run(const Workers& workers, const Frame& frame, const Work& work) {
   constexpr std::int64_t rows_of_run = 1 << 16;

@@ -35,8 +35,7 @@ struct NewText {
 /// `Error(input)`, like `add_hdf5_columns`, if the file cannot be written, or in a build without HDF5.
 void begin_hdf5(files::OutputFile& file);
 
-/// Adds a dataset of `rows` values for each column. Returns for each the file offset of its contiguous
-/// values.
+/// Adds a dataset of `rows` values for each column. Returns the file offsets of their contiguous values.
 [[nodiscard]] std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file,
                                                          std::span<const NewColumn> columns,
                                                          std::int64_t rows);

@@ -37,8 +37,7 @@ class StoredMatrix {
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual std::int64_t rows() const = 0;
   [[nodiscard]] virtual std::int64_t columns() const = 0;
-  /// Rows and columns that are stored together, e.g. a packed chunk: reading a part costs as much as reading
-  /// all.
+  /// Size of what is stored together, e.g. a packed chunk: reading a part of it costs as much as all.
   struct Piece {
     std::int64_t rows = 1;
     std::int64_t columns = 1;

@@ -43,8 +43,7 @@ class TableReader {
   [[nodiscard]] virtual std::vector<std::string> columns() const = 0;
   /// Columns that are R's ordered factors.
   [[nodiscard]] virtual std::vector<std::string> ordered_columns() const { return {}; }
-  /// All other names in the file. For each: why it is not a column and what to do, in words that follow the
-  /// name.
+  /// All other names in the file, each with the reason and the remedy, in words that follow the name.
   [[nodiscard]] virtual std::map<std::string, std::string> left_out() const { return {}; }
   /// The numbers of a column in this rank's rows that `read` will not copy; null if there are none.
   [[nodiscard]] virtual const ColumnNumbers* numbers_in_memory(std::string_view /*column*/) const {

@@ -101,7 +101,7 @@ TEST_F(Many, PredictsAResponse) {
   EXPECT_EQ(std::count(se.out.begin(), se.out.end(), '\n'), 91);
   expect_refusal(run(of + ":sox3 " + path("cells.csv")), 3, "has no response 'sox3' (did you mean 'sox2'?)");
   expect_refusal(run(of + ":silent " + path("cells.csv")), 2,
-                 "the response 'silent' has no fit, as it is all_zero");
+                 "the response 'silent' has no fit, because it is all_zero");
   expect_refusal(run(of + " " + path("cells.csv")), 3, "name a response, as in ");
   expect_refusal(run(of + ":sox2 " + path("cells.csv") + " --out " + path("fits.h5")), 2, "is also an input");
   const ProgramResult summary = successful(run(std::string(TESSERA_FIT " summary ") + path("fits.h5:gata1")));

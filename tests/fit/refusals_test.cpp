@@ -259,7 +259,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "list(y ~ s(x), ~ s(z))",
                 {},
                 2,
-                "formula, character 1: list() of formulas is a model with a linear predictor for each"},
+                "formula, character 1: list() of formulas, a model with a linear predictor for each"},
         Refusal{"ListOfOneFormula", nullptr, "list(y ~ s(x))", {}, 2, "list() of formulas"},
         Refusal{"CensoredCounts",
                 nullptr,

@@ -469,7 +469,7 @@ SmoothSpec smooth_from(const Syntax& given) {
     settle(margin, m, k, call);
     if ((smooth.tensor || smooth.factor_smooth) && basis_of(margin.basis).size(margin).penalties > 1)
       formula_error(call.position,
-                    "a margin of {} has one penalty: write one order of derivatives, as m=c(3,2)",
+                    "a margin of {} has one penalty: write one order of derivatives, such as m=c(3,2)",
                     smooth.factor_smooth ? "bs=" + deparse(*arguments.find("bs")) : call.text + "()");
     if ((smooth.tensor || (smooth.factor_smooth && !smooth.sum_to_zero)) &&
         basis_of(margin.basis).size(margin).centred)

@@ -193,9 +193,10 @@ class Parser {
   }
 
   [[noreturn]] static void refuse_list() {
-    formula_error(0,
-                  "list() of formulas is a model with a linear predictor for each of several parameters, as "
-                  "location and scale, which is not available: give one formula, response ~ terms");
+    formula_error(
+        0,
+        "list() of formulas, a model with a linear predictor for each of several parameters, is not "
+        "available: give one formula, response ~ terms");
   }
 
   Syntax unary() {

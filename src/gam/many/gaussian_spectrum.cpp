@@ -380,7 +380,7 @@ GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, c
     roughness += rough;
     first += rough;
     second += rough * (1 - 2 * share);
-    // One logarithm per product of several factors, which is far from overflow.
+    // One logarithm per product of some factors, few enough not to overflow.
     constexpr int most_factors = 16;
     product *= (g + lambda) * inverse_lambda;
     if (++factors % most_factors == 0) {

@@ -9,7 +9,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The positions of coefficients and sums in the kernels' arguments, which the design's sizes determine.
+/// Positions of coefficients and sums in the kernels' arguments; they depend only on the design's sizes.
 struct LikelihoodLayout {
   explicit LikelihoodLayout(const SharedDesign& design);
 

@@ -14,7 +14,7 @@ struct LocalCoordinates {
   std::vector<int> group;
 };
 
-/// Chooses coordinates of which as many as possible are zero in all groups of rows but one: with rows grouped
+/// Chooses coordinates so that as many as possible are zero in all groups of rows but one: with rows grouped
 /// by level, the contrasts of a factor and the intercept become an indicator for each level. The coordinates
 /// of a group span the functions that are zero in all other groups, i.e. the null space of the rows of these
 /// groups, by Gauss-Jordan elimination; columns of X complete them. `x` has a column for each row of X. Cost:

@@ -12,7 +12,8 @@ namespace TESSERA_NAMESPACE::gam {
 
 FormulaTerms terms_without_response(const std::string& formula) {
   const auto first = formula.find_first_not_of(" \t\n");
-  if (first == std::string::npos) throw base::usage_error("the formula is empty: write its terms, as s(t)");
+  if (first == std::string::npos)
+    throw base::usage_error("the formula is empty: write its terms, such as s(t)");
   const std::size_t begin = formula[first] == '~' ? first + 1 : 0;
   const std::string response = "`(response)` ~ ";
   try {

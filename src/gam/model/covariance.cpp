@@ -45,10 +45,11 @@ void require_whole_covariance(const FittedModel& model, const char* what) {
 void require_following_covariance(const FittedModel& model, const char* what) {
   require_covariance(model, what);
   if (WholeInverse::follows_from(model.covariance)) return;
-  throw Error(ErrorCode::usage,
-              fmt::format("{} need the whole covariance: the model stores only a part of it, from which the "
-                          "rest can be computed only if the model has one large random effect and no curves",
-                          what));
+  throw Error(
+      ErrorCode::usage,
+      fmt::format("{} need the whole covariance, but the model stores only a part of it: fit a model with "
+                  "at most one large random effect, and without curves by levels of large factors",
+                  what));
 }
 
 Matrix uncertainty_root(const FittedModel& model) {

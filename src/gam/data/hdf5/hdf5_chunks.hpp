@@ -26,7 +26,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct ChunkPacking {
   std::vector<hsize_t> extents{};  ///< extents of a chunk, by dimension
   std::size_t value_bytes = 0;
-  /// Index of the shuffle filter among the dataset's filters, which is its bit in a chunk's mask of skipped
+  /// Index of the shuffle filter among the dataset's filters, and its bit in a chunk's mask of skipped
   /// filters; nothing: no such filter.
   std::optional<unsigned> shuffle{};
   std::optional<unsigned> deflate{};

@@ -161,7 +161,7 @@ TEST_F(ManyResultsInFiles, AtLimitsAreExact) {
     }
   }
   EXPECT_EQ(model("line").family().name(), "poisson");
-  expect_error(ErrorCode::usage, "the response 'none' has no fit, as it is all_zero",
+  expect_error(ErrorCode::usage, "the response 'none' has no fit, because it is all_zero",
                [&] { static_cast<void>(model("none")); });
   expect_error(ErrorCode::input, "has no response 'lime' (did you mean 'line'?)",
                [&] { static_cast<void>(model("lime")); });

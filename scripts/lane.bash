@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Functions of run-change and run-nightly; sourced by them in the repository's root, behind common.bash.
+# Functions of run-change and run-nightly; sourced by them in the repository's root, after common.bash.
 
 # In a container of continuous integration another user owns the checkout, and git must be told to trust it.
 trust_checkout() {

@@ -62,8 +62,8 @@ distance_function <- function(isotropic, r) {
          usage_error("unknown function '", isotropic$`function`, "': install the version that wrote the model"))
 }
 
-#' Points that determine a function of a component's columns: several in each cell of a spline, centres and points
-#' between them, all levels of a factor. Returns a list with the values of each variable.
+#' Enough points to determine a function of a component's columns: several in each cell of a spline; for a radial basis
+#' its centres and points between them; all levels of a factor. Returns a list: each variable's values.
 component_points <- function(component, levels, size) {
   variables <- c(component$variable, texts(component$isotropic$others))
   points <- if (!is.null(levels[[component$variable]])) {

@@ -131,7 +131,7 @@ variable_summary <- function(parts, json, rows, data) {
   Filter(Negate(is.null), summary)  # constants of the formula have no summary
 }
 
-#' The extent of a column: of numbers the smallest, typical and largest of `values`, of factors a typical `level`.
+#' The extent of a column: for numbers `values`, their smallest, typical and largest; for factors a typical `level`.
 extent_of <- function(name, json) {
   known <- json$outline$var_summary
   own <- Find(function(one) plain(one$name) == plain(name), known)

@@ -27,7 +27,7 @@ found <- fit(stream(), subset = x > 0.1)
 stopifnot(identical(found$coefficients, expected$coefficients), identical(found$xlevels, expected$xlevels),
           all.equal(predict(found, d[1:5, ]), predict(expected, d[1:5, ])))
 
-# A table of package arrow is read as a stream only if R keeps none of its data; a reader always.
+# A table of package arrow is read as a stream only if R keeps none of its data; a RecordBatchReader always is.
 stopifnot(engine$is_stream(structure(list(), class = "ArrowTabular"), FALSE),
           !engine$is_stream(structure(list(), class = "ArrowTabular"), TRUE),
           engine$is_stream(structure(list(), class = "RecordBatchReader"), TRUE), !engine$is_stream(d, FALSE))

@@ -84,7 +84,7 @@ std::shared_ptr<const GaussianSpectrum> GaussianSpectrum::of(const SharedDesign&
   double all_penalties = 0;
   out->has_constant_ = true;
   for (const DesignComponent& component : design.components) {
-    // Columns, the unpenalised ones first, and the penalties of the others.
+    // Order the columns: unpenalised ones first. `penalty_of`: the penalty of each column.
     std::vector<double> penalty_of(at(component.end - component.begin));
     for (const int index : component.penalties) {
       const SharedPenalty& penalty = design.penalties[at(index)];

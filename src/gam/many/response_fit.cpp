@@ -379,7 +379,7 @@ class ResponseFitter::Search {
   SmallCholesky hessian_;
   std::vector<double> packed_;
   std::vector<double> origin_;          ///< the starts of the log smoothing parameters
-  std::vector<double> slope_of_limit_;  ///< by parameter + 1: slopes below it let its limit be tried
+  std::vector<double> slope_of_limit_;  ///< by parameter + 1: see `may_fall_to_limit`
 };
 
 ResponseFitter::ResponseFitter(const SharedDesign& design, const ManyEstimator& estimator)

@@ -45,9 +45,9 @@ class ResponseSource {
   [[nodiscard]] virtual std::int64_t stored_together() const { return 1; }
 };
 
-/// Opens the responses of `rows` covariates, which must outlive the source. `workers` has a serial
-/// communicator. Throws `Error(input)` for a file that is not such a matrix, or has another number of rows;
-/// `Error(usage)` if the matrix is square and the options do not say which dimension the responses are.
+/// Opens responses with a value for each of `rows` rows. Arguments must outlive the source. `workers` has a
+/// serial communicator. Throws `Error(input)` for a file that is not such a matrix, or has another number of
+/// rows; `Error(usage)` if the matrix is square and the options do not say which dimension the responses are.
 [[nodiscard]] std::unique_ptr<ResponseSource> open_responses(const Workers& workers,
                                                              const Responses& responses, std::int64_t rows);
 

@@ -7,8 +7,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A random effect: one coefficient per level (or one slope, for a number), all with the same penalty. Map
-/// and penalty are identities, which are not stored, since there may be many levels.
+/// A random effect: one coefficient per level (random intercepts), or one for a number (a slope), all with
+/// the same penalty. Map and penalty are identities, which are not stored, since there may be many levels.
 [[nodiscard]] inline Basis re_basis(bool factor, int levels) {
   Basis basis;
   basis.component.kind = factor ? Component::Kind::factor : Component::Kind::numeric;

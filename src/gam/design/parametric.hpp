@@ -24,9 +24,9 @@ struct ParametricColumns {
 [[nodiscard]] std::vector<std::vector<bool>> coded_by_contrasts(const FormulaTerms& formula,
                                                                 const Frame& frame);
 
-/// Codes the parametric part as R's model.matrix does, with treatment contrasts: a factor of a term loses
-/// its first level if the term without that factor is contained in an earlier term (or is the empty term),
-/// and keeps all levels otherwise. Without an intercept the first factor of the model keeps all its levels.
+/// Codes the parametric part as R's model.matrix does, by treatment contrasts (dummies): a factor of a term
+/// loses its first level if the term without that factor is contained in an earlier term (or is empty), and
+/// keeps all levels otherwise. Without an intercept the first factor of the model keeps all its levels.
 ///
 /// Throws `Error(input)` for a factor of fewer than two levels.
 /// Source: Chambers and Hastie, Statistical Models in S (1992), sec. 2.4.1; R's TermCode.

@@ -9,9 +9,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// F = A^-1 X'WX with A = X'WX + S. The diagonals of F and FF give the degrees of freedom. Only the core of F
-/// and its diagonal in the part (the eliminated effects, see `PartedMatrix`) are formed. If the part has a
-/// pattern, the diagonal of FF in it is unknown: NaN.
+/// F = A^-1 X'WX with A = X'WX + S; its trace is that of the hat matrix. The diagonals of F and FF give the
+/// degrees of freedom. Only the core of F and its diagonal in the part (the eliminated effects, see
+/// `PartedMatrix`) are formed. If the part has a pattern, the diagonal of FF in it is unknown: NaN.
 struct Influence {
   Matrix core;                      ///< the core of F
   Matrix through_part;              ///< Z: the core of FF is F F + Z (I - F) of the core; empty: zero

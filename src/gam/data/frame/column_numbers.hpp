@@ -33,7 +33,7 @@ class ColumnStorage {
     out.elsewhere_ = values;
     return out;
   }
-  /// `size` zeros, shared by copies of the column. A page is mapped when a thread first writes to it.
+  /// `size` zeros, shared by copies of the column. A page is mapped when a thread writes to it (first touch).
   [[nodiscard]] static ColumnStorage zeros(std::size_t size) {
     ColumnStorage out;
     if (size == 0) return out;

@@ -80,7 +80,7 @@ struct FieldCounts {
   FieldCounts& operator+=(const FieldCounts& other) noexcept;
 };
 
-/// The texts of a factor's fields, with a code for each.
+/// Dictionary encoding of a factor: the texts of its fields, with a code for each.
 struct Dictionary {
   struct Entry {
     std::int32_t code = Variable::missing;

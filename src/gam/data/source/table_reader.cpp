@@ -100,7 +100,7 @@ Frame TableReader::read(const Workers& workers, const FrameRequest& request, Ran
   });
 }
 
-// The first rows suggest a column's type; if the whole table implies another type, rows are read again.
+// Type inference: the first rows suggest a type; if the whole table implies another, rows are read again.
 Frame TableReader::read_rows(const Workers& workers, ReadPlan& plan, Range rows) {
   const mpi::Communicator& comm = workers.comm;
   // Sets the types implied by the fields; true if they differ from those used for reading.

@@ -40,7 +40,7 @@ std::byte* ArrayState::on_host(std::vector<std::byte>& memory, Range units) cons
   return memory.data() + bytes_of({plan.range_of(job.comm.rank()).begin, units.begin});
 }
 
-void ArrayState::return_uncommitted() noexcept {
+void ArrayState::free_uncommitted() noexcept {
   for (DeviceCopy& copy : devices) {
     if (!held.next) copy.next.reset();
     if (held.current) continue;
@@ -120,7 +120,7 @@ std::span<std::byte> ArrayBase::overwritten_bytes() {
 
 void ArrayBase::move_to(const Plan& plan) {
   detail::ArrayState* const self = &state();
-  self->job.bring_home_or_throw({&self, 1});
+  self->job.copy_to_hosts_or_throw({&self, 1});
   self->job.arrays.move({&self, 1}, plan);
 }
 
@@ -131,7 +131,7 @@ const Plan& Job::plan_of(std::span<const detail::ArrayAccess> arrays) const {
 void Job::download_together(std::span<ArrayBase* const> arrays) {
   std::vector<detail::ArrayState*> states;
   for (const ArrayBase* array : arrays) states.push_back(&array->state());
-  state().bring_home_or_throw(states);
+  state().copy_to_hosts_or_throw(states);
 }
 
 }  // namespace TESSERA_NAMESPACE

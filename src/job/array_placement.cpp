@@ -8,7 +8,7 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// The maximum size of a unit for which each device's memory budget holds its whole tile.
+/// The largest unit size in bytes at which every device's memory budget holds its whole tile.
 double unit_room_of(const Plan& plan, const Inventory& inventory) {
   double room = std::numeric_limits<double>::infinity();
   for (const PlannedTile& tile : plan.tiles()) {
@@ -25,7 +25,7 @@ bool is_used(std::span<const ArrayAccess> used, const ArrayState* array) {
 
 }  // namespace
 
-// Every rank computes the same result, from information that all ranks share: plans, budgets and arrays.
+// All ranks have the same plans, budgets and arrays, so that every rank computes the same placement.
 
 double JobArrays::share_of(ArrayState& array, int copies) const {
   if (copies == 0) return 0;
@@ -71,8 +71,8 @@ void JobArrays::make_room(const Plan& plan, const Job::Pass& work, const Attempt
     return array->held.copies() > 0 && array->wanted.copies() == 0;
   });
   if (leaving.empty()) return;
-  job_.bring_home_in_pass(leaving, plan, work, attempt);
-  for (ArrayState* array : leaving) array->forget_devices();
+  job_.copy_to_hosts_in_pass(leaving, plan, work, attempt);
+  for (ArrayState* array : leaving) array->free_on_devices();
 }
 
 void JobArrays::commit_places(std::span<const ArrayAccess> used) const {

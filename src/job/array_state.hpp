@@ -12,20 +12,20 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// An array on the host and the devices of this rank. In a pass each lane's thread changes only its copy, and
-/// reads the rest.
+/// An array on the host and the devices of this rank. In a pass the thread of a lane changes only its own
+/// `DeviceCopy`, and only reads the other members.
 class ArrayState {
  public:
   /// The copy on one device: the device's tile or, while a pass streams the array, a lane's part of it.
   struct DeviceCopy {
     Range units;
     MemoryLease current;
-    MemoryLease next;                   ///< written by the pass
+    MemoryLease next;                   ///< the version that the running pass writes
     std::int64_t version = no_version;  ///< version of `current`
     bool written = false;               ///< the running pass writes `next`
   };
   static constexpr std::int64_t no_version = -1;
-  /// Whether the array is kept on the devices of its plan: the same on every rank, with or without tiles.
+  /// The versions of the array that are in device memory: the same on every rank, also without tiles.
   struct Held {
     bool current = false;
     bool next = false;
@@ -41,20 +41,20 @@ class ArrayState {
   [[nodiscard]] std::size_t bytes_of(Range units) const noexcept {
     return static_cast<std::size_t>(units.size()) * unit_bytes;
   }
-  /// The address of `units` in this rank's `memory`.
+  /// The address of `units` in `memory`, which is `host` or `next_host`.
   [[nodiscard]] std::byte* on_host(std::vector<std::byte>& memory, Range units) const;
   /// Whether only devices have the last version.
-  [[nodiscard]] bool is_stale_on_host() const noexcept { return host_version != version; }
+  [[nodiscard]] bool is_outdated_on_host() const noexcept { return host_version != version; }
   /// Makes `next_host` the host's copy, of version `of`.
   void take_next_host(std::int64_t of);
-  /// Returns all memory on devices.
-  void forget_devices() noexcept {
+  /// Frees the array's memory on all devices.
+  void free_on_devices() noexcept {
     devices.clear();
     held = {};
     unit_room.reset();
   }
   /// Frees the memory that a failed pass has allocated.
-  void return_uncommitted() noexcept;
+  void free_uncommitted() noexcept;
 
   Job::State& job;
   int number = 0;  ///< the same on every rank
@@ -62,14 +62,14 @@ class ArrayState {
   std::size_t unit_bytes;
   std::int64_t version = 0;
   std::int64_t host_version = 0;
-  std::vector<std::byte> host;       ///< the version of this rank's units on the host
+  std::vector<std::byte> host;       ///< this rank's units in version `host_version`
   std::vector<std::byte> next_host;  ///< the next version, which replaces `host` when complete; else empty
   /// By index among the claimed devices, or, while a pass streams the array, by worker; empty on the CPU.
   std::vector<DeviceCopy> devices;
-  Held held;                   ///< placement since the last verdict
-  Held wanted;                 ///< placement from the next verdict on
+  Held held;                   ///< since the last verdict
+  Held wanted;                 ///< from the next verdict on
   std::int64_t last_pass = 0;  ///< number of the last pass that used it on devices
-  /// The maximum size of a unit for which each device's budget holds its whole tile; computed on first use.
+  /// The largest unit size at which every device's budget holds its whole tile; computed on first use.
   std::optional<double> unit_room;
   std::atomic<std::int64_t> uploads = 0;
   std::atomic<std::int64_t> uploaded_bytes = 0;

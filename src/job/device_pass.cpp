@@ -41,7 +41,7 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
       SharedTile& tile = *tile_of[static_cast<std::size_t>(device_of(worker))];
       const auto start = std::chrono::steady_clock::now();
       TileOutcome end = compute_parts(plan, tile, worker, work);
-      if (arrays.streams()) detail::JobArrays::return_parts(work, worker);
+      if (arrays.streams()) detail::JobArrays::free_parts(work, worker);
       if (!end.is_success()) tile.give_up();
       end.seconds = seconds_since(start);
       ends[static_cast<std::size_t>(worker)] = std::move(end);
@@ -61,7 +61,7 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
     }
     if (cut_short) attempt.cut_short();
   } catch (...) {  // too few threads or memory: no tile was started
-    // A host cannot be left out: without a GPU the failure is fatal, as in a pass on the CPU.
+    // Only GPUs can be left out: if this rank has tiles on the host only, the failure is fatal.
     const auto is_of_gpu = [&](const PlannedTile& tile) { return !known_device(tile.device).host; };
     if (std::ranges::none_of(tiles, is_of_gpu)) return attempt.fatal(std::current_exception());
     Verdict::Failure failure;  // without a UUID: the failure concerns the rank
@@ -87,7 +87,7 @@ TileCut Job::State::cut_of(const Plan& plan, const PlannedTile& planned, const P
   if (known.host) return {planned.units.size(), 1, known.memory_budget_bytes};
   TileCut cut = cut_of_tile(planned.units.size(), plan.block(), arrays.bytes_per_unit(work),
                             known.memory_budget_bytes, lanes_of(work));
-  // A simulated device's tile is computed by the host, at the host's speed.
+  // The host computes the tile of a simulated device, slowly: smaller parts let it stop in time.
   if (known.simulated && options.stop != nullptr)
     cut.part_units = std::min(cut.part_units, stoppable_step(planned.units.size(), plan.block(), 1));
   return cut;
@@ -110,12 +110,12 @@ TileOutcome Job::State::compute_parts(const Plan& plan, SharedTile& shared, int 
     require_fitting_block(shared.cut(), plan.block(), arrays.bytes_per_unit(work));
     BufferPool& pooled = buffers.pool_at(pool_index_of_claimed(pool, device));
     DeviceLane& own = lanes[static_cast<std::size_t>(worker)];
-    if (!arrays.streams()) arrays.bring(work, planned.units, worker, context, failure.stage);
+    if (!arrays.streams()) arrays.allocate_and_load(work, planned.units, worker, context, failure.stage);
 
     if (known.host) return {.failure = {}, .cut_short = !compute_host_tile(plan, planned.units, work)};
     while (const auto part = shared.take_part()) {
       if (options.stop != nullptr && options.stop->requested()) return {.failure = {}, .cut_short = true};
-      if (arrays.streams()) arrays.bring(work, *part, worker, context, failure.stage);
+      if (arrays.streams()) arrays.allocate_and_load(work, *part, worker, context, failure.stage);
       failure.stage = "tile";
       Tile tile = own.make_tile(*part, planned.units, device, context, pooled, shared.cut().budget_bytes,
                                 options.stop);

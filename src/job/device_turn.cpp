@@ -28,7 +28,7 @@ void Job::State::begin_turn() {
     options.stop->poll();
     if (options.stop->requested()) stop_pass();
   });
-  // The budget is reduced by data that another job keeps on the devices.
+  // Data that another job keeps on a device reduce this job's budget there.
   const auto budget_of = [&](const InventoryDevice& device) {
     return device.host ? device.memory_budget_bytes : claim->budget_left(device.uuid);
   };
@@ -39,12 +39,12 @@ void Job::State::begin_turn() {
   std::vector<InventoryDevice> devices(inventory.devices().begin(), inventory.devices().end());
   for (InventoryDevice& device : devices) device.memory_budget_bytes = budget_of(device);
   inventory = Inventory({inventory.ranks().begin(), inventory.ranks().end()}, std::move(devices));
-  arrays.forget_room();
+  arrays.reset_unit_room();
 }
 
-bool Job::State::leave_devices() noexcept {
+bool Job::State::evict_arrays() noexcept {
   try {
-    if (!arrays.leave_devices()) return false;  // the next pass will report the device that fails
+    if (!arrays.evict_all()) return false;  // the next pass will report the device that fails
     for (DeviceLane& lane : lanes) {
       lane.arena.reset();
       lane.workspaces.reset();
@@ -59,7 +59,7 @@ bool Job::State::leave_devices() noexcept {
 void Job::State::end_turn() noexcept {
   if (!claim || !claim->has_turn()) return;
   const bool keeps = !claim->is_shared() && !on_host();
-  claim->end_turn(keeps || !leave_devices());
+  claim->end_turn(keeps || !evict_arrays());
 }
 
 std::shared_ptr<const void> Job::State::turn_of_call() {

@@ -11,7 +11,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// A failure without a UUID concerns the rank as a whole, which then has no GPU left.
+/// Whether a failure excludes the device. A failure without a UUID excludes all GPUs of its rank.
 bool is_hit_by(const InventoryDevice& device, const Verdict::Failure& failure) {
   return !device.host && device.rank == failure.rank &&
          (failure.uuid.empty() || to_string(device.uuid) == failure.uuid);
@@ -40,7 +40,7 @@ bool Job::State::exclude(const Attempt& attempt) {
     return false;
   }
   remaining = detail::remaining_devices(inventory);
-  // A device may have failed at several stages of the pass.
+  // One device may have several failures, of different stages of the pass.
   for (const Verdict::Failure& failure : failures) {
     const bool known = std::ranges::any_of(
         excluded, [&](const Verdict::Failure& other) { return is_of_same_device(failure, other); });
@@ -48,7 +48,7 @@ bool Job::State::exclude(const Attempt& attempt) {
   }
   if (collectives) collectives->exclude();
   leave_out_of_pool();
-  arrays.forget_devices();  // tiles will be assigned anew
+  arrays.free_on_devices();  // tiles will change devices
   return true;
 }
 
@@ -66,10 +66,11 @@ std::optional<Plan> Job::State::substitute_for(const Plan& plan, const Pass& wor
   const auto without_device = rank_without_device(plan, remaining);
   if (!without_device) return recut(plan, remaining);
   if (options.may_move_units && work.can_move) return replanned(plan, remaining);
-  throw Error(ErrorCode::outdated_plan,
-              "rank " + std::to_string(*without_device) + " (" +
-                  inventory.ranks()[static_cast<std::size_t>(*without_device)].hostname +
-                  ") has no device left for its units: make a new plan, bring its data, and repeat the pass");
+  throw Error(
+      ErrorCode::outdated_plan,
+      "rank " + std::to_string(*without_device) + " (" +
+          inventory.ranks()[static_cast<std::size_t>(*without_device)].hostname +
+          ") has no device left for its units: make a new plan, move data by it, and repeat the pass");
 }
 
 }  // namespace TESSERA_NAMESPACE

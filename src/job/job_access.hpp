@@ -18,7 +18,7 @@ struct JobAccess {
   using Call = Job::Call;
   using Pass = Job::Pass;
 
-  /// The `Call` of a verb with units, or with units and results, of these sizes.
+  /// The `Call` of a verb whose units, and results if any, have these sizes in bytes.
   template <class... Sizes>
   [[nodiscard]] static Call call_of(const char* verb, Sizes... unit_bytes) {
     return Job::call_of(verb, {((void)unit_bytes, &typeid(std::byte))...}, {unit_bytes...});

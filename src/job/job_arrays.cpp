@@ -41,17 +41,17 @@ void require_all_units(const ArrayState& array, Range mine) {
                                           " units of an array");
 }
 
-/// The arrays whose last version is not on the host.
-std::vector<ArrayState*> stale_on_host(std::span<ArrayState* const> arrays) {
-  std::vector<ArrayState*> stale;
-  std::ranges::copy_if(arrays, std::back_inserter(stale), &ArrayState::is_stale_on_host);
+/// The arrays whose last version is only on devices, by number.
+std::vector<ArrayState*> outdated_on_host(std::span<ArrayState* const> arrays) {
+  std::vector<ArrayState*> found;
+  std::ranges::copy_if(arrays, std::back_inserter(found), &ArrayState::is_outdated_on_host);
   // An array that a pass reads and writes is listed twice.
-  std::ranges::sort(stale, {}, &ArrayState::number);
-  stale.erase(std::unique(stale.begin(), stale.end()), stale.end());  // Clang 14 cannot read ranges::unique
-  return stale;
+  std::ranges::sort(found, {}, &ArrayState::number);
+  found.erase(std::unique(found.begin(), found.end()), found.end());  // Clang 14 cannot read ranges::unique
+  return found;
 }
 
-/// Copies the units of `units` that a device has into the host's next version.
+/// Copies `units` from device memory to the host's next version.
 void download_units(ArrayState& array, Range units, const MemoryLease& from, DeviceStaging& staging,
                     StreamView stream) {
   const std::size_t bytes = array.bytes_of(units);
@@ -90,8 +90,8 @@ std::int64_t JobArrays::bytes_per_unit(const Job::Pass& work) const {
   return static_cast<std::int64_t>(bytes);
 }
 
-void JobArrays::bring(const Job::Pass& work, Range units, int worker, const DeviceContext& context,
-                      std::string& stage) {
+void JobArrays::allocate_and_load(const Job::Pass& work, Range units, int worker,
+                                  const DeviceContext& context, std::string& stage) {
   if (work.arrays.empty()) return;
   stage = "allocate";
   allocate(work, units, worker, context);
@@ -127,7 +127,7 @@ void JobArrays::load(const Job::Pass& work, Range units, int worker, const Devic
     const std::size_t bytes = array.bytes_of(units);
     const bool modifies_upload = access.use == ArrayUse::modify && streams_;
     if (copy.version != array.version) {
-      // If the host's version is stale, every device has the last version.
+      // The host has the last version here: otherwise every device has it, and nothing is copied.
       staging_of(worker, context)
           .upload((modifies_upload ? copy.next : copy.current).data(), array.on_host(array.host, units),
                   bytes, stream_of(worker, context));
@@ -148,7 +148,7 @@ void JobArrays::store(const Job::Pass& work, Range units, int worker, const Devi
   }
 }
 
-void JobArrays::return_parts(const Job::Pass& work, int worker) {
+void JobArrays::free_parts(const Job::Pass& work, int worker) {
   for (const ArrayAccess& access : work.arrays) access.array->devices[static_cast<std::size_t>(worker)] = {};
 }
 
@@ -203,7 +203,7 @@ void JobArrays::commit(const Job::Pass& work, bool on_devices) {
     std::swap(array.held.current, array.held.next);
     for (ArrayState::DeviceCopy& copy : array.devices) {
       if (!copy.written) {
-        copy = {};  // its units now belong to other tiles
+        copy = {};  // the device has no tile in this plan any more
         continue;
       }
       std::swap(copy.current, copy.next);
@@ -212,10 +212,10 @@ void JobArrays::commit(const Job::Pass& work, bool on_devices) {
   }
 }
 
-void JobArrays::download_copies(std::span<ArrayState* const> stale, int device) {
+void JobArrays::download_copies(std::span<ArrayState* const> arrays, int device) {
   DeviceContext& context = job_.bind_device(device);
   job_.faults.throw_if_hit(fault::Stage::lost, device, job_.pass);
-  for (ArrayState* array : stale) {
+  for (ArrayState* array : arrays) {
     if (static_cast<std::size_t>(device) >= array->devices.size()) continue;
     const ArrayState::DeviceCopy& copy = array->devices[static_cast<std::size_t>(device)];
     if (copy.version != array->version) continue;
@@ -223,20 +223,20 @@ void JobArrays::download_copies(std::span<ArrayState* const> stale, int device) 
   }
 }
 
-void JobArrays::download(std::span<ArrayState* const> stale, Attempt& attempt) {
+void JobArrays::download(std::span<ArrayState* const> arrays, Attempt& attempt) {
   attempt.run([&] {
-    for (ArrayState* array : stale) {
+    for (ArrayState* array : arrays) {
       array->next_host.clear();
       base::resize_in_huge_pages(array->next_host, array->host.size());
     }
   });
-  if (!attempt.ok() || stale.empty()) return;
+  if (!attempt.ok() || arrays.empty()) return;
   Thrown thrown(job_.pool.size());
   for_each_device(
       *job_.device_threads, thrown,
       [&](std::size_t device) {
         if (!job_.known_device(static_cast<int>(device)).excluded)
-          download_copies(stale, static_cast<int>(device));
+          download_copies(arrays, static_cast<int>(device));
       },
       [&] { job_.report_progress(); });
   for (int device = 0; device < static_cast<int>(thrown.size()); ++device) {
@@ -250,26 +250,27 @@ void JobArrays::download(std::span<ArrayState* const> stale, Attempt& attempt) {
                            .reason = reason_of(failure)});
   }
   attempt.run([&] {
-    for (const ArrayState* array : stale) require_all_units(*array, array->plan.range_of(job_.comm.rank()));
+    for (const ArrayState* array : arrays) require_all_units(*array, array->plan.range_of(job_.comm.rank()));
   });
 }
 
-std::optional<Verdict::Failure> JobArrays::bring_home(std::span<ArrayState* const> wanted, Attempt& attempt) {
-  const std::vector<ArrayState*> stale = stale_on_host(wanted);
+std::optional<Verdict::Failure> JobArrays::copy_to_hosts(std::span<ArrayState* const> wanted,
+                                                         Attempt& attempt) {
+  const std::vector<ArrayState*> arrays = outdated_on_host(wanted);
   std::int64_t signature = 0;
-  for (const ArrayState* array : stale) signature = signature_of({signature, array->number, array->version});
-  if (attempt.ok() && !stale.empty()) job_.begin_turn();
-  download(stale, attempt);
+  for (const ArrayState* array : arrays) signature = signature_of({signature, array->number, array->version});
+  if (attempt.ok() && !arrays.empty()) job_.begin_turn();
+  download(arrays, attempt);
   const Ballot decided =
       job_.ballots.vote(attempt.ballot(), signature, job_.inventory, "the download of arrays", [&] {
         std::string text = "a download";
-        for (const ArrayState* array : stale)
+        for (const ArrayState* array : arrays)
           text +=
               "\narray " + std::to_string(array->number) + " of version " + std::to_string(array->version);
         return text;
       });
   if (decided.outcome == Outcome::success) {
-    for (ArrayState* array : stale) array->take_next_host(array->version);
+    for (ArrayState* array : arrays) array->take_next_host(array->version);
     return std::nullopt;
   }
   if (decided.outcome != Outcome::device_failed)
@@ -278,17 +279,17 @@ std::optional<Verdict::Failure> JobArrays::bring_home(std::span<ArrayState* cons
   return decided.failure;
 }
 
-bool JobArrays::leave_devices() {
+bool JobArrays::evict_all() {
   Attempt attempt;
-  const std::vector<ArrayState*> stale = stale_on_host(all_);
-  download(stale, attempt);
+  const std::vector<ArrayState*> arrays = outdated_on_host(all_);
+  download(arrays, attempt);
   if (!attempt.ok()) return false;
-  for (ArrayState* array : stale) array->take_next_host(array->version);
-  forget_devices();
+  for (ArrayState* array : arrays) array->take_next_host(array->version);
+  free_on_devices();
   return true;
 }
 
-std::vector<ArrayState*> JobArrays::those_of(const Plan& plan) const {
+std::vector<ArrayState*> JobArrays::distributed_by(const Plan& plan) const {
   std::vector<ArrayState*> distributed;
   std::ranges::copy_if(all_, std::back_inserter(distributed), [&](const ArrayState* array) {
     return array->plan.fingerprint() == plan.fingerprint();
@@ -300,7 +301,7 @@ void JobArrays::roll_back() {
   for (ArrayState* array : all_) {
     array->next_host.clear();
     array->version = array->host_version;
-    array->forget_devices();
+    array->free_on_devices();
   }
 }
 
@@ -309,7 +310,7 @@ void JobArrays::move(std::span<ArrayState* const> moved, const Plan& to) const {
     const std::int64_t units = array->plan.range_of(job_.comm.rank()).size();
     array->host = job_.moved_units(array->host.data(), units, array->unit_bytes, array->plan, to);
     array->plan = to;
-    array->forget_devices();
+    array->free_on_devices();
   }
 }
 

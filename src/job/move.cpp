@@ -21,8 +21,8 @@ void check_move(std::int64_t units, const Plan& from, const Plan& to, int rank, 
     refuse("the plans have " + std::to_string(from.units()) + " and " + std::to_string(to.units()) +
            " units: give plans of the same units");
   if (const std::int64_t mine = from.range_of(rank).size(); units != mine)
-    refuse("rank " + std::to_string(rank) + " brings " + std::to_string(units) +
-           " units, but the plan gives it " + std::to_string(mine) + ": bring those of local_range(from)");
+    refuse("rank " + std::to_string(rank) + " gives " + std::to_string(units) + " units, but has " +
+           std::to_string(mine) + " by the plan: give those of local_range(from)");
 }
 
 }  // namespace

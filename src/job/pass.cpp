@@ -99,8 +99,8 @@ void Job::State::check_call(const Plan& plan, const Pass& work, bool on_devices)
            std::to_string(comm.size()) + ": make it with this job's plan()");
   const std::int64_t mine = plan.range_of(rank).size();
   if (work.local_units.value_or(mine) != mine)
-    refuse("rank " + std::to_string(rank) + " brings " + std::to_string(*work.local_units) +
-           " units, but the plan gives it " + std::to_string(mine) + ": bring those of local_range(plan)");
+    refuse("rank " + std::to_string(rank) + " gives " + std::to_string(*work.local_units) +
+           " units, but has " + std::to_string(mine) + " by the plan: give those of local_range(plan)");
   if (!work.has_functions)
     refuse("a function of the pass is null: give one for devices and one for the host");
   if (const std::int64_t before_last = (plan.units() - 1) / plan.block(); before_last >= work.max_blocks)
@@ -166,13 +166,13 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
     attempt.run([&] { other = substitute_for(plan, work); });
     bool moves = other && rank_without_device(plan, remaining);
     if (moves) {
-      // An exchange is collective, and a rank may have failed to prepare: vote first.
+      // The exchange of units is collective, and a rank may have failed before it: vote first.
       if (const Ballot ready = vote(attempt, plan, work); ready.outcome != Outcome::success)
         end_pass(attempt, ready);
       if (work.arrays.empty()) {
         work.bring(*other);
       } else {  // all arrays of `plan` move permanently; the reference `plan` changes with them
-        arrays.move(arrays.those_of(plan), *other);
+        arrays.move(arrays.distributed_by(plan), *other);
         other.reset();
         moves = false;
       }
@@ -193,16 +193,16 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
     Attempt restored;
     if (prepared) restored.run(work.restore);
     if (decided.outcome != Outcome::device_failed) {
-      for (const detail::ArrayAccess& access : work.arrays) access.array->return_uncommitted();
+      for (const detail::ArrayAccess& access : work.arrays) access.array->free_uncommitted();
       end_pass(attempt, decided);
     }
     Attempt rescue;
-    const auto lost = arrays.bring_all_home(rescue);
+    const auto lost = arrays.copy_all_to_hosts(rescue);
     for (const Verdict::Failure& failure : rescue.device_failures()) attempt.device_failed(failure);
     const bool goes_on = exclude(attempt);
     if (lost) arrays.roll_back();
     if (!goes_on) {
-      arrays.forget_devices();
+      arrays.free_on_devices();
       fall_back(decided.failure);
     }
     if (lost) throw_rolled_back(*lost);
@@ -247,7 +247,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
     pass.prepare();
   });
   if (on_devices && state.run_on_devices(plan, pass, attempt)) return;
-  if (pass.host_only && !state.on_host() && !pass.arrays.empty()) state.bring_home_for(plan, pass, attempt);
+  if (pass.host_only && !state.on_host() && !pass.arrays.empty()) state.copy_to_hosts(plan, pass, attempt);
 
   attempt.run([&] {
     const TraceRange host("host");
@@ -263,7 +263,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   if (decided.outcome != Outcome::success) state.end_pass(attempt, decided);
   state.arrays.commit(pass, false);
   state.verdict = state.verdict_of_host(plan, pass);
-  // Not for a host-only pass over a plan for devices: balancers want times of plans on the job's hardware.
+  // Balancers need the times of devices: do not record a host-only pass over a plan for devices.
   if (!state.runs_on_devices(plan)) state.timers.record(plan, false, state.seconds);
 }
 

@@ -26,7 +26,8 @@ void tell_no_memory(std::size_t width, Work&& work) {
   }
 }
 
-/// One sum for all threads, in pieces: threads add to the pieces in turn, each starting at another piece.
+/// One wide sum for all threads, in pieces, each with a mutex. Every thread begins at another piece, so that
+/// they rarely wait for each other.
 class SharedSum {
  public:
   explicit SharedSum(std::size_t width) : width_(width) {
@@ -36,8 +37,8 @@ class SharedSum {
       pieces_[i].sum = ReproducibleSum(std::min(piece_width, width - i * piece_width));
   }
 
-  /// Adds `partial` to the sum, and leaves zeros in it.
-  void take(std::span<double> partial, int thread, int threads) {
+  /// Adds `partial` to the sum, then sets it to zeros. Thread-safe.
+  void add_and_clear(std::span<double> partial, int thread, int threads) {
     const std::size_t first = pieces_.size() * static_cast<std::size_t>(thread) /
                               static_cast<std::size_t>(std::max(thread + 1, threads));
     for (std::size_t k = 0; k < pieces_.size(); ++k) {
@@ -86,7 +87,7 @@ void combine_ranks(State& state, const char* kind, Work&& work) {
   }
 }
 
-/// Calls `work` for each block of the tile of a host function.
+/// Calls `work` for each block of a host tile.
 template <class Work>
 void for_each_block(const HostTile& tile, std::int64_t block, Work&& work) {
   for (HostTile one = tile; one.range.begin < tile.range.end; one.range.begin = one.range.end) {
@@ -121,11 +122,11 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
                                     std::span<const detail::ArrayAccess> arrays) {
   const int lanes = state().most_lanes(device_bytes_per_unit, arrays);
   const int threads_of_tiles = state().pass_threads.all(lanes);
-  std::vector<ReproducibleSum> sums;          // one for each lane of a GPU, or host thread, of this rank
-  std::optional<SharedSum> shared;            // replaces `sums` for a wide sum on hosts: one for all threads
-  std::vector<std::vector<double>> partials;  // partial sums of each host thread's current block
+  std::vector<ReproducibleSum> sums;          // by GPU lane of this rank, or by host thread
+  std::optional<SharedSum> shared;            // used instead of `sums` for a wide sum on hosts
+  std::vector<std::vector<double>> partials;  // by host thread: the sum over its current block
   const auto begin = [&](int workers, bool all_share) {
-    // At least one sum, for the sum over ranks, even on a rank without a tile. Constructed in place, since
+    // At least one sum even on a rank without a tile, for the allreduce. Constructed in place, since
     // copying a wide one would take longer than the pass.
     const auto count = static_cast<std::size_t>(std::max(workers, 1));
     tell_no_memory(width, [&] {
@@ -150,7 +151,7 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
       partial.resize(width);
       on_host(one, partial);
       if (shared)
-        shared->take(partial, tile.thread, tile.threads);
+        shared->add_and_clear(partial, tile.thread, tile.threads);
       else
         sums[static_cast<std::size_t>(tile.thread)].take(partial);
     });
@@ -170,7 +171,7 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
                  },
              .on_device = [&](Tile& tile) { (*on_device)(tile, sum_of(tile)); },
              .on_host = add_blocks,
-             // Begins again with the remaining devices, or with the host threads.
+             // The pass begins again with the remaining devices, or with the host threads.
              .restore = [&] { begin(std::max(threads_of_tiles, threads()), false); },
              .finish =
                  [&] {
@@ -193,7 +194,7 @@ void Job::combine_blocks(const Plan& plan, const detail::BlockReduction& reducti
                          std::span<const detail::ArrayAccess> arrays, void* result) {
   const std::size_t bytes = reduction.value_bytes;
   const int lanes = state().most_lanes(reduction.device_bytes_per_unit, arrays);
-  std::vector<BlockTree> trees;  // one for each lane of a GPU, or host thread, of this rank
+  std::vector<BlockTree> trees;  // by GPU lane of this rank, or by host thread
   const auto begin = [&] {
     trees.assign(static_cast<std::size_t>(std::max(state().pass_threads.all(lanes), threads())),
                  BlockTree(bytes, reduction.combine));

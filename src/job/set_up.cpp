@@ -158,7 +158,7 @@ std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim
 /// *Collective.* Whether hosts compute in addition to the job's GPUs.
 bool hosts_take_part(const mpi::Communicator& comm, const Claim& mine, const JobOptions& options) {
   const bool wanted = options.hosts && options.policy != Policy::cpu && measures_on_host(options);
-  // Found by a collective: ranks may have different options, which only the vote detects.
+  // An allreduce, since ranks may have different options: only the vote detects that.
   std::array<std::int32_t, 2> found = {wanted ? 0 : 1, mine.devices.empty() ? 0 : 1};
   comm.allreduce(std::span<std::int32_t>(found), mpi::Reduction::max);
   return found[0] == 0 && found[1] != 0;
@@ -182,7 +182,7 @@ PassThreads add_host(const mpi::Communicator& comm, const Probe& here, const Job
   entry.claim_index = static_cast<int>(entries.size());
   mine.devices.push_back({.info = entry.info});
   entries.push_back(std::move(entry));
-  return PassThreads::beside_gpus(entries.back().claim_index, host_threads);
+  return PassThreads::with_gpus(entries.back().claim_index, host_threads);
 }
 
 /// *Collective.* A score for each claimed device.
@@ -201,7 +201,7 @@ std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Cl
           "simulated with declared scores: give JobOptions::measure_on_host, to time these too");
     });
   if (options.score_model == ScoreModel::measured) return scores;
-  try {  // also after a failure of another device, without which the job may continue
+  try {  // also if another device has failed: the job may continue without that one
     std::ranges::transform(mine.devices, scores.begin(), [&](const ClaimedDevice& device) {
       return score(device.info, options.score_model);
     });
@@ -297,7 +297,7 @@ void Job::State::set_up() {
       throw Error(ErrorCode::device_absent, "a GPU is required, but there is none: " + absence);
     verdict = verdict_of_host();
   } else {
-    // Scores of shared devices are divided among the sharers, as they are in the inventory.
+    // Take the scores from the inventory, which divides those of shared devices among the sharers.
     for (auto& entry : entries) {
       entry.score = inventory.devices_of(comm.rank())[static_cast<std::size_t>(entry.claim_index)].score;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/job/balancer.hpp>
 
-#include "job/balance/judgement_schedule.hpp"
+#include "job/balance/replan_schedule.hpp"
 #include "job/balance/work_estimate.hpp"
 #include "job/state.hpp"
 #include "mpi/abort.hpp"
@@ -49,15 +49,15 @@ struct Balancer::State {
   Job::State& job;
   Plan plan;
   BalancerOptions options;
-  JudgementSchedule schedule{options.iterations, options.gain};
+  ReplanSchedule schedule{options.iterations, options.gain};
   std::shared_ptr<PassTimes> times{};
   WorkEstimate work{};
-  std::vector<double> shortest{};  ///< times of this rank's parts, over the iterations that count
+  std::vector<double> shortest{};  ///< of each part of this rank, over the counted iterations
   bool on_devices = false;         ///< the times were measured on devices
   bool said = false;               ///< the shortage of blocks was reported
 
-  /// Adopts another plan; returns the old one.
-  Plan leave_for(Plan other) {
+  /// Replaces the plan; returns the old one.
+  Plan replace(Plan other) {
     std::swap(plan, other);
     schedule.begin_next();
     times = job.timers.watch(plan);
@@ -66,7 +66,7 @@ struct Balancer::State {
 
   [[nodiscard]] Speeds speeds() const { return speeds_of(job.inventory, on_devices, job.threads_of_ranks); }
 
-  /// Records the times of an iteration. False without a pass, or if it is too early to judge.
+  /// Records the times of an iteration. True if it is time to look for a better plan; false without a pass.
   bool take_iteration() {
     if (std::exchange(times->passes, 0) == 0) return false;
     if (std::exchange(on_devices, times->on_devices) != times->on_devices) {
@@ -100,10 +100,10 @@ std::optional<Plan> Balancer::rebalance() {
   its.job.require_thread();
   if (its.job.is_outdated(its.plan)) {
     std::optional<Plan> other = its.on_devices ? its.work.plan_over(its.speeds(), its.plan) : std::nullopt;
-    return its.leave_for(other ? std::move(*other) : replanned(its.plan, its.job.remaining));
+    return its.replace(other ? std::move(*other) : replanned(its.plan, its.job.remaining));
   }
   if (!its.take_iteration()) return std::nullopt;
-  if (its.on_devices != its.job.runs_on_devices(its.plan)) {  // a fallback happened since
+  if (its.on_devices != its.job.runs_on_devices(its.plan)) {  // the job has fallen back since
     its.schedule = {its.options.iterations, its.options.gain};
     return std::nullopt;
   }
@@ -111,8 +111,8 @@ std::optional<Plan> Balancer::rebalance() {
   const auto seconds = its.job.comm.allgatherv(std::span<const double>(its.shortest));
   const Speeds speeds = its.speeds();
   BalancedPlan better = its.work.balance(its.plan, speeds, seconds);
-  if (its.schedule.leaves(better) && better.plan.fingerprint() != its.plan.fingerprint())
-    return its.leave_for(std::move(better.plan));
+  if (its.schedule.replaces(better) && better.plan.fingerprint() != its.plan.fingerprint())
+    return its.replace(std::move(better.plan));
   if (its.schedule.measured() == 0 && !its.said && its.job.comm.rank() == 0 &&
       mpi::detail::CommunicatorAccess::owns_process(its.job.comm)) {
     const auto coarse =

@@ -20,10 +20,10 @@ constexpr std::size_t most_plans = 8;
 /// Ratio of two times that noise can explain.
 constexpr double noisy = 1.03;
 
-/// Times count as repeated, and are ignored, if no device's share of their sum changes by this factor.
+/// Times are ignored as a repetition of earlier ones unless some device's share of their sum changes by this.
 constexpr double repeated = 1.01;
 
-/// The work counts as changed if a device's share changes by this factor under one plan.
+/// The work counts as changed if, under the same plan, a device's share changes by this factor.
 constexpr double changed = 1.25;
 
 double longest(std::span<const double> seconds) {
@@ -37,7 +37,7 @@ double imbalance_of(std::span<const double> seconds, const Speeds& speeds) {
   return longest(seconds) * static_cast<double>(devices) / sum;
 }
 
-/// True if a device's share in the work of one plan differs by this factor between two measurements.
+/// Whether two measurements of one plan differ by this factor in some device's share of the work.
 bool differs(const MeasuredPlan& before, const MeasuredPlan& now, double factor) {
   const auto total = [](const MeasuredPlan& plan) {
     double sum = 0;
@@ -52,7 +52,7 @@ bool differs(const MeasuredPlan& before, const MeasuredPlan& now, double factor)
   return false;
 }
 
-/// Speeds proportional to those given, as integers up to `largest`; only zeros become zero.
+/// Speeds in the same proportions as integers up to `largest`; only zeros become zero.
 template <class Integer>
 std::vector<Integer> integers(const std::vector<double>& speeds, Integer largest) {
   const double scale = static_cast<double>(largest) / *std::ranges::max_element(speeds);
@@ -119,8 +119,8 @@ double WorkEstimate::work_of(Range units) const {
   return work;
 }
 
-/// An upper bound of the work of `units`. Each unit counts as the most expensive one within `units.size()`
-/// units of it, since the work of single units is not known.
+/// An upper bound of the work of `units`. The work of a single unit is not known: it counts like the most
+/// expensive unit at a distance of at most `units.size()`.
 double WorkEstimate::most_work_of(Range units) const {
   if (units.empty()) return 0;
   const Range near{units.begin - units.size(), units.end + units.size()};

@@ -15,7 +15,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The declared speeds of a job's hardware: of its devices, or, if `on_devices` is false, of its hosts.
+/// The declared speeds of a job's devices if `on_devices`, else of its hosts.
 struct Speeds {
   bool on_devices = false;
   std::vector<std::uint64_t> scores;       ///< scores of all devices, by rank and index
@@ -43,8 +43,8 @@ struct BalancedPlan {
   /// Expected speedup: the ratio of the slowest device's time now to its predicted time under `plan`, in
   /// seconds or relative to the mean of all devices, whichever ratio is larger.
   double gain = 1;
-  /// True if no part will take longer than the slowest part does now, even if the units that a device gains
-  /// are as expensive as any near them.
+  /// True if no part can become slower than the slowest part now, even if the units that a device gains are
+  /// as expensive as the most expensive ones near them.
   bool certain = true;
 };
 
@@ -58,7 +58,7 @@ struct CoarsePart {
 /// Estimates the work of units and the speeds of devices from the times of parts under several plans.
 class WorkEstimate {
  public:
-  /// Blocks of a part from which on block size limits the balance by at most a quarter of a per cent.
+  /// With this many blocks in a part, the block size changes its time by at most a quarter of a per cent.
   static constexpr std::int64_t enough_blocks = 200;
 
   /// A plan of `plan`'s units with equal predicted times on all devices. `seconds` are the times of
@@ -69,7 +69,7 @@ class WorkEstimate {
   /// were excluded; none without estimates.
   [[nodiscard]] std::optional<Plan> plan_over(const Speeds& speeds, const Plan& plan) const;
 
-  /// The device with the fewest blocks, if it has too few and the imbalance exceeds `tolerated`.
+  /// The device with the fewest blocks if they are below `enough_blocks` and the imbalance above `tolerated`.
   [[nodiscard]] static std::optional<CoarsePart> coarse_part(const Plan& plan, const Speeds& speeds,
                                                              std::span<const double> seconds,
                                                              double tolerated);

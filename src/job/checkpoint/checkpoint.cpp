@@ -45,7 +45,7 @@ struct Checkpoint::State {
   std::optional<std::string> found;
   std::int64_t found_generation = 0;
   std::vector<std::string> remarks;
-  std::string refusal;  // why the first file that is not merely corrupt is refused
+  std::string refusal;  // why a file was refused that is not merely corrupt; of two files, the first
   bool keep_previous = true;
   bool is_saved = false;
   int saves = 0;
@@ -89,7 +89,7 @@ Checkpoint::Checkpoint(const mpi::Communicator& comm, std::string path, Fingerpr
   std::int64_t generation = 0;
   const std::string found = on_root(state.comm, [&] {
     const mpi::detail::TimeLimit limit(state.comm, "the files of the checkpoint");
-    // Throws before a generation is taken: a file that is refused may be in use by another job.
+    // `choose` throws before a generation is taken: another job may use the refused file.
     state.choose();
     state.files.take_generation(state.found_generation + 1);
     state.choose();

@@ -17,9 +17,9 @@ namespace TESSERA_NAMESPACE {
 /// The files of one checkpoint, as seen by one start of a job; knows neither MPI nor the format of a state.
 ///
 ///     FILE                           the state
-///     FILE.previous                  the one before
-///     FILE.generation-N              a start has taken generation N: host, process, and a token of its own
-///     FILE.generation-N.TOKEN.new    its next state, being written
+///     FILE.previous                  the state before that
+///     FILE.generation-N              made by the start that took generation N: its host, process and token
+///     FILE.generation-N.TOKEN.new    the next state of this start, being written
 ///
 /// Why an older start cannot replace the state of a newer one: A save creates its temporary file, then lists
 /// the folder, and renames only if its generation is the newest. A start creates its generation file, then

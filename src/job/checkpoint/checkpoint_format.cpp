@@ -46,7 +46,7 @@ std::string in_quotes(std::string_view value) {
   return '"' + text + (value.size() > shown ? "…\"" : "\"");
 }
 
-/// The entries that have changed, with both values, for a message.
+/// For a message: the fingerprint entries that differ, with both values.
 std::string changed_fingerprint_entries(const Fingerprint& there, const Fingerprint& here) {
   const auto value_in = [](const Fingerprint& all, const std::string& name) {
     const auto found = std::ranges::find(all, name, &Fingerprint::value_type::first);

@@ -64,7 +64,7 @@ DeviceCollectives::Path DeviceCollectives::State::choose(Path wanted) {
 
 bool DeviceCollectives::State::is_short(std::size_t bytes) const {
   if (opened_) return false;
-  std::ptrdiff_t most = 1;  // largest number of devices of any rank: their arrays are copied in turn
+  std::ptrdiff_t most = 1;  // the largest number of devices of any rank, whose arrays are copied in turn
   for (int rank = 0; rank < parts.comm->size(); ++rank)
     most = std::max(most, std::ssize(parts.inventory->devices_of(rank)));
   return bytes * static_cast<std::size_t>(most) <= longest_through_hosts;
@@ -72,7 +72,7 @@ bool DeviceCollectives::State::is_short(std::size_t bytes) const {
 
 void DeviceCollectives::State::exclude() noexcept {
   nccl_.reset();
-  // The remaining devices join a new communicator for the next operation.
+  // The next operation creates an NCCL communicator of the remaining devices.
   if (path == Path::nccl) path.reset();
 }
 

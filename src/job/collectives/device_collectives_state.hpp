@@ -43,7 +43,7 @@ struct DeviceCollectives::State {
   /// Whether a sum goes through host memory on either path.
   [[nodiscard]] bool is_short(std::size_t bytes) const;
   void run_over_nccl(const char* what, const NcclPath::Begin& operation);
-  /// Why NCCL cannot be used, as far as a rank knows without communication; empty if nothing is against it.
+  /// Why this rank cannot use NCCL, found without communication; empty if it can.
   [[nodiscard]] std::string why_not_nccl() const;
 
   std::optional<NcclPath> nccl_;

@@ -95,7 +95,7 @@ class OpenedLibrary final : public Library {
   template <class Function>
   void find(Function*& function, const char* name) {
     if (!library_.find(function, name))
-      throw Error(ErrorCode::device_absent, std::string("NCCL: libnccl.so.2 has no function ") + name);
+      throw Error(ErrorCode::device_absent, std::string("NCCL: libnccl.so.2 is too old: it lacks ") + name);
   }
 
   void check(ncclResult_t result, const char* call) const {

@@ -40,7 +40,7 @@ class Library {
 
   /// True once the device has joined, or the operation is on its stream.
   [[nodiscard]] virtual bool is_ready(Member member) = 0;
-  /// Leaves at once, even during an operation, without waiting for other members. Null: does nothing.
+  /// Leaves the communicator (if not null) without waiting for other members, even during an operation.
   virtual void leave(Member member) noexcept = 0;
 };
 

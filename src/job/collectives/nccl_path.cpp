@@ -110,8 +110,8 @@ NcclPath::~NcclPath() {
 }
 
 void NcclPath::leave() noexcept {
-  // Aborts the communicator instead of a collective end: all operations have completed on all ranks, and
-  // abort does not wait for other ranks.
+  // All operations have completed on all ranks. So abort the communicator: unlike its collective destruction,
+  // that does not wait for other ranks.
   if (!library_) return;
   std::shared_ptr<void> kept;
   try {

@@ -32,13 +32,12 @@ struct CollectiveParts {
   bool nccl_for_simulated = false;  ///< for tests with a library that handles host memory
 };
 
-/// A guard that, when destroyed, restores the device that is bound to this thread now, and CUDA's current
-/// context if this rank has a real device.
+/// A guard: its destructor binds this thread to the device that it is bound to now, and restores CUDA's
+/// current context if this rank has a real device.
 [[nodiscard]] std::shared_ptr<void> keep_current(const CollectiveParts& parts);
 
-/// Calls `work(device, context)` for each remaining device of this rank in turn, with the device current,
-/// until one fails. An exception becomes `failure`, with the stage `stage`. Does nothing if there is a
-/// failure already.
+/// Calls `work(device, context)` for each remaining device of this rank in turn, with the device current. The
+/// first exception becomes `failure`, with `stage`, and ends the loop. Does nothing if `failure` is set.
 void on_each_device(const CollectiveParts& parts, const char* stage, std::optional<Verdict::Failure>& failure,
                     const std::function<void(int, DeviceContext&)>& work);
 
@@ -48,8 +47,8 @@ void on_each_device(const CollectiveParts& parts, const char* stage, std::option
 /// The NCCL communicator of all devices of the job: this rank's members.
 class NcclPath {
  public:
-  /// *Collective.* Members are the remaining devices, by their indices. If any device fails to join, all
-  /// leave: `joined` is false, and `reason` is the same on every rank.
+  /// *Collective.* Members are the remaining devices, numbered by `number_of`. If a device fails to join, all
+  /// members leave: `joined` is then false, and `reason` is the same on every rank.
   NcclPath(const CollectiveParts& parts, BallotBox& ballots);
   ~NcclPath();
   NcclPath(const NcclPath&) = delete;
@@ -60,11 +59,11 @@ class NcclPath {
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
 
   using Begin = std::function<void(nccl::Library&, nccl::Member, int device, StreamView)>;
-  /// *Collective.* Submits one operation on each device, in one group, and waits for completion. If it fails
-  /// on any rank, every rank leaves, and returns the same failure.
+  /// *Collective.* Submits one operation on each device, in one group, and waits for its completion. If the
+  /// operation fails on any rank, all members leave the communicator, and all ranks return the same failure.
   [[nodiscard]] std::optional<Verdict::Failure> run(const char* what, const Begin& begin);
 
-  /// Leaves immediately. Not collective.
+  /// Leaves the communicator at once. Not collective.
   void leave() noexcept;
 
  private:
@@ -74,7 +73,7 @@ class NcclPath {
   /// Waits until `is_done` for each device, or until another rank raises the alarm or the timeout expires.
   void wait(const char* stage, std::chrono::milliseconds timeout, std::optional<Verdict::Failure>& failure,
             const std::function<bool(int, DeviceContext&)>& is_done);
-  /// *Collective.* Returns the failure of the lowest rank that has one; all members have left then.
+  /// *Collective.* Returns the failure of the lowest rank that has one; then all members leave.
   std::optional<Verdict::Failure> agree(const char* what, const std::optional<Verdict::Failure>& mine);
   [[nodiscard]] std::string difference_of_versions() const;
 

@@ -27,7 +27,7 @@ inline constexpr const char* thread_was_ended =
 /// the rank reaches the vote in any case.
 class Attempt {
  public:
-  /// Runs `work` unless there is a failure already. An exception is fatal for the pass.
+  /// Runs `work` unless a failure was recorded. An exception of `work` is fatal for the pass.
   template <class Work>
   void run(Work&& work) {
     if (!ok()) return;
@@ -39,7 +39,7 @@ class Attempt {
   }
 
   void fatal(std::exception_ptr thrown) noexcept;
-  /// Records a device failure; the vote gets the first one.
+  /// Records a device failure. The vote gets the first one that was recorded.
   void device_failed(Verdict::Failure failure) noexcept;
   /// Records that a stop request cut the work short.
   void cut_short() noexcept {
@@ -52,10 +52,9 @@ class Attempt {
     return device_failures_;
   }
 
-  /// Ends a pass, or the set-up, by the decision of the vote. `fatal`: rethrows this rank's exception, or
-  /// throws `Error(job_fault)` naming the rank that failed in `what`. `misuse`: rethrows, or throws
-  /// `Error(usage)` with the same text. `disagreement`: throws `Error(usage)` with the text `differs` and the
-  /// difference.
+  /// Ends a pass, or the set-up, by the decision of the vote. For `fatal` and `misuse`, a rank with an
+  /// exception rethrows it; the others throw `Error(job_fault)` or `Error(usage)`, which names the rank that
+  /// failed in `what`. For `disagreement`, throws `Error(usage)` with the text `differs` and the difference.
   [[noreturn]] void end(const Ballot& decided, const std::string& what, const std::string& differs) const;
 
  private:

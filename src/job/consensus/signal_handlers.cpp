@@ -39,7 +39,7 @@ constexpr int max_levels = 8;
   return (action.sa_flags & SA_SIGINFO) != 0 ? action.sa_sigaction : nullptr;
 }
 
-/// A handler of the application: one of the two kinds, or none.
+/// A handler of the application, in one of the two forms of sigaction(2), or none.
 struct Level {
   std::atomic<SimpleHandler> simple_handler = nullptr;
   std::atomic<InfoHandler> info_handler = nullptr;
@@ -52,9 +52,9 @@ struct Level {
   }
 };
 
-/// The handlers of one signal that the application has installed in place of ours, in order. Each is called
-/// by its own catcher function, which the next handler finds as its predecessor. A handler that calls its
-/// predecessor thus reaches the handler before it, whatever was installed since.
+/// The handlers of one signal that the application has installed in place of ours, in order. Each has its own
+/// catcher, a function that calls the handler. The next handler finds this catcher as its predecessor, and
+/// reaches the right handler by it, whatever was installed since.
 struct Chain {
   std::array<Level, max_levels> levels;
   int used = 0;

@@ -12,9 +12,8 @@ namespace TESSERA_NAMESPACE {
 /// Catches signals during its lifetime: sets a flag, and calls the application's handler. Only one object can
 /// exist at a time, since handlers are process-wide.
 ///
-/// A handler that the application installs meanwhile is chained like the first, once `reinstall` has found
-/// it. That handler may, in the usual way of chaining, call the handler that it replaced, which is ours; this
-/// still works after the destruction of this object.
+/// If the application installs another handler meanwhile, `reinstall` finds it and chains it like the first.
+/// That handler may call the handler that it replaced, which is ours, even after this object is destroyed.
 class SignalHandlers {
  public:
   /// Throws `Error(usage)` for a signal that cannot be caught, or if another object catches signals.

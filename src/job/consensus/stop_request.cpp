@@ -110,7 +110,7 @@ void StopRequest::poll() {
   Access::require_usable(state.comm);
   state.check_handlers();
   if (state.spread || state.agreed) return;
-  // Only the rank with the request notifies the others: it sends to all.
+  // Do not pass the alarm on: the rank with the request has sent it to all ranks.
   if (state.alarm.rang()) {
     state.made = true;
     state.spread = true;

@@ -16,10 +16,10 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// The message about an exception that the other ranks get.
+/// The part of an exception that the other ranks get.
 struct Report {
   ErrorCode code = ErrorCode::job_fault;
-  bool names_its_cause = false;  ///< the message of an `Error`, complete without the rank
+  bool names_its_cause = false;  ///< `reason` is the message of an `Error`, clear without the rank's name
   std::string reason;
 };
 

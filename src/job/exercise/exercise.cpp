@@ -42,8 +42,8 @@ double seconds_on_slowest(const mpi::Communicator& comm, FunctionRef<void()> wor
   return comm.allreduce(seconds_since(start), mpi::Reduction::max);
 }
 
-/// Runs `work` for each device of this rank without a failure, on threads that do not call MPI, so that the
-/// calling thread's current context is unchanged.
+/// Runs `work` for each device of this rank that has not failed. Another thread than the caller runs it, so
+/// that the caller's current CUDA context does not change.
 void for_each_sound(Job& job, Devices& devices, FunctionRef<void(ExercisedDevice&)> work) {
   job.run_alive([&] {
     for (ExercisedDevice& device : devices) {
@@ -168,7 +168,7 @@ void record_xids(detail::XidWatch& watch, Devices& devices) {
       devices[i].failed("the driver logs Xid " + std::to_string(number));
 }
 
-/// The devices that were left out of the job, and so are missing from its inventory.
+/// The failures of the devices that the job has left out and its inventory does not list.
 std::vector<Verdict::Failure> left_out_of(const Job& job) {
   std::vector<Verdict::Failure> failures = job.last_verdict().excluded;
   std::erase_if(failures, [&](const Verdict::Failure& failure) {

@@ -20,7 +20,7 @@ namespace TESSERA_NAMESPACE {
 /// The kernel of an exercise: iterates a chaotic map on distinct numbers, so that a single wrong bit changes
 /// the result.
 [[nodiscard]] ModuleSource exercise_source();
-/// The kernel's result for each number.
+/// The correct result of the kernel for each number.
 [[nodiscard]] std::vector<double> exercise_results();
 
 /// The exercise of one device. Memory is allocated by `open` and freed with this object.

@@ -78,7 +78,7 @@ class TimedRun {
     return units;
   }
 
-  /// One run on each thread, as if the threads computed parts of the host's tile.
+  /// Runs the work once on each host thread, as in a pass; returns the number of units in all.
   std::int64_t run_on_host_threads() {
     std::atomic<std::int64_t> units = 0;
     (void)team_->for_each_block({0, threads_.host}, 1, [&](int thread, Range) {
@@ -117,7 +117,7 @@ class TimedRun {
   std::optional<HostTeam> team_;
 };
 
-/// Records a device's failure for the vote. The failure of a host is fatal, since a job cannot leave it out.
+/// Records a device's failure for the vote. A host's failure is fatal, since a job cannot leave out hosts.
 void record_failure(Attempt& attempt, const ClaimedDevice& claimed, int device,
                     const std::exception_ptr& thrown) {
   if (claimed.info.host || is_misuse(thrown)) return attempt.fatal(thrown);

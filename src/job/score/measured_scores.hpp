@@ -26,8 +26,8 @@ enum class Measurable {
 [[nodiscard]] Measurable measurable(const mpi::Communicator& comm, const std::vector<ClaimedDevice>& devices,
                                     const JobOptions& options);
 
-/// *Collective.* For each of this rank's `devices`, on a thread of its own: `warm_up`; then, after a barrier
-/// at which all ranks start together, `timed`, unless the warm-up failed. Shared devices and buses are thus
+/// *Collective.* Starts a thread for each of this rank's `devices`, which calls `warm_up`; then, unless that
+/// failed, all threads of all ranks call `timed` at the same time, so that shared devices and buses are
 /// measured under contention. The calling thread runs the progress callback meanwhile.
 [[nodiscard]] Thrown run_timed(const mpi::Communicator& comm, std::size_t devices,
                                FunctionRef<void(std::size_t)> warm_up, FunctionRef<void(std::size_t)> timed,

@@ -12,8 +12,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Of the exceptions of several threads, keeps the one of the earliest part, so that the result does not
-/// depend on the number of threads. Thread-safe.
+/// Keeps the exception of the earliest part that failed on any thread, so that the result does not depend on
+/// the number of threads. Thread-safe.
 class EarliestFailure {
  public:
   void add(std::int64_t part, std::exception_ptr thrown) {

@@ -17,8 +17,8 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Counts the threads that are working, and admits no more once the work has run out: a thread that the
-/// kernel schedules too late finds the gate closed, and nobody waits for it.
+/// Counts the working threads, and admits no more once all work is taken: a thread that the kernel schedules
+/// too late finds the gate closed, and no other thread waits for it.
 class Gate {
  public:
   /// Opens the gate, which must be closed and empty. `inside`: number of threads that are inside already.
@@ -60,7 +60,7 @@ struct HostTeam::State {
   State& operator=(const State&) = delete;
 
   /// Calls `take_blocks(thread)` on at most `blocks` threads. Once a call returns, all blocks are taken: no
-  /// more threads are started, and the running ones are awaited.
+  /// further thread begins, and `run` waits for the running ones.
   void run(std::int64_t blocks, FunctionRef<void(int)> take_blocks) {
     if (caller_works && (blocks == 1 || threads.empty())) return take_blocks(0);
     invited = start_first(static_cast<std::size_t>(

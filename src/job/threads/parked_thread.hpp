@@ -22,8 +22,8 @@ bool is_over_within(std::chrono::microseconds patience, const IsOver& is_over) {
   return is_over();
 }
 
-/// A thread that sleeps between calls of one function. Waking a thread takes a tenth of the time of starting
-/// and binding one (30 to 60 us), and a call soon after another finds it awake.
+/// A thread that sleeps between calls of one function. Waking it takes a tenth of the time of starting and
+/// binding a thread (30 to 60 us); it is still awake if the next call comes soon.
 class ParkedThread {
  public:
   /// How long a waiting thread yields its core before it sleeps. Waking it then takes 5 to 50 us, more in a
@@ -50,7 +50,7 @@ class ParkedThread {
   void serve(std::chrono::microseconds patience);
 
   std::function<void()> work_;
-  /// On a cache line of its own, since the caller writes it while other threads poll their own.
+  /// On its own cache line: the caller writes it while other threads poll their counters.
   alignas(64) std::atomic<std::uint32_t> calls_ = 0;
   std::atomic<bool> ending_ = false;
   std::jthread thread_;  // declared last, since it uses the members above

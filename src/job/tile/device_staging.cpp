@@ -57,7 +57,7 @@ void DeviceStaging::upload(void* device, const void* host, std::size_t bytes, St
     std::memcpy(device, host, bytes);
     return;
   }
-  // Existing pieces are used also for small copies, since a copy from pageable memory waits for the stream.
+  // Small copies use existing pieces too, since a copy from pageable memory waits for the stream.
   if (bytes < least_bytes && !team_) {
     cuda::copy(device, host, bytes, stream);
     return;

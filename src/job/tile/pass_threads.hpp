@@ -8,15 +8,14 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The threads of a rank in a pass on devices, numbered for host functions: first one per GPU, then the
-/// threads of the host's tile (the last device), then the threads of further GPU lanes, if tiles may be
-/// computed in parts.
+/// The numbers of a rank's threads, for host functions in a pass on devices: first one thread per GPU, then
+/// those of the host's tile (the last device), then those of further GPU lanes if tiles may be cut in parts.
 struct PassThreads {
   int gpus = 0;
   int host = 0;  ///< 0: the host is not among the devices
 
   /// Each GPU gets a core if there are enough; the host's tile has the rest of `host_threads`.
-  [[nodiscard]] static PassThreads beside_gpus(int gpus, int host_threads) {
+  [[nodiscard]] static PassThreads with_gpus(int gpus, int host_threads) {
     return {gpus, std::max(host_threads - gpus, 1)};
   }
   [[nodiscard]] int all(int lanes) const noexcept { return lanes * gpus + host; }

@@ -13,7 +13,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The outcome of a tile's work, or of one lane's. Success: no failure, not cut short, nothing fatal.
+/// The outcome of a tile, or of one lane's parts of it. Success: no failure, not cut short, nothing fatal.
 struct TileOutcome {
   std::optional<Verdict::Failure> failure;
   bool cut_short = false;      ///< a stop was requested

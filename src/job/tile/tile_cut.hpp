@@ -14,8 +14,8 @@ struct TileCut {
   std::int64_t budget_bytes = 0;  ///< memory budget of one part
 };
 
-/// Cuts a tile of `units` units of `bytes_per_unit` bytes into the fewest parts that divide evenly among
-/// `most_lanes` lanes, or among fewer lanes if no block fits the budget of one. A tile that fits is not cut.
+/// Cuts a tile of `units` units of `bytes_per_unit` bytes into the fewest parts whose number is a multiple of
+/// the lanes: `most_lanes`, or fewer if no block fits a lane's budget. A tile that fits is not cut.
 [[nodiscard]] TileCut cut_of_tile(std::int64_t units, std::int64_t block, std::int64_t bytes_per_unit,
                                   std::int64_t budget_bytes, int most_lanes) noexcept;
 

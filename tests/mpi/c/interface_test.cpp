@@ -333,7 +333,7 @@ TEST(CInterface, MovesUnitsBetweenPlans) {
   EXPECT_EQ(tessera_move(job.get(), from.get(), to.get(), points.data(), last ? count + 1 : count,
                          sizeof(Point), moved.data()),
             TESSERA_USAGE);
-  expect_error_with("bring those of local_range(from)");
+  expect_error_with("give those of local_range(from)");
   EXPECT_EQ(tessera_move(job.get(), from.get(), last ? nullptr : to.get(), points.data(), count,
                          sizeof(Point), moved.data()),
             TESSERA_USAGE);

@@ -223,15 +223,15 @@ TEST_P(Misuse, UnitsThatAreNotTheRanksPartAreRefused) {
     job_.scatter(plan, std::span(units), no_real_device,
                  [](const HostTile&, std::span<double> part) { std::ranges::fill(part, 0.0); });
   });
-  const std::string message = "rank " + std::to_string(last()) + " brings " + std::to_string(right + 1) +
-                              " units, but the plan gives it " + std::to_string(right) +
-                              ": bring those of local_range(plan)";
+  const std::string message = "rank " + std::to_string(last()) + " gives " + std::to_string(right + 1) +
+                              " units, but has " + std::to_string(right) +
+                              " by the plan: give those of local_range(plan)";
   if (on_last()) {
     expect_told(ending, {ErrorCode::usage, message});
     EXPECT_EQ(units, before);
   } else {
     EXPECT_EQ(ending.code, ErrorCode::job_fault);
-    EXPECT_NE(ending.message.find("rank " + std::to_string(last()) + " brings "), std::string::npos);
+    EXPECT_NE(ending.message.find("rank " + std::to_string(last()) + " gives "), std::string::npos);
     // Values that devices wrote before the vote are undone; on the host there is no copy to restore.
     if (!job_.on_host()) {
       EXPECT_EQ(units, before);

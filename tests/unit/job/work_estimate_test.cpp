@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rebalancing with a model of the work: times are computed, not measured.
 #include "job/balance/work_estimate.hpp"
-#include "job/balance/judgement_schedule.hpp"
+#include "job/balance/replan_schedule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -91,7 +91,7 @@ class Loop {
     for (std::size_t i = 0; i < seconds.size(); ++i) shortest_[i] = std::min(shortest_[i], seconds[i]);
     if (schedule_.take_iteration()) {
       BalancedPlan better = work_.balance(plan_, believed_, shortest_);
-      if (schedule_.leaves(better) && better.plan.fingerprint() != plan_.fingerprint()) {
+      if (schedule_.replaces(better) && better.plan.fingerprint() != plan_.fingerprint()) {
         plan_ = std::move(better.plan);
         schedule_.begin_next();
         ++moves_;
@@ -107,7 +107,7 @@ class Loop {
  private:
   Speeds believed_;
   Plan plan_;
-  JudgementSchedule schedule_;
+  ReplanSchedule schedule_;
   WorkEstimate work_;
   std::vector<double> shortest_;
   int moves_ = 0;

@@ -13,7 +13,7 @@ namespace tessera::c {
 
 using Access = tessera::detail::JobAccess;
 
-/// Calls a device function. If it fails without giving a reason, the tile fails with `name` as the reason.
+/// Calls a function of the program. A status other than 0 is a failure of the tile, or an exception on hosts.
 template <class Function, class... Arguments>
 void call_on(Tile& tile, Function* function, Arguments... arguments) {
   const int returned = function(handle_of(tile), arguments...);
@@ -29,8 +29,8 @@ void call_on(const HostTile& tile, Function* function, Arguments... arguments) {
                                           " for the units from " + std::to_string(tile.range.begin));
 }
 
-/// Runs `check`, which throws if this rank's arguments are invalid. The other ranks may be in the pass
-/// already: this rank joins their vote, so that they get the reason too.
+/// Runs `check`, which throws if this rank's arguments are invalid. Then this rank still joins the vote of
+/// the pass, which other ranks may have begun, so that they get the reason too.
 void check_arguments(Job& job, FunctionRef<void()> check);
 
 }  // namespace tessera::c

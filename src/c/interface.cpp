@@ -29,7 +29,7 @@ void keep_text(std::string_view text) noexcept {
   *std::ranges::copy(text.substr(0, bytes), last_error.begin()).out = '\0';
 }
 
-/// The programs' exit status, except for errors that only a C program can correct.
+/// The status of an error: the exit status of Tessera's programs, but a C program can tell two more apart.
 int status_for(ErrorCode code) noexcept {
   if (code == ErrorCode::outdated_plan) return TESSERA_OUTDATED_PLAN;
   if (code == ErrorCode::rolled_back) return TESSERA_ROLLED_BACK;

@@ -15,7 +15,7 @@ std::size_t bytes_of(std::int64_t count, std::size_t unit_bytes) {
   return static_cast<std::size_t>(count) * unit_bytes;
 }
 
-/// Implements `tessera_map`, and `tessera_scatter`, which computes in place and has no results.
+/// Implements `tessera_map`, and `tessera_scatter`, whose functions compute in place and have no results.
 template <class DeviceFn, class HostFn>
 int run_units(tessera_job* job, const tessera_plan* plan, void* units, std::int64_t count,
               std::size_t unit_bytes, void* results, std::size_t result_bytes,

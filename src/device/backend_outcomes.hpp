@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The results of the build steps of one device's backends, by label.
+/// The backends that were built for one device, by label: see `probe_backend_with_compile`.
 class BackendOutcomes {
  public:
   struct Slot {
@@ -21,7 +21,7 @@ class BackendOutcomes {
     std::string reason;
   };
 
-  /// The reference is valid as long as this object.
+  /// The reference stays valid until `clear`.
   Slot& slot_of(std::string_view label) {
     const std::lock_guard lock(mutex_);
     return slots_[std::string(label)];

@@ -30,7 +30,7 @@ auto on_device(const DeviceInfo& info, const char* doing, Action&& action) {
   }
 }
 
-/// The streams of a context, by lane; shared with memory that is bound to them.
+/// The streams of a context, by lane. Memory that is freed in stream order shares their ownership.
 class OwnedStreams {
  public:
   OwnedStreams() = default;
@@ -62,8 +62,8 @@ class OwnedStreams {
 /// The last process that opened a device; 0: none. A forked child inherits its parent's value.
 std::atomic<pid_t> opener = 0;
 
-/// An open context, in a list of all of them. Threads refer to a context by its number, not by a weak
-/// pointer: a thread-local object with a destructor would keep this library loaded after dlclose.
+/// An element of the list of open contexts. Threads refer to a context by its number, not by a weak pointer:
+/// a thread-local object with a destructor would keep this library loaded after dlclose.
 class OpenContext {
  public:
   OpenContext() {
@@ -82,7 +82,7 @@ class OpenContext {
 
   /// Positive, and unique to each context.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-  /// The object to which the context with this number was moved; null if it is closed.
+  /// The open context with this number, wherever it was moved; null if it is closed.
   [[nodiscard]] static const DeviceContext* find(std::uint64_t number) noexcept {
     const std::lock_guard lock(mutex);
     const OpenContext* open = first;
@@ -105,7 +105,7 @@ constinit std::mutex OpenContext::mutex;
 constinit std::uint64_t OpenContext::last_number = 0;
 constinit OpenContext* OpenContext::first = nullptr;
 
-/// The context that was last bound on this thread, and the context whose tile was last set on it.
+/// The number of the context that is bound to this thread, and the tile that was last set on this thread.
 thread_local std::uint64_t bound = 0;
 struct LastTile {
   std::uint64_t device = 0;

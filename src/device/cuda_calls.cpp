@@ -66,7 +66,7 @@ void on_device(Ordinal ordinal, const std::function<void()>& work) noexcept {
     const OnDevice current(ordinal);
     work();
   } catch (...) {
-    // Ignored: the device is lost, or the process is ending, and the driver frees the resources.
+    // Either the device is lost or the process ends: the driver frees the resources.
   }
 }
 
@@ -153,7 +153,7 @@ bool is_done(StreamView stream) {
   return true;
 }
 
-// Libraries and kernels use the driver API: the runtime has them only since CUDA 12.8.
+// The driver API loads modules: the runtime API has libraries and kernels only from CUDA 12.8 on.
 
 void* load_library(const char* image) {
   static const auto load =
@@ -178,7 +178,7 @@ void unload_library(void* library) noexcept {
     static const auto unload = driver_function<CUresult (*)(CUlibrary)>("cuLibraryUnload");
     (void)unload(static_cast<CUlibrary>(library));
   } catch (const Error&) {
-    // Ignored: at the end of the process the driver may be unloaded already.
+    // At the end of the process the driver may be unloaded already.
   }
 }
 
@@ -192,7 +192,7 @@ KernelView kernel_of(void* library, const char* name) {
 
 namespace {
 
-/// Requests shared memory beyond the default for a kernel, on each device.
+/// Raises a kernel's limit of dynamic shared memory on the current device if the default is too low.
 void allow_shared_bytes(KernelView kernel, std::size_t shared_bytes) {
   constexpr std::size_t every_kernel_has = 48 * 1024;
   if (shared_bytes <= every_kernel_has) return;

@@ -15,9 +15,9 @@
 /// runtime's reason. Thread-safe.
 namespace tessera::cuda {
 
-/// The device's CUDA index in this process. Initialises CUDA, but creates no context. The runtime may not
-/// report the UUID of a MIG instance: if CUDA_VISIBLE_DEVICES named the instance when CUDA was initialised,
-/// it is the only device.
+/// The device's CUDA index in this process. Initialises CUDA, but creates no context. For MIG instances,
+/// whose UUID the runtime may not report, the value of CUDA_VISIBLE_DEVICES at CUDA's initialisation decides:
+/// if it named the instance, that instance is device 0.
 [[nodiscard]] Ordinal find_ordinal(const Uuid& uuid);
 
 /// Creates the primary context of the device if necessary, makes it current on this thread, and checks that
@@ -48,11 +48,11 @@ void synchronize(StreamView stream);
 [[nodiscard]] EventView create_event();
 /// Does not wait, and ignores errors, like `destroy_stream`.
 void destroy_event(EventView event, Ordinal ordinal) noexcept;
-/// Records all work that was submitted to the stream so far.
+/// The event then stands for all work that was submitted to the stream so far.
 void record(EventView event, StreamView stream);
 /// Whether the recorded work is complete; true for an event that was never recorded.
 [[nodiscard]] bool ready(EventView event);
-/// Makes work that is submitted to the stream later wait for the event as recorded now.
+/// Work that is submitted to the stream from now on waits for the recorded work.
 void make_wait(StreamView stream, EventView event);
 void synchronize(EventView event);
 
@@ -76,7 +76,7 @@ void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_byt
 
 // Functions for the collectives of a job.
 
-/// A guard that, when destroyed, restores this thread's current context, or that there was none.
+/// A guard: its destructor restores this thread's current context, or the state without one.
 [[nodiscard]] std::shared_ptr<void> keep_current();
 /// Copies from or to the current device's memory, on the stream. Blocks only if one side is pageable host
 /// memory.

@@ -17,7 +17,7 @@ namespace tessera::cuda {
 /// Throws `Error(job_fault)` with the name of the call and the runtime's reason unless `status` is success.
 inline void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  // Clears a non-sticky error, so that it is not attributed to the next call.
+  // Clear the error unless it is sticky, so that the next call does not report it again.
   (void)cudaGetLastError();
   throw Error(ErrorCode::job_fault,
               std::string(call) + ": " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ")");
@@ -38,7 +38,7 @@ Function driver_function(const char* name) {
   cudaDriverEntryPointQueryResult found{};
   check(cudaGetDriverEntryPointByVersion(name, &address, 12000, cudaEnableDefault, &found), name);
   if (found != cudaDriverEntryPointSuccess || address == nullptr)
-    throw Error(ErrorCode::job_fault, std::string("the driver has no function ") + name);
+    throw Error(ErrorCode::job_fault, std::string("the NVIDIA driver lacks ") + name + ": update it");
   return reinterpret_cast<Function>(address);
 }
 

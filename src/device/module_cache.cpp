@@ -32,7 +32,7 @@ void check(const ModuleSource& source) {
 /// The cached outcomes of one source for one compute capability.
 struct Slot {
   std::mutex working;  ///< locked while the source is compiled or loaded
-  /// The last one is current. A failure that `adopt` has replaced stays, since callers may refer to it.
+  /// The last one counts. Failures that `adopt` has replaced are kept, since callers may hold references.
   std::list<CompileOutcome> outcomes;
   std::optional<Module> module;
 };
@@ -72,7 +72,7 @@ std::future<CompileOutcome> begin_to_compile(std::shared_ptr<KernelCompiler> com
   });
 }
 
-/// Compiles on a separate thread, which is abandoned if this thread abandons its work.
+/// Compiles on a separate thread. If this thread is told to stop, it does not wait for the other one.
 CompileOutcome compile_abandonably(const std::shared_ptr<KernelCompiler>& compiler,
                                    const ModuleSource& source, const std::string& target) {
   static AbandonedCompilations abandoned;

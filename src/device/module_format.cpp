@@ -16,7 +16,7 @@ static_assert(magic == "tessera module ");
 constexpr std::string_view extension = ".module";
 constexpr std::size_t digest_digits = 16;
 
-/// FNV-1a: accidents are to be found, and a file of another key is known by the key in it.
+/// FNV-1a, which suffices for accidental corruption. Collisions do no harm, since a file contains its key.
 std::string digest_of(std::string_view text) {
   return base::hex(base::fnv1a(text));
 }
@@ -28,7 +28,7 @@ std::optional<std::string_view> body_of(std::string_view content) {
   return content.substr(begin);
 }
 
-/// The length of a file name's leading digits and extension; 0 if it has no such beginning.
+/// The length of the hash and extension at the beginning of a file name; 0 if the name has none.
 std::size_t end_of_extension(std::string_view name) {
   const std::size_t digits = name.find_first_not_of("0123456789abcdef");
   if (digits == 0 || digits == std::string_view::npos || !name.substr(digits).starts_with(extension))

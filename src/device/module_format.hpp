@@ -10,10 +10,10 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The part of a key for a source: everything in the source that its code depends on.
+/// The source's part of a cache key: everything in the source that the compiled code depends on.
 [[nodiscard]] std::string key_of(const ModuleSource& source);
 
-/// The key of a module: everything that its code depends on.
+/// The cache key of a module: everything that its compiled code depends on.
 struct ModuleKey {
   std::string capability;  ///< compute capability of the devices, such as "9.0"
   std::string compiler;    ///< the compiler with its version, such as "nvrtc 13.0.88"
@@ -38,8 +38,8 @@ struct ModuleKey {
 /// Number of first bytes that `is_module_file` needs.
 inline constexpr std::size_t module_magic_bytes = 15;
 
-/// A file's content: a line with the format, a hash of the rest, sizes, the key, and the text. The
-/// digest detects corruption, not forgery.
+/// A file's content: a line with the format, a hash of the rest, sizes, the key, and the text. The hash
+/// detects corruption, not forgery.
 [[nodiscard]] std::string pack_module(std::string_view key, std::string_view text);
 
 /// The text of a file, if the file is complete and was written for `key`.

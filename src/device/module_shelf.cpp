@@ -44,7 +44,7 @@ ModuleShelf::ModuleShelf(const std::filesystem::path& folder)
 
 std::vector<ShelvedModule> ModuleShelf::list() const {
   std::vector<ShelvedModule> all;
-  // A separate descriptor, because readdir moves its position.
+  // A separate descriptor, since readdir moves the position of its descriptor.
   const int descriptor =
       !folder_.is_open() ? -1 : openat(folder_.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return all;

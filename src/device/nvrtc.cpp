@@ -17,7 +17,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// The entry points of NVRTC, if it has them all.
+/// The NVRTC library, opened; unusable (`found` is false) unless it has all entry points.
 class Library {
  public:
   Library()

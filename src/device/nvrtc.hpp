@@ -15,7 +15,7 @@ enum class Status : int {
   compilation = 6,
 };
 
-/// Entry points of a library that has them all.
+/// The entry points of the library.
 struct Api {
   const char* (*error_string)(Status);
   Status (*version)(int* major, int* minor);

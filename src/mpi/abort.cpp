@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::mpi {
 namespace detail {
 namespace {
 
-/// MPICH's launcher ends at an abort, and may lose output of ranks that it has not read by then.
+/// Time for the launcher to read this rank's output: MPICH's launcher loses unread output at an abort.
 constexpr auto longest_wait_for_launcher = std::chrono::seconds(1);
 
 }  // namespace

@@ -26,7 +26,7 @@ void check(int code, const char* call);
 /// The text of an `Error(usage)` for a call after MPI_Finalize.
 extern const char* const mpi_is_over;
 
-/// Whether the calling thread is inside a collective, that is, in a signal handler or a progress callback.
+/// Whether a collective of the calling thread is in progress: true in its signal handlers and callbacks only.
 [[nodiscard]] bool is_in_a_collective() noexcept;
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

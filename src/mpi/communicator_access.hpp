@@ -22,7 +22,7 @@ struct CommunicatorAccess {
 
   /// The serial communicator of a `Session`.
   [[nodiscard]] static Communicator serial_of_program();
-  /// Whether the process is the job's own: then handlers may be installed, and the process may be ended.
+  /// Whether the library may install handlers in this process and end it: not in another program's process.
   [[nodiscard]] static bool owns_process(const Communicator& comm) noexcept {
     return !comm.is_serial() || comm.self_.owns_process;
   }
@@ -42,8 +42,8 @@ struct CommunicatorAccess {
   /// Waits for an empty message from rank `from`, under the same timeout as a collective.
   static void receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose);
 
-  /// Progress callback, run repeatedly after the first millisecond of a wait in a collective of this
-  /// communicator; not for duplicates and parts. It must not block, throw, or use the communicator.
+  /// A collective of this communicator, not of its duplicates and parts, runs the callback repeatedly once it
+  /// has waited for a millisecond. The callback must not block, throw, or use the communicator.
   static void set_progress_callback(Communicator& comm, SharedFunction<void()> progress) noexcept {
     comm.self_.progress = std::move(progress);
   }

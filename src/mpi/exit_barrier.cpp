@@ -75,7 +75,7 @@ class ExitBarrier {
  private:
   void wait(MPI_Request& request, const char* kind) {
     const CollectiveScope scope;
-    // The exit barrier counts as a call of a fictitious communicator: the complement of the group's id.
+    // Watchdogs see a call of a fictitious communicator, whose id is the complement of the group's id.
     const CollectiveCall here(~group_.id(), ++group_.exit_calls, kind, purpose_);
     Backoff backoff;
     std::optional<Watchdog> watchdog;
@@ -128,7 +128,7 @@ WatchdogTimeouts exit_timeouts(ExitPath path, std::chrono::milliseconds timeout)
 
 void exit_barrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeouts) {
   ExitBarrier barrier(group, path, timeouts);
-  // The sum is 0 only over all of MPI_COMM_WORLD.
+  // Equal counts give the sum 0 only over all ranks of MPI_COMM_WORLD: see `CollectiveCounts::imbalance`.
   const std::uint64_t imbalance = group.is_world() ? collective_counts().imbalance() : 0;
   std::array<std::uint64_t, 2> sums = {path == ExitPath::exception ? 1u : 0u, imbalance};
   barrier.sum(sums);

@@ -13,9 +13,9 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 /// How long a departed rank waits for the others; `timeout` is the program's own choice, or 0.
 [[nodiscard]] WatchdogTimeouts exit_timeouts(ExitPath path, std::chrono::milliseconds timeout);
 
-/// *Collective.* Waits for all ranks of the group, from which this one has departed. Unless a rank departs by
-/// an exception, all must have made the same number of collective calls on each communicator, else the job
-/// ends with an error: a rank that misses the last call need not block others, but lacks its result.
+/// *Collective.* Waits until all ranks of the group have departed. Unless one departs by an exception, ends
+/// the job with an error if ranks have made different numbers of collective calls on a communicator: a rank
+/// that skips the last call need not block the others, so that nothing else would show it.
 void exit_barrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeouts);
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

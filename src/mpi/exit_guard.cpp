@@ -54,7 +54,7 @@ bool is_active() noexcept {
             exit_status(ErrorCode::job_fault));
 }
 
-/// Returns for the first call on the main thread outside of collectives; otherwise does not return.
+/// Returns if the main thread exits, outside of collectives, and no thread has before. Else does not return.
 void begin_to_leave() {
   const std::thread::id here = std::this_thread::get_id();
   // If two threads call exit, glibc lets the second one end the process while handlers of the first one run.
@@ -83,8 +83,8 @@ void at_quick_exit() {
   if (pass_exit_barriers(ExitPath::normal)) MPI_Finalize();
 }
 
-/// Runs after everything else in `exit`, if the program has not finalised MPI: launchers kill the other
-/// ranks, which may still be writing output, when one rank does not finalise.
+/// The last step of `exit`: finalises MPI if the program has not. When a rank ends without MPI_Finalize,
+/// launchers kill the other ranks, which may still write output.
 [[gnu::destructor]] void after_exit() {
   if (!is_active()) return;
   begin_to_leave();
@@ -120,8 +120,8 @@ void at_quick_exit() {
   abort_ranks(exit_status(ErrorCode::job_fault));
 }
 
-/// Counts the application's functions running on this thread. `exit` destroys it before it runs handlers; at
-/// the normal end of a thread the count is 0.
+/// Counts the application's functions that this thread is running. `exit` destroys this object before it runs
+/// any handler: a count above 0 then shows that such a function has called `exit`.
 struct RunningFunctions {
   ~RunningFunctions() {
     if (count > 0 && is_active()) begin_to_leave();

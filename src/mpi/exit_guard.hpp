@@ -18,8 +18,8 @@ enum class MpiOwner {
 void arm_exit_guard(MpiOwner owner);
 
 /// Construct one around each call of a function of the application. An `exit` in the function then reaches
-/// the guard before any exit handler runs; otherwise, if a second thread calls `exit`, it may find no
-/// handlers left and end the process with status 0.
+/// the guard before any exit handler runs. Without it, a second thread that calls `exit` may find no handlers
+/// left, and end the process with status 0.
 class ExitInFunction {
  public:
   ExitInFunction() noexcept;

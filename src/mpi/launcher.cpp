@@ -43,12 +43,12 @@ int launched_rank() noexcept {
 }
 
 Runtime launched_runtime() noexcept {
-  // Set by Open MPI's mpirun, by launchers with PMIx, with PMI-1 or PMI-2 such as MPICH's, and by Cray's.
+  // Set by Open MPI's mpirun; by launchers with PMIx; with PMI-1 or PMI-2, such as MPICH's; by Cray PALS.
   constexpr std::array ranks = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID"};
   if (std::ranges::any_of(ranks, [](const char* name) { return std::getenv(name) != nullptr; }))
     return Runtime::mpi;
-  // Without a PMI, each task of srun would do all the work, so MPI must refuse to start. Only tasks of srun
-  // have the number of their step's tasks; batch scripts do not.
+  // Several tasks of srun without a PMI: start MPI, which then refuses. As serial programs, each would do all
+  // the work. A batch script itself does not have this variable.
   return number_in("SLURM_STEP_NUM_TASKS").value_or(1) > 1 ? Runtime::mpi : Runtime::serial;
 }
 

@@ -32,7 +32,7 @@ MPI_Op operation(Reduction how) {
     case Reduction::min: return MPI_MIN;
     case Reduction::max: return MPI_MAX;
   }
-  throw Error(ErrorCode::usage, "unknown reduction");
+  throw Error(ErrorCode::usage, "unknown reduction: give a value of mpi::Reduction");
 }
 
 MPI_Datatype datatype(detail::Number type) {
@@ -60,9 +60,8 @@ void require_duplicable(MPI_Comm other) {
   int is_inter = 0;
   check(MPI_Comm_test_inter(other, &is_inter), "MPI_Comm_test_inter");
   if (is_inter != 0)
-    throw Error(
-        ErrorCode::usage,
-        "an inter-communicator has no ranks that work together: merge it first (MPI_Intercomm_merge)");
+    throw Error(ErrorCode::usage,
+                "an inter-communicator has two groups of ranks: merge them first (MPI_Intercomm_merge)");
 }
 
 /// Calls `transfer(offset, count)` for consecutive pieces of `total` elements: chunks of a large message,
@@ -92,10 +91,10 @@ void ask_for_failures(const detail::RankGroup& group, int ranks) {
   if (group.failures != nullptr) group.failures->ask(ranks);
 }
 
-/// Interval of a rank's replies to inquiries if none of its waits is long enough for a watchdog's step.
+/// Interval at which a rank replies to inquiries if none of its waits is long enough for a watchdog's step.
 constexpr std::chrono::milliseconds between_answers = std::chrono::milliseconds(detail::Watchdog::grace) / 8;
 
-/// Called at the start of a wait. Main thread only.
+/// At the start of a wait: whether `between_answers` has passed since this was last true. Main thread only.
 bool is_time_to_answer(Backoff::Clock::time_point now) {
   static Backoff::Clock::time_point next{};
   if (now < next) return false;
@@ -158,7 +157,7 @@ void CommunicatorAccess::receive_empty(const Communicator& comm, int from, int t
   const Purpose what(comm, std::string(purpose));
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Irecv(nullptr, 0, MPI_BYTE, from, tag, comm.usable(), &request), "MPI_Irecv");
-  // Receiving is not a collective, and not counted.
+  // Number 0: receiving is no collective, and is not counted.
   comm.wait_at(*comm.self_.waits, request, "a message", 0, comm.timeout());
 }
 

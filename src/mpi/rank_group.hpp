@@ -117,7 +117,7 @@ class RankGroup {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// *Collective.* Existing groups help to notice departed ranks.
+  /// *Collective.* While it waits, this thread's existing groups notify departed ranks.
   explicit RankGroup(MPI_Comm origin);
   ~RankGroup();
   RankGroup(const RankGroup&) = delete;

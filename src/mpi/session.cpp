@@ -98,7 +98,7 @@ void Session::refuse_together(const std::string& problem) {
   throw StartRefused(message, rank, std::move(finalise));
 }
 
-/// MPI_Finalize alone would wait for missing ranks for ever, without naming them.
+/// Call before MPI_Finalize, which would wait for missing ranks for ever, without naming them.
 void Session::pass_exit_barrier(detail::ExitPath path) noexcept {
   if (std::exchange(mpi_->passed_exit_barrier, true)) return;
   try {

@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* variable = "TESSERA_START_TIMEOUT";
+constexpr const char* start_timeout_variable = "TESSERA_START_TIMEOUT";
 
 /// Added to the timeout of collectives for calls of one rank: a loaded machine may take seconds for
 /// milliseconds of work.
@@ -44,7 +44,7 @@ std::string late_start(int rank, std::chrono::milliseconds time) {
          " for all ranks to start MPI: one may be stopped, or its node slow or out of reach; give a large "
          "job "
          "more by " +
-         variable + "=SECONDS (0: no limit); the job is ended";
+         start_timeout_variable + "=SECONDS (0: no limit); the job is ended";
 }
 
 }  // namespace
@@ -96,12 +96,12 @@ std::chrono::milliseconds stagger_of(int rank) {
 
 StartTimeout start_timeout() {
   StartTimeout timeout;
-  const char* const text = std::getenv(variable);
+  const char* const text = std::getenv(start_timeout_variable);
   if (text == nullptr || *text == '\0') return timeout;
   const auto given = base::parse_number<double>(text);
   if (!given || !(*given >= 0 && *given <= 1e9))
-    timeout.problem =
-        std::string(variable) + "=\"" + text + "\" is not a time: give seconds from 0 (no limit) to 1e9";
+    timeout.problem = std::string(start_timeout_variable) + "=\"" + text +
+                      "\" is not a time: give seconds from 0 (no limit) to 1e9";
   else
     timeout.time = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * *given)));
   return timeout;

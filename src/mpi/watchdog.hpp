@@ -21,7 +21,7 @@ struct WatchdogTimeouts {
   std::chrono::milliseconds timeout{};  ///< 0: for ever
   std::chrono::milliseconds
       notice{};               ///< time after which missing ranks are reported, below `timeout`; 0: never
-  bool only_silence = false;  ///< waits for any rank that replies, whatever that rank does
+  bool only_silence = false;  ///< reports only ranks that do not reply; waits for all others
 };
 
 /// The watchdog of one collective call, which would otherwise hang (deadlock): finds the ranks that do not

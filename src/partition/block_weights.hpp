@@ -36,13 +36,13 @@ class BlockWeights {
   explicit BlockWeights(std::vector<CostRun> runs);
 
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
-  /// The part from `block` on of the run that contains it.
+  /// The run that contains `block`, without the blocks before it.
   [[nodiscard]] WeightRun run_at(std::int64_t block) const;
 
  private:
   void weigh(std::int64_t blocks, std::int64_t costs, double largest);
 
-  SharedFunction<WeightRun(std::int64_t block, double scale)> run_at_;  ///< weights not yet divided
+  SharedFunction<WeightRun(std::int64_t block, double scale)> run_at_;  ///< before the division by `divisor_`
   double scale_ = 0;
   std::uint64_t divisor_ = 1;
   std::uint64_t total_ = 0;

@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// The blocks of `units`; these begin at a block, and end at a block or with all units.
+/// The blocks of `units`, which begin and end at block boundaries, or end with all units.
 Range blocks_of(Range units, std::int64_t block) {
   const auto first_from = [block](std::int64_t unit) { return unit / block + (unit % block != 0 ? 1 : 0); };
   return {first_from(units.begin), first_from(units.end)};

@@ -34,8 +34,8 @@ struct RemainingDevices {
 /// The lowest rank that has units by `plan` but no device left.
 [[nodiscard]] std::optional<int> rank_without_device(const Plan& plan, const RemainingDevices& devices);
 
-/// `plan` without excluded devices, whose units go to the other devices of their ranks: every rank keeps its
-/// units, and its tiles if none of its devices is excluded. Every rank with units has a device.
+/// `plan` without excluded devices, whose units go to the other devices of their ranks. Every rank keeps its
+/// units; a rank without excluded devices keeps its tiles. Every rank with units must have a device left.
 [[nodiscard]] inline Plan recut(const Plan& plan, const RemainingDevices& devices) {
   return PlanAccess::recut(plan, devices);
 }

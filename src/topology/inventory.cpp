@@ -70,12 +70,12 @@ SentDevice sent_device(int rank, int index, const ClaimedDevice& device, std::ui
   sent.sharers = std::max(device.sharers, 1);
   sent.simulated = info.simulated;
   sent.host = info.host;
-  // Rounding must not give a device that can compute a share of zero.
+  // At least 1 for each rank that shares a device whose score is not 0, despite rounding.
   sent.score = score == 0 ? 0 : std::max<std::uint64_t>(score / static_cast<std::uint64_t>(sent.sharers), 1);
   return sent;
 }
 
-/// Computes each rank's share of the resources that ranks have in common.
+/// Computes each rank's threads, given the cores that ranks share.
 void share_out(std::vector<InventoryRank>& ranks, std::span<const detail::RankCores> cores) {
   const auto shares = detail::share_cores(cores);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -161,7 +161,7 @@ Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe, co
   for (const SentRank& sent : base::allgather_values(comm, std::move(mine))) {
     if (sent.scores_missing)
       throw Error(ErrorCode::usage, "gather_inventory: rank " + std::to_string(sent.rank) +
-                                        " does not give one score for each claimed device");
+                                        " must give a score for each claimed device, and no more");
     ranks.push_back(sent);
     cores.push_back({sent.node, sent.cpuset, sent.allowed_threads, {}});
     for (const SentQuota& quota : sent.quotas) cores.back().quotas.push_back({quota.cores, quota.group, {}});

@@ -37,7 +37,7 @@ std::vector<detail::MemoryNeed> gather_needs(const mpi::Communicator& comm, std:
   return needs;
 }
 
-// Identifies a limit: a cgroup may have several. Cgroups and nodes share limits, processes do not.
+// Identifies a limit. Ranks of a cgroup or node share its limits; the limit of a process is one rank's own.
 using LimitKey = std::tuple<int, MemoryLimit::Scope, CgroupId, std::int64_t, int>;
 
 LimitKey key_of(std::span<const detail::MemoryNeed> ranks, std::size_t rank, const MemoryLimit& limit) {
@@ -45,7 +45,7 @@ LimitKey key_of(std::span<const detail::MemoryNeed> ranks, std::size_t rank, con
   return {ranks[rank].node, limit.scope, limit.group, limit.limit_bytes, owner};
 }
 
-/// The bytes needed under each limit, and the bytes left of it.
+/// For each limit: the memory that its ranks need, and the memory that is left.
 std::map<LimitKey, detail::Shortage> needs_by_limit(std::span<const detail::MemoryNeed> ranks) {
   std::map<LimitKey, detail::Shortage> all;
   for (std::size_t r = 0; r < ranks.size(); ++r) {

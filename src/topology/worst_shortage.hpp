@@ -23,14 +23,14 @@ struct Shortage {
   std::size_t limit = 0;  ///< index among that rank's limits
   int ranks = 0;
   std::int64_t needed_bytes = 0;
-  std::int64_t free_bytes = 0;  ///< left of the limit: the largest value that a rank read
+  std::int64_t free_bytes = 0;  ///< memory left under the limit: the largest value that any of its ranks read
 };
 
 /// The limit that is exceeded by the most bytes; of equal ones the lowest rank's. Pure.
 [[nodiscard]] std::optional<Shortage> worst_shortage(std::span<const MemoryNeed> ranks);
 
-/// Bytes that the rank at this index gets if every limit is shared among its ranks in proportion to their
-/// needs; at most the rank's need. Pure.
+/// The memory of the rank at this index if the ranks under each limit divide it in proportion to their needs;
+/// at most the rank's need. Pure.
 [[nodiscard]] std::int64_t share_of(std::span<const MemoryNeed> ranks, std::size_t rank);
 
 }  // namespace TESSERA_NAMESPACE::detail

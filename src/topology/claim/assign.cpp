@@ -27,7 +27,7 @@ class Sights {
       const auto [at, first] = distance_.try_emplace({device, place(ranks_, s.rank)}, s.distance);
       if (!first) at->second = std::min(at->second, s.distance);
       elsewhere_.resize(uuids_.size(), 0);
-      elsewhere_[device] = std::max(elsewhere_[device], s.drivers_elsewhere);
+      elsewhere_[device] = std::max(elsewhere_[device], s.users_elsewhere);
     }
   }
 
@@ -37,7 +37,7 @@ class Sights {
   [[nodiscard]] const Uuid& uuid(std::size_t device) const { return uuids_[device]; }
   /// Distance by (device, row), ordered by device and then row.
   [[nodiscard]] const auto& distances() const { return distance_; }
-  /// Number of drivers in other jobs, by device.
+  /// By device: how many ranks of other jobs use it.
   [[nodiscard]] const std::vector<int>& elsewhere() const { return elsewhere_; }
   [[nodiscard]] bool is_free(std::size_t device) const { return elsewhere_[device] == 0; }
 
@@ -58,15 +58,16 @@ class Sights {
   std::vector<int> elsewhere_;
 };
 
-struct Drive {
+/// A rank (row) that uses a device.
+struct Use {
   std::size_t row;
   int distance;
   std::size_t device;
-  friend auto operator<=>(const Drive&, const Drive&) = default;
+  friend auto operator<=>(const Use&, const Use&) = default;
 };
 
 /// Assigns at most one free device to each rank, by the best matching.
-std::vector<Drive> match_one_each(const Sights& sights) {
+std::vector<Use> match_one_each(const Sights& sights) {
   std::vector<Edge> edges;
   int nearest = 0;  // the matching requires nonnegative costs
   for (const auto& [seen, distance] : sights.distances()) nearest = std::min(nearest, distance);
@@ -74,44 +75,44 @@ std::vector<Drive> match_one_each(const Sights& sights) {
     if (sights.is_free(seen.first))
       edges.push_back({seen.second, seen.first, std::int64_t{distance} - nearest});
   const auto matched = best_matching(sights.ranks(), sights.devices(), edges);
-  std::vector<Drive> drives;
+  std::vector<Use> uses;
   for (std::size_t row = 0; row < matched.size(); ++row)
-    if (matched[row]) drives.push_back({row, sights.distances().at({*matched[row], row}), *matched[row]});
-  return drives;
+    if (matched[row]) uses.push_back({row, sights.distances().at({*matched[row], row}), *matched[row]});
+  return uses;
 }
 
 /// Assigns the remaining free devices, lowest UUID first: each to the nearest rank that sees it, then to the
 /// rank with fewer devices, then to the lower rank.
-void hand_out_rest(const Sights& sights, std::vector<Drive>& drives) {
+void hand_out_rest(const Sights& sights, std::vector<Use>& uses) {
   std::vector<std::size_t> held(sights.ranks(), 0);
-  std::vector<char> driven(sights.devices(), 0);
-  for (const Drive& drive : drives) {
-    ++held[drive.row];
-    driven[drive.device] = 1;
+  std::vector<char> used(sights.devices(), 0);
+  for (const Use& use : uses) {
+    ++held[use.row];
+    used[use.device] = 1;
   }
   for (auto seen = sights.distances().begin(); seen != sights.distances().end();) {
     const std::size_t device = seen->first.first;
     std::tuple best(seen->second, held[seen->first.second], seen->first.second);
     for (; seen != sights.distances().end() && seen->first.first == device; ++seen)
       best = std::min(best, std::tuple(seen->second, held[seen->first.second], seen->first.second));
-    if (driven[device] != 0 || !sights.is_free(device)) continue;
+    if (used[device] != 0 || !sights.is_free(device)) continue;
     const auto& [distance, count, row] = best;
-    drives.push_back({row, distance, device});
+    uses.push_back({row, distance, device});
     ++held[row];
   }
 }
 
-/// Lets each rank without a device, lowest first, share the device with the fewest drivers, then the nearest.
-void share(const Sights& sights, std::vector<Drive>& drives) {
+/// Lets each rank without a device, lowest first, share the device with the fewest users, then the nearest.
+void share(const Sights& sights, std::vector<Use>& uses) {
   std::vector<char> busy(sights.ranks(), 0);
   std::vector<int> sharers = sights.elsewhere();
-  for (const Drive& drive : drives) {
-    busy[drive.row] = 1;
-    ++sharers[drive.device];
+  for (const Use& use : uses) {
+    busy[use.row] = 1;
+    ++sharers[use.device];
   }
   for (std::size_t row = 0; row < sights.ranks(); ++row) {
     if (busy[row] != 0) continue;
-    // Every rank here sees a device, so there is one to share.
+    // Rows are ranks that see a device, so there is one to share.
     std::optional<std::tuple<int, int, std::size_t>> best;
     for (std::size_t device = 0; device < sights.devices(); ++device) {
       const auto seen = sights.distances().find({device, row});
@@ -120,7 +121,7 @@ void share(const Sights& sights, std::vector<Drive>& drives) {
       best = best ? std::min(*best, join) : join;
     }
     const auto& [count, distance, device] = *best;
-    drives.push_back({row, distance, device});
+    uses.push_back({row, distance, device});
     ++sharers[device];
   }
 }
@@ -129,17 +130,17 @@ void share(const Sights& sights, std::vector<Drive>& drives) {
 
 std::vector<Assignment> assign_devices(std::span<const Sighting> sightings, bool allow_sharing) {
   const Sights sights(sightings);
-  auto drives = match_one_each(sights);
-  hand_out_rest(sights, drives);
-  if (allow_sharing) share(sights, drives);
+  auto uses = match_one_each(sights);
+  hand_out_rest(sights, uses);
+  if (allow_sharing) share(sights, uses);
 
   std::vector<int> sharers = sights.elsewhere();
-  for (const Drive& drive : drives) ++sharers[drive.device];
-  std::sort(drives.begin(), drives.end());
+  for (const Use& use : uses) ++sharers[use.device];
+  std::sort(uses.begin(), uses.end());
   std::vector<Assignment> assignments;
-  assignments.reserve(drives.size());
-  for (const Drive& drive : drives)
-    assignments.push_back({sights.rank(drive.row), sights.uuid(drive.device), sharers[drive.device]});
+  assignments.reserve(uses.size());
+  for (const Use& use : uses)
+    assignments.push_back({sights.rank(use.row), sights.uuid(use.device), sharers[use.device]});
   return assignments;
 }
 

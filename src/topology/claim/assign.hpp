@@ -13,11 +13,11 @@ struct Sighting {
   int rank = 0;
   Uuid uuid;
   int distance = 0;
-  int drivers_elsewhere = 0;  ///< ranks of other jobs that drive it and allow sharing
+  int users_elsewhere = 0;  ///< number of ranks of other jobs that use the device and allow sharing
   friend auto operator<=>(const Sighting&, const Sighting&) = default;
 };
 
-/// A rank that drives a device, and the number of ranks, also of other jobs, that drive it.
+/// A rank that uses a device, and the number of all ranks that use the device, also of other jobs.
 struct Assignment {
   int rank = 0;
   Uuid uuid;
@@ -31,13 +31,12 @@ struct Assignment {
 ///     const std::vector<Sighting> sightings{{0, A, 2}, {0, B, 0}, {1, A, 0}, {1, B, 2}};
 ///     assign_devices(sightings, false);                // {{0, B}, {1, A}}
 ///
-/// Every device that some rank sees is driven by exactly one rank, and as many ranks as possible drive one (a
-/// maximum matching first); among such assignments, the sum of distances is minimal; ties go to the lower
-/// rank and then the lower UUID: rank 0 gets the lowest UUID that it can have, then rank 1, and so on.
-/// Devices left over, lowest UUID first, go to the nearest rank that sees them, among equally near ones to
-/// the rank with fewer devices, then the lower rank. With `allow_sharing`, a rank without a device shares one
-/// that it sees: the one with the fewest drivers, then the nearest, then the lowest UUID. A device of another
-/// job is only ever shared.
+/// First, as many ranks as possible get one device each: a maximum matching; among the maximum matchings, the
+/// one with the smallest sum of distances; ties: rank 0 gets the lowest UUID that it can have, then rank 1,
+/// and so on. Then each device left over, lowest UUID first, goes to the nearest rank that sees it; among
+/// equally near ones to the rank with fewer devices, then to the lower rank. Last, with `allow_sharing`, each
+/// rank without a device shares one that it sees: the one with the fewest users, then the nearest, then the
+/// lowest UUID. A device that another job uses can only be shared.
 ///
 /// The result is sorted by rank, then distance, then UUID. The order of `sightings` does not matter.
 /// Pure, thread-safe. Cost: O(ranks^2 (ranks + devices)), below a millisecond for 16 ranks.

@@ -21,7 +21,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// The boot id, which is known also if the rank's probe failed early.
+/// The boot id, also if the rank's probe failed before it was read.
 std::string boot_id_of(const HostInfo& host) {
   return host.boot_id.empty() ? detail::this_boot_id() : host.boot_id;
 }
@@ -29,7 +29,7 @@ std::string hostname_of(const HostInfo& host) {
   return host.hostname.empty() ? detail::this_hostname() : host.hostname;
 }
 
-/// A sighting as sent to the leader, without the rank, which its position in the message implies.
+/// A sighting as sent to the leader, which knows the rank by the position in the gathered list.
 struct SightingRecord {
   Uuid uuid;
   std::int32_t distance = 0;
@@ -51,13 +51,13 @@ struct Grant {
 /// The devices that the ranks of a node see.
 struct NodeView {
   std::vector<detail::Sighting> sightings;
-  std::map<Uuid, DeviceInfo> devices;  ///< devices by UUID; they determine the names of the locks
-  std::map<Uuid, int> processes;       ///< ids of the processes with simulated devices of their own
+  std::map<Uuid, DeviceInfo> devices;  ///< what the names of the lock files depend on
+  std::map<Uuid, int> processes;       ///< process id if the simulated device belongs to one process, else 0
   std::string launch;                  ///< the leader's identifier of this mpirun
   std::string node;
 
   [[nodiscard]] std::string lock_name(const Uuid& uuid) const {
-    // Launch included: ranks of other jobs may have the same numbers and the same simulated UUIDs.
+    // The launch distinguishes jobs: their simulated devices may have the same UUIDs.
     return detail::lock_name(devices.at(uuid), std::to_string(processes.at(uuid)) + '.' + launch, node);
   }
 };
@@ -65,7 +65,7 @@ struct NodeView {
 /// The decision of a node's leader for its ranks.
 struct Decision {
   std::vector<Grant> grants;
-  std::map<Uuid, std::string> taken;  ///< devices of other jobs, with the jobs' names
+  std::map<Uuid, std::string> taken;  ///< devices that other jobs use, with the names of their processes
   std::string unguarded;
 };
 
@@ -128,7 +128,7 @@ class Leader {
         granted.slot = reserved_.back().slot;
       }
     } catch (const detail::ClaimInProgress& other) {
-      // The other job may still take the devices at any moment.
+      // The other job may take any of the devices at any moment: grant none.
       decision = {};
       for (const auto& [uuid, device] : view.devices) decision.taken[uuid] = other.what();
     } catch (const std::exception& problem) {
@@ -139,14 +139,14 @@ class Leader {
   }
 
   /// Call after the ranks have taken over their slots.
-  void let_go() { reserved_.clear(); }
+  void release_slots() { reserved_.clear(); }
 
  private:
   [[nodiscard]] const detail::ProcessDevice* of_process(const std::string& lock_name) const {
     return process_ != nullptr ? process_->find(lock_name) : nullptr;
   }
 
-  /// Removes the devices that other jobs use without sharing, and counts the drivers of the others.
+  /// Removes the devices that other jobs use without sharing. For the others, counts the users in other jobs.
   void leave_out_taken(NodeView& view, const detail::ClaimLock& lock, bool allow_sharing,
                        Decision& decision) {
     for (const auto& [uuid, device] : view.devices) {
@@ -162,7 +162,7 @@ class Leader {
         continue;
       }
       for (detail::Sighting& sighting : view.sightings)
-        if (sighting.uuid == uuid) sighting.drivers_elsewhere = static_cast<int>(users.size());
+        if (sighting.uuid == uuid) sighting.users_elsewhere = static_cast<int>(users.size());
       std::int64_t& reserved = reserved_bytes_[uuid];
       for (const auto& user : users) reserved += user.budget_bytes;
     }
@@ -172,11 +172,11 @@ class Leader {
     for (const detail::Assignment& assigned : detail::assign_devices(view.sightings, allow_sharing)) {
       const auto sighting = std::ranges::find(view.sightings, assigned.uuid, &detail::Sighting::uuid);
       decision.grants.push_back({assigned.uuid, assigned.rank, -1, assigned.sharers,
-                                 sighting->drivers_elsewhere, reserved_bytes_[assigned.uuid]});
+                                 sighting->users_elsewhere, reserved_bytes_[assigned.uuid]});
     }
   }
 
-  /// A rank's process as a device user, until the rank itself writes the record.
+  /// The record of a reserved slot, until the rank writes its own.
   static detail::DeviceUser as_user(const Grant& granted, const NodeView& view, bool allow_sharing) {
     ClaimedDevice device{view.devices.at(granted.uuid), granted.sharers, granted.sharers_elsewhere,
                          granted.reserved_elsewhere_bytes};
@@ -198,7 +198,7 @@ Decision broadcast(const mpi::Communicator& node, Decision decision) {
   return decision;
 }
 
-/// The record of a device that two serial jobs of this process drive.
+/// The record of a device that two serial jobs of this process use.
 detail::DeviceUser combined(const detail::DeviceUser& one, detail::DeviceUser other) {
   other.shared = other.shared && one.shared;
   other.budget_bytes = std::max(other.budget_bytes, one.budget_bytes);
@@ -219,7 +219,7 @@ void take_granted(const NodeView& view, bool allow_sharing, const detail::Proces
                          granted.reserved_elsewhere_bytes};
     const std::string name = view.lock_name(granted.uuid);
     detail::ProcessDevice* shared = process != nullptr ? process->find(name) : nullptr;
-    // The memory that was free before other jobs of this process used the device.
+    // Take the free memory as it was before other jobs of this process used the device.
     if (shared != nullptr) device.info.free_memory_bytes = shared->free_bytes;
     detail::DeviceUser user = detail::this_user(allow_sharing, device.memory_budget_bytes());
     if (shared != nullptr) user = combined(shared->user, std::move(user));
@@ -317,7 +317,7 @@ Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharin
     take_granted(view, allow_sharing, claiming, decision, node.rank(), probe, claim);
   }
   node.barrier();
-  leader.let_go();
+  leader.release_slots();
   if (claim.devices.empty()) claim.absence = nothing_left(probe, node.size(), decision.taken);
   return claim;
 }

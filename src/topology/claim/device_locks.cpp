@@ -28,7 +28,7 @@ constexpr std::string_view claims_file = "claims";
 constexpr std::string_view simulated_prefix = "sim-";
 constexpr int max_slots = 1024;
 
-/// The record that the driving rank writes into its slot.
+/// The record that a rank which uses the device writes into its slot.
 struct SlotRecord {
   std::int32_t pid;
   std::int32_t shared;
@@ -40,7 +40,7 @@ static_assert(std::is_trivially_copyable_v<SlotRecord>);
 constexpr off_t reserved_byte(int slot) {
   return 2 * off_t{slot};
 }
-constexpr off_t driver_byte(int slot) {
+constexpr off_t user_byte(int slot) {
   return 2 * off_t{slot} + 1;
 }
 
@@ -48,7 +48,7 @@ constexpr off_t driver_byte(int slot) {
   throw Error(ErrorCode::job_fault, file.string() + " cannot be " + what + ": " + std::strerror(errno));
 }
 
-/// Whether a file consists of records only, or is empty: the user may have chosen a folder with other files.
+/// Whether a file consists of records only, or is empty. The user may have named a folder with other files.
 bool has_records_only(int file) {
   SlotRecord record{};
   constexpr SlotRecord free{};
@@ -103,7 +103,7 @@ bool is_locked(int file, off_t begin, off_t bytes, const fs::path& name) {
   lock.l_whence = SEEK_SET;
   lock.l_start = begin;
   lock.l_len = bytes;
-  if (fcntl(file, F_OFD_GETLK, &lock) != 0) fail(name, "asked for its locks");
+  if (fcntl(file, F_OFD_GETLK, &lock) != 0) fail(name, "checked for locks");
   return lock.l_type != F_UNLCK;
 }
 
@@ -118,7 +118,7 @@ void write_record(int file, int slot, const DeviceUser& user, const fs::path& na
 
 DeviceUser read_record(int file, int slot) {
   SlotRecord record{};
-  // A record that cannot be read counts as a driver that does not share.
+  // A record that cannot be read counts as a process that does not share the device.
   if (pread(file, &record, sizeof record, off_t{slot} * static_cast<off_t>(sizeof record)) !=
       static_cast<ssize_t>(sizeof record))
     return {};
@@ -126,8 +126,8 @@ DeviceUser read_record(int file, int slot) {
   return {record.shared != 0, record.budget_bytes, record.pid, record.program.data()};
 }
 
-/// Removes the file if it has no driver and is a lock file. Requires the claim lock, so that nobody reserves
-/// a slot meanwhile.
+/// Removes a lock file in which no slot is locked. Requires the claim lock, so that nobody reserves a slot
+/// meanwhile.
 void remove_if_free(const fs::path& file) noexcept {
   try {
     const int opened = open(file.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -162,7 +162,7 @@ std::string prepare_public(const fs::path& folder) {
   return problem;
 }
 
-/// A text in a form for file names.
+/// The beginning of a text, with `_` in place of each character that is unusual in file names.
 std::string as_name(std::string_view text) {
   constexpr std::size_t longest = 64;
   std::string name(text.substr(0, longest));
@@ -174,10 +174,11 @@ std::string as_name(std::string_view text) {
   return name;
 }
 
-/// A locked slot. The last driver of a simulated device removes the file.
-struct Slot {
-  Slot(HeldLock taken, fs::path of, bool goes) : lock(std::move(taken)), file(std::move(of)), removes(goes) {}
-  ~Slot() {
+/// A locked slot. The last process that uses a simulated device removes the file.
+struct LockedSlot {
+  LockedSlot(HeldLock taken, fs::path of, bool goes)
+      : lock(std::move(taken)), file(std::move(of)), removes(goes) {}
+  ~LockedSlot() {
     const bool was_own = lock.is_own();
     lock.let_go();
     if (!removes || !was_own) return;
@@ -190,8 +191,8 @@ struct Slot {
       // The folder was removed with the file.
     }
   }
-  Slot(const Slot&) = delete;
-  Slot& operator=(const Slot&) = delete;
+  LockedSlot(const LockedSlot&) = delete;
+  LockedSlot& operator=(const LockedSlot&) = delete;
 
   HeldLock lock;
   fs::path file;
@@ -215,7 +216,7 @@ fs::path lock_folder() {
     fs::create_directories(own, failed);
     if (failed)
       throw Error(ErrorCode::job_fault,
-                  "TESSERA_LOCK_DIR=\"" + std::string(own) + "\" cannot be made: " + failed.message());
+                  "TESSERA_LOCK_DIR=\"" + std::string(own) + "\" cannot be created: " + failed.message());
     return own;
   }
   std::string problems;
@@ -295,7 +296,7 @@ std::vector<DeviceUser> ClaimLock::users_of(const std::string& name, int except)
   if (file.file() < 0) return users;
   for (int slot = 0; slot < max_slots; ++slot) {
     if (!is_locked(file.file(), reserved_byte(slot), all_bytes, path))
-      break;  // neither this slot nor any later one
+      break;  // neither this slot nor any later one is locked
     if (slot != except && is_locked(file.file(), reserved_byte(slot), 2, path))
       users.push_back(read_record(file.file(), slot));
   }
@@ -311,16 +312,16 @@ ReservedSlot ClaimLock::reserve(const std::string& name, const DeviceUser& user)
     write_record(file.file(), slot, user, path);
     return {slot, std::move(file)};
   }
-  throw Error(ErrorCode::job_fault, std::to_string(max_slots) + " ranks drive " + name + " already");
+  throw Error(ErrorCode::job_fault, name + " is used by " + std::to_string(max_slots) + " ranks: end some");
 }
 
 std::shared_ptr<const void> take_slot(const fs::path& folder, const std::string& name, int slot,
                                       const DeviceUser& user) {
   const fs::path path = folder / name;
   HeldLock file = open_file(path);
-  if (!try_lock(file.file(), driver_byte(slot), path)) return nullptr;
+  if (!try_lock(file.file(), user_byte(slot), path)) return nullptr;
   write_record(file.file(), slot, user, path);
-  return std::make_shared<const Slot>(std::move(file), path, name.starts_with(simulated_prefix));
+  return std::make_shared<const LockedSlot>(std::move(file), path, name.starts_with(simulated_prefix));
 }
 
 void describe_slot(const fs::path& folder, const std::string& name, int slot, const DeviceUser& user) {

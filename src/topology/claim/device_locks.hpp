@@ -13,18 +13,18 @@
 #include <string_view>
 #include <vector>
 
-/// Records which devices of this machine are in use, across the jobs of one user: one file with locks per
-/// device. The kernel releases locks when their process ends, however it ends.
+/// Records which devices of this machine the jobs of one user are using: one file with locks per device. The
+/// kernel releases a lock when its process ends, however it ends.
 ///
 ///     folder/claims         locked while a job claims devices, to serialise claims
-///     folder/GPU-8932f937…  has slots; each driver of the device holds one, and says in it who it is
+///     folder/GPU-8932f937…  slots: each process that uses the device holds one, with its record in it
 ///
 /// The locks are open-file-description locks (fcntl(2), Linux), which exclude two jobs of one process too. A
-/// slot has two bytes to lock: one for the leader of a claim, which reserves the slot, and one for the rank
-/// that takes the slot over, so that the slot is locked at any time.
+/// slot has two bytes to lock: the leader of a claim locks one to reserve the slot, and the rank that takes
+/// the slot over locks the other, so that at any time one of them is locked.
 namespace TESSERA_NAMESPACE::detail {
 
-/// A driver of a device, as recorded in its slot.
+/// A process that uses a device, as its slot records it.
 struct DeviceUser {
   bool shared = false;            ///< other jobs may share the device
   std::int64_t budget_bytes = 0;  ///< device memory that it may use
@@ -34,7 +34,7 @@ struct DeviceUser {
 
 /// "pid 4711 (tessera-fit)", or "another job of this process".
 [[nodiscard]] std::string to_string(const DeviceUser& user);
-/// This process, as the driver of a device.
+/// This process, as the user of a device.
 [[nodiscard]] DeviceUser this_user(bool shared, std::int64_t budget_bytes);
 
 /// The folder of the files: TESSERA_LOCK_DIR, or `tessera-UID` in /dev/shm, or in /tmp. Created if it is
@@ -84,7 +84,7 @@ class ClaimLock {
  public:
   /// Waits for a claim in progress, and runs the progress callback a thousand times a second. Throws
   /// `ClaimInProgress` after `patience`: as a claim takes less than a millisecond, the other process must be
-  /// stopped. Removes files of simulated devices without drivers.
+  /// stopped. Removes files of simulated devices that nobody uses.
   explicit ClaimLock(std::filesystem::path folder, const std::function<void()>& progress = {},
                      std::chrono::seconds patience = std::chrono::seconds(10));
 
@@ -97,7 +97,7 @@ class ClaimLock {
   HeldLock lock_;
 };
 
-/// Takes over a slot that the leader of this rank's claim has reserved. Null if the slot has a driver
+/// Takes over a slot that the leader of this rank's claim has reserved. Null if another process uses the slot
 /// already, which happens if this rank's lock folder is not the leader's.
 [[nodiscard]] std::shared_ptr<const void> take_slot(const std::filesystem::path& folder,
                                                     const std::string& name, int slot,

@@ -17,11 +17,11 @@ namespace TESSERA_NAMESPACE::detail {
 
 struct ProcessDevices {
   int forks = mpi::detail::forks();  ///< fork count of the process that owns these devices
-  std::mutex claiming;               ///< locked before `turns` where both are locked
+  std::mutex claiming;               ///< lock order: `claiming`, then `turns`
   std::map<std::string, ProcessDevice> devices;
   std::mutex turns;
   std::condition_variable changed;
-  std::list<const ProcessClaim*> queue;  ///< jobs that wait for a turn, longest first
+  std::list<const ProcessClaim*> queue;  ///< jobs that wait for a turn, in the order of their requests
 };
 
 namespace {
@@ -87,7 +87,7 @@ void ProcessClaim::begin_turn(FunctionRef<void()> between) {
     all_.queue.remove(this);
     all_.changed.notify_all();
   };
-  // The holder of that turn may be waiting, possibly for another device.
+  // A job that has this thread's other turn cannot end it while the thread waits here.
   const bool has_another = std::ranges::any_of(all_.devices, [](const auto& device) {
     return device.second.in_turn != nullptr && device.second.in_turn->thread_ == this_thread();
   });

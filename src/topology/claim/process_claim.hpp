@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-/// State shared by the jobs of serial communicators in one process: the lock of each device, taken by the
-/// first of them and released by the last, and turns on the devices.
+/// State that the jobs of serial communicators in one process share: turns on the devices, and the lock of
+/// each device, which the first such job takes and the last releases.
 ///
 ///     claiming   one of these jobs claims devices at a time (`ProcessClaiming`)
 ///     a turn     one of them uses a device at a time, first come, first served (`ProcessClaim`)
@@ -53,17 +53,17 @@ class ProcessClaim {
   ProcessClaim(const ProcessClaim&) = delete;
   ProcessClaim& operator=(const ProcessClaim&) = delete;
 
-  /// Waits until no other job has its turn on one of the devices, and no other job has waited longer for a
-  /// turn. Meanwhile calls `between` fifty times a second; its exception ends the wait. Throws `Error(usage)`
-  /// instead of waiting if this thread has the turn of another job, since others may wait for that turn.
+  /// Waits until none of the devices is in another job's turn, and no job that shares one of them has waited
+  /// longer. Calls `between` fifty times a second meanwhile; its exception ends the wait. Throws
+  /// `Error(usage)` instead of waiting if this thread has another job's turn: it could wait for itself.
   void begin_turn(FunctionRef<void()> between);
-  /// `keeps`: the job's data stay on the devices, within its budget.
+  /// `keeps`: the job's data stay in device memory, within its budget.
   void end_turn(bool keeps) noexcept;
   [[nodiscard]] bool has_turn() const noexcept { return has_turn_; }
 
   /// Whether another job has claimed one of the devices.
   [[nodiscard]] bool is_shared() const;
-  /// Call in a turn: the budget, reduced by its excess over the memory that other jobs do not keep.
+  /// Call in a turn: the job's budget, or less if data that another job keeps leave less memory.
   [[nodiscard]] std::int64_t budget_left(const Uuid& device) const;
 
  private:

@@ -10,12 +10,12 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
+constexpr const char* visibility_variable = "CUDA_VISIBLE_DEVICES";
 
 /// The devices that the jobs of this process make visible to CUDA.
 struct Shown {
   std::mutex guard;
-  int jobs = 0;               ///< number of jobs that have set visible devices, or none
+  int jobs = 0;               ///< number of `CudaVisibility` objects in effect
   std::vector<Uuid> devices;  ///< in the order of their ordinals; append-only while there are jobs
   bool is_set = false;        ///< the variable now has the value for these devices
   std::optional<std::string> before;
@@ -28,7 +28,7 @@ Shown& shown() {
 }
 
 std::optional<std::string> variable_now() {
-  const char* text = std::getenv(variable);
+  const char* text = std::getenv(visibility_variable);
   return text != nullptr ? std::optional<std::string>(text) : std::nullopt;
 }
 
@@ -48,7 +48,7 @@ void set(Shown& all) {
   std::string uuids;
   for (const Uuid& uuid : all.devices) uuids += (uuids.empty() ? "" : ",") + to_string(uuid);
   if (!all.is_set) all.before = variable_now();
-  all.is_set = setenv(variable, uuids.c_str(), 1) == 0;
+  all.is_set = setenv(visibility_variable, uuids.c_str(), 1) == 0;
   all.last = uuids;
 }
 
@@ -57,9 +57,9 @@ void restore(Shown& all) {
   all.is_set = false;
   if (variable_now() != all.last) return;  // the application has changed it since
   if (all.before)
-    setenv(variable, all.before->c_str(), 1);
+    setenv(visibility_variable, all.before->c_str(), 1);
   else
-    unsetenv(variable);
+    unsetenv(visibility_variable);
 }
 
 }  // namespace

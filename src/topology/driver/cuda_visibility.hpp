@@ -13,11 +13,10 @@
 /// before and after, it has the user's value. Not thread-safe, like the environment.
 namespace TESSERA_NAMESPACE::detail {
 
-/// Makes only the claimed devices visible to CUDA, by UUID in claim order, so that its initialisation neither
-/// touches nor takes time for the GPUs of other ranks. Devices of other jobs of this process stay visible.
-/// For a rank whose GPUs are all driven by others (`none_left`, `driven`), no GPU is visible. Simulated
-/// devices, and claims that are empty for another reason, change nothing. Does nothing if CUDA is already
-/// initialised.
+/// Makes only the claimed devices visible to CUDA, by UUID in claim order, so that CUDA's initialisation does
+/// not touch the GPUs of other ranks, and is short. Devices of other jobs of this process stay visible. If
+/// other ranks or jobs use all GPUs (`none_left`, `driven`), no GPU is visible. Does nothing for simulated
+/// devices, for claims that are empty for another reason, and if CUDA is already initialised.
 class CudaVisibility {
  public:
   explicit CudaVisibility(const Claim& claim);

@@ -13,7 +13,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// "13.0" for 13000, as CUDA counts.
+/// "13.0" for 13000, which is how CUDA encodes versions.
 [[nodiscard]] std::string version_text(int version);
 
 struct FoundDevices {
@@ -22,13 +22,13 @@ struct FoundDevices {
   std::vector<std::string> broken{};  ///< from the survey
 };
 
-/// The usable devices of a survey, or the reason why there are none. `built_with` is the CUDA version of the
-/// build, 1000 x major + 10 x minor: a driver of an older major version cannot run it (CUDA Compatibility,
-/// "minor version compatibility"), and a device older than its compiler's oldest target cannot either. Pure.
+/// The usable devices of a survey, or the reason why there are none. `built_with` is the CUDA version of this
+/// build, 1000 x major + 10 x minor. A build needs a driver of the same major version or newer (CUDA
+/// Compatibility, "minor version compatibility"), and devices that its compiler still supports. Pure.
 [[nodiscard]] FoundDevices find_devices(const Survey& survey, const CudaEnvironment& env, int built_with);
 
-/// Removes the devices that CUDA, initialised in this process with the devices `started_with`, cannot access.
-/// Pure.
+/// Removes the devices that are not in `started_with`, the devices with which CUDA was initialised in this
+/// process. Pure.
 void leave_only(std::span<const Uuid> started_with, FoundDevices& found);
 
 }  // namespace TESSERA_NAMESPACE::detail

@@ -71,7 +71,7 @@ std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, 
   return instances;
 }
 
-/// Everything about one GPU, or the status of the first call without which it cannot be used.
+/// Reads everything about one GPU. Returns the status of the first call that failed and is indispensable.
 Status read_gpu(const nvml::Api& api, unsigned index, Gpu& gpu,
                 FunctionRef<void(unsigned slot, Status status)> instance_failed) {
   nvml::Device device = nullptr;

@@ -26,7 +26,7 @@ struct Gpu {
 /// The driver's report, as plain data, so that tests can construct it.
 struct Survey {
   std::vector<Gpu> gpus;                ///< GPUs that this process may open
-  std::vector<std::string> unreadable;  ///< for each other GPU, the reason
+  std::vector<std::string> unreadable;  ///< reasons why the other GPUs cannot be opened, one for each
   /// Unreadable GPUs and MIG instances that are broken, not merely inaccessible: "GPU 1: GPU is lost".
   std::vector<std::string> broken;
   int cuda_version = 0;            ///< supported by the driver, 1000 x major + 10 x minor

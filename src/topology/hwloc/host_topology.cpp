@@ -56,7 +56,8 @@ void load_topology(hwloc_topology_t topology) {
   throw Error(ErrorCode::job_fault, recorded ? "HWLOC_XMLFILE=\"" + std::string(file) +
                                                    "\" is not a topology that hwloc can read: give a file "
                                                    "written by lstopo, or unset the variable"
-                                             : "hwloc cannot load this machine's topology");
+                                             : "hwloc cannot load this machine's topology: name a file "
+                                               "written by lstopo in HWLOC_XMLFILE");
 }
 
 /// GPU memory that the host can address appears as a NUMA node without cores.

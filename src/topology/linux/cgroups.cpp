@@ -88,7 +88,7 @@ std::optional<fs::path> below(const fs::path& path, const fs::path& mount_root) 
 void append(std::vector<Cgroup>& all, const fs::path& root, int version, std::string_view controller) {
   const auto path = path_in(root, version, controller);
   if (!path) return;
-  // Of several mounts, the one that shows most of the hierarchy.
+  // If there are several mounts, use the one that shows most of the hierarchy.
   std::optional<fs::path> longest;
   fs::path point;
   for (const Mount& mount : mounts(root)) {

@@ -25,7 +25,7 @@ using detail::number_in;
 using detail::number_of;
 using detail::take_number;
 
-/// A limit above this is none: cgroups version 1 reports such a number if there is no limit.
+/// Limits above this count as no limit: cgroup version 1 reports a huge number where there is none.
 constexpr std::int64_t absurd_bytes = std::int64_t{1} << 60;
 
 /// `count` units in bytes, at most `absurd_bytes`, so that sums and differences of a few such values cannot

@@ -36,7 +36,7 @@ struct BalanceSuite {
   [[nodiscard]] std::int64_t block() const { return hosts ? 256 : 8192; }
 };
 
-/// *Collective.* A job on the GPUs, or without GPUs on eight simulated devices per rank.
+/// *Collective.* A job on the GPUs; if there are none, on eight simulated devices per rank.
 Job job_on_devices(const mpi::Communicator& comm, JobOptions options) {
   Job job(comm, options);
   if (!job.on_host()) return job;
@@ -60,7 +60,7 @@ void iterate_on_host(std::int64_t units, int rounds) {
   }
 }
 
-/// Lets hosts compute like devices, with scores measured on samples of the work.
+/// Makes hosts take part like devices, with scores measured on samples of the work.
 void add_hosts(JobOptions& options, int rounds) {
   constexpr std::int64_t sample_of_gpu = std::int64_t{1} << 20;
   constexpr std::int64_t sample_of_thread = 256;
@@ -106,7 +106,7 @@ PassTime time_pass(Job& job, const Plan& plan, const BalanceSuite& suite) {
         const auto start = Clock::now();
         iterate_on_host(tile.range.size(), suite.rounds);
         if (tile.device >= 0) {
-          // A host's time is divided by its threads, without the threads that drive GPUs.
+          // A host's time counts per thread that computes: the threads that drive GPUs do not.
           const bool of_host = devices[static_cast<std::size_t>(tile.device)].host;
           const auto threads = of_host ? tile.threads - (std::ssize(devices) - hosts) : 1;
           seconds[static_cast<std::size_t>(tile.device)] += since(start) / static_cast<double>(threads);

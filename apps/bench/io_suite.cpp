@@ -31,9 +31,9 @@ void read_whole(Job& job, const std::string& path) {
   (void)table->read(workers, request, job.local_range(plan));
 }
 
-/// *Collective.* Times opening tables from files in the page cache and reading them into the columns of a
-/// frame: megabytes of the files per second, the same per CPU second, which is less affected by other work on
-/// the machine, and peak resident memory.
+/// *Collective.* Opens tables, whose files are in the page cache, and reads them into the columns of a frame.
+/// Measures megabytes of the files per second; the same per CPU second, which depends less on other work on
+/// the machine; and peak resident memory.
 std::vector<Measurement> run_io_suite(Job& job, const IoSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::vector<Measurement> all;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* name = "tessera-bench";
 
-/// *Collective.* The hardware to measure on. Unlike the construction of a job, does not initialise CUDA.
+/// *Collective.* The hardware of the measurements, found without a job, so without initialising CUDA.
 Inventory look_around(const mpi::Communicator& comm, Policy policy) {
   Probe here;
   together(comm, [&] { here = probe(comm.rank()); });

@@ -16,7 +16,7 @@ namespace {
 void iterate_on_device(double*, std::int64_t, int, StreamView) {
   fail();
 }
-double first_kernels_by_hand() {
+double first_kernels_in_plain_cuda() {
   fail();
 }
 void occupy_gpus(double) {

@@ -44,8 +44,8 @@ std::vector<double> time_predictions(Job& job, const gam::Model& fitted, const g
   return seconds;
 }
 
-/// *Collective.* Times predictions of simulated data in memory, without and with standard errors: on the
-/// job's hardware, also on the CPU only if it has devices.
+/// *Collective.* Times predictions of simulated data in memory, without and with standard errors, on the
+/// job's hardware. If that has devices, repeats them on the CPU only.
 std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) {
   const SimulatedModel model = simulated_model(suite.model);
   const gam::Model fitted = gam::fit(job, gam::parse_formula(model.formula()),

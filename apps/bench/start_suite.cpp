@@ -58,7 +58,7 @@ std::vector<Measurement> run_start_suite(const mpi::Communicator& comm, const Su
   double seconds = 0;
   int devices = 0;
   if (suite.by_hand)
-    together(comm, [&] { seconds = first_kernels_by_hand(); });
+    together(comm, [&] { seconds = first_kernels_in_plain_cuda(); });
   else
     seconds = first_kernels_of_job(comm, options, devices);
   Case out("start", base::pluralised(comm.size(), "rank"));

@@ -70,7 +70,7 @@ void iterate_on_device(double* out, std::int64_t units, int rounds, StreamView s
   launch(out, units, rounds, static_cast<cudaStream_t>(stream.native()));
 }
 
-double first_kernels_by_hand() {
+double first_kernels_in_plain_cuda() {
   constexpr std::int64_t units = 1024;
   const auto start = std::chrono::steady_clock::now();
   on_each_gpu(units, [&](cudaStream_t stream, double* memory) { launch(memory, units, 1, stream); });

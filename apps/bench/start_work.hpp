@@ -11,9 +11,9 @@ namespace tessera::bench {
 /// Sets out[unit], in device memory, to the result of `rounds` dependent steps, and waits for the kernel.
 void iterate_on_device(double* out, std::int64_t units, int rounds, StreamView stream);
 
-/// Seconds until a first kernel has ended on each visible GPU, with one thread per GPU, in plain CUDA:
-/// without Tessera's probe and claim.
-[[nodiscard]] double first_kernels_by_hand();
+/// Seconds until a first kernel has ended on each visible GPU, in plain CUDA with a thread per GPU: for
+/// comparison with a job, which also probes and claims the devices.
+[[nodiscard]] double first_kernels_in_plain_cuda();
 
 /// Keeps each visible GPU busy without a claim, like an unrelated program.
 void occupy_gpus(double seconds);

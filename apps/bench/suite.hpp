@@ -36,10 +36,10 @@ struct SuiteOptions {
 struct Suite {
   std::string name;         ///< the name on the command line
   std::string description;  ///< one line
-  /// *Collective.* Measures over the ranks of `comm`. Every rank returns; rank 0's result is printed. An
-  /// `Error` must be thrown on every rank, as by `tessera::together`.
+  /// *Collective.* Measures over the ranks of `comm`. Only the result of rank 0 is printed. An `Error` must
+  /// be thrown on every rank, as by `tessera::together`.
   std::function<std::vector<Measurement>(const mpi::Communicator& comm, const SuiteOptions& options)> run;
-  /// Adds options of this suite; may be empty. The variables they are bound to live as long as `run`.
+  /// Adds options of this suite; may be empty. `run` keeps the variables alive that the options set.
   std::function<void(CLI::App& command)> add_options;
 };
 

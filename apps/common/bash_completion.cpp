@@ -20,7 +20,7 @@ std::vector<const CLI::Option*> options_within(const CLI::App& app, const CLI::A
   return options;
 }
 
-/// Branches "command:option" of a bash case statement, with the choices of the option's value.
+/// The branches "command:option" of a bash case statement, each with the choices of the option's value.
 std::string values(const CLI::App& app, const CLI::App* sub) {
   const std::string command = sub == nullptr ? "" : sub->get_name();
   std::string text;

@@ -33,7 +33,7 @@ struct CollectiveTimeout {
   [[nodiscard]] std::chrono::milliseconds value() const { return from_seconds(seconds); }
 };
 
-/// `--time-limit SECONDS`, and the signals at which a command stops that the same command resumes.
+/// `--time-limit SECONDS`, and the signals that stop a command such that the same command line resumes it.
 struct TimeLimit {
   double seconds = 0;
 
@@ -46,7 +46,7 @@ struct TimeLimit {
   }
   [[nodiscard]] StopOptions stop_options() const {
     StopOptions options;
-    // A shell lets a background command of a script ignore it.
+    // Shells start background commands of a script with SIGINT ignored: leave it so.
     struct sigaction now {};
     const bool ignored = sigaction(SIGINT, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
     if (!ignored) options.signals.push_back(SIGINT);

@@ -11,7 +11,7 @@
 namespace tessera::apps {
 namespace {
 
-/// Escapes text for roff, also for the start of a line and for a quoted argument.
+/// Escapes text for roff such that it may begin a line or be a quoted argument.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -43,7 +43,7 @@ std::string sentence(std::string text) {
   return text;
 }
 
-/// The text for a value after the option's name: " TEXT" or " auto|gpu|cpu".
+/// The text after an option's name that describes its value: " TEXT" or " auto|gpu|cpu".
 std::string argument(const CLI::Option& option) {
   const Value value = value_of(option);
   std::string out;

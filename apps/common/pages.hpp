@@ -13,8 +13,8 @@
 ///     tessera-fit --page bash > completions/tessera-fit
 namespace tessera::apps {
 
-/// The layout of --help: an option's name and value, then its description, limits and default, as in the
-/// manual page. For `CLI::App::formatter`, before subcommands are added.
+/// The layout of --help, as in the manual page: an option's name and value, then its description, limits and
+/// default. Pass it to `CLI::App::formatter` before adding subcommands.
 ///
 ///     --device auto|gpu|cpu       auto: GPUs if there are any; gpu: GPUs or an error; cpu (default auto)
 ///     --threads INT               Host threads per rank; 0: all that it may use (0 to 4096, default 0)

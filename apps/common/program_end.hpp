@@ -64,7 +64,7 @@ inline unsigned long peak_address_space() noexcept {
   return line != nullptr ? std::strtoul(line + std::strlen(key), nullptr, 10) / 1024 : 0;
 }
 
-/// The message `what`; if "out of memory" with a limited address space, with the limit that would suffice.
+/// The message `what`. To "out of memory" under an address space limit, adds the limit that would suffice.
 inline std::array<char, 4096> with_needed_space(const char* what) noexcept {
   constexpr unsigned long of_blas = 192;  // MiB: for a buffer of OpenBLAS and other threads
   std::array<char, 4096> text{};
@@ -82,7 +82,7 @@ inline std::array<char, 4096> with_needed_space(const char* what) noexcept {
   return text;
 }
 
-/// Ends all ranks after a failure on one rank, for which other ranks may be waiting in a collective.
+/// Ends all ranks after a failure on this rank only: others may be waiting for it in a collective.
 [[noreturn]] inline void end_job(const char* program, const std::optional<mpi::Session>& session,
                                  const char* what) noexcept {
   std::array<char, 4096> line{};

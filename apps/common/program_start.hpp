@@ -26,10 +26,10 @@ inline void add_mpi_flag(CLI::App& app) {
   app.add_flag(std::string(mpi_flag), description);
 }
 
-/// Parses the command line and makes the session. MPI takes 0.4 s to start. It is not started without a
-/// launcher, for help and version, or if `needs_one_rank` returns true after parsing: then only the first
-/// rank works. Returns false if this process has nothing to do. Throws `Error(usage)` on all ranks if the
-/// command line is invalid or differs between ranks.
+/// Parses the command line and makes the session. Does not start MPI, which takes 0.4 s, without a launcher,
+/// for help and version, and if `needs_one_rank` returns true after parsing: then only the first rank works.
+/// Returns false if this process has nothing to do. Throws `Error(usage)` on all ranks if the command line is
+/// invalid or differs between ranks.
 inline bool start(CLI::App& app, std::optional<mpi::Session>& session, int argc, char** argv,
                   FunctionRef<bool()> needs_one_rank) {
   const bool asked = std::any_of(argv + 1, argv + argc, [](const char* text) { return text == mpi_flag; });
@@ -41,8 +41,8 @@ inline bool start(CLI::App& app, std::optional<mpi::Session>& session, int argc,
       is_alone = needs_one_rank();
       if (is_alone && !is_first) return false;
     } catch (const Error&) {
-      // Ignored: MPI may remove its own arguments below, and all ranks report a remaining error together
-      // there. If one rank ended earlier, a launcher might kill rank 0 before it prints.
+      // MPI may remove its own arguments below. There all ranks report a remaining error together: if one
+      // rank ended here, a launcher might kill rank 0 before it prints.
     }
   }
   const mpi::Runtime launched = is_alone ? mpi::Runtime::serial : mpi::launched_runtime();

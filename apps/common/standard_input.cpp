@@ -36,7 +36,7 @@ void store(const std::string& path, const std::string& folder, const StopRequest
   std::vector<char> buffer(std::size_t{1} << 20);
   for (pollfd input{STDIN_FILENO, POLLIN, 0};;) {
     if (stop.requested()) throw Error(ErrorCode::interrupted, "stopped while the standard input was read");
-    constexpr int milliseconds = 50;  // a read would go on after a signal
+    constexpr int milliseconds = 50;  // poll: a blocking read would continue after a signal
     if (::poll(&input, 1, milliseconds) <= 0) continue;
     const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (got == 0) return;

@@ -25,13 +25,12 @@ namespace CLI {
 class App;
 }
 
-// The subcommands of tessera-fit. `add_to` adds a subcommand to the program's command line, whose parsing
-// fills the members. Then `run`, *collective*, returns the program's exit status, and throws the same
-// `tessera::Error` on every rank for invalid input.
+// The subcommands of tessera-fit. `add_to` adds a subcommand to the program's command line; the parser then
+// sets the members. `run` is collective, and returns the program's exit status. For invalid input it throws
+// the same `tessera::Error` on every rank.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The options of a job from the command line, including the collective timeout, and the request that stops
-/// it.
+/// The options of a job from the command line, with the collective timeout and the job's stop request.
 [[nodiscard]] JobOptions job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout,
                                      StopRequest& stop);
 
@@ -93,8 +92,8 @@ struct PosteriorArguments {
   apps::CollectiveTimeout collective_timeout;
 
   void add_to(CLI::App& command);
-  /// *Collective.* Writes the parts that `compute` passes to `take`, then prints the remarks that `compute`
-  /// returns to standard error.
+  /// *Collective.* Writes the parts that `compute` passes to `take`. Then prints to standard error the
+  /// remarks that `compute` returns.
   using Take = FunctionRef<void(const Predictions& part)>;
   [[nodiscard]] int run_in_parts(
       mpi::Session& session, StopRequest& stop,

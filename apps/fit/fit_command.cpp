@@ -27,7 +27,7 @@ namespace {
 using apps::pluralised;
 using Clock = std::chrono::steady_clock;
 
-/// Without convergence the model is still written, with a warning; the exit status tells.
+/// The exit status of a fit that did not converge. Its model is written all the same, with a warning.
 constexpr int status_not_converged = exit_status(ErrorCode::not_converged);
 
 /// Where the first pass will run and, if on the CPU, why.
@@ -168,7 +168,7 @@ void FitCommand::check_outputs(const mpi::Communicator& world, const FitOptions&
 
 void FitCommand::show(const FitResult& result, const FitOptions& fit) const {
   const Model& model = result.model;
-  // Flushed at once: mpirun may drop the last output of a rank that ends with a nonzero status.
+  // Flush at once: mpirun may lose the last output of a rank that ends with a nonzero status.
   std::string lost;
   try {
     apps::write_output(json ? summary_json(model)

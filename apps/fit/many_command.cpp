@@ -56,7 +56,7 @@ int ManyCommand::run(mpi::Session& session, StopRequest& stop) const {
     options.read(many);
     if (!session.is_root()) return;
     std::vector<std::string> inputs = data;
-    // FILE.h5:/PATH: only the file's name.
+    // The name of the file in FILE.h5:/PATH.
     for (const std::string& matrix : {responses, source.weights, source.offsets})
       if (!matrix.empty()) inputs.push_back(matrix.substr(0, matrix.rfind(":/")));
     if (!source.subset.empty()) inputs.push_back(source.subset);

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The absolute path with symbolic links resolved as far as the path exists.
+/// The absolute path; symbolic links are resolved as far as the path exists.
 fs::path spelt_out(const std::string& path) {
   std::error_code unreadable;
   const fs::path from_root = fs::absolute(path, unreadable);
@@ -58,9 +58,9 @@ bool is_checkpoint_suffix(std::string_view text) {
 }
 
 /// The names of a file's companions (such as a model's covariance): the file's name with a suffix.
-class NamesBeside {
+class CompanionNames {
  public:
-  NamesBeside(fs::path file, bool (*is_suffix)(std::string_view))
+  CompanionNames(fs::path file, bool (*is_suffix)(std::string_view))
       : file_(std::move(file)), is_suffix_(is_suffix) {
     // Existing companions may have more names (hard links), which `may_be` finds.
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(file_.parent_path().c_str()), &::closedir);
@@ -94,8 +94,8 @@ class NamesBeside {
 }  // namespace
 
 void refuse_to_overwrite(std::initializer_list<WrittenFile> written, const std::vector<std::string>& read,
-                         const FilesBeside& beside) {
-  const auto refuse_beside = [&](const NamesBeside& names, const std::string& whose) {
+                         const CompanionFiles& beside) {
+  const auto refuse_companion = [&](const CompanionNames& names, const std::string& whose) {
     const auto check = [&](const std::string& option, const std::string& path) {
       if (!path.empty() && names.may_be(path))
         throw apps::usage_error("{}{} has a name that {} may have: give it another name", option, path,
@@ -105,10 +105,10 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written, const std::
     for (const std::string& path : read) check("", path);
   };
   if (!beside.model.empty())
-    refuse_beside({spelt_out(beside.model), is_covariance_suffix}, "the covariance of " + beside.model);
+    refuse_companion({spelt_out(beside.model), is_covariance_suffix}, "the covariance of " + beside.model);
   if (!beside.checkpoint.empty())
-    refuse_beside({own_name_of(beside.checkpoint), is_checkpoint_suffix},
-                  "a file of --checkpoint " + beside.checkpoint);
+    refuse_companion({own_name_of(beside.checkpoint), is_checkpoint_suffix},
+                     "a file of --checkpoint " + beside.checkpoint);
   for (const auto* file = written.begin(); file != written.end(); ++file) {
     const auto refuse = [&](const std::string& other) {
       throw apps::usage_error("{} {} is also {}: give it another name", file->option, file->path, other);

@@ -15,16 +15,16 @@ struct WrittenFile {
   std::string path;  ///< empty: the option is not given
 };
 
-/// Outputs with companion files, whose names are the output's name with a suffix; empty: no such output.
-struct FilesBeside {
+/// Outputs that have companion files, whose names are the output's name with a suffix. Empty: no such output.
+struct CompanionFiles {
   std::string model{};       ///< a model, with its covariance files
   std::string checkpoint{};  ///< a checkpoint, with the files that docs/site.md lists
 };
 
-/// Throws `Error(usage)` if an output is the same file as an input (`read`) or as another output, under any
-/// name, or if a file's name could be that of a companion of the model or checkpoint. The files need not
-/// exist.
+/// Throws `Error(usage)` if an output is the same file as an input (`read`) or another output, also by
+/// another name, or if a file's name may be the name of a companion of the model or checkpoint. The files
+/// need not exist.
 void refuse_to_overwrite(std::initializer_list<WrittenFile> written, const std::vector<std::string>& read,
-                         const FilesBeside& beside = {});
+                         const CompanionFiles& beside = {});
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -21,7 +21,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The text to replace if a path is `-`: the path itself. Of a list: its element `-`, or `none` if absent.
+/// The string to replace if it is `-`: the path itself; of a list, its element `-`, or `none` if it has none.
 std::string& piped(std::string& path, std::string& /*none*/) {
   return path;
 }

@@ -7,8 +7,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* Runs the command line of tessera-fit and returns the exit status. Makes the session if
-/// needed, which it is not for manual pages. Throws the same `Error` on every rank.
+/// *Collective.* Runs the command line of tessera-fit and returns the exit status. Makes the session, except
+/// for manual pages. Throws the same `Error` on every rank.
 [[nodiscard]] int run_program(int argc, char** argv, std::optional<mpi::Session>& session);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -110,8 +110,8 @@ void run_plan(const Options& options) {
   print(options.json ? plan_json(plan) : plan_table(plan));
 }
 
-/// *Collective.* Prints the report of the hardware before the exercise starts, because the exercise may end
-/// the job; as JSON both are one object. Throws `Error(job_fault)` if a component is broken.
+/// *Collective.* Prints the report of the hardware, then runs the exercise, which may end the job, and prints
+/// its result; as JSON, prints one object at the end. Throws `Error(job_fault)` if a component is broken.
 void run_report(const mpi::Session& session, const Options& options) {
   const Question question = question_of(options);
   Survey survey = info::survey(session.world(), question);

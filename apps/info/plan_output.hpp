@@ -9,7 +9,7 @@ namespace tessera::info {
 
 [[nodiscard]] std::string plan_table(const Plan& plan);
 
-/// The plan as the text of a JSON object, written tile by tile: a JSON value of a million tiles would take
+/// The plan as the text of a JSON object, written tile by tile: a `Json` value of a million tiles would take
 /// many times the memory of the text.
 [[nodiscard]] std::string plan_json(const Plan& plan);
 

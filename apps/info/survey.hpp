@@ -29,10 +29,10 @@ struct Question {
 /// Properties of a rank's host and process that are not in the inventory.
 struct Surroundings {
   std::vector<int> numa_nodes;        ///< hwloc OS indexes of the rank's cores
-  std::vector<std::string> visible;   ///< UUIDs of the GPUs that the rank could drive
+  std::vector<std::string> visible;   ///< UUIDs of the GPUs that the rank sees
   HostThreads threads;                ///< the default number of host threads of a job
   std::vector<std::string> broken;    ///< from `Probe::broken`
-  std::string unguarded;              ///< why other jobs may not see this rank's claim; empty: they see it
+  std::string unguarded;              ///< why other jobs cannot see this rank's claim; empty: they can
   std::optional<MemoryLimit> memory;  ///< the tightest memory limit; none: not known
 };
 

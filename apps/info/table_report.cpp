@@ -61,7 +61,7 @@ std::string remarks(const Survey& survey) {
       lines.insert(fmt::format("  {}: the driver cannot read {}\n", its.hostname, gpu));
     if (!rank.threads.ignored.empty()) lines.insert("  " + rank.threads.ignored + "\n");
     if (!rank.unguarded.empty())
-      lines.insert("  other jobs are not kept off these devices: " + rank.unguarded + "\n");
+      lines.insert("  other jobs may use these devices too: " + rank.unguarded + "\n");
   }
   return lines.empty() ? "" : fmt::format("\nRemarks\n{}", fmt::join(lines, ""));
 }

@@ -15,25 +15,25 @@ constexpr auto kinds_of(BasisList<B...> /*list*/) {
   return std::array{BasisKind{B::name, B::random_effect, B::several, &B::settle, &B::size, &B::make}...};
 }
 
-constexpr auto kinds = kinds_of(Bases{});
+constexpr auto basis_kinds = kinds_of(Bases{});
 
 }  // namespace
 
 std::span<const BasisKind> bases() {
-  return kinds;
+  return basis_kinds;
 }
 
 std::vector<std::string> basis_names() {
   std::vector<std::string> names;
-  names.reserve(kinds.size());
-  for (const BasisKind& kind : kinds) names.emplace_back(kind.name);
+  names.reserve(basis_kinds.size());
+  for (const BasisKind& kind : basis_kinds) names.emplace_back(kind.name);
   return names;
 }
 
 const BasisKind* find_basis(std::string_view name) {
-  const auto* const found =
-      std::find_if(kinds.begin(), kinds.end(), [&](const BasisKind& kind) { return kind.name == name; });
-  return found == kinds.end() ? nullptr : found;
+  const auto* const found = std::find_if(basis_kinds.begin(), basis_kinds.end(),
+                                         [&](const BasisKind& kind) { return kind.name == name; });
+  return found == basis_kinds.end() ? nullptr : found;
 }
 
 const BasisKind& basis_of(std::string_view name) {

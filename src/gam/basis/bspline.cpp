@@ -12,13 +12,13 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-using Cell = std::array<double, 16>;
+using SplineCell = std::array<double, 16>;
 
 /// The four cubic B-splines of a cell with equally spaced knots, as polynomials in t.
-constexpr Cell uniform_cell = {1.0 / 6, -0.5, 0.5, -1.0 / 6,  // (1 - t)^3 / 6
-                               4.0 / 6, 0,    -1,  0.5,       // (3 t^3 - 6 t^2 + 4) / 6
-                               1.0 / 6, 0.5,  0.5, -0.5,      // (-3 t^3 + 3 t^2 + 3 t + 1) / 6
-                               0,       0,    0,   1.0 / 6};  // t^3 / 6
+constexpr SplineCell uniform_cell = {1.0 / 6, -0.5, 0.5, -1.0 / 6,  // (1 - t)^3 / 6
+                                     4.0 / 6, 0,    -1,  0.5,       // (3 t^3 - 6 t^2 + 4) / 6
+                                     1.0 / 6, 0.5,  0.5, -0.5,      // (-3 t^3 + 3 t^2 + 3 t + 1) / 6
+                                     0,       0,    0,   1.0 / 6};  // t^3 / 6
 
 using Cubic = std::array<double, 4>;
 
@@ -32,7 +32,7 @@ Cubic times_linear(const Cubic& p, double a, double b, double scale) {
 /// The B-splines of degree up to three that are nonzero in the middle interval of the 2 * degree knots that
 /// define them, as polynomials in t. Source: de Boor, A Practical Guide to Splines, ch. X, with polynomials
 /// in place of numbers.
-Cell general_cell(std::span<const double> knots) {
+SplineCell general_cell(std::span<const double> knots) {
   const std::size_t most = knots.size() / 2;
   const double begin = knots[most - 1];
   const double width = knots[most] - begin;
@@ -52,7 +52,7 @@ Cell general_cell(std::span<const double> knots) {
     }
     splines[degree] = saved;
   }
-  Cell cell{};
+  SplineCell cell{};
   for (std::size_t a = 0; a < 4; ++a) std::copy(splines[a].begin(), splines[a].end(), cell.begin() + 4 * a);
   return cell;
 }

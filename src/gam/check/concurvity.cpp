@@ -18,14 +18,14 @@ namespace {
 using base::at;
 
 /// A range of coefficients of one component.
-struct Columns {
+struct ComponentColumns {
   std::string label;
   int begin = 0;
   int size = 0;
 };
 
-std::vector<Columns> components_of(const Design& design) {
-  std::vector<Columns> out;
+std::vector<ComponentColumns> components_of(const Design& design) {
+  std::vector<ComponentColumns> out;
   int parametric = 0;
   for (const CoefBlock& block : design.blocks) {
     if (!block.penalty) parametric += block.coef_size;
@@ -59,8 +59,8 @@ std::vector<int> independent(const Matrix& triangle, const std::vector<int>& row
 }
 
 /// The part of the columns `of` that is in the span of all other columns.
-Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& others, const Columns& of,
-                             std::span<const double> coef) {
+Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& others,
+                             const ComponentColumns& of, std::span<const double> coef) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   if (others.empty()) return {unknown, unknown, unknown};
   std::vector<int> rows(at(triangle.rows()));
@@ -99,9 +99,9 @@ Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& oth
 }  // namespace
 
 Concurvity concurvity_of(const Design& design, std::span<const double> coef, const Matrix& triangle) {
-  const std::vector<Columns> components = components_of(design);
+  const std::vector<ComponentColumns> components = components_of(design);
   Concurvity out;
-  for (const Columns& of : components) {
+  for (const ComponentColumns& of : components) {
     out.labels.push_back(of.label);
     std::vector<int> others;
     for (int j = 0; j < design.coef_size; ++j) {
@@ -109,10 +109,10 @@ Concurvity concurvity_of(const Design& design, std::span<const double> coef, con
     }
     out.whole.push_back(explained(triangle, others, of, coef));
   }
-  for (const Columns& by : components) {
+  for (const ComponentColumns& by : components) {
     std::vector<int> columns(at(by.size));
     std::iota(columns.begin(), columns.end(), by.begin);
-    for (const Columns& of : components)
+    for (const ComponentColumns& of : components)
       out.pairwise.push_back(&by == &of ? Concurvity::Values{1, 1, 1}
                                         : explained(triangle, columns, of, coef));
   }

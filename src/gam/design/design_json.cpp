@@ -19,7 +19,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 using files::JsonField;
 
@@ -49,8 +49,8 @@ class NumbersLeft {
 };
 
 /// Writes a matrix. A mostly zero one (selections, wrapping maps, bands) is written as (row, column, value).
-Json matrix_json(const Matrix& matrix) {
-  Json json{{"rows", matrix.rows()}, {"cols", matrix.cols()}};
+SortedJson matrix_json(const Matrix& matrix) {
+  SortedJson json{{"rows", matrix.rows()}, {"cols", matrix.cols()}};
   const auto values = matrix.values();
   const auto zeros = std::count(values.begin(), values.end(), 0.0);
   if (3 * (static_cast<std::ptrdiff_t>(values.size()) - zeros) >=
@@ -58,7 +58,7 @@ Json matrix_json(const Matrix& matrix) {
     json["values"] = std::vector<double>(values.begin(), values.end());
     return json;
   }
-  Json entries = Json::array();
+  SortedJson entries = SortedJson::array();
   for (int j = 0; j < matrix.cols(); ++j) {
     for (int i = 0; i < matrix.rows(); ++i) {
       if (matrix(i, j) != 0) entries.push_back({i, j, matrix(i, j)});
@@ -85,8 +85,8 @@ Matrix matrix_from(const JsonField& field, int rows, int cols, NumbersLeft& left
 }
 
 /// Writes a multiple of the identity in the format of other matrices.
-Json diagonal_json(int size, double value) {
-  Json entries = Json::array();
+SortedJson diagonal_json(int size, double value) {
+  SortedJson entries = SortedJson::array();
   for (int i = 0; i < size; ++i) entries.push_back({i, i, value});
   return {{"rows", size}, {"cols", size}, {"entries", std::move(entries)}};
 }
@@ -110,11 +110,11 @@ std::optional<double> diagonal_from(const JsonField& field, int size) {
 }
 
 /// Writes a margin. If all cells are equal, as for equally spaced B-splines, they are written once.
-Json margin_json(const Margin& margin) {
-  Json json{{"breaks", margin.breaks},
-            {"uniform", margin.uniform},
-            {"cyclic", margin.cyclic},
-            {"stride", margin.stride}};
+SortedJson margin_json(const Margin& margin) {
+  SortedJson json{{"breaks", margin.breaks},
+                  {"uniform", margin.uniform},
+                  {"cyclic", margin.cyclic},
+                  {"stride", margin.stride}};
   const bool same = std::all_of(margin.cells.begin(), margin.cells.end(),
                                 [&](const auto& cell) { return cell == margin.cells.front(); });
   if (same) {
@@ -167,16 +167,16 @@ Margin margin_from(const JsonField& field) {
   return margin;
 }
 
-Json radial_json(const RadialColumns& radial) {
+SortedJson radial_json(const RadialColumns& radial) {
   return {{"points", radial.points},
           {"shift", radial.shift},
           {"unit", radial.unit},
           {"map", matrix_json(radial.map)}};
 }
 
-Json isotropic_json(const Component& component, const Design& design) {
+SortedJson isotropic_json(const Component& component, const Design& design) {
   const IsotropicColumns& columns = *component.isotropic;
-  Json variables = Json::array();
+  SortedJson variables = SortedJson::array();
   for (const int other : component.others)
     variables.push_back(design.variables[static_cast<std::size_t>(other)].name);
   return {{"others", std::move(variables)},
@@ -240,15 +240,15 @@ Component isotropic_from(const JsonField& field, int coefficients) {
       matrix_from(map, columns.points.rows() + static_cast<int>(columns.powers.size()), size, left));
 }
 
-Json penalty_json(const Penalty& penalty) {
-  Json matrices = Json::array();
+SortedJson penalty_json(const Penalty& penalty) {
+  SortedJson matrices = SortedJson::array();
   // `eigenvalues` determines the matrices of a factor smooth.
   if (penalty.is_ridge()) matrices.push_back(diagonal_json(penalty.eigenvalues.rows(), penalty.ridge));
   // `of_level` determines the matrices of levels.
   if (penalty.of_level.empty()) {
     for (const Matrix& matrix : penalty.matrices) matrices.push_back(matrix_json(matrix));
   }
-  Json json{{"matrices", std::move(matrices)}, {"labels", penalty.labels}};
+  SortedJson json{{"matrices", std::move(matrices)}, {"labels", penalty.labels}};
   if (penalty.commutes()) {
     json["eigenvalues"] = matrix_json(penalty.eigenvalues);
     json["log_det_constant"] = penalty.log_det_constant;
@@ -338,17 +338,18 @@ bool has_copies(const CoefBlock& block) {
   return block.kind == "fs";
 }
 
-Json block_json(const CoefBlock& block, const Design& design) {
-  Json json{{"label", block.label},
-            {"kind", block.kind},
-            {"names", block.names},
-            {"term", design.term_index(block)},
-            {"raw_begin", block.raw_begin},
-            {"map", block.has_identity_map() ? diagonal_json(block.raw_size, 1) : matrix_json(block.map)},
-            {"knots", block.knots},
-            {"s_scale", block.s_scale},
-            {"variables", block.variables},
-            {"by_level", block.by_level}};
+SortedJson block_json(const CoefBlock& block, const Design& design) {
+  SortedJson json{
+      {"label", block.label},
+      {"kind", block.kind},
+      {"names", block.names},
+      {"term", design.term_index(block)},
+      {"raw_begin", block.raw_begin},
+      {"map", block.has_identity_map() ? diagonal_json(block.raw_size, 1) : matrix_json(block.map)},
+      {"knots", block.knots},
+      {"s_scale", block.s_scale},
+      {"variables", block.variables},
+      {"by_level", block.by_level}};
   if (block.penalty) json["penalty"] = penalty_json(*block.penalty);
   if (has_copies(block)) json["copies"] = block.copies;
   if (block.centred) json["centred"] = true;
@@ -451,8 +452,8 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
   return block;
 }
 
-Json component_json(const Component& component, const Design& design) {
-  Json json{{"variable", design.variables[static_cast<std::size_t>(component.variable)].name}};
+SortedJson component_json(const Component& component, const Design& design) {
+  SortedJson json{{"variable", design.variables[static_cast<std::size_t>(component.variable)].name}};
   if (component.kind == Component::Kind::spline) json["margin"] = margin_json(component.margin);
   if (component.radial) json["radial"] = radial_json(*component.radial);
   if (component.isotropic) json["isotropic"] = isotropic_json(component, design);
@@ -546,11 +547,11 @@ Design design_from_json(const JsonField& field, int coefficients) {
   return design;
 }
 
-Json to_json(const Design& design) {
+SortedJson to_json(const Design& design) {
   std::vector<bool> used(design.variables.size());
-  Json terms = Json::array();
+  SortedJson terms = SortedJson::array();
   for (const RawTerm& term : design.terms) {
-    Json components = Json::array();
+    SortedJson components = SortedJson::array();
     for (const Component& component : term.components) {
       Component::for_each_variable(component,
                                    [&](int variable) { used[static_cast<std::size_t>(variable)] = true; });
@@ -558,17 +559,18 @@ Json to_json(const Design& design) {
     }
     terms.push_back(std::move(components));
   }
-  Json variables = Json::array();
+  SortedJson variables = SortedJson::array();
   for (std::size_t i = 0; i < used.size(); ++i) {
     if (!used[i]) continue;
-    Json variable{{"name", design.variables[i].name}};
+    SortedJson variable{{"name", design.variables[i].name}};
     if (design.variables[i].factor) variable["levels"] = design.variables[i].levels;
     if (design.variables[i].ordered) variable["ordered"] = true;
     variables.push_back(std::move(variable));
   }
-  Json blocks = Json::array();
+  SortedJson blocks = SortedJson::array();
   for (const CoefBlock& block : design.blocks) blocks.push_back(block_json(block, design));
-  Json json{{"variables", std::move(variables)}, {"terms", std::move(terms)}, {"blocks", std::move(blocks)}};
+  SortedJson json{
+      {"variables", std::move(variables)}, {"terms", std::move(terms)}, {"blocks", std::move(blocks)}};
   if (!design.left_out.empty()) json["left_out"] = design.left_out;
   return json;
 }

@@ -21,7 +21,7 @@ constexpr std::int64_t setup_rows = 10'000;
 constexpr std::uint32_t seed_of_rows = 66;
 /// Above this size, R's sample() uses hashing.
 constexpr std::int64_t most_drawn = 10'000'000;
-constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t no_row = std::numeric_limits<std::int64_t>::max();
 
 /// Number of levels of a column that is a factor in R: a response converted to numbers still has its levels.
 std::size_t levels_of(const Variable& variable) {
@@ -32,10 +32,10 @@ int level_at(const Variable& variable, std::size_t row) {
   return variable.factor ? variable.codes[row] : static_cast<int>(variable.numbers[row]);
 }
 
-/// The first complete row of this rank with each of the two values; `none` if there is none.
+/// The first complete row of this rank with each of the two values; `no_row` if there is none.
 std::array<std::int64_t, 2> first_rows_of(const Workers& workers, const Frame& frame,
                                           const ColumnNumbers& numbers, std::array<double, 2> values) {
-  std::array<std::atomic<std::int64_t>, 2> first{none, none};
+  std::array<std::atomic<std::int64_t>, 2> first{no_row, no_row};
   for_each_run(workers, frame, [&](int /*thread*/, std::size_t run, std::size_t run_end) {
     std::vector<double> copy;
     for_each_complete_run(frame, run, run_end, [&](std::size_t begin, std::size_t end) {
@@ -149,29 +149,29 @@ std::vector<std::int64_t> SetupRows::rows_to_keep(const CompleteRowIndex& comple
     const std::size_t levels = levels_of(variable);
     if (levels == 0) {
       const Extent range = extent_of(workers_, frame_, column);
-      std::array<std::int64_t, 2> first{none, none};
+      std::array<std::int64_t, 2> first{no_row, no_row};
       const auto rows = first_rows_of(workers_, frame_, variable.numbers, {range.min, range.max});
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (rows[i] != none) first[i] = complete.index_of(at(rows[i]));
+        if (rows[i] != no_row) first[i] = complete.index_of(at(rows[i]));
       }
       workers_.comm.allreduce(std::span<std::int64_t>(first), mpi::Reduction::min);
       kept.insert(kept.end(), first.begin(), first.end());
       continue;
     }
     if (order.empty()) continue;
-    std::vector<std::int64_t> first(levels, none);  // position in the order
+    std::vector<std::int64_t> first(levels, no_row);  // position in the order
     std::size_t unseen = levels;
     for (std::size_t place = 0; place < order.size() && unseen > 0; ++place) {
       const auto row = complete.row_of(order[place]);
       if (!row) continue;
       std::int64_t& seen = first[at(level_at(variable, *row))];
-      if (seen != none) continue;
+      if (seen != no_row) continue;
       seen = static_cast<std::int64_t>(place);
       --unseen;
     }
     workers_.comm.allreduce(std::span(first), mpi::Reduction::min);
     for (const std::int64_t place : first) {
-      if (place != none) kept.push_back(order[at(place)]);
+      if (place != no_row) kept.push_back(order[at(place)]);
     }
   }
   return kept;

@@ -14,7 +14,7 @@ namespace {
 /// A product of numeric variables: their indices in increasing order.
 using Variables = std::vector<int>;
 /// The level of each factor in a product.
-using Cell = std::map<int, int>;
+using LevelCell = std::map<int, int>;
 using Sparse = std::map<int, double>;
 
 /// Maximum number of successive rewritings of a product; each removes or adds one factor.
@@ -35,13 +35,13 @@ struct StandardisedTerm {
     std::sort(variables.begin(), variables.end());
     return variables;
   }
-  [[nodiscard]] int index_of(const Cell& cell) const {
+  [[nodiscard]] int index_of(const LevelCell& cell) const {
     int index = 0;
     for (const Component* factor : factors) index = index * factor->levels + cell.at(factor->variable);
     return index;
   }
-  [[nodiscard]] Cell cell_of(int index) const {
-    Cell cell;
+  [[nodiscard]] LevelCell cell_of(int index) const {
+    LevelCell cell;
     for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
       cell[(*factor)->variable] = index % (*factor)->levels;
       index /= (*factor)->levels;
@@ -88,7 +88,7 @@ class Span {
 
   /// Adds `factor` times (product of numeric variables) times (indicator of a cell) to `out`, as a
   /// combination of the user's columns. False if there is no such combination.
-  [[nodiscard]] bool add(const Variables& numbers, const Cell& cell, double factor, Sparse& out,
+  [[nodiscard]] bool add(const Variables& numbers, const LevelCell& cell, double factor, Sparse& out,
                          int depth = 0) const {
     if (depth > rewriting_limit) return false;
     if (const StandardisedTerm* term = find(numbers, keys(cell))) {
@@ -116,7 +116,7 @@ class Span {
   }
 
  private:
-  static Variables keys(const Cell& cell) {
+  static Variables keys(const LevelCell& cell) {
     Variables variables;
     for (const auto& entry : cell) variables.push_back(entry.first);
     return variables;
@@ -127,7 +127,7 @@ class Span {
     }
     return nullptr;
   }
-  [[nodiscard]] bool add_levels(const Variables& numbers, Cell cell, const Component& factor, int begin,
+  [[nodiscard]] bool add_levels(const Variables& numbers, LevelCell cell, const Component& factor, int begin,
                                 double times, Sparse& out, int depth) const {
     for (int level = begin; level < factor.levels; ++level) {
       cell[factor.variable] = level;
@@ -136,11 +136,11 @@ class Span {
     return true;
   }
   /// Rewrites the first level of a factor, which contrasts omit, as all levels together minus the others.
-  [[nodiscard]] bool add_first_level(const StandardisedTerm& term, const Variables& numbers, const Cell& cell,
-                                     double factor, Sparse& out, int depth) const {
+  [[nodiscard]] bool add_first_level(const StandardisedTerm& term, const Variables& numbers,
+                                     const LevelCell& cell, double factor, Sparse& out, int depth) const {
     for (const Component* left_out : term.factors) {
       if (cell.at(left_out->variable) != 0 || term.has_first_level.at(left_out->variable)) continue;
-      Cell without = cell;
+      LevelCell without = cell;
       without.erase(left_out->variable);
       return add(numbers, without, factor, out, depth + 1) &&
              add_levels(numbers, cell, *left_out, 1, -factor, out, depth);
@@ -178,7 +178,7 @@ std::optional<std::vector<ColumnCombination>> combine(
   std::vector<ColumnCombination> combinations;
   for (std::size_t raw = 0; raw < term.column_of_raw.size(); ++raw) {
     if (term.column_of_raw[raw] < 0) continue;
-    const Cell cell = term.cell_of(static_cast<int>(raw));
+    const LevelCell cell = term.cell_of(static_cast<int>(raw));
     Sparse sparse;
     for (const auto& [numbers, factor] : products) {
       if (!span.add(numbers, cell, factor, sparse)) return std::nullopt;

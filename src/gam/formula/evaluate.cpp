@@ -17,7 +17,7 @@ using Step = Expression::Step;
 
 constexpr double missing_value = std::numeric_limits<double>::quiet_NaN();
 
-double normal_density(double x) {
+double standard_normal_density(double x) {
   return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
@@ -198,7 +198,7 @@ void evaluate_strip(std::span<const Step> steps, std::size_t rows, const ValueOf
       case Op::trunc: replace([](double x) { return std::trunc(x); }); break;
       case Op::sign: replace([](double x) { return std::isnan(x) ? x : truth(x > 0) - truth(x < 0); }); break;
       case Op::pnorm: replace([](double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }); break;
-      case Op::dnorm: replace(normal_density); break;
+      case Op::dnorm: replace(standard_normal_density); break;
       case Op::add: join([](double a, double b) { return a + b; }); break;
       case Op::subtract: join([](double a, double b) { return a - b; }); break;
       case Op::multiply: join([](double a, double b) { return a * b; }); break;

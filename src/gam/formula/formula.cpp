@@ -23,8 +23,8 @@ namespace {
 using Kind = Syntax::Kind;
 
 // A product of variables, as their sorted indices; and a sum of products, in order of appearance.
-using Term = std::vector<int>;
-using Terms = std::vector<Term>;
+using ParsedTerm = std::vector<int>;
+using Terms = std::vector<ParsedTerm>;
 
 // Limit for (a + b + …)^k, which grows without bound; any model that can be fitted has far fewer terms.
 constexpr std::size_t max_terms = 4096;
@@ -44,17 +44,17 @@ class TermExpansion {
     if (!refusals_.empty()) throw FormulaError(std::move(refusals_));
     // Order of R's terms(): by degree, and by appearance within a degree.
     std::stable_sort(terms.begin(), terms.end(),
-                     [](const Term& a, const Term& b) { return a.size() < b.size(); });
+                     [](const ParsedTerm& a, const ParsedTerm& b) { return a.size() < b.size(); });
     // mgcv writes the parametric part as a formula, which terms() parses again: the variables of a product
     // are in the order in which this second formula names them.
     std::vector<int> order(variables_.size(), -1);
     int named = 0;
-    for (const Term& term : terms) {
+    for (const ParsedTerm& term : terms) {
       for (const int v : term) {
         if (int& index = order[static_cast<std::size_t>(v)]; index < 0) index = named++;
       }
     }
-    for (Term& term : terms) {
+    for (ParsedTerm& term : terms) {
       std::sort(term.begin(), term.end(), [&](int a, int b) {
         return order[static_cast<std::size_t>(a)] < order[static_cast<std::size_t>(b)];
       });
@@ -155,8 +155,8 @@ class TermExpansion {
       return united(united(std::move(a), b, tree.position), both, tree.position);
     }
     // a / b: b nested in a.
-    Term all;
-    for (const Term& term : a) all = joined(all, term);
+    ParsedTerm all;
+    for (const ParsedTerm& term : a) all = joined(all, term);
     return united(std::move(a), crossed({all}, b, tree.position), tree.position);
   }
 
@@ -253,7 +253,7 @@ class TermExpansion {
       set_intercept(removed, false);
       return terms;
     }
-    for (const Term& term : product(removed)) std::erase(terms, term);
+    for (const ParsedTerm& term : product(removed)) std::erase(terms, term);
     return terms;
   }
 
@@ -275,8 +275,8 @@ class TermExpansion {
     return result;
   }
 
-  static Term joined(const Term& a, const Term& b) {
-    Term result;
+  static ParsedTerm joined(const ParsedTerm& a, const ParsedTerm& b) {
+    ParsedTerm result;
     std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
     return result;
   }
@@ -286,8 +286,8 @@ class TermExpansion {
       if (std::find(a.begin(), a.end(), b[0]) == a.end()) a.push_back(b[0]);
       return a;
     }
-    std::set<Term> known(a.begin(), a.end());
-    for (const Term& term : b) {
+    std::set<ParsedTerm> known(a.begin(), a.end());
+    for (const ParsedTerm& term : b) {
       if (known.insert(term).second) a.push_back(term);
     }
     if (a.size() > max_terms)
@@ -297,10 +297,10 @@ class TermExpansion {
 
   static Terms crossed(const Terms& a, const Terms& b, std::size_t position) {
     Terms result;
-    std::set<Term> known;
-    for (const Term& left : a) {
-      for (const Term& right : b) {
-        Term both = joined(left, right);
+    std::set<ParsedTerm> known;
+    for (const ParsedTerm& left : a) {
+      for (const ParsedTerm& right : b) {
+        ParsedTerm both = joined(left, right);
         if (known.insert(both).second) result.push_back(std::move(both));
       }
       if (result.size() > max_terms)
@@ -314,7 +314,7 @@ class TermExpansion {
   }
 
   /// Adds one term per combination of its variables' columns; the first variable varies fastest, as in R.
-  void add_parametric(const Term& term) {
+  void add_parametric(const ParsedTerm& term) {
     std::vector<ParametricTerm> products(1);
     for (auto v = term.rbegin(); v != term.rend(); ++v) {
       std::vector<ParametricTerm> longer;

@@ -18,7 +18,7 @@ constexpr int columns_of_block = 96;
 /// Smaller matrices are processed on one thread.
 constexpr int smallest_shared = 256;
 /// Rows and columns of a tile that fits the L1 cache, however it is traversed.
-constexpr int tile = 32;
+constexpr int cache_tile = 32;
 
 /// Calls `work(begin, end)` for parts of [first, last), each of `at_once` columns.
 void for_each_part(const Algebra& algebra, int first, int last, int at_once,
@@ -41,10 +41,10 @@ Matrix HostAlgebra::multiply(const Matrix& a, const Matrix& b) const {
 }
 
 void fill_upper(Matrix& a, const Algebra& algebra) {
-  for_each_part(algebra, 0, a.cols(), tile, [&](int begin, int end) {
-    for (int row = 0; row < end; row += tile) {
+  for_each_part(algebra, 0, a.cols(), cache_tile, [&](int begin, int end) {
+    for (int row = 0; row < end; row += cache_tile) {
       for (int j = begin; j < end; ++j) {
-        for (int i = row; i < std::min(j, row + tile); ++i) a(i, j) = a(j, i);
+        for (int i = row; i < std::min(j, row + cache_tile); ++i) a(i, j) = a(j, i);
       }
     }
   });
@@ -77,16 +77,16 @@ Matrix cholesky_inverse(const Matrix& lower, const Algebra& algebra) {
 }
 
 double trace_of_product(const Matrix& a, int a_row, const Matrix& b, int b_row, const Algebra& algebra) {
-  std::vector<double> sums(base::at(a.cols() / tile + 1));
-  for_each_part(algebra, 0, a.cols(), tile, [&](int begin, int end) {
+  std::vector<double> sums(base::at(a.cols() / cache_tile + 1));
+  for_each_part(algebra, 0, a.cols(), cache_tile, [&](int begin, int end) {
     double sum = 0;
-    for (int column = 0; column < b.cols(); column += tile) {
+    for (int column = 0; column < b.cols(); column += cache_tile) {
       for (int l = begin; l < end; ++l) {
-        for (int i = column; i < std::min(b.cols(), column + tile); ++i)
+        for (int i = column; i < std::min(b.cols(), column + cache_tile); ++i)
           sum += a(a_row + i, l) * b(b_row + l, i);
       }
     }
-    sums[base::at(begin / tile)] = sum;
+    sums[base::at(begin / cache_tile)] = sum;
   });
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }

@@ -22,7 +22,7 @@ using base::at;
 
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
 /// By the sum of the limits that a response is at.
 constexpr int linear = 1;
@@ -45,7 +45,7 @@ constexpr std::array<const char*, 6> reason_names = {"none",
                                                      "the covariance is singular"};
 constexpr std::array<const char*, 2> places = {"cpu", "gpu"};
 
-/// A column of texts by the index of each row's; below 0: none.
+/// A column of texts by the index of each row's; below 0: no_number.
 template <std::size_t Count, class Text, class Index>
 OutputColumn text_column(const char* name, const std::array<Text, Count>& texts,
                          std::span<const ResponseRow> rows, const Index& index_of) {
@@ -59,7 +59,7 @@ OutputColumn text_column(const char* name, const std::array<Text, Count>& texts,
   return column;
 }
 
-Matrix unpacked(std::span<const double> packed, int size) {
+Matrix symmetric_unpacked(std::span<const double> packed, int size) {
   Matrix square(size, size);
   std::size_t i = 0;
   for (int a = 0; a < size; ++a) {
@@ -151,11 +151,11 @@ void ResponseResults::add_matrices(const ResponseFit& fit, const RemlFit& model,
 
 ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) const {
   ResponseRow row{.status = fit.status, .reason = fit.reason};
-  row.p_values.assign(tests_.size(), none);
+  row.p_values.assign(tests_.size(), no_number);
   row.values = {static_cast<double>(fit.rows), fit.mean, fit.zeros};
   if (!fit.is_fitted()) {
-    row.values.resize(columns_.size(), none);
-    row.matrices.assign(size_of_matrices(), none);
+    row.values.resize(columns_.size(), no_number);
+    row.matrices.assign(size_of_matrices(), no_number);
     if (fit.status == ManyStatus::failed) row.values[3] = fit.iterations;
     return row;
   }
@@ -166,9 +166,9 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
   const std::vector<double> coef = multiply(design_.to_formula, fit.coef);
   RemlFit model;
   model.coef = multiply(design_.to_formula, fit.coef_of_tests);
-  const Matrix inverse = unpacked(fit.inverse, design_.columns);
-  const Matrix gram =
-      multiply_tn(design_.from_formula, multiply(unpacked(fit.gram, design_.columns), design_.from_formula));
+  const Matrix inverse = symmetric_unpacked(fit.inverse, design_.columns);
+  const Matrix gram = multiply_tn(
+      design_.from_formula, multiply(symmetric_unpacked(fit.gram, design_.columns), design_.from_formula));
   const Matrix covariance = multiply_nt(multiply(design_.to_formula, inverse), design_.to_formula);
   for (int i = 0; i < gram.cols(); ++i) model.edf.push_back(dot(covariance.column(i), gram.column(i)));
   const double edf = std::accumulate(model.edf.begin(), model.edf.end(), 0.0);
@@ -202,16 +202,16 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
   for (const CoefBlock& block : design.blocks) {
     if (!block.penalty) continue;
     const auto begin = model.edf.begin() + block.coef_begin;
-    row.values.push_back(is_absent(block) ? none : std::accumulate(begin, begin + block.coef_size, 0.0));
+    row.values.push_back(is_absent(block) ? no_number : std::accumulate(begin, begin + block.coef_size, 0.0));
   }
   for (const double log_sp : fit.log_sp) row.values.push_back(std::exp(log_sp));
-  for (std::size_t i = 0; i < coef.size(); ++i) row.values.push_back(absent[i] ? none : coef[i]);
+  for (std::size_t i = 0; i < coef.size(); ++i) row.values.push_back(absent[i] ? no_number : coef[i]);
   for (std::size_t i = 0; i < coef.size(); ++i) {
     const auto j = static_cast<int>(i);
-    row.values.push_back(absent[i] ? none : std::sqrt(fit.scale * covariance(j, j)));
+    row.values.push_back(absent[i] ? no_number : std::sqrt(fit.scale * covariance(j, j)));
   }
   if (fit.status != ManyStatus::converged || !(with_tests || covariances_)) {
-    row.matrices.resize(size_of_matrices(), none);
+    row.matrices.resize(size_of_matrices(), no_number);
     return row;
   }
   const Matrix influence = multiply(covariance, gram);
@@ -226,7 +226,7 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
   const auto is_tested = [&](int i) { return !absent[at(i)] && covariance(i, i) != 0; };
   for (const CoefBlock& block : design.blocks) {
     for (int i = 0; !block.penalty && i < block.coef_size; ++i, ++coefficient)
-      *to++ = is_tested(block.coef_begin + i) ? coefficient->p_value : none;
+      *to++ = is_tested(block.coef_begin + i) ? coefficient->p_value : no_number;
   }
   for (const JointTerm& term : joint_terms_) {
     std::vector<int> tested;
@@ -236,15 +236,15 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
     Matrix scaled = submatrix(covariance, tested, tested);
     for (double& value : scaled.values()) value *= fit.scale;
     *to++ = tested.empty()
-                ? none
+                ? no_number
                 : test_jointly(scaled, own, has_scale, static_cast<double>(fit.rows) - edf).p_value;
   }
   for (const CoefBlock& block : design.blocks) {
     if (!block.penalty) continue;
-    *to++ = is_absent(block) ? none : smooth->p_value;
+    *to++ = is_absent(block) ? no_number : smooth->p_value;
     if (covariances_) {
       for (const double number : {smooth->reference_df, smooth->statistic, smooth->p_value})
-        row.matrices.push_back(is_absent(block) ? none : number);
+        row.matrices.push_back(is_absent(block) ? no_number : number);
     }
     ++smooth;
   }

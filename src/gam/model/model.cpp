@@ -51,7 +51,7 @@ constexpr std::string_view plain_suffix = ".cov";
 
 /// Maximum number of columns of a covariance: more than dense algebra can handle, and its square fits a
 /// 64-bit integer.
-constexpr std::size_t max_columns = std::size_t{1} << 30;
+constexpr std::size_t max_model_columns = std::size_t{1} << 30;
 
 static_assert(std::endian::native == std::endian::little, "the covariance file is little-endian");
 
@@ -287,7 +287,7 @@ Json to_json(const FittedModel& model) {
 
 using files::JsonField;
 
-constexpr const char* what_it_is = "a model that tessera-fit wrote";
+constexpr const char* kind_of_file = "a model that tessera-fit wrote";
 constexpr const char* advice = "restore it, or fit the model again";
 
 VariableSummary summary_from(const JsonField& field) {
@@ -736,7 +736,7 @@ FittedModel from_json(const JsonField& json, const std::string& path, const std:
   }
   const auto centring = json.find("centring");
   const CovarianceSize size{model.coef.size(), centring ? centring->at("coefficients").size() : 0};
-  if (size.columns() > max_columns) json.at("coefficients").refuse("are too many");
+  if (size.columns() > max_model_columns) json.at("coefficients").refuse("are too many");
   const StoredCovariance covariance(json.at("covariance"), size, path);
   model.design = design_from_json(json.at("design"), static_cast<int>(model.coef.size()));
   if (const auto expressions = json.find("expressions")) model.recipe = recipe_from_json(*expressions);
@@ -852,7 +852,7 @@ std::string dumped(Json& json, const FittedModel& model) {
 
 FittedModel model_in(const files::JsonFile& file, const std::string& path) {
   const JsonField json = file.root();
-  const auto not_it = [&] { refuse(file.name(), fmt::format("is not {}", what_it_is)); };
+  const auto not_it = [&] { refuse(file.name(), fmt::format("is not {}", kind_of_file)); };
   try {
     if (json.at("format").text() != format_name) not_it();
   } catch (const Error&) {
@@ -944,7 +944,7 @@ std::optional<NamedResponse> named_response(const std::string& path) {
 FittedModel read_model(const std::string& path) {
   if (path.ends_with(".h5") || path.ends_with(".hdf5"))
     refuse(path, "has many models: name a response, as in " + path + ":NAME");
-  return model_in(files::JsonFile(path, what_it_is, advice), path);
+  return model_in(files::JsonFile(path, kind_of_file, advice), path);
 }
 
 std::string model_text(const FittedModel& model) {
@@ -961,7 +961,7 @@ std::string model_text(const FittedModel& model) {
 }
 
 FittedModel parse_model(std::string_view text) {
-  return model_in(files::JsonFile::parsed(text, "the text of a model", what_it_is, advice), {});
+  return model_in(files::JsonFile::parsed(text, "the text of a model", kind_of_file, advice), {});
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

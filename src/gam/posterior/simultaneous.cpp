@@ -20,7 +20,7 @@ namespace {
 using base::at;
 
 /// Limited, since a draw costs the square of this number, and a point stores a weight for each coefficient.
-constexpr int most_coefficients = 2000;
+constexpr int most_simulated_coefficients = 2000;
 constexpr std::int64_t most_weights = 10'000'000;
 
 /// Combinations of the coefficients [begin, begin + size), divided by their standard errors.
@@ -43,7 +43,7 @@ ScaledPoints scaled_points(const PartedMatrix& covariance, const Piece& piece) {
     begin = std::min(begin, x.front().coefficient);
     end = std::max(end, x.back().coefficient + 1);
     weights += std::ssize(x);
-    if (end - begin > most_coefficients || weights > most_weights) return {};
+    if (end - begin > most_simulated_coefficients || weights > most_weights) return {};
     const double se = estimate_of(x, std::vector<double>(at(end)), covariance).se;
     if (std::isnan(se)) return {};
     if (se == 0) continue;

@@ -28,7 +28,7 @@ namespace {
 
 using base::at;
 
-constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
 /// Number of grid points per numeric variable, for a grid over `numbers` variables.
 int points_of_each(int numbers, int wanted) {
@@ -212,7 +212,7 @@ PieceRows rows_of(const Job& job, const Design& design, const std::vector<std::s
       const int variable = described.first;
       if (column_of(variable) != variables.end()) continue;
       const DesignVariable& of_design = design.variables[at(variable)];
-      Table::Column column{name_of(of_design), std::vector<double>(count, missing)};
+      Table::Column column{name_of(of_design), std::vector<double>(count, no_value)};
       if (of_design.factor) column.values = Factor{std::vector<std::int32_t>(count, -1), of_design.levels};
       variables.emplace_back(variable, std::move(column));
     }

@@ -75,9 +75,9 @@ UnseenLevel effect_of_unseen_level(const CoefBlock& block, const std::string& fa
                                                                      : UnseenLevel::is_zero;
 }
 
-class Planner {
+class PredictionPlanner {
  public:
-  Planner(const FittedModel& model, const FormulaTerms& formula, const PredictOptions& options)
+  PredictionPlanner(const FittedModel& model, const FormulaTerms& formula, const PredictOptions& options)
       : model_(model), options_(options), terms_(terms_of(model, formula)) {}
 
   PredictionPlan run() {
@@ -289,7 +289,7 @@ bool needs_covariance(const PredictOptions& options) {
 }
 
 PredictionPlan plan_of(const FittedModel& model, const FormulaTerms& formula, const PredictOptions& options) {
-  return Planner(model, formula, options).run();
+  return PredictionPlanner(model, formula, options).run();
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

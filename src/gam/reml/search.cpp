@@ -19,7 +19,7 @@ constexpr int stalled_halving_limit = 4;
 /// The longest Newton step of a log smoothing parameter.
 constexpr double step_limit = 5;
 /// If the Newton step is as short as this, V is nearly quadratic.
-constexpr double short_step = 0.5;
+constexpr double short_newton_step = 0.5;
 /// A gradient this small counts as zero: it moves fitted values by far less than their accuracy.
 constexpr double gradient_tolerance = 1e-9;
 /// A gradient this small counts as zero if rounding prevents a further decrease of V.
@@ -67,13 +67,13 @@ std::vector<double> newton_step(const RemlCriterion::Evaluation& at, const std::
 }
 
 /// How a step moves each parameter.
-struct Division {
+struct StepDivision {
   std::vector<int> moving;    ///< parameters that move by Newton's method
   std::vector<double> tails;  ///< steps of parameters in a tail; zero for others. Flat ones do not move
 };
 
-Division division_of(const RemlCriterion::Evaluation& at) {
-  Division division{{}, std::vector<double>(at.gradient.size())};
+StepDivision division_of(const RemlCriterion::Evaluation& at) {
+  StepDivision division{{}, std::vector<double>(at.gradient.size())};
   for (std::size_t j = 0; j < at.gradient.size(); ++j) {
     const int index = static_cast<int>(j);
     const double curvature = at.hessian(index, index);
@@ -120,11 +120,11 @@ bool is_better(const RemlCriterion::Evaluation& trial, const RemlCriterion::Eval
 }  // namespace
 
 std::optional<double> fall_ahead(const RemlCriterion::Evaluation& at) {
-  const Division division = division_of(at);
+  const StepDivision division = division_of(at);
   if (!division.moving.empty() && !cholesky(submatrix(at.hessian, division.moving, division.moving)))
     return std::nullopt;
   const std::vector<double> step = newton_step(at, division.moving);
-  if (largest(step) > short_step) return std::nullopt;
+  if (largest(step) > short_newton_step) return std::nullopt;
   double fall = std::abs(dot(step, at.gradient)) / 2;
   for (std::size_t j = 0; j < step.size(); ++j) {
     if (division.tails[j] != 0) fall += std::abs(at.gradient[j]);
@@ -158,7 +158,7 @@ std::optional<RemlOptimum> descend(const RemlCriterion& criterion, std::span<con
       break;
     }
     ++best.iterations;
-    const Division division = division_of(best.at);
+    const StepDivision division = division_of(best.at);
     std::vector<double> step = newton_step(best.at, division.moving);
     add_multiple(step, 1, division.tails);
     const bool stalling = largest(best.at.gradient) <= std::max(stalled_tolerance, best.at.noise);

@@ -23,11 +23,11 @@ namespace {
 using files::JsonField;
 
 constexpr int version = 2;
-constexpr const char* what_it_is = "a run report that tessera-fit wrote";
+constexpr const char* kind_of_report = "a run report that tessera-fit wrote";
 /// Maximum size; a rank takes some hundred bytes.
 constexpr std::int64_t max_bytes = std::int64_t{1} << 30;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+[[noreturn]] void reject(const std::string& path, const std::string& why) {
   throw base::input_error("{}: {}", path, why);
 }
 
@@ -114,10 +114,10 @@ RunRecord from_json(const JsonField& json) {
 }  // namespace
 
 RunRecord load_run_record(const std::string& path) {
-  const files::JsonFile file = files::JsonFile::parsed(files::read_text(path, max_bytes), path, what_it_is,
-                                                       "restore it, or fit the model again");
+  const files::JsonFile file = files::JsonFile::parsed(files::read_text(path, max_bytes), path,
+                                                       kind_of_report, "restore it, or fit the model again");
   const JsonField json = file.root();
-  const auto not_it = [&] { refuse(path, fmt::format("is not {}", what_it_is)); };
+  const auto not_it = [&] { reject(path, fmt::format("is not {}", kind_of_report)); };
   try {
     if (json.at("format").text() != "tessera-fit run") not_it();
   } catch (const Error&) {
@@ -125,11 +125,11 @@ RunRecord load_run_record(const std::string& path) {
   }
   const int found = json.at("version").whole();
   if (found > version)
-    refuse(path, fmt::format("was written by a newer tessera-fit, in version {} of the format, and this one "
+    reject(path, fmt::format("was written by a newer tessera-fit, in version {} of the format, and this one "
                              "reads version {}: use a newer one",
                              found, version));
   if (found < version)
-    refuse(path, "was written by an older tessera-fit, and does not name its model: fit the model again");
+    reject(path, "was written by an older tessera-fit, and does not name its model: fit the model again");
   return from_json(json);
 }
 

@@ -16,7 +16,7 @@ namespace {
 using base::at;
 
 /// The distance between ticks: `digit` * 10^`power`.
-struct Step {
+struct TickStep {
   int digit;
   int power;
 
@@ -28,11 +28,12 @@ struct Step {
 };
 
 /// The round step whose ratio to `wanted` is nearest to 1.
-Step nearest_step(double wanted) {
+TickStep nearest_step(double wanted) {
   const int power = static_cast<int>(std::floor(std::log10(wanted)));
-  Step best{1, power};
+  TickStep best{1, power};
   double least = INFINITY;
-  for (const Step step : {Step{1, power}, Step{2, power}, Step{5, power}, Step{1, power + 1}}) {
+  for (const TickStep step :
+       {TickStep{1, power}, TickStep{2, power}, TickStep{5, power}, TickStep{1, power + 1}}) {
     const double distance = std::abs(std::log(step.times(1) / wanted));
     if (distance >= least) continue;
     least = distance;
@@ -42,7 +43,7 @@ Step nearest_step(double wanted) {
 }
 
 std::vector<double> ticks_of(double low, double high, double count) {
-  const Step step = nearest_step((high - low) / count);
+  const TickStep step = nearest_step((high - low) / count);
   // The tolerance keeps a tick at an end of the interval, whose quotient may be rounded to the wrong side.
   const double first = std::ceil(low / step.times(1) - 1e-9);
   const double last = std::floor(high / step.times(1) + 1e-9);

@@ -121,9 +121,9 @@ std::vector<CrossTask> dealt(std::span<const CrossTask> tasks, const CrossShape&
 }
 
 /// Builds a plan in steps.
-class Planner {
+class CrossPlanner {
  public:
-  Planner(const RowLayout& layout, CrossPlan& plan)
+  CrossPlanner(const RowLayout& layout, CrossPlan& plan)
       : layout_(layout), plan_(plan), shape_(plan.shape), products_(layout) {}
 
   /// Chooses the terms for matrix units; false if there are too few.
@@ -153,7 +153,7 @@ class Planner {
   std::vector<CrossTask> moments_;
 };
 
-bool Planner::choose_terms() {
+bool CrossPlanner::choose_terms() {
   for (int t = 0; t + 1 < static_cast<int>(layout_.terms.size()); ++t) {
     const TermTable& term = layout_.terms[at(t)];
     if (term.combined >= 0) return false;  // combined terms are CPU only
@@ -179,7 +179,7 @@ bool Planner::choose_terms() {
   return true;
 }
 
-void Planner::find_common() {
+void CrossPlanner::find_common() {
   const auto all = [&](const auto& holds) {
     return std::all_of(terms_.begin(), terms_.end(), [&](const CrossTerm& term) {
       return holds(layout_.tables.components[at(term.component)].margin);
@@ -200,7 +200,7 @@ void Planner::find_common() {
   }
 }
 
-void Planner::make_tasks() {
+void CrossPlanner::make_tasks() {
   int quads = 1;
   for (const CrossTerm& term : terms_) {
     shape_.windows = std::max(shape_.windows, term.windows);
@@ -214,14 +214,14 @@ void Planner::make_tasks() {
     add_tasks(centre, edges[at(centre)]);
 }
 
-void Planner::add_dense(CrossTask& task, std::size_t place, int term, CrossShare& share) {
+void CrossPlanner::add_dense(CrossTask& task, std::size_t place, int term, CrossShare& share) {
   const int centre_term = indices_[at(task.centre)];
   task.dense[place] = products_.sums(centre_term, term);
   task.dense[place].other_step = 0;
   share.forms[products_.index(centre_term, term)] = true;
 }
 
-void Planner::add_tasks(int centre, std::span<const int> leaves) {
+void CrossPlanner::add_tasks(int centre, std::span<const int> leaves) {
   const int centre_term = indices_[at(centre)];
   const std::size_t first = sums_.size();
   for (std::size_t i = 0; i < leaves.size(); i += 2) {
@@ -258,7 +258,7 @@ void Planner::add_tasks(int centre, std::span<const int> leaves) {
   moments_.push_back(alone);
 }
 
-void Planner::group(const std::vector<CrossTask>& all, std::size_t tasks_of_group, CrossShare& share) {
+void CrossPlanner::group(const std::vector<CrossTask>& all, std::size_t tasks_of_group, CrossShare& share) {
   const std::size_t count = (all.size() + tasks_of_group - 1) / tasks_of_group;
   const auto begin_of = [&](std::size_t group) {
     return all.begin() + static_cast<std::ptrdiff_t>(group * all.size() / count);
@@ -295,7 +295,7 @@ void Planner::group(const std::vector<CrossTask>& all, std::size_t tasks_of_grou
   }
 }
 
-void Planner::choose_rows() {
+void CrossPlanner::choose_rows() {
   const int blocks = std::max(1, warps_limit / shape_.warps);
   const std::size_t limit = shared_memory_bytes / at(blocks) - reserved_bytes;
   shape_.rows = cross_rows_limit;
@@ -308,7 +308,7 @@ void Planner::choose_rows() {
   }
 }
 
-void Planner::keep_values(CrossShare& share, std::size_t products) const {
+void CrossPlanner::keep_values(CrossShare& share, std::size_t products) const {
   std::vector<bool> read(layout_.terms.size(), false);
   read.back() = true;  // the residual
   for (std::size_t i = 0; i < products; ++i) {
@@ -328,7 +328,7 @@ CrossPlan::CrossPlan(const RowLayout& layout) {
   const std::size_t products = layout.all_products.size();
   sums.forms.assign(products, false);
   moments.forms.assign(products, false);
-  Planner planner(layout, *this);
+  CrossPlanner planner(layout, *this);
   if (planner.choose_terms()) {
     planner.make_tasks();
     planner.group(planner.sums(), warps_limit, sums);

@@ -26,16 +26,16 @@ constexpr std::int64_t largest_grid_y = 65535;
 constexpr unsigned threads_per_warp = 32;
 
 /// Divides the products of one kind of pass on one kind of device.
-struct Division {
+struct TaskDivision {
   /// `cross` is null if the matrix units form no products.
-  Division(PassKind kind, const RowLayout& layout, const CrossShare* cross);
+  TaskDivision(PassKind kind, const RowLayout& layout, const CrossShare* cross);
 
   std::vector<Task> tasks;
   std::int64_t values_per_row;  ///< values stored per row for the tasks
 };
 
 /// Divides the products that matrix units do not form into tasks. Depends only on the layout.
-Division::Division(PassKind kind, const RowLayout& layout, const CrossShare* cross)
+TaskDivision::TaskDivision(PassKind kind, const RowLayout& layout, const CrossShare* cross)
     : values_per_row(cross != nullptr ? cross->values_per_row : layout.view().values_per_row) {
   const std::span<const Product> products = layout.products(kind);
   const auto values_of = [&](int term) {
@@ -125,7 +125,7 @@ namespace {
 /// One pass over the rows on the device, in scratch memory of the tile.
 class DevicePass {
  public:
-  DevicePass(PassKind kind, Division division, const Tile& tile)
+  DevicePass(PassKind kind, TaskDivision division, const Tile& tile)
       : kind_(kind), division_(std::move(division)), tile_(tile) {}
 
   void load(std::span<const double> coef, std::span<const double> parameters);
@@ -145,7 +145,7 @@ class DevicePass {
 
  private:
   PassKind kind_;
-  Division division_;
+  TaskDivision division_;
   const Tile& tile_;
   struct Crossproduct {
     unsigned threads;
@@ -271,7 +271,7 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   // All variables of the frame count, so that passes that read only some of them divide the rows equally.
   const DeviceDivision division = divide_rows(rows, block_rows, bytes_per_row(*rows_.frame), budget_bytes);
   RowRuns runs(table_->of(tile, *backend.context.device), rows_, tile, division);
-  DevicePass pass(kind, Division(kind, layout_, on_matrix_units ? &share : nullptr), tile);
+  DevicePass pass(kind, TaskDivision(kind, layout_, on_matrix_units ? &share : nullptr), tile);
   pass.load(raw_coef, rows_.family.parameters());
   if (on_matrix_units) {
     ShareOnDevice& loaded = kind == PassKind::moments ? on.moments : on.sums;

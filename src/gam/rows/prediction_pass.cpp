@@ -22,9 +22,9 @@ namespace {
 using base::at;
 
 template <class Element>
-constexpr Element missing{};
+constexpr Element missing_element{};
 template <>
-constexpr double missing<double> = std::numeric_limits<double>::quiet_NaN();
+constexpr double missing_element<double> = std::numeric_limits<double>::quiet_NaN();
 
 struct PreparedHost {
   PreparedHost(const Rows& rows, const Posterior& posterior, std::size_t parameters = 0,
@@ -65,7 +65,7 @@ void for_each_piece(Job& job, const Plan& plan, const Rows& rows, std::size_t co
                                 for (std::size_t begin = at(tile.range.begin - first); begin < end;
                                      begin += at_once) {
                                   const std::size_t size = std::min(at_once, end - begin);
-                                  std::vector<Element> out(size * columns, missing<Element>);
+                                  std::vector<Element> out(size * columns, missing_element<Element>);
                                   evaluate(begin, begin + size, out);
                                   take(begin, out);
                                 }

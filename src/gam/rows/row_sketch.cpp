@@ -56,7 +56,7 @@ struct Run {
 };
 
 /// Where a row is added to the sketch.
-struct Places {
+struct RowPlaces {
   std::int64_t* lines[row_copies];  ///< rows of the sketch
   std::int64_t signs[row_copies];   ///< 0; or -1, which negates
 };
@@ -65,10 +65,10 @@ struct Places {
 constexpr double to_integer = 0x1.8p52;
 constexpr auto digits_of_none = std::bit_cast<std::int64_t>(to_integer);
 
-TESSERA_TARGET_CLONES void add_runs_of_four(std::span<const Run> runs, std::span<const Places> rows,
+TESSERA_TARGET_CLONES void add_runs_of_four(std::span<const Run> runs, std::span<const RowPlaces> rows,
                                             const double* scale) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    const Places& places = rows[r];
+    const RowPlaces& places = rows[r];
     for (const Run& run : runs) {
       const std::ptrdiff_t column = run.column + run.starts[r];
       Four values;
@@ -88,9 +88,9 @@ TESSERA_TARGET_CLONES void add_runs_of_four(std::span<const Run> runs, std::span
   }
 }
 
-void add_singles(std::span<const Run> runs, std::span<const Places> rows, const double* scale) {
+void add_singles(std::span<const Run> runs, std::span<const RowPlaces> rows, const double* scale) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    const Places& places = rows[r];
+    const RowPlaces& places = rows[r];
     for (const Run& run : runs) {
       const std::ptrdiff_t column = run.column + run.starts[r];
       const double value = run.values[static_cast<std::ptrdiff_t>(r) * run.nonzeros];
@@ -126,7 +126,7 @@ class Adder {
     for (int term = 0; term < view_.term_count; ++term) evaluator_.evaluate_term(term, chunk_);
     const auto first = static_cast<std::uint64_t>(rows_.frame->rows.begin);
     for (int r = 0; r < chunk_.count; ++r) draw(first + chunk_.index[at(r)], places_[at(r)]);
-    const std::span<const Places> places(places_.data(), at(chunk_.count));
+    const std::span<const RowPlaces> places(places_.data(), at(chunk_.count));
     add_runs_of_four(fours_, places, scale_.data());
     add_singles(singles_, places, scale_.data());
   }
@@ -145,7 +145,7 @@ class Adder {
     }
   }
 
-  void draw(std::uint64_t number, Places& places) {
+  void draw(std::uint64_t number, RowPlaces& places) {
     std::uint64_t drawn = base::split_mix(number);
     for (std::uint64_t copy = 0; copy < row_copies; ++copy, drawn >>= place_bits + 1) {
       const std::uint64_t place = (drawn & ((1U << place_bits) - 1)) * quarter_ >> place_bits;
@@ -164,7 +164,7 @@ class Adder {
   std::vector<int> zeros_ = std::vector<int>(chunk_rows);
   std::vector<Run> fours_;  ///< runs of four columns
   std::vector<Run> singles_;
-  std::vector<Places> places_;      ///< destinations of the chunk's rows
+  std::vector<RowPlaces> places_;   ///< destinations of the chunk's rows
   std::vector<std::int64_t> sums_;  ///< the sketch, row by row
 };
 

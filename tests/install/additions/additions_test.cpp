@@ -26,10 +26,10 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 // A type without one of the parts does not compile.
-struct WithoutWeight : Gamma {
+struct LacksWeight : Gamma {
   static double weight(double, double, double) = delete;
 };
-struct WithoutLikelihood : Gamma {
+struct LacksLikelihood : Gamma {
   static double minus_two_log_likelihood(double, double, double, double) = delete;
 };
 struct WithoutTerms : Nb {
@@ -42,7 +42,7 @@ struct WithoutReader : CsvFormat {
   static std::unique_ptr<TableReader> open(const mpi::Communicator&, const std::string&,
                                            const OpenOptions&) = delete;
 };
-static_assert(BuiltInFamily<Gamma> && !BuiltInFamily<WithoutWeight> && !BuiltInFamily<WithoutLikelihood>);
+static_assert(BuiltInFamily<Gamma> && !BuiltInFamily<LacksWeight> && !BuiltInFamily<LacksLikelihood>);
 static_assert(BuiltInFamily<Nb> && !BuiltInFamily<WithoutTerms>);
 static_assert(BasisType<Cr> && !BasisType<WithoutSize>);
 static_assert(TableFormat<CsvFormat> && !TableFormat<WithoutReader>);

@@ -11,7 +11,7 @@ namespace tessera::testing {
 namespace {
 
 constexpr const char* two_devices = "*:2xH200";
-constexpr const char* no_device = "rank99:H200";
+constexpr const char* device_elsewhere = "rank99:H200";
 
 class ArrayPasses : public ::testing::TestWithParam<const char*> {
  protected:
@@ -200,7 +200,7 @@ TEST_P(ArrayPasses, ArraysOfNoUnitsAndUnusedDevicesAreWell) {
   EXPECT_EQ(moved.version(), 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Hardware, ArrayPasses, ::testing::Values(two_devices, no_device),
+INSTANTIATE_TEST_SUITE_P(Hardware, ArrayPasses, ::testing::Values(two_devices, device_elsewhere),
                          [](const auto& hardware) {
                            return hardware.param == std::string(two_devices) ? "Devices" : "Hosts";
                          });

@@ -22,7 +22,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-using Kind = ArrowType::Kind;
+using ArrowKind = ArrowType::Kind;
 
 /// Values between two checks for a request to stop.
 constexpr std::size_t values_between_questions = std::size_t{1} << 16;
@@ -30,8 +30,8 @@ constexpr std::size_t values_between_questions = std::size_t{1} << 16;
 /// Calls `use(T{})` with the C++ type T for an Arrow type's numbers.
 template <class Use>
 void with_numbers_of(const ArrowType& type, const Use& use) {
-  if (type.kind == Kind::real) return type.bytes == 4 ? use(float{}) : use(double{});
-  const bool is_signed = type.kind == Kind::integer;
+  if (type.kind == ArrowKind::real) return type.bytes == 4 ? use(float{}) : use(double{});
+  const bool is_signed = type.kind == ArrowKind::integer;
   switch (type.bytes) {
     case 1: return is_signed ? use(std::int8_t{}) : use(std::uint8_t{});
     case 2: return is_signed ? use(std::int16_t{}) : use(std::uint16_t{});
@@ -41,7 +41,7 @@ void with_numbers_of(const ArrowType& type, const Use& use) {
 }
 
 void read_numbers(const ArrowType& type, const ArrowValues& values, ArrowPart& part) {
-  if (type.kind == Kind::real && type.bytes == sizeof(double) && !values.has_nulls()) {
+  if (type.kind == ArrowKind::real && type.bytes == sizeof(double) && !values.has_nulls()) {
     part.numbers = values.in_place<double>();
     if (part.numbers.size() == values.size()) return;
   }
@@ -175,7 +175,7 @@ void read_part(const ArrowColumn& column, const ArrowArray& batch, const std::st
     read_codes(column, *array, values, what, part);
   else if (column.type.is_text())
     read_texts(values, what, part);
-  else if (column.type.kind == Kind::boolean)
+  else if (column.type.kind == ArrowKind::boolean)
     read_truths(values, part);
   else
     read_numbers(column.type, values, part);

@@ -18,27 +18,27 @@ struct Format {
   std::string_view format;
   ArrowType type;
 };
-using Kind = ArrowType::Kind;
-constexpr Format formats[] = {{"b", {Kind::boolean, 0}},
-                              {"c", {Kind::integer, 1}},
-                              {"C", {Kind::unsigned_integer, 1}},
-                              {"s", {Kind::integer, 2}},
-                              {"S", {Kind::unsigned_integer, 2}},
-                              {"i", {Kind::integer, 4}},
-                              {"I", {Kind::unsigned_integer, 4}},
-                              {"l", {Kind::integer, 8}},
-                              {"L", {Kind::unsigned_integer, 8}},
-                              {"f", {Kind::real, 4}},
-                              {"g", {Kind::real, 8}},
-                              {"u", {Kind::text, 4}},
-                              {"U", {Kind::text, 8}},
-                              {"vu", {Kind::text_view, 16}},
-                              {"tdD", {Kind::integer, 4}}};
+using ArrowKind = ArrowType::Kind;
+constexpr Format arrow_formats[] = {{"b", {ArrowKind::boolean, 0}},
+                                    {"c", {ArrowKind::integer, 1}},
+                                    {"C", {ArrowKind::unsigned_integer, 1}},
+                                    {"s", {ArrowKind::integer, 2}},
+                                    {"S", {ArrowKind::unsigned_integer, 2}},
+                                    {"i", {ArrowKind::integer, 4}},
+                                    {"I", {ArrowKind::unsigned_integer, 4}},
+                                    {"l", {ArrowKind::integer, 8}},
+                                    {"L", {ArrowKind::unsigned_integer, 8}},
+                                    {"f", {ArrowKind::real, 4}},
+                                    {"g", {ArrowKind::real, 8}},
+                                    {"u", {ArrowKind::text, 4}},
+                                    {"U", {ArrowKind::text, 8}},
+                                    {"vu", {ArrowKind::text_view, 16}},
+                                    {"tdD", {ArrowKind::integer, 4}}};
 /// A time zone may follow; it affects only the display.
-constexpr Format timestamps[] = {{"tss:", {Kind::integer, 8, 1}},
-                                 {"tsm:", {Kind::integer, 8, 1e3}},
-                                 {"tsu:", {Kind::integer, 8, 1e6}},
-                                 {"tsn:", {Kind::integer, 8, 1e9}}};
+constexpr Format timestamps[] = {{"tss:", {ArrowKind::integer, 8, 1}},
+                                 {"tsm:", {ArrowKind::integer, 8, 1e3}},
+                                 {"tsu:", {ArrowKind::integer, 8, 1e6}},
+                                 {"tsn:", {ArrowKind::integer, 8, 1e9}}};
 
 /// Maximum number of buffers of text views: views have buffer indices of 32 bits.
 constexpr std::int64_t most_buffers = 3 + std::int64_t{std::numeric_limits<std::int32_t>::max()};
@@ -57,8 +57,8 @@ T read(const unsigned char* bytes, std::size_t i) {
 ArrowType arrow_type(const ArrowSchema& schema, const std::string& what) {
   if (schema.format == nullptr) refuse_arrow(ErrorCode::input, "{} has no format in the schema", what);
   const std::string_view format = schema.format;
-  if (const auto* const found = std::ranges::find(formats, format, &Format::format);
-      found != std::end(formats))
+  if (const auto* const found = std::ranges::find(arrow_formats, format, &Format::format);
+      found != std::end(arrow_formats))
     return found->type;
   const auto* const found =
       std::ranges::find_if(timestamps, [&](const Format& one) { return format.starts_with(one.format); });

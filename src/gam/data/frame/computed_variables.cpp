@@ -24,7 +24,7 @@ namespace {
 using base::at;
 
 // Rows evaluated together, so that their columns stay in the L1 cache.
-constexpr std::size_t rows_at_once = 1024;
+constexpr std::size_t strip_rows = 1024;
 
 /// Adds an element to a list unless the list contains it.
 void add_new(std::vector<std::string>& list, const std::string& one) {
@@ -41,12 +41,12 @@ struct Program {
   std::vector<const Variable*> columns;
 };
 
-/// Evaluates a program for consecutive rows, `rows_at_once` at a time. Thread-safe.
+/// Evaluates a program for consecutive rows, `strip_rows` at a time. Thread-safe.
 void evaluate(const Program& program, std::size_t begin, std::span<double> values) {
   std::vector<std::vector<double>> copies(program.columns.size());
   std::vector<const double*> columns(program.columns.size());
-  for (std::size_t first = 0; first < values.size(); first += rows_at_once) {
-    const std::size_t count = std::min(rows_at_once, values.size() - first);
+  for (std::size_t first = 0; first < values.size(); first += strip_rows) {
+    const std::size_t count = std::min(strip_rows, values.size() - first);
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const Variable& column = *program.columns[c];
       column.prepare_to_read(begin + first, begin + first + count);
@@ -54,7 +54,7 @@ void evaluate(const Program& program, std::size_t begin, std::span<double> value
         columns[c] = column.numbers.rows(begin + first, begin + first + count, copies[c]).data();
         continue;
       }
-      copies[c].resize(rows_at_once);
+      copies[c].resize(strip_rows);
       const std::int32_t* const codes = column.codes.data() + begin + first;
       std::transform(codes, codes + count, copies[c].begin(), [](std::int32_t code) {
         return code == Variable::missing ? std::numeric_limits<double>::quiet_NaN()
@@ -262,9 +262,9 @@ class FrameComputer {
     std::int32_t* const codes = variable.codes.writable();
     const bool logical = code.type.kind == ValueType::Kind::logical;
     for_each_run(workers_, in_, [&](int /*thread*/, std::size_t begin, std::size_t end) {
-      std::vector<double> values(rows_at_once);
-      for (std::size_t first = begin; first < end; first += rows_at_once) {
-        const std::size_t count = std::min(rows_at_once, end - first);
+      std::vector<double> values(strip_rows);
+      for (std::size_t first = begin; first < end; first += strip_rows) {
+        const std::size_t count = std::min(strip_rows, end - first);
         evaluate(program, first, std::span(values).first(count));
         std::transform(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count), codes + first,
                        [logical](double value) {

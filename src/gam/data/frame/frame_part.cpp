@@ -20,7 +20,7 @@ namespace {
 using base::at;
 
 // Rows processed together, so that their columns stay in the L1 cache.
-constexpr std::size_t rows_at_once = 1024;
+constexpr std::size_t rows_of_strip = 1024;
 /// Rows passed together from columns in memory: long runs are read at full memory bandwidth, and a
 /// `NumberTaker` copies long runs.
 constexpr std::size_t rows_in_memory_at_once = std::size_t{1} << 17;
@@ -80,7 +80,7 @@ bool all_levels(std::span<const std::int32_t> codes) {
 /// Number of rows buffered before they are processed; small if columns in several pieces of memory may have
 /// to be joined.
 std::size_t rows_waiting_for(const ReadPlan& plan) {
-  std::size_t rows = rows_at_once;
+  std::size_t rows = rows_of_strip;
   for (const UsedColumn& column : plan.columns()) {
     if (column.in_memory == nullptr) continue;
     if (!column.in_memory->is_one_run()) return rows_in_cache;

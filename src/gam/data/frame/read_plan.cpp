@@ -22,14 +22,14 @@ namespace {
 using base::at;
 
 // Maximum number of column names in a message.
-constexpr std::size_t max_listed = 20;
+constexpr std::size_t max_listed_names = 20;
 
 [[noreturn]] void unknown_column(const std::string& path, std::span<const std::string> names,
                                  const std::string& wanted) {
   std::string list;
-  for (std::size_t i = 0; i < std::min(names.size(), max_listed); ++i)
+  for (std::size_t i = 0; i < std::min(names.size(), max_listed_names); ++i)
     list += fmt::format("{}{}", i == 0 ? "" : ", ", visible_text(names[i]));
-  if (names.size() > max_listed) list += fmt::format(" and {} more", names.size() - max_listed);
+  if (names.size() > max_listed_names) list += fmt::format(" and {} more", names.size() - max_listed_names);
   const bool other_separator = names.size() == 1 && names[0].find_first_of(";\t|,") != std::string::npos;
   throw base::input_error(
       "{}: unknown column '{}'{}; it has: {}{}", path, visible_text(wanted),

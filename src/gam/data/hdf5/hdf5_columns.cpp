@@ -55,9 +55,9 @@ struct Scratch {
 /// A dataset whose rows any thread may read. Read without the HDF5 library: contiguous values stored as in
 /// memory, and numbers of native types, contiguous or in chunks that are unpacked here. The library, which is
 /// not thread-safe, reads all others. One thread opens the columns for all threads.
-class Column {
+class Hdf5Column {
  public:
-  Column(hid_t hdf5, const files::InputFile& file, std::string name)
+  Hdf5Column(hid_t hdf5, const files::InputFile& file, std::string name)
       : file_(file), path_(file.path()), name_(std::move(name)), dataset_(open_dataset(hdf5, name_)) {
     if (!dataset_.valid()) fail();
     const Handle type(H5Dget_type(dataset_.get()), H5Tclose);
@@ -120,9 +120,9 @@ class Column {
         row_number, name_);
   }
 
-  Column(const Column&) = delete;
-  Column& operator=(const Column&) = delete;
-  ~Column() { release(); }
+  Hdf5Column(const Hdf5Column&) = delete;
+  Hdf5Column& operator=(const Hdf5Column&) = delete;
+  ~Hdf5Column() { release(); }
 
  private:
   // Finds the file offset of the values, or how their chunks are packed.
@@ -289,9 +289,9 @@ class Column {
 };
 
 /// The columns of a plan that the file has, as read by one thread.
-class Columns {
+class Hdf5Columns {
  public:
-  Columns(const Hdf5Rows& rows, const ReadPlan& plan) {
+  Hdf5Columns(const Hdf5Rows& rows, const ReadPlan& plan) {
     for (std::size_t c = 0; c < plan.columns().size(); ++c) {
       if (!plan.columns()[c].position_among(rows.columns)) continue;
       columns_.emplace_back(rows.hdf5, rows.file, plan.columns()[c].name);
@@ -299,14 +299,14 @@ class Columns {
     }
   }
 
-  [[nodiscard]] const std::deque<Column>& all() const noexcept { return columns_; }
+  [[nodiscard]] const std::deque<Hdf5Column>& all() const noexcept { return columns_; }
 
   /// Reads rows and passes them to `part`. Returns the number of their bytes in the file.
   std::int64_t read(Range rows, FramePart& part) {
     std::int64_t bytes = 0;
     std::vector<BatchColumn> batch;
     std::size_t valid = static_cast<std::size_t>(rows.size());
-    const Column* first_invalid = nullptr;
+    const Hdf5Column* first_invalid = nullptr;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       bytes += columns_[i].load(rows, scratch_);
       batch.push_back(columns_[i].loaded(places_[i]));
@@ -321,21 +321,21 @@ class Columns {
   }
 
  private:
-  std::deque<Column> columns_;
+  std::deque<Hdf5Column> columns_;
   std::vector<std::size_t> places_;  // by column: index in the plan
   Scratch scratch_;
 };
 
 /// Number of rows read at once: few, so that the loaded values take little memory; in packed columns whole
 /// chunks, unless chunks are large.
-std::int64_t rows_of_load(const std::deque<Column>& columns, std::int64_t chunk_rows) {
+std::int64_t rows_of_load(const std::deque<Hdf5Column>& columns, std::int64_t chunk_rows) {
   std::int64_t at_once = chunk_rows;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  for (const Column& column : columns) {
+  for (const Hdf5Column& column : columns) {
     if (column.chunk_rows() <= most_of_chunk) at_once = std::max(at_once, column.chunk_rows());
     most = std::min(most, static_cast<std::int64_t>(max_text_bytes / column.value_bytes()));
   }
-  for (const Column& column : columns) {
+  for (const Hdf5Column& column : columns) {
     // If columns have different chunk sizes, which is rare, some chunks are unpacked twice.
     if (column.chunk_rows() <= at_once) at_once -= at_once % column.chunk_rows();
   }
@@ -368,7 +368,7 @@ class Hdf5Scan final : public RowScan {
 
  private:
   Hdf5Rows rows_;
-  std::deque<Columns> columns_;  // one per thread
+  std::deque<Hdf5Columns> columns_;  // one per thread
 };
 
 }  // namespace

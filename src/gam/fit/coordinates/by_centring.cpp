@@ -26,7 +26,7 @@ constexpr double far = 16;
 /// the null space of a cubic spline's penalty is hardly more accurate than this.
 constexpr double same = 1e-6;
 /// Relative residual up to which a function is in the span of a basis.
-constexpr double exact = 1e-11;
+constexpr double span_tolerance = 1e-11;
 /// Smooths of more variables are left unchanged.
 constexpr std::size_t max_variables = 6;
 constexpr int max_coefficients = 1000;
@@ -277,7 +277,7 @@ void keep_used(Exchange& exchange, const Monomials& monomials, const Matrix& all
   std::vector<int> used;
   for (int i = 0; i < all.rows(); ++i) {
     const Matrix row = submatrix(all, i, 1, 0, all.cols());
-    if (largest(row.values()) > 0.1 * exact * largest(all.values())) used.push_back(i);
+    if (largest(row.values()) > 0.1 * span_tolerance * largest(all.values())) used.push_back(i);
   }
   exchange.map = Matrix(static_cast<int>(used.size()), all.cols());
   for (std::size_t i = 0; i < used.size(); ++i) {
@@ -298,8 +298,8 @@ std::pair<Matrix, Matrix> shared_functions(const CoefBlock& block, const Matrix&
   // coefficients in `block` are then exact too.
   const Matrix functions = multiply(beside, in_others);
   const Matrix coefficients = least_squares(own, functions);
-  if (coefficients.empty() ||
-      !(largest_difference(multiply(own, coefficients), functions) < exact * largest(functions.values())))
+  if (coefficients.empty() || !(largest_difference(multiply(own, coefficients), functions) <
+                                span_tolerance * largest(functions.values())))
     return {};
   const int count = shared.cols();
   Matrix given = submatrix(full_q(coefficients), 0, coefficients.rows(), 0, count);
@@ -334,7 +334,7 @@ std::optional<Exchange> exchange_of(const Design& design, const CoefBlock& block
   const Monomials monomials(splines, points);
   const Matrix polynomials = least_squares(monomials.values, values);
   if (polynomials.empty() || !(largest_difference(multiply(monomials.values, polynomials), values) <
-                               exact * largest(values.values())))
+                               span_tolerance * largest(values.values())))
     return std::nullopt;
   keep_used(exchange, monomials, polynomials);
   return exchange;

@@ -29,7 +29,7 @@ using base::at;
 
 /// Smooths with more coefficients in total keep their coordinates: in orthogonal ones each row has a nonzero
 /// value per coefficient.
-constexpr int most_coefficients = 500;
+constexpr int most_orthogonal_coefficients = 500;
 /// If a diagonal element of R (QR of a smooth's columns) is below this fraction of the first, X'WX has only a
 /// few correct digits for that column.
 constexpr double near_dependence = 1e-4;
@@ -254,7 +254,7 @@ CrowdedSmooths::CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows) : j
   int coefficients = 0;
   for (const int index : crowded_blocks(job, rows)) {
     const CoefBlock& block = design.blocks[at(index)];
-    if (coefficients + block.coef_size > most_coefficients) continue;
+    if (coefficients + block.coef_size > most_orthogonal_coefficients) continue;
     coefficients += block.coef_size;
     places.push_back(index);
   }

@@ -16,7 +16,7 @@ namespace {
 constexpr int max_steps = 100;
 constexpr int max_halvings = 25;
 /// Longest step of a parameter on its working scale.
-constexpr double longest_step = 4;
+constexpr double longest_parameter_step = 4;
 /// A gradient below this fraction of the log likelihood counts as zero.
 constexpr double no_slope = 1e-11;
 /// At a zero gradient, a Newton step longer than this shows that the maximum is at infinity.
@@ -53,8 +53,8 @@ std::vector<double> newton_step(const RawLikelihood& at) {
   std::vector<double> step = multiply(eigen.vectors, along);
   for (std::size_t i = 0; i < step.size(); ++i) step[i] /= roots[i];
   const double longest = largest(step);
-  if (longest > longest_step) {
-    for (double& part : step) part *= longest_step / longest;
+  if (longest > longest_parameter_step) {
+    for (double& part : step) part *= longest_parameter_step / longest;
   }
   return step;
 }

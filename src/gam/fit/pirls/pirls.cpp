@@ -37,9 +37,9 @@ constexpr double edge = 1e-7;
 constexpr double to_another = 1e-6;
 /// A solution is better if its criterion is lower by this fraction; smaller differences are rounding.
 constexpr double better = 1e-8;
-/// A step of at most `short_step` to the deviance of a known solution, within `same_deviance`, leads to that
-/// solution.
-constexpr double short_step = 1e-3;
+/// A step of at most `short_pirls_step` to the deviance of a known solution, within `same_deviance`, leads to
+/// that solution.
+constexpr double short_pirls_step = 1e-3;
 constexpr double same_deviance = 1e-6;
 /// Maximum number of steps towards another solution.
 constexpr int steps_to_another = 50;
@@ -452,7 +452,7 @@ void PirlsLoop::search_other_minima() {
 }
 
 bool PirlsLoop::leads_to_known() const {
-  return end_.solution.step <= short_step && std::ranges::any_of(course_.known, [&](double deviance) {
+  return end_.solution.step <= short_pirls_step && std::ranges::any_of(course_.known, [&](double deviance) {
            return std::abs(deviance - deviance_) <= same_deviance * size_of(deviance_);
          });
 }

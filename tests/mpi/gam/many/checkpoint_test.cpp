@@ -18,30 +18,33 @@
 namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
-constexpr int rows = 40;
-constexpr int responses = 700;
+constexpr int row_count = 40;
+constexpr int response_count = 700;
 
-std::string covariates_text() {
+std::string checkpoint_covariates() {
   std::string text = "t\n";
-  for (int i = 0; i < rows; ++i) text += fmt::format("{}\n", i * 0.1);
+  for (int i = 0; i < row_count; ++i) text += fmt::format("{}\n", i * 0.1);
   return text;
 }
 
 /// A matrix in HDF5, which is read one batch after another; a table is one batch.
 void write_counts(const mpi::Communicator& comm, const std::string& path, int added = 0) {
   std::mt19937_64 random(2);
-  OutputMatrix matrix{.name = "X", .width = responses, .values = {}};
-  const Plan plan = Job(comm, on_cpu(1)).plan_for_hosts(rows);
+  OutputMatrix matrix{.name = "X", .width = response_count, .values = {}};
+  const Plan plan = Job(comm, on_cpu(1)).plan_for_hosts(row_count);
   const Range mine = plan.range_of(comm.rank());
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (int g = 0; g < responses; ++g) {
+  for (std::int64_t i = 0; i < row_count; ++i) {
+    for (int g = 0; g < response_count; ++g) {
       const int count = std::poisson_distribution<int>(1 + g % 4)(random) + added;
       if (i >= mine.begin && i < mine.end) matrix.values.push_back(count);
     }
   }
   const auto file = TableOutput::make(comm, path, OutputFormat::hdf5);
-  file->add(
-      {.plan = plan, .first_row = 0, .table_rows = rows, .columns = {}, .matrices = std::span(&matrix, 1)});
+  file->add({.plan = plan,
+             .first_row = 0,
+             .table_rows = row_count,
+             .columns = {},
+             .matrices = std::span(&matrix, 1)});
   static_cast<void>(file->commit());
   comm.barrier();
 }
@@ -94,7 +97,7 @@ class ManyCheckpoints : public OverRanks {
     return count;
   }
 
-  SharedFile covariates{comm, "covariates.csv", covariates_text()};
+  SharedFile covariates{comm, "covariates.csv", checkpoint_covariates()};
   SharedFile counts{comm, "counts.h5"};
   SharedFile whole{comm, "whole.h5"};
   SharedFile parts{comm, "parts.h5"};

@@ -26,7 +26,7 @@ constexpr int cells = 70;
 constexpr int genes = 11;
 /// The columns of fits before it have texts: names, and how the fits ended.
 constexpr std::size_t first_number = 5;
-constexpr const char* terms = "s(t, bs = \"cr\", k = 5)";
+constexpr const char* smooth_terms = "s(t, bs = \"cr\", k = 5)";
 
 std::size_t by_rows(int i, int j) {
   return static_cast<std::size_t>(i) * genes + static_cast<std::size_t>(j);
@@ -80,7 +80,7 @@ class ManyInMemory : public OverRanks {
   }
   [[nodiscard]] ManyResults fits(const Responses& responses, const char* family_name = "nb") {
     Job job(comm, on_cpu(2));
-    return fit_many(job, terms, covariates, responses, {.family = family(family_name)});
+    return fit_many(job, smooth_terms, covariates, responses, {.family = family(family_name)});
   }
   [[nodiscard]] ManyResults fits(std::variant<DenseMatrix, SparseMatrix> matrix,
                                  ResponsesIn in = ResponsesIn::automatic) {
@@ -121,7 +121,7 @@ TEST_F(ManyInMemory, HaveTheBitsOfTheFilesOfTheSameTable) {
   Job job(comm, on_cpu(2));
   const ManyOptions options{.family = family("nb")};
   const ManySummary summary =
-      fit_many(job, terms, covariates, {.path = table.path()}, options, {.fits = out.path()});
+      fit_many(job, smooth_terms, covariates, {.path = table.path()}, options, {.fits = out.path()});
   const ManyResults found = fits({.path = table.path()});
   EXPECT_EQ(found.summary.by_status, summary.by_status);
   EXPECT_EQ(std::get<Factor>(found.fits.at(0).values).levels.at(7), "gene7");
@@ -200,7 +200,7 @@ TEST_F(ManyInMemory, HaveTheBitsOfEveryFormOfTheMatrix) {
 TEST_F(ManyInMemory, HaveTheBitsOfOneResponseWithinAPassOfTheCallersUnits) {
   const auto all = counts<double>();
   const ManyResults expected = fits(DenseMatrix{all, cells, genes, genes, 1});
-  const ManyDesign design(terms, covariates, {.family = family("nb")});
+  const ManyDesign design(smooth_terms, covariates, {.family = family("nb")});
   EXPECT_EQ(design.rows(), cells);
   Job job(comm, on_cpu(2));
   const Plan plan = job.plan(genes);
@@ -299,7 +299,7 @@ TEST_F(ManyInMemory, AreTheSameFromCOverACommunicator) {
   call.options = options;
   call.option_count = 3;
   tessera_gam_answer answer = 0;
-  ASSERT_EQ(tessera_gam_fit_many(terms, table, &responses, &call, &answer, nullptr), TESSERA_GAM_OK)
+  ASSERT_EQ(tessera_gam_fit_many(smooth_terms, table, &responses, &call, &answer, nullptr), TESSERA_GAM_OK)
       << tessera_gam_error();
   // Texts are kept columns.
   const auto expected = fits(DenseMatrix{all, cells, genes, genes, 1}).fits;

@@ -25,13 +25,13 @@
 namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
-constexpr int rows = 150;
+constexpr int observations = 150;
 
-std::string covariates_text(const std::string& responses = {}) {
+std::string results_covariates(const std::string& responses = {}) {
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> uniform(0, 1);
   std::string text = fmt::format("t,f,o,l1,l2{}\n", responses);
-  for (int i = 0; i < rows; ++i) {
+  for (int i = 0; i < observations; ++i) {
     const double t = uniform(random);
     text += fmt::format("{},{},{},{},{}", t, "abc"[i % 3], 0.2 * uniform(random), i % 2, 1 - i % 2);
     if (!responses.empty()) text += fmt::format(",{}", std::sin(5 * t) + 0.3 * (i % 3) + uniform(random));
@@ -58,19 +58,19 @@ class ManyResultsInFiles : public OverRanks {
   }
 
   Job job{comm, on_cpu(2)};
-  SharedFile covariates{comm, "covariates.csv", covariates_text()};
+  SharedFile covariates{comm, "covariates.csv", results_covariates()};
   SharedFile counts{comm, "counts.csv"};
   SharedFile fits{comm, "fits.h5"};
 };
 
 TEST_F(ManyResultsInFiles, OfAGaussianResponseAreTheModelOfAFit) {
-  covariates.write(covariates_text(",y"));
+  covariates.write(results_covariates(",y"));
   const std::string terms = "f + log(t + 1) + s(t, bs = \"cr\", k = 6) + offset(o)";
   const Model alone = gam::fit(job, parse_formula("y ~ " + terms), Table{covariates.path()}).model;
   std::string text = "y,other\n";
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> uniform(0, 1);
-  for (int i = 0; i < rows; ++i) {
+  for (int i = 0; i < observations; ++i) {
     const double t = uniform(random);
     uniform(random);
     text += fmt::format("{},{}\n", std::sin(5 * t) + 0.3 * (i % 3) + uniform(random), i % 7);
@@ -78,7 +78,7 @@ TEST_F(ManyResultsInFiles, OfAGaussianResponseAreTheModelOfAFit) {
   fit("gaussian", terms, text);
   const Model one = model("y");
   EXPECT_TRUE(one.converged());
-  EXPECT_EQ(one.rows(), rows);
+  EXPECT_EQ(one.rows(), observations);
   EXPECT_NEAR(one.edf(), alone.edf(), 1e-6);
   if (comm.rank() == 0) {
     EXPECT_NEAR(one.scale(), alone.covariance_scale(), 1e-8);
@@ -105,7 +105,7 @@ TEST_F(ManyResultsInFiles, OfAGaussianResponseAreTheModelOfAFit) {
 
 TEST_F(ManyResultsInFiles, WithoutCovariancesPredictMeansOnly) {
   std::string text = "a\n";
-  for (int i = 0; i < rows; ++i) text += fmt::format("{}\n", i * i % 7);
+  for (int i = 0; i < observations; ++i) text += fmt::format("{}\n", i * i % 7);
   fit("nb", "f + s(t, k = 5)", text, false);
   const Model one = model("a");
   const Predictions means = predicted(one, {.type = PredictionType::response});
@@ -122,7 +122,8 @@ TEST_F(ManyResultsInFiles, WithoutCovariancesPredictMeansOnly) {
 TEST_F(ManyResultsInFiles, AtLimitsAreExact) {
   // Counts in one lineage only, and a response without them; counts that vary less than Poisson counts.
   std::string text = "absent,line,none\n";
-  for (int i = 0; i < rows; ++i) text += fmt::format("{},{},0\n", i % 2 == 1 ? 1 + i % 5 : 0, 2 + i % 3 % 2);
+  for (int i = 0; i < observations; ++i)
+    text += fmt::format("{},{},0\n", i % 2 == 1 ? 1 + i % 5 : 0, 2 + i % 3 % 2);
   fit("nb", "s(t, by = l1, bs = \"cr\", k = 5) + s(t, by = l2, bs = \"cr\", k = 5) - 1", text);
   const Model absent = model("absent");
   const Predictions link = predicted(absent, {.standard_errors = true});
@@ -172,7 +173,7 @@ TEST_F(ManyResultsInFiles, AtLimitsAreExact) {
 TEST_F(ManyResultsInFiles, PredictTheOtherLevelsIfThatOfTheInterceptIsAbsent) {
   std::string text = "a\n";
   double counts_of_b = 0;
-  for (int i = 0; i < rows; ++i) {
+  for (int i = 0; i < observations; ++i) {
     const int count = i % 3 == 0 ? 0 : 1 + i * i % 5;
     text += fmt::format("{}\n", count);
     counts_of_b += i % 3 == 1 ? count : 0;
@@ -273,7 +274,8 @@ TEST_F(ManyResultsInFiles, PredictAndAreTestedAsByGam) {
 
 TEST_F(ManyResultsInFiles, AreTheModelsOfResultsInMemory) {
   std::string text = "a,absent,none\n";
-  for (int i = 0; i < rows; ++i) text += fmt::format("{},{},0\n", i * i % 7, i % 2 == 1 ? 1 + i % 5 : 0);
+  for (int i = 0; i < observations; ++i)
+    text += fmt::format("{},{},0\n", i * i % 7, i % 2 == 1 ? 1 + i % 5 : 0);
   const std::string terms = "s(t, by = l1, bs = \"cr\", k = 5) + s(t, by = l2, bs = \"cr\", k = 5) - 1";
   fit("nb", terms, text);
   const Responses responses{.path = counts.path()};
@@ -295,7 +297,7 @@ TEST_F(ManyResultsInFiles, AreTheModelsOfResultsInMemory) {
                     (std::isnan(found[column][i]) && std::isnan(expected[column][i])));
     }
   }
-  expect_error(ErrorCode::usage, "the results: the response 'none' has no fit, as it is all_zero",
+  expect_error(ErrorCode::usage, "the results: the response 'none' has no fit, because it is all_zero",
                [&] { static_cast<void>(model_of(results, "none")); });
   expect_error(ErrorCode::usage, "the results have no response 'non' (did you mean 'none'?)",
                [&] { static_cast<void>(model_of(results, "non")); });
@@ -307,11 +309,10 @@ TEST_F(ManyResultsInFiles, AreTheModelsOfResultsInMemory) {
 }
 
 TEST_F(ManyResultsInFiles, HaveCovariancesInHdf5Only) {
-  expect_error(ErrorCode::usage, "covariances need HDF5: give the file of fits a name that ends in .h5",
-               [&] {
-                 static_cast<void>(fit_many(job, "s(t)", Table{covariates.path()}, {.path = counts.path()},
-                                            {.covariances = true}, {.fits = fits.path() + ".csv"}));
-               });
+  expect_error(ErrorCode::usage, "covariances need HDF5: give the file of fits a name that ends in .h5", [&] {
+    static_cast<void>(fit_many(job, "s(t)", Table{covariates.path()}, {.path = counts.path()},
+                               {.covariances = true}, {.fits = fits.path() + ".csv"}));
+  });
 }
 
 }  // namespace

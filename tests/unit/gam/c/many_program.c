@@ -175,7 +175,7 @@ int main(void) {
   EXPECT(tessera_gam_many_model(fits, "klf4", &model) == TESSERA_GAM_USAGE);
   EXPECT(strstr(tessera_gam_error(), "the answer has no models") != NULL);
   EXPECT(tessera_gam_many_model(with_covariances, "silent", &model) == TESSERA_GAM_USAGE);
-  EXPECT(strstr(tessera_gam_error(), "the response 'silent' has no fit, as it is all_zero") != NULL);
+  EXPECT(strstr(tessera_gam_error(), "the response 'silent' has no fit, because it is all_zero") != NULL);
   EXPECT(tessera_gam_many_model(with_covariances, NULL, &model) == TESSERA_GAM_USAGE && model == 77);
   EXPECT(tessera_gam_many_model(with_covariances, "klf4", &model) == TESSERA_GAM_OK);
   EXPECT(tessera_gam_answer_close(with_covariances) == TESSERA_GAM_OK); /* the model needs it no more */

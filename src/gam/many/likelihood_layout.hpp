@@ -13,11 +13,11 @@ namespace TESSERA_NAMESPACE::gam {
 struct LikelihoodLayout {
   explicit LikelihoodLayout(const SharedDesign& design);
 
-  int parameters = 1;             ///< maximum smoothing parameters of a component, plus tau
-  int inputs = 0;                 ///< numbers that passes read, of all groups
-  int blocks = 0;                 ///< CUDA blocks of a pass over all groups
-  bool has_tiles = false;         ///< whether the products of some groups are formed in tiles
-  bool has_split_groups = false;  ///< whether some groups have several chunks
+  int parameters = 1;                   ///< maximum smoothing parameters of a component, plus tau
+  int inputs = 0;                       ///< numbers that passes read, of all groups
+  int blocks = 0;                       ///< CUDA blocks of a pass over all groups
+  bool has_tiles = false;               ///< whether the products of some groups are formed in tiles
+  bool has_split_groups = false;        ///< whether some groups have several chunks
   std::vector<LikelihoodGroup> groups;  ///< without their rows
   std::vector<LikelihoodChunk> chunks;
   // Offsets of sums, with space for the sums of any pass.

@@ -45,7 +45,7 @@ constexpr std::array<const char*, 6> reason_names = {"none",
                                                      "the covariance is singular"};
 constexpr std::array<const char*, 2> places = {"cpu", "gpu"};
 
-/// A column of texts by the index of each row's; below 0: no_number.
+/// A column of texts by the index of each row's; below 0: no text.
 template <std::size_t Count, class Text, class Index>
 OutputColumn text_column(const char* name, const std::array<Text, Count>& texts,
                          std::span<const ResponseRow> rows, const Index& index_of) {

@@ -25,8 +25,8 @@ class ResponseModel {
     const std::string status = record_.text("status");
     model_.converged = status == status_names[0];
     if (!model_.converged && status != "unbounded")
-      throw base::usage_error("{}: the response '{}' has no fit, because it is {}: name another", record_.source(),
-                              record_.name(), status);
+      throw base::usage_error("{}: the response '{}' has no fit, because it is {}: name another",
+                              record_.source(), record_.name(), status);
     if (!model_.converged)
       model_.why_not_converged = "the criterion falls up to the end of the range of a smoothing parameter";
     add_coefficients();

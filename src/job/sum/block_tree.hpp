@@ -11,15 +11,9 @@
 
 namespace TESSERA_NAMESPACE {
 
-<<<<<<< HEAD
-/// Values of blocks, combined in a binary reduction tree that depends only on the job's number of blocks: see
-/// `Reducer`. A node of level k has 2^k blocks, starting at a multiple of that. The two nodes of a pair are
-/// combined as soon as both are present, so contiguous blocks keep at most two nodes per level.
-=======
 /// Combines the values of blocks in a binary tree that depends only on the number of blocks of the job: see
 /// `Reducer`. A node of level k covers 2^k blocks, and begins at a multiple of 2^k. Siblings are combined as
 /// soon as both are present: contiguous blocks have at most two nodes per level.
->>>>>>> ed754f3c (job: copy_to_hosts and evict_all in place of bring_home and leave_devices; comments are read once)
 class BlockTree {
  public:
   /// Replaces the value of some blocks by the combined value of these blocks and the blocks to their right.

@@ -16,14 +16,9 @@
 
 namespace TESSERA_NAMESPACE {
 
-<<<<<<< HEAD
 /// The thread pool of a job's devices, parked between passes. Each thread has work that no other can do, so a
 /// run waits for all of them. The thread that calls MPI only waits, so that it can reply to other ranks
 /// however long a function takes.
-=======
-/// The threads of a job's devices, parked between passes. Each thread has its own work, so a run waits for
-/// all of them. The thread that calls MPI computes nothing, so that it can reply to other ranks meanwhile.
->>>>>>> ed754f3c (job: copy_to_hosts and evict_all in place of bring_home and leave_devices; comments are read once)
 ///
 /// A thread is started when it first has work. Woken threads wake others in a binary tree, so that eight
 /// threads start after three wakes, not eight. Not thread-safe.

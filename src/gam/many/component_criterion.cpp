@@ -5,6 +5,7 @@
 #include "gam/linalg/linalg.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -86,8 +87,7 @@ bool ComponentCriterion::settle(ManyFamily family, double theta, const std::vect
 
 bool ComponentCriterion::find_coefficients(const ManyPoint& point, double tolerance) {
   const int n = active_.size();
-  penalty_.assign(at(packed_size(n)), 0);
-  penalties_.add_matrix(point.log_sp, PenaltySums::all, penalty_);
+  sum_penalties(point);
   if (const auto found = sums_->settle(likelihood(), penalty_, tolerance, next_, score_, gram_, by_tau_)) {
     b_ = next_;
     loss_ = found->loss;
@@ -116,6 +116,11 @@ bool ComponentCriterion::find_coefficients(const ManyPoint& point, double tolera
   return state == CoefficientSearch::State::settled;
 }
 
+void ComponentCriterion::sum_penalties(const ManyPoint& point) {
+  penalty_.assign(at(packed_size(active_.size())), 0);
+  penalties_.add_matrix(point.log_sp, PenaltySums::all, penalty_);
+}
+
 void ComponentCriterion::multiply_penalty() {
   product_.assign(b_.size(), 0);
   add_packed_product(active_.size(), penalty_.data(), b_.data(), product_.data());
@@ -127,13 +132,39 @@ bool ComponentCriterion::factor() {
   return factor_.factor(hessian_, active_.size());
 }
 
+void ComponentCriterion::add_changes_from_limit(const ManyPoint& point, const std::vector<bool>& absent,
+                                                int parameter, std::span<const double> log_sp,
+                                                std::vector<double>& gains, std::vector<double>& costs) {
+  const double at_limit = log_determinants();
+  is_settled_ = false;
+  ManyPoint finite = point;
+  for (std::size_t i = 0; i < log_sp.size(); ++i) {
+    finite.log_sp[at(parameter)] = log_sp[i];
+    set_point(family_, theta_, absent, finite);
+    active_.gather(finite.b, next_);
+    sum_rows(next_);
+    sum_penalties(finite);
+    multiply_penalty();
+    gradient_ = score_;
+    for (std::size_t j = 0; j < gradient_.size(); ++j) gradient_[j] -= product_[j];
+    penalties_.log_determinant(finite.log_sp, log_penalty_);
+    step_ = gradient_;
+    if (!factor()) {
+      gains[i] = std::numeric_limits<double>::infinity();
+      continue;
+    }
+    factor_.solve(step_.data());
+    gains[i] += 0.5 * dot(gradient_, step_);
+    costs[i] += 0.5 * (log_determinants() - at_limit);
+  }
+}
+
 bool ComponentCriterion::add_covariance(const ManyPoint& point, PearsonSums& pearson, double& edf,
                                         ResponseFit& out) {
   is_settled_ = false;
   has_sums_ = false;
   pearson = sums_->expected_gram(likelihood(), gram_);
-  penalty_.assign(gram_.size(), 0);
-  penalties_.add_matrix(point.log_sp, PenaltySums::all, penalty_);
+  sum_penalties(point);
   if (!factor()) return false;
   factor_.inverse(inverse_);
   active_.scatter_matrix(gram_, out.gram);

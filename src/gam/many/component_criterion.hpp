@@ -10,6 +10,7 @@
 #include "gam/many/small_cholesky.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -63,6 +64,14 @@ class ComponentCriterion {
   [[nodiscard]] bool settle(ManyFamily family, double theta, const std::vector<bool>& absent,
                             ManyPoint& point, double tolerance);
 
+  /// Adds what the component contributes to a change of the criterion from the last settled point, where a
+  /// parameter is at its limit, to each of some finite values: by how much the penalised log likelihood
+  /// rises, in its quadratic approximation at that point, and half of the change of the log determinants. The
+  /// point is not settled afterwards. Cost: a pass for X'WX.
+  void add_changes_from_limit(const ManyPoint& point, const std::vector<bool>& absent, int parameter,
+                              std::span<const double> log_sp, std::vector<double>& gains,
+                              std::vector<double>& costs);
+
   // Quantities at the last settled point:
   [[nodiscard]] const LossDerivatives& loss() const noexcept { return loss_; }
   [[nodiscard]] double roughness() const noexcept { return roughness_; }  ///< b'Sb
@@ -79,6 +88,8 @@ class ComponentCriterion {
   /// Sums the score and X'WX at coefficients b, unless b is unchanged since the last sums.
   void sum_rows(const std::vector<double>& b);
   [[nodiscard]] bool find_coefficients(const ManyPoint& point, double tolerance);
+  /// `penalty_` = S for all penalties.
+  void sum_penalties(const ManyPoint& point);
   /// `product_` = S b.
   void multiply_penalty();
   /// Factors X'WX + S; false if not positive definite.

@@ -11,6 +11,7 @@
 #include "gam/many/spectra_by_missing_rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -253,9 +254,14 @@ class ResponseFitter::Search {
     constexpr double coarse = 1e-6;
     for (int j = 0; j < design_.parameters; ++j) {
       if (point.log_sp[at(j)] != infinite) continue;
+      if (!criterion_.settle(point, tolerance)) return false;
+      std::array<double, before_limit.size()> values = before_limit;
+      for (double& value : values) value += origin_[at(j)];
+      const std::vector<bool> may_be_lower = criterion_.may_be_lower(point, j, values);
       ManyPoint finite = point;
-      for (const double from_origin : before_limit) {
-        finite.log_sp[at(j)] = origin_[at(j)] + from_origin;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (!may_be_lower[i]) continue;
+        finite.log_sp[at(j)] = values[i];
         if (!criterion_.settle(finite, coarse) || !(finite.value < point.value - limit_rounding)) continue;
         point = std::move(finite);
         return true;

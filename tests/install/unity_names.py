@@ -11,8 +11,9 @@ import re
 import sys
 
 NAMESPACE = re.compile(r"^namespace ([\w:]*) ?\{$|^\}  // (?:inline )?namespace.*$", re.M)
-# Raw strings, strings, characters, comments, and lines of the preprocessor.
-IGNORED = re.compile(r"R\"(\w*)\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\"|(?<!\w)'(?:\\.|[^'\\\n])+'"
+RAW_STRING = re.compile(r"R\"(\w*)\(.*?\)\1\"", re.S)
+# Strings, characters, comments, and lines of the preprocessor.
+IGNORED = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|(?<!\w)'(?:\\.|[^'\\\n])+'"
                      r"|//[^\n]*|/\*.*?\*/|^#(?:\\\n|[^\n])*", re.M | re.S)
 TEMPLATE = re.compile(r"^template <((?:[^<>]|<[^<>]*>)*)> ?")
 UNNAMED = re.compile(r"(using namespace|using [\w:]+;|namespace \w+ =|static_assert|extern|friend|template|TESSERA_)")
@@ -20,7 +21,7 @@ UNNAMED = re.compile(r"(using namespace|using [\w:]+;|namespace \w+ =|static_ass
 
 def scopes(text):
     """The code of each namespace of a file, with the namespace's name; anonymous namespaces end in `::`."""
-    stack, begin = [], 0
+    stack, begin, text = [], 0, RAW_STRING.sub('""', text)
     for line in NAMESPACE.finditer(text):
         if stack:
             yield "::".join(stack).replace("TESSERA_NAMESPACE", "tessera"), text[begin:line.start()]
@@ -82,12 +83,25 @@ def names(code):
                 continue
             if found[2] != "(":
                 yield found[1]
-            elif head.endswith("{") or found.start() == 0:
+            else:
                 end = flat.rfind(")") if found.start() else flat.find(")")
                 text = head[found.end():end]
                 for number, placeholder in enumerate(placeholders):
                     text = re.sub(rf"\b{placeholder}\b", f"${number}", text)
                 yield f"{found[1]}({', '.join(split(text) if found.start() else [text])})"
+
+
+def bare(name):
+    return re.match(r"operator\W+|\w*", name)[0]
+
+
+def clash(places):
+    """Whether the declarations of one name in several files cannot stand together; different functions can."""
+    files = {file for file, _ in places}
+    meanings = {name for _, name in places}
+    if len(files) < 2 or (len(meanings) == 1 and " = " in next(iter(meanings))):
+        return False
+    return not all("(" in name for name in meanings) or len(places) > len(meanings)
 
 
 class Tree:
@@ -122,23 +136,20 @@ def main():
     for group in groups.read_text().splitlines():
         target, *sources = group.split(";")
         sources = [pathlib.Path(source) for source in sources]
-        places = collections.defaultdict(set)
-        meanings = collections.defaultdict(set)
+        here = collections.defaultdict(set)  # by scope and name: each source, with the name's meaning there
         for source in sources:
             for scope, name in tree.file(source)[0]:
                 if scope.endswith("::"):
-                    count += 1
-                    places[scope[:-2], name.split(" = ")[0]].add(source)
-                    meanings[scope[:-2], name.split(" = ")[0]].add(name)
-        doubles = {key for key, files in places.items()
-                   if len(files) > 1 and (len(meanings[key]) > 1 or key[1] in meanings[key])}
+                    here[scope[:-2], bare(name)].add((source, name))
+        count += len(here)
+        there = collections.defaultdict(set)
         for header in tree.headers_of(sources):
-            for key in places.keys() & set(tree.file(header)[0]):
-                doubles.add(key)
-                places[key].add(header)
-        for key in doubles:
-            files = sorted(str(file.relative_to(root)) for file in places[key])
-            problems.append(f"{target}: {'::'.join(key)} in {', '.join(files)}")
+            for scope, name in tree.file(header)[0]:
+                there[scope, bare(name)].add((header, name))
+        for key, places in here.items():
+            if clash(places) or (there[key] and clash(places | there[key])):
+                files = sorted({str(file.relative_to(root)) for file, _ in places | there[key]})
+                problems.append(f"{target}: {'::'.join(key)} in {', '.join(files)}")
     if count < 1000:
         sys.exit(f"only {count} names were found in anonymous namespaces")
     if problems:

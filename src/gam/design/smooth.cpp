@@ -188,7 +188,7 @@ void add_values(std::span<const Basis> margins, int size, SmoothBasis& smooth) {
   }
 }
 
-double length_of(const Matrix& column) {
+double norm_of(const Matrix& column) {
   return std::sqrt(dot(column.values(), column.values()));
 }
 
@@ -200,8 +200,8 @@ double log_det_in_values(const Matrix& means, const Matrix& null_space, const Ma
   const Matrix in_values = solve(transpose(values), means).value();
   const Matrix functions = multiply(values, null_space);
   const Matrix orthonormal = submatrix(full_q(functions), 0, functions.rows(), 0, functions.cols());
-  const double share = length_of(multiply_tn(orthonormal, in_values)) / length_of(in_values);
-  return 2 * (std::log(share) + log_det_values - std::log(length_of(means) / length_of(in_values)));
+  const double share = norm_of(multiply_tn(orthonormal, in_values)) / norm_of(in_values);
+  return 2 * (std::log(share) + log_det_values - std::log(norm_of(means) / norm_of(in_values)));
 }
 
 /// mgcv's S.scale, the divisor of a penalty.

@@ -64,7 +64,7 @@ const Operator* find(std::span<const Operator> operators, const Syntax& syntax) 
 }
 
 /// A function's name without its package.
-std::string_view plain_name(const Syntax& call) {
+std::string_view called_name(const Syntax& call) {
   std::string_view name = call.text;
   for (const std::string_view package : {"base::", "stats::", "splines::"}) {
     if (name.starts_with(package)) name.remove_prefix(package.size());
@@ -95,7 +95,7 @@ class Compiler {
     const Syntax* root = &syntax;
     while (root->kind == Syntax::Kind::group) root = root->children.data();
     if (root->kind == Syntax::Kind::call) {
-      const std::string_view name = plain_name(*root);
+      const std::string_view name = called_name(*root);
       if (name == "poly") return poly(*root);
       if (name == "ns" || name == "bs") return splines(*root, name == "ns");
     }
@@ -317,7 +317,7 @@ class Compiler {
   }
 
   Value call(const Syntax& syntax, std::size_t stack) {
-    const std::string_view name = plain_name(syntax);
+    const std::string_view name = called_name(syntax);
     for (const NumericFunction& function : numeric_functions) {
       if (name != function.name) continue;
       number(CallArguments(syntax, {"x"}).first(), stack, fmt::format("{}()", name));

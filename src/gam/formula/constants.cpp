@@ -87,7 +87,7 @@ std::optional<std::vector<Value>> repeated(const Syntax& call,
 }
 
 /// seq(from, to, by) and seq(from, to, length = n).
-Numbers sequence(const Syntax& call) {
+Numbers sequence_of(const Syntax& call) {
   const auto from = one_number(argument(call, "from", 0));
   const auto to = one_number(argument(call, "to", 1));
   if (!from || !to) return std::nullopt;
@@ -127,7 +127,7 @@ Numbers called(const Syntax& call) {
     return out.empty() ? Numbers() : Numbers(out);
   }
   if (call.text == "rep" && !call.children.empty()) return repeated(call, constant_numbers(call.children[0]));
-  if (call.text == "seq") return sequence(call);
+  if (call.text == "seq") return sequence_of(call);
   return std::nullopt;
 }
 

@@ -118,7 +118,7 @@ int leading(const Matrix& a) {
   return std::max(1, a.rows());
 }
 
-void check(const char* routine, lapack_int info) {
+void check_info(const char* routine, lapack_int info) {
   if (info == LAPACK_WORK_MEMORY_ERROR) throw std::bad_alloc();
   if (info != 0) throw std::logic_error(fmt::format("{} returned info = {}", routine, info));
 }
@@ -285,8 +285,8 @@ SymmetricEigen symmetric_eigen(const Matrix& a) {
   const int n = a.rows();
   SymmetricEigen out{std::vector<double>(static_cast<std::size_t>(n)), a};
   if (n == 0) return out;
-  check("dsyevd",
-        ended(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', n, out.vectors.data(), n, out.values.data())));
+  check_info("dsyevd",
+             ended(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', n, out.vectors.data(), n, out.values.data())));
   return out;
 }
 
@@ -297,8 +297,8 @@ std::vector<double> singular_values(Matrix a) {
   std::vector<double> values(static_cast<std::size_t>(std::min(m, n)));
   if (values.empty()) return values;
   std::vector<double> superdiagonal(values.size());
-  check("dgesvd", ended(LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'N', 'N', m, n, a.data(), leading(a), values.data(),
-                                       nullptr, 1, nullptr, 1, superdiagonal.data())));
+  check_info("dgesvd", ended(LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'N', 'N', m, n, a.data(), leading(a),
+                                            values.data(), nullptr, 1, nullptr, 1, superdiagonal.data())));
   return values;
 }
 
@@ -310,9 +310,9 @@ RightSingular right_singular(Matrix a) {
   if (out.values.empty()) return out;
   std::vector<double> superdiagonal(out.values.size());
   Matrix transposed(n, n);
-  check("dgesvd",
-        ended(LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'N', 'A', m, n, a.data(), leading(a), out.values.data(),
-                             nullptr, 1, transposed.data(), n, superdiagonal.data())));
+  check_info("dgesvd",
+             ended(LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'N', 'A', m, n, a.data(), leading(a), out.values.data(),
+                                  nullptr, 1, transposed.data(), n, superdiagonal.data())));
   out.vectors = transpose(transposed);
   return out;
 }
@@ -324,7 +324,7 @@ double log_abs_determinant(Matrix a) {
   if (n == 0) return 0;
   std::vector<lapack_int> pivots(static_cast<std::size_t>(n));
   const lapack_int info = ended(LAPACKE_dgetrf(LAPACK_COL_MAJOR, n, n, a.data(), n, pivots.data()));
-  if (info < 0) check("dgetrf", info);
+  if (info < 0) check_info("dgetrf", info);
   double sum = 0;
   for (int i = 0; i < n; ++i) sum += std::log(std::abs(a(i, i)));
   return sum;
@@ -338,7 +338,7 @@ std::optional<Matrix> cholesky(const Matrix& a) {
   if (n == 0) return lower;
   const lapack_int info = ended(LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, lower.data(), n));
   if (info > 0) return std::nullopt;
-  check("dpotrf", info);
+  check_info("dpotrf", info);
   clear_upper(lower);
   return lower;
 }
@@ -348,7 +348,7 @@ bool factor_block(Matrix& a, int begin, int end) {
   const lapack_int info =
       ended(LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', end - begin, &a(begin, begin), a.rows()));
   if (info > 0) return false;
-  check("dpotrf", info);
+  check_info("dpotrf", info);
   return true;
 }
 
@@ -397,7 +397,7 @@ Matrix cholesky_inverse(const Matrix& lower) {
   Matrix inverse = lower;
   const int n = lower.rows();
   if (n == 0) return inverse;
-  check("dpotri", ended(LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', n, inverse.data(), n)));
+  check_info("dpotri", ended(LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', n, inverse.data(), n)));
   for (int j = 1; j < n; ++j) {
     for (int i = 0; i < j; ++i) inverse(i, j) = inverse(j, i);
   }
@@ -432,7 +432,7 @@ std::optional<Matrix> solve(const Matrix& a, const Matrix& b) {
   const lapack_int info =
       ended(LAPACKE_dgesv(LAPACK_COL_MAJOR, n, columns, factors.data(), n, pivots.data(), x.data(), n));
   if (info > 0) return std::nullopt;
-  check("dgesv", info);
+  check_info("dgesv", info);
   return x;
 }
 
@@ -451,8 +451,8 @@ Matrix full_q(const Matrix& a) {
   std::copy_n(a.data(), static_cast<std::size_t>(m) * static_cast<std::size_t>(reflectors), q.data());
   if (m == 0) return q;
   std::vector<double> tau(static_cast<std::size_t>(m));
-  check("dgeqrf", ended(LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, reflectors, q.data(), m, tau.data())));
-  check("dorgqr", ended(LAPACKE_dorgqr(LAPACK_COL_MAJOR, m, m, reflectors, q.data(), m, tau.data())));
+  check_info("dgeqrf", ended(LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, reflectors, q.data(), m, tau.data())));
+  check_info("dorgqr", ended(LAPACKE_dorgqr(LAPACK_COL_MAJOR, m, m, reflectors, q.data(), m, tau.data())));
   return q;
 }
 
@@ -467,9 +467,9 @@ Matrix unexplained(const Matrix& a, const Matrix& b) {
   Matrix factors = a;
   Matrix product = b;
   std::vector<double> tau(static_cast<std::size_t>(n));
-  check("dgeqrf", ended(LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, n, factors.data(), m, tau.data())));
-  check("dormqr", ended(LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', 'T', m, columns, n, factors.data(), m,
-                                       tau.data(), product.data(), m)));
+  check_info("dgeqrf", ended(LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, n, factors.data(), m, tau.data())));
+  check_info("dormqr", ended(LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', 'T', m, columns, n, factors.data(), m,
+                                            tau.data(), product.data(), m)));
   Matrix rest(m - n, columns);
   for (int j = 0; j < columns; ++j) {
     const auto column = product.column(j).subspan(static_cast<std::size_t>(n));
@@ -485,7 +485,7 @@ Matrix triangle_of(Matrix a) {
   Matrix r(std::min(m, n), n);
   if (r.empty()) return r;
   std::vector<double> tau(static_cast<std::size_t>(r.rows()));
-  check("dgeqrf", ended(LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, n, a.data(), m, tau.data())));
+  check_info("dgeqrf", ended(LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, n, a.data(), m, tau.data())));
   for (int j = 0; j < n; ++j)
     std::copy_n(a.column(j).begin(), std::min(j + 1, r.rows()), r.column(j).begin());
   return r;
@@ -502,8 +502,8 @@ PivotedQr pivoted_qr(const Matrix& a) {
     return out;
   }
   std::vector<double> tau(static_cast<std::size_t>(out.r.rows()));
-  check("dgeqp3",
-        ended(LAPACKE_dgeqp3(LAPACK_COL_MAJOR, m, n, factors.data(), m, out.pivots.data(), tau.data())));
+  check_info("dgeqp3",
+             ended(LAPACKE_dgeqp3(LAPACK_COL_MAJOR, m, n, factors.data(), m, out.pivots.data(), tau.data())));
   for (int& pivot : out.pivots) --pivot;
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i <= std::min(j, out.r.rows() - 1); ++i) out.r(i, j) = factors(i, j);

@@ -43,7 +43,7 @@ constexpr std::array<const char*, 6> reason_names = {"none",
                                                      "60 iterations are used up",
                                                      "no coefficients at the end",
                                                      "the covariance is singular"};
-constexpr std::array<const char*, 2> places = {"cpu", "gpu"};
+constexpr std::array<const char*, 2> cpu_or_gpu = {"cpu", "gpu"};
 
 /// A column of texts by the index of each row's; below 0: no text.
 template <std::size_t Count, class Text, class Index>
@@ -329,8 +329,8 @@ std::vector<OutputColumn> ResponseResults::columns(std::span<const ResponseRow> 
   columns.push_back(text_column("reason", reason_names, rows, [](const ResponseRow& row) {
     return row.reason == ManyReason::none ? -1 : static_cast<int>(row.reason);
   }));
-  columns.push_back(
-      text_column("computed_on", places, rows, [](const ResponseRow& row) { return row.on_device ? 1 : 0; }));
+  columns.push_back(text_column("computed_on", cpu_or_gpu, rows,
+                                [](const ResponseRow& row) { return row.on_device ? 1 : 0; }));
   std::vector<double> numbers(rows.size());
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     for (std::size_t i = 0; i < rows.size(); ++i) numbers[i] = rows[i].values[c];

@@ -157,7 +157,7 @@ template <class Value>
 
 /// The kind of a value, for `OptionInfo`.
 template <class Value>
-[[nodiscard]] constexpr OptionKind kind_of() {
+[[nodiscard]] constexpr OptionKind option_kind_of() {
   if constexpr (std::same_as<Value, bool>)
     return OptionKind::flag;
   else if constexpr (std::is_enum_v<Value>)

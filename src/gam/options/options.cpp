@@ -56,7 +56,7 @@ template <auto Member, auto... Path>
 constexpr auto option(Words words) {
   using Options = decltype(owner_of(Member));
   using Value = std::remove_cvref_t<decltype(member_of<Member, Path...>(std::declval<Options&>()))>;
-  Row<Options> row{.words = words, .kind = kind_of<Value>()};
+  Row<Options> row{.words = words, .kind = option_kind_of<Value>()};
   row.read = [](Options& options, const NamedOption& given, const NumberRange& range) {
     set_value(given, range, member_of<Member, Path...>(options));
   };

@@ -46,7 +46,7 @@ std::uint64_t shared_factors(const RawTerm& row, const RawTerm& column, const Se
 
 /// Number of columns within three of a nonzero, itself included: nonzeros of a spline are at most three
 /// columns apart.
-constexpr int nearest = 7;
+constexpr int near_columns = 7;
 constexpr int nearest_above = 4;
 
 /// Offsets of a term's nonzeros if component i has the stride `own[i]`.
@@ -224,7 +224,7 @@ std::vector<RowLayout::BandSpline> RowLayout::band_of(const TermTable& term) con
     const int i = c - term.component_begin;
     const int size = component_sizes_[at(c)];
     if (tables.components[at(c)].kind == ComponentKind::spline)
-      splines.push_back({i, own[i], size, nearest / 2, nearest, false});
+      splines.push_back({i, own[i], size, near_columns / 2, near_columns, false});
     if (tables.components[at(c)].kind == ComponentKind::dense)
       splines.push_back({i, own[i], size, 0, size, true});
   }

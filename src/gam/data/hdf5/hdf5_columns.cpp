@@ -24,7 +24,7 @@ namespace {
 /// of each column.
 constexpr std::int64_t most_of_chunk = std::int64_t{1} << 18;
 
-std::int64_t rows_of_chunk(hid_t creation) {
+std::int64_t chunk_rows_of(hid_t creation) {
   hsize_t rows = 1;
   H5Pget_chunk(creation, 1, &rows);
   return static_cast<std::int64_t>(rows);
@@ -35,7 +35,7 @@ Handle open_dataset(hid_t hdf5, const std::string& name) {
   Handle dataset(H5Dopen2(hdf5, name.c_str(), H5P_DEFAULT), H5Dclose);
   const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose);
   if (!creation.valid() || H5Pget_layout(creation.get()) != H5D_CHUNKED) return dataset;
-  const std::int64_t rows = rows_of_chunk(creation.get());
+  const std::int64_t rows = chunk_rows_of(creation.get());
   if (rows <= most_of_chunk) return dataset;
   const Handle type(H5Dget_type(dataset.get()), H5Tclose);
   const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
@@ -129,7 +129,7 @@ class Hdf5Column {
   void find_values(hid_t file_type) {
     const Handle creation(H5Dget_create_plist(dataset_.get()), H5Pclose);
     const H5D_layout_t layout = H5Pget_layout(creation.get());
-    if (layout == H5D_CHUNKED) chunk_rows_ = rows_of_chunk(creation.get());
+    if (layout == H5D_CHUNKED) chunk_rows_ = chunk_rows_of(creation.get());
     as_in_memory_ = kind_ != Hdf5Kind::variable_text && H5Tequal(file_type, memory_type_.get()) > 0;
     if (kind_ == Hdf5Kind::number && !as_in_memory_) form_ = number_form(file_type);
     if (!as_in_memory_ && !form_) return;

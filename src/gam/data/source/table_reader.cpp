@@ -19,7 +19,7 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 // Rows read first, to decide the columns' types.
-constexpr std::int64_t sampled_rows = 1000;
+constexpr std::int64_t rows_of_sample = 1000;
 
 /// Bytes of a frame per row: the minimum memory for a rank's part of the table.
 std::int64_t bytes_per_row(const ReadPlan& plan) {
@@ -123,7 +123,7 @@ Frame TableReader::read_rows(const Workers& workers, ReadPlan& plan, Range rows)
     const std::int64_t first = comm.allreduce(
         rows.empty() ? std::numeric_limits<std::int64_t>::max() : rows.begin, mpi::Reduction::min);
     Range sample = rows;
-    sample.end = rows.begin == first ? std::min(rows.end, first + sampled_rows) : rows.begin;
+    sample.end = rows.begin == first ? std::min(rows.end, first + rows_of_sample) : rows.begin;
     std::optional<FrameBuilder> builder;
     together(comm,
              [&] { builder.emplace(plan, sample, workers.team).read(*scan(plan, workers.team.size())); });

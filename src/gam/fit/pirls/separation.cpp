@@ -28,7 +28,7 @@ constexpr double near_limit = 1e-3;
 /// Minimum step of a separated row in the linear predictor: about 1 there, and about 0 near an estimate.
 constexpr double large_step = 0.05;
 /// Maximum number of levels or terms that a message lists.
-constexpr std::size_t listed = 3;
+constexpr std::size_t most_listed = 3;
 /// Rows in a block of work.
 constexpr std::int64_t rows_of_work = 4096;
 
@@ -213,9 +213,9 @@ std::vector<std::string> moving_terms(const tessera::Job& job, const Rows& rows,
 
 std::string list(const std::vector<std::string>& names) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), listed); ++i)
+  for (std::size_t i = 0; i < std::min(names.size(), most_listed); ++i)
     text += fmt::format("{}{}", i == 0 ? "" : "; ", names[i]);
-  if (names.size() > listed) text += fmt::format("; and {} more", names.size() - listed);
+  if (names.size() > most_listed) text += fmt::format("; and {} more", names.size() - most_listed);
   return text;
 }
 

@@ -204,6 +204,11 @@ plain_rows <- function(rows) {
   structure(rows, class = "data.frame", row.names = .set_row_names(NROW(.subset2(rows, 1))))
 }
 
+#' str() of an object, which RStudio calls for its list of variables, is no error.
+str.tessera_stand_in <- function(object, ...) cat(" rows that the object does not keep\n")
+
+str.tessera_absent <- str.tessera_stand_in
+
 dim.tessera_stand_in <- function(x) stop_without_rows("the model frame")
 
 `[.tessera_stand_in` <- function(x, i, j, ...) {

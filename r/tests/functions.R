@@ -55,7 +55,7 @@ answers <- list(
   "vis.gam of a factor" = function(m) vis.gam(m, view = c("x", "fac")),
   "AIC" = AIC, "BIC" = BIC, "logLik" = logLik, "nobs" = nobs, "coef" = coef,
   "deviance" = deviance, "df.residual" = df.residual,
-  "formula" = formula, "family" = function(m) family(m)$family, "extractAIC" = extractAIC,
+  "str" = function(m) is.null(str(m)), "formula" = formula, "family" = function(m) family(m)$family, "extractAIC" = extractAIC,
   "confint" = function(m) confint.default(m),
   "gam.vcomp" = gam.vcomp, "sp.vcov" = sp.vcov, "rmvn" = function(m) { set.seed(1); rmvn(3, coef(m), vcov(m)) },
   "terms" = function(m) attr(terms(m), "term.labels"), "sigma" = function(m) m$sig2, "pen.edf" = pen.edf,

@@ -43,16 +43,22 @@ model.frame.tessera <- function(formula, ...) {
 influence.tessera <- function(model, ...) {
   need_rows(model, "influence")
   if (!is.null(model$std.rsd)) usage_error("influence: rows have no leverage of their own where rho relates them")
-  count <- nrow(model$model)
-  first <- seq(1, count, by = 10000)  # a model matrix of all rows may be larger than the data
-  of_block <- function(begin) {
-    rows <- model$model[begin:min(begin + 9999, count), , drop = FALSE]
-    attr(rows, "terms") <- attr(model$model, "terms")
-    X <- stats::predict(model, rows, type = "lpmatrix")
-    rowSums((X %*% model$Vp) * X)
+  # Blocks of rows with few levels of the largest factor have few columns that are not zero.
+  frame <- model$model
+  levels <- vapply(frame, nlevels, 0L)
+  rows <- if (max(levels) > 0) order(frame[[which.max(levels)]]) else seq_len(nrow(frame))
+  of_block <- function(rows) {
+    block <- frame[rows, , drop = FALSE]
+    attr(block, "terms") <- attr(frame, "terms")
+    X <- stats::predict(model, block, type = "lpmatrix")
+    used <- colSums(X != 0) > 0
+    X <- X[, used, drop = FALSE]
+    rowSums((X %*% model$Vp[used, used]) * X)
   }
-  leverage <- model$weights * unlist(lapply(first, of_block)) / model$tessera$covariance_scale
-  stats::naresid(model$na.action, unname(leverage))
+  size <- max(100, 1e7 %/% length(model$coefficients))
+  unscaled <- numeric(nrow(frame))
+  unscaled[rows] <- unlist(lapply(split(rows, (seq_along(rows) - 1) %/% size), of_block))
+  stats::naresid(model$na.action, model$weights * unscaled / model$tessera$covariance_scale)
 }
 
 hatvalues.tessera <- function(model, ...) stats::influence(model)

@@ -80,9 +80,21 @@ extractAIC.tessera <- function(fit, scale, k = 2, ...) {
   c(edf, fit$aic + (k - 2) * edf)
 }
 
-#' mgcv's summary. Without all rows of the fit, the number of rows and R-squared come from the model.
+#' mgcv's summary. Without all rows of the fit, the number of rows and R-squared come from the model. With a large random
+#' effect the tests of smooths do, as mgcv would decompose the covariance of all levels.
 summary.tessera <- function(object, ...) {
-  if (has_rows(object) && is.null(object$tessera$is_sample)) return(NextMethod())
+  tests <- object$tessera$tests
+  if (!is.null(tests)) {
+    object$tessera$tests <- NULL
+    object$smooth <- list()
+    object$R <- FALSE  # mgcv warns of tests without it
+    summary <- summary.tessera(object, ...)
+    at_scale <- if (colnames(tests)[3] == "F") tests[, "Ref.df"] else 1
+    summary[c("m", "s.table", "edf", "chi.sq", "s.pv")] <-
+      list(nrow(tests), tests, tests[, "edf"], tests[, 3] * at_scale, tests[, "p-value"])
+    return(summary)
+  }
+  if (has_rows(object) && is.null(object$tessera$is_sample)) return(mgcv::summary.gam(object, ...))
   object$y <- absent_values(object$tessera$n)
   object$model <- unclass(object$model)
   object$prior.weights <- 1

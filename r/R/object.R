@@ -43,6 +43,10 @@ gam_object <- function(model, json, data, frame, call, control) {
   object <- c(estimates(model, json, parametric),
               list(family = mgcv_family(json), formula = formula, call = call, control = control), parametric$slots)
   object$smooth <- model_smooths(json, parts$smooth.spec, object$nsdf + 1)
+  if (anyNA(object$Vp)) {
+    object$Vp <- with_pairs(object$Vp, object$smooth)
+    object$tessera$tests <- smooth_tests(model)
+  }
   object <- c(object, smoothing_slots(model, json, object$family))
   has_effects <- any(field(object$smooth, "null.space.dim") == 0)
   if (has_effects && length(object$R)) {
@@ -112,6 +116,31 @@ exact_null_space <- function(object, scale) {
   triangle[is_left_out, ] <- 0
   R[, decomposed$pivot] <- triangle
   list(R, crossprod(R %*% object$Vp) / scale)
+}
+
+#' The covariance with the pairs of a large random effect, of which the model has only the variances. Given the other
+#' coefficients its levels are independent, as each row has one of them. Of several such effects pairs remain NaN.
+with_pairs <- function(V, smooths) {
+  part <- which(rowSums(is.nan(V)) > 0)
+  own <- Filter(function(s) all(part >= s$first.para & part <= s$last.para), smooths)
+  if (length(own) != 1 || !inherits(own[[1]], "random.effect")) return(V)
+  others <- setdiff(which(diag(V) > 0), part)
+  deviations <- sqrt(diag(V)[others])
+  decomposed <- eigen(V[others, others] / tcrossprod(deviations), symmetric = TRUE)
+  kept <- decomposed$values > 1e-12 * max(decomposed$values)
+  across <- sweep(V[part, others, drop = FALSE], 2, deviations, "/") %*% decomposed$vectors[, kept, drop = FALSE]
+  variances <- diag(V)[part]
+  V[part, part] <- tcrossprod(sweep(across, 2, sqrt(decomposed$values[kept]), "/"))
+  diag(V)[part] <- variances
+  V
+}
+
+#' The engine's tests of smooths, in the form of summary()'s table; NA for large random effects.
+smooth_tests <- function(model) {
+  summary <- .Call(C_summary, model)
+  values <- vapply(summary$smooths, function(one) numbers(list(one$edf, one$df, one$statistic, one$p_value)), numeric(4))
+  matrix(t(values), ncol = 4, dimnames = list(texts(field(summary$smooths, "term")),
+                                              c("edf", "Ref.df", summary$statistic, "p-value")))
 }
 
 means_of <- function(json) {

@@ -153,6 +153,29 @@ for (formula in list(y ~ s(x), count ~ s(x))) {
   if (!grepl("rho relates", of(influence, related))) fault("leverages with rho")
 }
 
+# Of a random effect of many levels the model has the variances alone: its pairs, and summary() without mgcv's tests
+wide <- data.frame(x = runif(6000), id = factor(sample(1100, 6000, TRUE)))
+wide$y <- sin(6 * wide$x) + rnorm(1100)[wide$id] + rnorm(6000)
+formula <- y ~ s(x) + s(id, bs = "re")
+m <- tessera_bam(formula, wide, quiet = TRUE)
+b <- bam(formula, data = wide, control = gam.control(epsilon = 1e-10))
+errors <- lapply(list(m, b), function(m) predict(m, wide, se.fit = TRUE)$se.fit)
+if (is.null(m$tessera$tests)) fault("the random effect is not large")
+if (!isTRUE(all.equal(errors[[1]], errors[[2]], tolerance = 1e-5))) fault("standard errors with a large random effect")
+if (!isTRUE(all.equal(vcov(m)[900:910, 900:910], vcov(b)[900:910, 900:910], tolerance = 1e-4))) fault("pairs of levels")
+alike("trace with a large random effect", sum(influence(m)), sum(m$edf))
+found <- summary(m)
+expected <- summary(b)
+if (!isTRUE(all.equal(found$s.table["s(x)", ], expected$s.table["s(x)", ], tolerance = 1e-3)) ||
+    !isTRUE(all.equal(found$s.table[, "edf"], expected$s.table[, "edf"], tolerance = 1e-4)) ||
+    !identical(unname(is.na(found$s.table["s(id)", ])), c(FALSE, TRUE, TRUE, TRUE)) ||
+    !identical(names(found), names(expected))) {
+  fault("summary with a large random effect")
+}
+without <- summary(tessera_bam(formula, wide, model = FALSE, quiet = TRUE))
+tables <- c("s.table", "p.table", "r.sq", "n", "dev.expl", "chi.sq", "m")
+alike("summary with a large random effect, without data", without[tables], found[tables])
+
 # A table other than the fit's, and models of earlier versions, give a message of one line.
 refused <- function(what, expression, ...) {
   message <- tryCatch({ expression; "an object" }, tessera_error = conditionMessage)

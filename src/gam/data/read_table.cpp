@@ -16,6 +16,7 @@ namespace {
 FrameRequest request_for(const FormulaTerms& formula, const TableOptions& options) {
   FrameRequest request;
   request.options = options;
+  request.as_vectors = true;
   const auto add = [&](const std::string& column) {
     request.variables.push_back(column_expression(column));  // each column once, by its text
   };

@@ -268,6 +268,7 @@ class TablePrediction {
     }
     kept_.options = source_.options;
     kept_.every_row = true;
+    kept_.as_vectors = true;
     if (kept.empty()) return;
     const std::vector<std::string> predicted = names();
     for (const std::string& name : kept) {

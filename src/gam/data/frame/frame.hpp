@@ -143,6 +143,7 @@ struct FrameRequest {
   std::optional<MemoryOptions> memory;
   /// Read columns without a model: all rows are complete, and values may be infinite.
   bool every_row = false;
+  bool as_vectors = false;  ///< the caller will take the columns as a std::vector each, by `own`
   /// Bytes that a rank needs per row in addition to the columns.
   std::int64_t more_bytes_per_row = 0;
 

@@ -50,14 +50,17 @@ std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t ro
   return places;
 }
 
-/// A frame with allocated columns for some rows; allocation is parallel, because the system maps pages on
-/// first write. Columns that are in memory already are borrowed.
+/// A frame with allocated columns for some rows; allocation of vectors is parallel, because they are filled
+/// with zeros, and the system maps pages on first write. Columns that are in memory already are borrowed.
 Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memory) {
   Frame frame;
   frame.rows = rows;
   frame.variables.resize(plan.variables().size());
   frame.memory = std::move(memory);
   const auto places = place_columns(plan, at(rows.size()), frame.memory);
+  const auto column_at = [&]<class T>(const RowMemory::Place& place, T) {
+    return plan.request().as_vectors ? frame.memory.column<T>(place) : frame.memory.zeros<T>(place);
+  };
   team.for_each_block({0, std::ssize(frame.variables) + 1}, 1, [&](int /*thread*/, Range one) {
     const RowMemory::Place& place = places[at(one.begin)];
     if (one.begin == std::ssize(frame.variables)) {
@@ -70,11 +73,11 @@ Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memo
     variable.factor = plan.is_factor(planned);
     const ColumnNumbers* const in_memory = plan.in_memory(planned);
     if (variable.factor)
-      variable.codes = frame.memory.column<std::int32_t>(place);
+      variable.codes = column_at(place, std::int32_t{});
     else if (in_memory != nullptr)
       variable.numbers = *in_memory;
     else
-      variable.numbers = frame.memory.column<double>(place);
+      variable.numbers = column_at(place, double{});
   });
   return frame;
 }

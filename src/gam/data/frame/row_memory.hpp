@@ -48,7 +48,7 @@ class RowMemory {
   }
 
   /// Like `column`, but zeros are mapped by the system on first write by the reading threads. Only for
-  /// columns that stay in the library: a caller gets a std::vector.
+  /// columns that are not taken as a std::vector, which would copy them.
   template <class T>
   [[nodiscard]] ColumnStorage<T> zeros(const Place& place) const {
     return place.in_memory ? ColumnStorage<T>::zeros(place.rows) : column<T>(place);

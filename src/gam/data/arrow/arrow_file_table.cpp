@@ -197,11 +197,12 @@ class ArrowFileTable::Scan final : public RowScan {
     for (std::size_t i = 0; i < places_.size(); ++i)
       columns.push_back(arrow_column(stream.schema(), static_cast<std::int64_t>(i)));
     ArrowOwner<ArrowArray> batch;
-    std::int64_t row = *std::prev(above);  // the first row of the batch
+    std::vector<Part> parts(places_.size());  // for all batches: new memory for each would be mapped again
+    std::int64_t row = *std::prev(above);     // the first row of the batch
     while (row < run.end && stream.next(batch)) {
       const Range rows{std::max(run.begin, row) - row, std::min(run.end, row + batch->length) - row};
       naming(table_.name(), [&] {
-        if (rows.begin < rows.end) set_batch(columns, *batch, rows, row, part);
+        if (rows.begin < rows.end) set_batch(columns, *batch, rows, row, parts, part);
       });
       row += batch->length;
     }
@@ -212,6 +213,11 @@ class ArrowFileTable::Scan final : public RowScan {
   }
 
  private:
+  /// A column of a batch, with the texts of a factor.
+  struct Part : ArrowPart {
+    std::vector<std::string> levels{};
+    bool same_levels = false;  ///< as in the batch before
+  };
   struct Wanted {
     std::size_t column;  ///< index in the plan
     std::size_t place;   ///< index in the stream
@@ -229,23 +235,30 @@ class ArrowFileTable::Scan final : public RowScan {
 
   /// Passes `rows` of a batch to `part`. The first row of the batch is row `first` of the file.
   void set_batch(std::span<const ArrowColumn> columns, const ArrowArray& batch, Range rows,
-                 std::int64_t first, FramePart& part) const {
-    std::vector<ArrowPart> read(columns.size());
-    std::vector<std::vector<std::string>> levels(columns.size());
+                 std::int64_t first, std::span<Part> read, FramePart& part) const {
+    for (const Wanted& one : wanted_)
+      read[one.place].to =
+          rows.size() == batch.length ? part.numbers_to(one.column, at(rows.size())) : std::span<double>();
     for (std::size_t i = 0; i < columns.size(); ++i) {
       read_part(columns[i], batch, quoted_column(columns[i].name), read[i]);
-      for (const auto& text : read[i].texts) levels[i].emplace_back(text.value_or(""));
+      Part& of = read[i];
+      of.same_levels = std::ranges::equal(of.levels, of.texts, [](const auto& level, const auto& text) {
+        return level == text.value_or("");
+      });
+      if (of.same_levels) continue;
+      of.levels.clear();
+      for (const auto& text : of.texts) of.levels.emplace_back(text.value_or(""));
     }
     std::vector<BatchColumn> set;
     for (const Wanted& one : wanted_) {
-      const ArrowPart& values = read[one.place];
-      part.forget_levels(one.column);
+      const Part& values = read[one.place];
+      if (!values.same_levels) part.forget_levels(one.column);
       part.note_inexact(one.column, values.inexact);
       if (one.order != nullptr) check_levels(columns[one.place], values, *one.order);
       if (columns[one.place].factor())
         set.push_back({.column = one.column,
                        .codes = values.codes.subspan(at(rows.begin), at(rows.size())),
-                       .levels = &levels[one.place]});
+                       .levels = &values.levels});
       else
         set.push_back(
             {.column = one.column, .numbers = values.numbers.subspan(at(rows.begin), at(rows.size()))});

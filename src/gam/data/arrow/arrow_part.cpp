@@ -12,7 +12,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <type_traits>
@@ -40,23 +42,56 @@ void with_numbers_of(const ArrowType& type, const Use& use) {
   }
 }
 
+/// Converts integers of 64 bits. False if one has 2^51 or more, for which the result is wrong.
+bool convert_small(const ArrowValues& values, std::span<double> numbers) {
+  // The bits of 1.5 * 2^52, plus such an integer, are those of their sum. Processors before AVX-512 have no
+  // vector instruction for the conversion.
+  constexpr double shift = 0x1.8p52;
+  constexpr auto bits_of_shift = std::bit_cast<std::uint64_t>(shift);
+  constexpr std::uint64_t half = std::uint64_t{1} << 51;
+  constexpr std::size_t width = 2;
+  using Two = double __attribute__((vector_size(width * sizeof(double))));
+  using TwoIntegers = std::uint64_t __attribute__((vector_size(width * sizeof(double))));
+  TwoIntegers bits{};
+  std::size_t i = 0;
+  for (; i + width <= numbers.size(); i += width) {
+    const auto some = std::bit_cast<TwoIntegers>(values.numbers<std::uint64_t, width>(i));
+    bits |= some + half;
+    const Two converted = std::bit_cast<Two>(some + bits_of_shift) - shift;
+    std::memcpy(&numbers[i], &converted, sizeof converted);
+  }
+  for (; i < numbers.size(); ++i) {
+    const auto value = values.number<std::uint64_t>(i);
+    bits[0] |= value + half;
+    numbers[i] = std::bit_cast<double>(value + bits_of_shift) - shift;
+  }
+  return (bits[0] | bits[1]) >> 52 == 0;
+}
+
 void read_numbers(const ArrowType& type, const ArrowValues& values, ArrowPart& part) {
   if (type.kind == ArrowKind::real && type.bytes == sizeof(double) && !values.has_nulls()) {
     part.numbers = values.in_place<double>();
     if (part.numbers.size() == values.size()) return;
   }
-  part.own_numbers.resize(values.size());
-  with_numbers_of(type, [&]<class T>(T) {
-    constexpr double exact = 1LL << std::numeric_limits<double>::digits;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      double& number = part.own_numbers[i] = static_cast<double>(values.number<T>(i)) / type.per_unit;
-      if (values.is_null(i))
-        number = std::numeric_limits<double>::quiet_NaN();
-      else if (sizeof(T) == 8 && std::is_integral_v<T> && std::abs(number) > exact)
-        ++part.inexact;
-    }
-  });
-  part.numbers = part.own_numbers;
+  if (part.to.size() != values.size()) part.own_numbers.resize(values.size());
+  const std::span<double> numbers = part.to.size() == values.size() ? part.to : std::span(part.own_numbers);
+  const bool wide = type.is_integer() && type.bytes == 8;
+  const bool small = wide && type.kind == Kind::integer && convert_small(values, numbers);
+  if (!small) {
+    with_numbers_of(type, [&]<class T>(T) {
+      for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(values.number<T>(i));
+    });
+  }
+  if (type.per_unit != 1) {
+    for (double& number : numbers) number /= type.per_unit;
+  }
+  for (std::size_t i = 0; values.has_nulls() && i < numbers.size(); ++i) {
+    if (values.is_null(i)) numbers[i] = std::numeric_limits<double>::quiet_NaN();
+  }
+  constexpr double exact = 1LL << std::numeric_limits<double>::digits;
+  if (wide && !small)
+    part.inexact = std::ranges::count_if(numbers, [](double number) { return std::abs(number) > exact; });
+  part.numbers = numbers;
 }
 
 void read_truths(const ArrowValues& values, ArrowPart& part) {
@@ -101,11 +136,14 @@ void read_codes(const ArrowColumn& column, const ArrowArray& array, const ArrowV
                           of_dictionary);
   for (std::size_t i = 0; i < texts.size(); ++i)
     part.texts.push_back(texts.is_null(i) ? std::nullopt : std::optional(texts.text(i)));
+  if (column.type.kind == Kind::integer && column.type.bytes == sizeof(std::int32_t) && !values.has_nulls() &&
+      !texts.has_nulls()) {
+    part.codes = values.in_place<std::int32_t>();
+    if (part.codes.size() == values.size() && all_levels(part.codes, texts.size())) return;
+  }
   with_numbers_of(column.type, [&]<class T>(T) {
     if constexpr (std::is_integral_v<T>) {
-      const bool as_they_are = std::is_same_v<T, std::int32_t> && !values.has_nulls() && !texts.has_nulls() &&
-                               values.in_place<T>().size() == values.size();
-      if (!as_they_are) part.own_codes.resize(values.size());
+      part.own_codes.resize(values.size());
       for (std::size_t i = 0; i < values.size(); ++i) {
         if (i % values_between_questions == 0) base::go_on();
         const bool null = values.is_null(i);
@@ -114,15 +152,11 @@ void read_codes(const ArrowColumn& column, const ArrowArray& array, const ArrowV
           refuse_arrow(ErrorCode::input,
                        "{}: value {} is entry {} of a dictionary that has {} (the first is 0)", what, i + 1,
                        index, texts.size());
-        if (!as_they_are)
-          part.own_codes[i] = null || texts.is_null(static_cast<std::size_t>(index))
-                                  ? Variable::missing
-                                  : static_cast<std::int32_t>(index);
+        part.own_codes[i] = null || texts.is_null(static_cast<std::size_t>(index))
+                                ? Variable::missing
+                                : static_cast<std::int32_t>(index);
       }
-      if constexpr (std::is_same_v<T, std::int32_t>) {
-        if (as_they_are) part.codes = values.in_place<T>();
-      }
-      if (!as_they_are) part.codes = part.own_codes;
+      part.codes = part.own_codes;
     }
   });
 }
@@ -165,6 +199,10 @@ ArrowColumn arrow_column(const ArrowSchema& batches, std::int64_t place) {
 }
 
 void read_part(const ArrowColumn& column, const ArrowArray& batch, const std::string& what, ArrowPart& part) {
+  part.numbers = {};
+  part.codes = {};
+  part.texts.clear();
+  part.inexact = 0;
   const ArrowArray* const array = batch.children[column.place];
   if (array == nullptr) refuse_arrow(ErrorCode::input, what + ": its array is a null pointer");
   if ((array->dictionary != nullptr) != column.coded())

@@ -40,12 +40,14 @@ struct ArrowPart {
   std::span<const double> numbers{};
   std::span<const std::int32_t> codes{};
   std::vector<std::optional<std::string_view>> texts{};
+  std::span<double> to{};  ///< for numbers that are converted; used instead of `own_numbers` if it fits
   std::vector<double> own_numbers{};
   std::vector<std::int32_t> own_codes{};
   std::int64_t inexact = 0;  ///< integers without an exact double
 };
 
-/// Reads a column of a batch; the batch must outlive the part. Throws `Error(input)` for an inconsistent
+/// Reads a column of a batch; the batch must outlive the part. A part of another batch may be given: its
+/// memory is used again. Throws `Error(input)` for an inconsistent
 /// array; `what` names column and batch.
 void read_part(const ArrowColumn& column, const ArrowArray& batch, const std::string& what, ArrowPart& part);
 

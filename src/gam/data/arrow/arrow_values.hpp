@@ -3,6 +3,7 @@
 
 #include <tessera/gam/arrow.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -57,6 +58,13 @@ class ArrowValues {
     T value;
     std::memcpy(&value, values_ + (begin_ + i) * sizeof(T), sizeof(T));
     return value;
+  }
+  /// Values [i, i + count).
+  template <class T, std::size_t count>
+  [[nodiscard]] std::array<T, count> numbers(std::size_t i) const noexcept {
+    std::array<T, count> some;
+    std::memcpy(some.data(), values_ + (begin_ + i) * sizeof(T), sizeof some);
+    return some;
   }
   /// All values in place; empty if the buffer is not aligned or there are no values.
   template <class T>

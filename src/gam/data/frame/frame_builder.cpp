@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -276,16 +277,25 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
       for (std::string& text : of_part) text = truth_value(text);
     }
   }
+  // Calls `work` for rows of a part, until it returns false.
   const auto for_each_code = [&](std::size_t part, const auto& work) {
     for (const Range run : parts_[part].runs()) {
-      for (std::int64_t row = run.begin; row < run.end; ++row) work(at(row - frame_.rows.begin));
+      for (std::int64_t row = run.begin; row < run.end; ++row) {
+        if (!work(at(row - frame_.rows.begin))) return;
+      }
     }
   };
   std::vector<std::vector<std::uint8_t>> seen(parts_.size());
   for_each_part([&](std::size_t part) {
-    seen[part].resize(texts[part].size());
+    // Each text has a row.
+    const bool all_seen = parts_[part].complete_rows() == parts_[part].rows();
+    seen[part].assign(texts[part].size(), all_seen ? 1 : 0);
+    if (all_seen) return;
+    std::size_t left = texts[part].size();
     for_each_code(part, [&](std::size_t i) {
-      if (frame_.complete[i] != 0 && variable.codes[i] >= 0) seen[part][at(variable.codes[i])] = 1;
+      if (frame_.complete[i] == 0 || variable.codes[i] < 0) return true;
+      left -= 1 - std::exchange(seen[part][at(variable.codes[i])], std::uint8_t{1});
+      return left > 0;
     });
   });
   std::vector<std::string> mine;
@@ -317,9 +327,13 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
       const auto found = code_of.find(texts[part][code]);
       if (found != code_of.end()) final_code[code] = found->second;
     }
+    std::vector<std::int32_t> same(final_code.size());
+    std::iota(same.begin(), same.end(), 0);
+    if (final_code == same) return;
     std::int32_t* const codes = variable.codes.writable();
     for_each_code(part, [&](std::size_t i) {
       if (codes[i] >= 0) codes[i] = final_code[at(codes[i])];
+      return true;
     });
   });
 }

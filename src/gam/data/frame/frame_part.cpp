@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -26,6 +27,10 @@ constexpr std::size_t rows_of_strip = 1024;
 constexpr std::size_t rows_in_memory_at_once = std::size_t{1} << 17;
 /// Rows scanned together within such a run, so that they stay in the cache.
 constexpr std::size_t rows_in_cache = std::size_t{1} << 13;
+
+/// Instead of the code of a level, for `FramePart::set_levels`.
+constexpr std::int32_t other_kind = std::numeric_limits<std::int32_t>::min();
+constexpr std::size_t most_codes = std::size_t{1} << 31;
 
 constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 
@@ -70,13 +75,6 @@ Dictionary::Entry entry_of(const ReadPlan& plan, const UsedColumn& used, std::st
   return {.plain = kind_of(plan, core, number, false), .quoted = kind_of(plan, core, number, true)};
 }
 
-/// Whether all codes are levels, i.e. not negative.
-bool all_levels(std::span<const std::int32_t> codes) {
-  std::int32_t signs = 0;
-  for (const std::int32_t code : codes) signs |= code;
-  return signs >= 0;
-}
-
 /// Number of rows buffered before they are processed; small if columns in several pieces of memory may have
 /// to be joined.
 std::size_t rows_waiting_for(const ReadPlan& plan) {
@@ -91,13 +89,28 @@ std::size_t rows_waiting_for(const ReadPlan& plan) {
 
 }  // namespace
 
-void FieldCounts::add(FieldKind kind) noexcept {
+bool all_levels(std::span<const std::int32_t> codes, std::size_t levels) {
+  constexpr std::size_t block = 256;  // compilers vectorise a loop of constant length
+  const std::uint32_t last = static_cast<std::uint32_t>(levels) - 1;
+  std::uint32_t signs = 0;
+  const auto add = [&](std::int32_t code) {
+    const auto bits = static_cast<std::uint32_t>(code);
+    signs |= bits | (last - bits);
+  };
+  for (; codes.size() >= block; codes = codes.subspan(block)) {
+    for (std::size_t i = 0; i < block; ++i) add(codes[i]);
+  }
+  for (const std::int32_t code : codes) add(code);
+  return signs >> 31 == 0;
+}
+
+void FieldCounts::add(FieldKind kind, std::int64_t count) noexcept {
   switch (kind) {
-    case FieldKind::number: ++numbers; break;
-    case FieldKind::text: ++texts; break;
-    case FieldKind::quoted_number: ++texts, ++quoted_numbers; break;
-    case FieldKind::missing: ++missing; break;
-    case FieldKind::blank: ++blank; break;
+    case FieldKind::number: numbers += count; break;
+    case FieldKind::text: texts += count; break;
+    case FieldKind::quoted_number: texts += count, quoted_numbers += count; break;
+    case FieldKind::missing: missing += count; break;
+    case FieldKind::blank: blank += count; break;
     case FieldKind::not_a_level: break;
   }
 }
@@ -248,7 +261,8 @@ Dictionary::Entry FramePart::look_up(std::size_t column, std::string_view text, 
     found.too_many_levels = true;
     return entry;
   }
-  if (found.not_utf8 == 0 && !base::is_utf8(text)) found.not_utf8 = before_ + row_number;
+  if (!base::is_utf8(text) && (found.not_utf8 == 0 || before_ + row_number < found.not_utf8))
+    found.not_utf8 = before_ + row_number;
   if (known) {
     entry.code = Variable::unseen;
     found.unseen_levels.emplace(text);
@@ -336,7 +350,8 @@ void FramePart::set_numbers(std::size_t column, std::span<const double> numbers)
   FieldCounts& counts = found_[column].counts;
   Column& of = columns_[column];
   double* const to = of.to;
-  if (to != nullptr) std::copy(numbers.begin(), numbers.end(), to + waiting_);
+  if (to != nullptr && numbers.data() != to + waiting_)
+    std::copy(numbers.begin(), numbers.end(), to + waiting_);
   counts.numbers += std::ssize(numbers);
   NumberScan scanned;
   for (std::size_t begin = 0; begin < numbers.size(); begin += rows_in_cache) {
@@ -356,25 +371,70 @@ void FramePart::set_numbers(std::size_t column, std::span<const double> numbers)
   }
 }
 
+// Looks up levels that are met first in these rows, by their texts: if the frame's codes begin in the order
+// of its levels, they need not be changed when the levels are known.
+void FramePart::look_up_new(std::size_t column, std::span<const std::int32_t> codes,
+                            std::span<const std::string> levels, std::int64_t first_row_number) {
+  Column& of = columns_[column];
+  std::map<std::int32_t, std::int64_t> new_codes;  // with the number of the first row
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    if (codes[i] >= 0 && !of.levels[at(codes[i])])
+      new_codes.emplace(codes[i], first_row_number + static_cast<std::int64_t>(i));
+  }
+  std::vector<std::pair<std::int32_t, std::int64_t>> in_order(new_codes.begin(), new_codes.end());
+  // If there are too many levels, the first rows decide which have a code.
+  if (found_[column].dictionary.texts.size() + in_order.size() > max_levels)
+    std::ranges::sort(in_order, {}, [](const auto& one) { return one.second; });
+  else
+    std::ranges::sort(in_order, {}, [&](const auto& one) { return std::string_view(levels[at(one.first)]); });
+  for (const auto& [code, row_number] : in_order) {
+    const std::string& level = levels[at(code)];
+    const Dictionary::Entry entry =
+        plan_->is_missing(level) ? Dictionary::Entry{.code = Variable::missing, .quoted = FieldKind::missing}
+                                 : look_up(column, level, row_number);
+    of.levels[at(code)] = entry;
+    if (entry.code < 0) continue;
+    if (!of.kind) of.kind = entry.quoted;
+    if (entry.quoted == *of.kind) of.codes_of_kind[at(code)] = entry.code;
+  }
+}
+
 void FramePart::set_levels(std::size_t column, std::span<const std::int32_t> codes,
                            std::span<const std::string> levels, std::int64_t first_row_number) {
   Column& of = columns_[column];
   ColumnFindings& found = found_[column];
-  if (of.levels.empty()) of.levels.resize(levels.size());
+  if (of.levels.empty()) {
+    of.levels.resize(levels.size());
+    of.codes_of_kind.assign(levels.size(), other_kind);
+    of.kind.reset();
+  }
   std::int32_t* const to = of.codes + waiting_;
+  std::int32_t least = 0;
+  const std::int32_t* const codes_of_kind = of.codes_of_kind.data();
+  if (all_levels(codes, most_codes)) {
+    std::uint32_t signs = 0;
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      signs |= static_cast<std::uint32_t>(to[i] = codes_of_kind[at(codes[i])]);
+    if (signs >> 31 != 0) least = other_kind;
+  } else {
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      to[i] = codes[i] < 0 ? Variable::missing : codes_of_kind[at(codes[i])];
+      least = std::min(least, to[i]);
+    }
+  }
+  if (least != other_kind && of.kind) {
+    const auto missing = least < 0 ? std::count(to, to + codes.size(), Variable::missing) : 0;
+    found.counts.missing += missing;
+    return found.counts.add(*of.kind, std::ssize(codes) - missing);
+  }
+  look_up_new(column, codes, levels, first_row_number);
   for (std::size_t i = 0; i < codes.size(); ++i) {
     to[i] = Variable::missing;
     if (codes[i] < 0) {
       ++found.counts.missing;
       continue;
     }
-    std::optional<Dictionary::Entry>& entry = of.levels[at(codes[i])];
-    if (!entry) {
-      const std::string& level = levels[at(codes[i])];
-      entry = plan_->is_missing(level)
-                  ? Dictionary::Entry{.code = Variable::missing, .quoted = FieldKind::missing}
-                  : look_up(column, level, first_row_number + static_cast<std::int64_t>(i));
-    }
+    const std::optional<Dictionary::Entry>& entry = of.levels[at(codes[i])];
     found.counts.add(entry->quoted);
     if (entry->code == Variable::unseen) ++found.unseen_rows;
     to[i] = entry->code;
@@ -478,7 +538,7 @@ void FramePart::flush() {
     if (plan_->request().every_row) continue;
     if (variable.factor) {
       const std::span codes(variable.codes.data() + at_, count);
-      if (all_levels(codes)) continue;
+      if (all_levels(codes, most_codes)) continue;
       all_complete = false;
       const std::int32_t least = plan_->variables()[v].unseen_is_complete ? Variable::unseen : 0;
       for (std::size_t i = 0; i < count; ++i) {
@@ -506,7 +566,8 @@ void FramePart::flush() {
   }
   look_near_medians(count, all_complete);
   if (infinite && !infinity_) find_infinity(count);
-  complete_rows_ += std::count(complete, complete + count, std::uint8_t{1});
+  complete_rows_ += all_complete ? static_cast<std::int64_t>(count)
+                                 : std::count(complete, complete + count, std::uint8_t{1});
   row_numbers_.clear();
   frame_->release_written(at_, at_ + count);
   at_ += count;

@@ -12,6 +12,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -76,7 +77,7 @@ struct FieldCounts {
   void ignore_quotes() noexcept;
   [[nodiscard]] bool factor() const noexcept { return texts > 0 && texts >= numbers; }
   [[nodiscard]] bool mixes_dates_and_times() const noexcept { return dates > 0 && times > 0; }
-  void add(FieldKind kind) noexcept;
+  void add(FieldKind kind, std::int64_t count = 1) noexcept;
   FieldCounts& operator+=(const FieldCounts& other) noexcept;
 };
 
@@ -108,6 +109,9 @@ struct Dictionary {
 inline constexpr std::size_t max_levels = 100'000;
 /// Number of unseen levels that a message lists.
 inline constexpr std::size_t listed_levels = 5;
+
+/// Whether all codes are indices of this many levels, at most 2^31; none is then missing.
+[[nodiscard]] bool all_levels(std::span<const std::int32_t> codes, std::size_t levels);
 
 /// The beginning of a text, for a message.
 [[nodiscard]] std::string excerpt(std::string_view text);
@@ -205,6 +209,12 @@ class FramePart {
 
   /// Number of rows that can be set together.
   [[nodiscard]] std::size_t room() const noexcept { return most_waiting_ - waiting_; }
+  /// The place in the frame of the column's numbers in the next rows, for a reader that writes them there
+  /// before `set_batch`; empty if there is none.
+  [[nodiscard]] std::span<double> numbers_to(std::size_t column, std::size_t rows) const noexcept {
+    const Column& of = columns_[column];
+    return of.column_to == nullptr ? std::span<double>() : std::span(of.to + waiting_, rows);
+  }
   /// Sets the fields of rows with consecutive row numbers, and ends the rows. Works column by column, or row
   /// by row if a value may be refused. Numbers are not copied if the plan has them in memory.
   void set_batch(std::span<const BatchColumn> columns, std::int64_t first_row_number, std::size_t rows);
@@ -221,6 +231,10 @@ class FramePart {
   [[nodiscard]] bool has_bare_field() const noexcept { return has_bare_field_; }
   [[nodiscard]] const ColumnFindings& found(std::size_t column) const { return found_[column]; }
   [[nodiscard]] const std::optional<Infinity>& infinity() const noexcept { return infinity_; }
+  [[nodiscard]] std::int64_t rows() const {
+    return std::accumulate(runs_.begin(), runs_.end(), std::int64_t{0},
+                           [](std::int64_t rows, Range run) { return rows + run.size(); });
+  }
   [[nodiscard]] std::int64_t complete_rows() const noexcept { return complete_rows_; }
   /// Number of rows in which the variable is NaN.
   [[nodiscard]] std::int64_t rows_without(std::size_t variable) const { return rows_without_[variable]; }
@@ -246,6 +260,8 @@ class FramePart {
     std::vector<double> joined{};                // buffered rows of `in_memory` if they span pieces
     std::int32_t* column_of_codes = nullptr;
     std::vector<std::optional<Dictionary::Entry>> levels{};  // cache for `set_levels`
+    std::optional<FieldKind> kind{};                         // of the first of these levels
+    std::vector<std::int32_t> codes_of_kind{};               // of the levels of this kind, see `set_levels`
     std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // cache for `set_field` of a factor
   };
 
@@ -254,6 +270,8 @@ class FramePart {
   void set_numbers(std::size_t column, std::span<const double> numbers) noexcept;
   void set_levels(std::size_t column, std::span<const std::int32_t> codes,
                   std::span<const std::string> levels, std::int64_t first_row_number);
+  void look_up_new(std::size_t column, std::span<const std::int32_t> codes,
+                   std::span<const std::string> levels, std::int64_t first_row_number);
   void set_field(const BatchColumn& of, std::size_t row, std::int64_t row_number);
   void end_rows(std::int64_t first_row_number, std::size_t count);
   void set_constants(std::int64_t row_number);

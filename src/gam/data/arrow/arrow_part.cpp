@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/arrow/arrow_part.hpp"
 
+#include "base/at.hpp"
 #include "base/go_on.hpp"
 #include "gam/data/arrow/arrow_batches.hpp"
 #include "gam/data/frame/frame_part.hpp"
@@ -24,6 +25,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
+using base::at;
 using ArrowKind = ArrowType::Kind;
 
 /// Values between two checks for a request to stop.
@@ -42,42 +44,51 @@ void with_numbers_of(const ArrowType& type, const Use& use) {
   }
 }
 
-/// Converts integers of 64 bits. False if one has 2^51 or more, for which the result is wrong.
-bool convert_small(const ArrowValues& values, std::span<double> numbers) {
-  // The bits of 1.5 * 2^52, plus such an integer, are those of their sum. Processors before AVX-512 have no
-  // vector instruction for the conversion.
-  constexpr double shift = 0x1.8p52;
-  constexpr auto bits_of_shift = std::bit_cast<std::uint64_t>(shift);
-  constexpr std::uint64_t half = std::uint64_t{1} << 51;
+/// Converts integers of 64 bits, in place if `numbers` are the same memory. False if one may have no exact
+/// double.
+bool convert_integers(const ArrowValues& values, std::span<double> numbers) {
+  // Processors before AVX-512 have no vector instruction for this. Each half of the bits, below the exponent
+  // of 2^52 or 2^84, is an exact double; the sum of both is rounded once.
+  constexpr double low_shift = 0x1p52;
+  constexpr double high_shift = 0x1p84 + 0x1p63;  // half of the high range, because it is signed
+  constexpr auto low_bits = std::bit_cast<std::uint64_t>(low_shift);
+  constexpr auto high_bits = std::bit_cast<std::uint64_t>(high_shift);
+  constexpr std::uint64_t low_half = 0xffffffff;
+  constexpr std::uint64_t bound = std::uint64_t{1} << 52;
   constexpr std::size_t width = 2;
   using Two = double __attribute__((vector_size(width * sizeof(double))));
   using TwoIntegers = std::uint64_t __attribute__((vector_size(width * sizeof(double))));
-  TwoIntegers bits{};
+  TwoIntegers beyond{};
+  const auto convert = [&](TwoIntegers some) {
+    beyond |= some + bound;
+    const Two low = std::bit_cast<Two>((some & low_half) | low_bits);
+    const Two high = std::bit_cast<Two>((some >> 32) ^ high_bits);
+    return high - (high_shift + low_shift) + low;
+  };
   std::size_t i = 0;
   for (; i + width <= numbers.size(); i += width) {
-    const auto some = std::bit_cast<TwoIntegers>(values.numbers<std::uint64_t, width>(i));
-    bits |= some + half;
-    const Two converted = std::bit_cast<Two>(some + bits_of_shift) - shift;
+    const Two converted = convert(std::bit_cast<TwoIntegers>(values.numbers<std::uint64_t, width>(i)));
     std::memcpy(&numbers[i], &converted, sizeof converted);
   }
-  for (; i < numbers.size(); ++i) {
-    const auto value = values.number<std::uint64_t>(i);
-    bits[0] |= value + half;
-    numbers[i] = std::bit_cast<double>(value + bits_of_shift) - shift;
-  }
-  return (bits[0] | bits[1]) >> 52 == 0;
+  if (i < numbers.size()) numbers[i] = convert(TwoIntegers{} + values.number<std::uint64_t>(i))[0];
+  return (beyond[0] | beyond[1]) < 2 * bound;
 }
 
 void read_numbers(const ArrowType& type, const ArrowValues& values, ArrowPart& part) {
-  if (type.kind == ArrowKind::real && type.bytes == sizeof(double) && !values.has_nulls()) {
-    part.numbers = values.in_place<double>();
-    if (part.numbers.size() == values.size()) return;
+  const bool doubles = type.kind == ArrowKind::real && type.bytes == sizeof(double);
+  const auto in_place = doubles ? values.in_place<double>() : std::span<const double>();
+  if (!in_place.empty() && !values.has_nulls()) {
+    part.numbers = in_place;
+    return;
   }
   if (part.to.size() != values.size()) part.own_numbers.resize(values.size());
   const std::span<double> numbers = part.to.size() == values.size() ? part.to : std::span(part.own_numbers);
-  const bool wide = type.is_integer() && type.bytes == 8;
-  const bool small = wide && type.kind == Kind::integer && convert_small(values, numbers);
-  if (!small) {
+  bool exact = !type.is_integer() || type.bytes < 8;
+  if (!in_place.empty()) {
+    std::ranges::copy(in_place, numbers.begin());
+  } else if (type.kind == ArrowKind::integer && !exact) {
+    exact = convert_integers(values, numbers);
+  } else {
     with_numbers_of(type, [&]<class T>(T) {
       for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(values.number<T>(i));
     });
@@ -85,12 +96,10 @@ void read_numbers(const ArrowType& type, const ArrowValues& values, ArrowPart& p
   if (type.per_unit != 1) {
     for (double& number : numbers) number /= type.per_unit;
   }
-  for (std::size_t i = 0; values.has_nulls() && i < numbers.size(); ++i) {
-    if (values.is_null(i)) numbers[i] = std::numeric_limits<double>::quiet_NaN();
-  }
-  constexpr double exact = 1LL << std::numeric_limits<double>::digits;
-  if (wide && !small)
-    part.inexact = std::ranges::count_if(numbers, [](double number) { return std::abs(number) > exact; });
+  values.for_each_null([&](std::size_t i) { numbers[i] = std::numeric_limits<double>::quiet_NaN(); });
+  constexpr double most = 1LL << std::numeric_limits<double>::digits;
+  if (!exact)
+    part.inexact = std::ranges::count_if(numbers, [](double number) { return std::abs(number) > most; });
   part.numbers = numbers;
 }
 
@@ -136,29 +145,33 @@ void read_codes(const ArrowColumn& column, const ArrowArray& array, const ArrowV
                           of_dictionary);
   for (std::size_t i = 0; i < texts.size(); ++i)
     part.texts.push_back(texts.is_null(i) ? std::nullopt : std::optional(texts.text(i)));
-  if (column.type.kind == Kind::integer && column.type.bytes == sizeof(std::int32_t) && !values.has_nulls() &&
+  if (column.type.kind == ArrowKind::integer && column.type.bytes == sizeof(std::int32_t) && !values.has_nulls() &&
       !texts.has_nulls()) {
     part.codes = values.in_place<std::int32_t>();
     if (part.codes.size() == values.size() && all_levels(part.codes, texts.size())) return;
   }
+  std::vector<std::int32_t>& codes = part.own_codes;
+  codes.resize(values.size());
+  constexpr std::int32_t beyond = std::numeric_limits<std::int32_t>::min();
   with_numbers_of(column.type, [&]<class T>(T) {
     if constexpr (std::is_integral_v<T>) {
-      part.own_codes.resize(values.size());
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        if (i % values_between_questions == 0) base::go_on();
-        const bool null = values.is_null(i);
+      for (std::size_t i = 0; i < codes.size(); ++i) {
         const T index = values.number<T>(i);
-        if (!null && (std::cmp_less(index, 0) || std::cmp_greater_equal(index, texts.size())))
-          refuse_arrow(ErrorCode::input,
-                       "{}: value {} is entry {} of a dictionary that has {} (the first is 0)", what, i + 1,
-                       index, texts.size());
-        part.own_codes[i] = null || texts.is_null(static_cast<std::size_t>(index))
-                                ? Variable::missing
-                                : static_cast<std::int32_t>(index);
+        const bool known = std::cmp_greater_equal(index, 0) && std::cmp_less(index, texts.size());
+        codes[i] = known ? static_cast<std::int32_t>(index) : beyond;
       }
-      part.codes = part.own_codes;
+      values.for_each_null([&](std::size_t i) { codes[i] = Variable::missing; });
+      const auto fault = static_cast<std::size_t>(std::ranges::find(codes, beyond) - codes.begin());
+      if (fault < codes.size())
+        refuse_arrow(ErrorCode::input,
+                     "{}: value {} is entry {} of a dictionary that has {} (the first is 0)", what, fault + 1,
+                     values.number<T>(fault), texts.size());
     }
   });
+  for (std::int32_t& code : codes) {
+    if (texts.has_nulls() && code >= 0 && texts.is_null(at(code))) code = Variable::missing;
+  }
+  part.codes = codes;
 }
 
 }  // namespace

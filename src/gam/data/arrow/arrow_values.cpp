@@ -120,9 +120,10 @@ void ArrowValues::check_buffers(const ArrowArray& array) {
                          array.null_count));
     return;
   }
-  for (std::size_t i = 0; i < size_ && validity_ == nullptr; ++i) {
-    if (!bit(validity, begin_ + i)) validity_ = validity;
-  }
+  validity_ = validity;
+  bool has_null = false;
+  for_each_null([&](std::size_t /*i*/) { has_null = true; });
+  if (!has_null) validity_ = nullptr;
 }
 
 std::string_view ArrowValues::text(std::size_t i) const {

@@ -3,7 +3,9 @@
 
 #include <tessera/gam/arrow.hpp>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -51,6 +53,27 @@ class ArrowValues {
   [[nodiscard]] bool has_nulls() const noexcept { return validity_ != nullptr; }
   [[nodiscard]] bool is_null(std::size_t i) const noexcept {
     return validity_ != nullptr && !bit(validity_, begin_ + i);
+  }
+  /// Calls `use(i)` for each null value.
+  template <class Use>
+  void for_each_null(const Use& use) const {
+    static_assert(std::endian::native == std::endian::little);
+    if (validity_ == nullptr) return;
+    std::size_t i = 0;
+    const auto look_at_each = [&](std::size_t end) {
+      for (; i < end; ++i) {
+        if (is_null(i)) use(i);
+      }
+    };
+    constexpr std::size_t width = 64;
+    look_at_each(std::min(size_, (8 - begin_ % 8) % 8));
+    for (; i + width <= size_; i += width) {
+      std::uint64_t valid = 0;
+      std::memcpy(&valid, validity_ + (begin_ + i) / 8, sizeof valid);
+      for (std::uint64_t nulls = ~valid; nulls != 0; nulls &= nulls - 1)
+        use(i + static_cast<std::size_t>(std::countr_zero(nulls)));
+    }
+    look_at_each(size_);
   }
   [[nodiscard]] bool truth(std::size_t i) const noexcept { return bit(values_, begin_ + i); }
   template <class T>

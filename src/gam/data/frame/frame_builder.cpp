@@ -11,7 +11,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
+#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -287,8 +287,9 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
   };
   std::vector<std::vector<std::uint8_t>> seen(parts_.size());
   for_each_part([&](std::size_t part) {
-    // Each text has a row.
-    const bool all_seen = parts_[part].complete_rows() == parts_[part].rows();
+    std::int64_t rows = 0;
+    for (const Range run : parts_[part].runs()) rows += run.size();
+    const bool all_seen = parts_[part].complete_rows() == rows;  // each text has a row
     seen[part].assign(texts[part].size(), all_seen ? 1 : 0);
     if (all_seen) return;
     std::size_t left = texts[part].size();
@@ -327,9 +328,8 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
       const auto found = code_of.find(texts[part][code]);
       if (found != code_of.end()) final_code[code] = found->second;
     }
-    std::vector<std::int32_t> same(final_code.size());
-    std::iota(same.begin(), same.end(), 0);
-    if (final_code == same) return;
+    if (std::ranges::equal(final_code, std::views::iota(0, static_cast<std::int32_t>(final_code.size()))))
+      return;
     std::int32_t* const codes = variable.codes.writable();
     for_each_code(part, [&](std::size_t i) {
       if (codes[i] >= 0) codes[i] = final_code[at(codes[i])];

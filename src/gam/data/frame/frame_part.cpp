@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <map>
+#include <ranges>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -30,9 +30,7 @@ constexpr std::size_t rows_in_cache = std::size_t{1} << 13;
 
 /// Instead of the code of a level, for `FramePart::set_levels`.
 constexpr std::int32_t other_kind = std::numeric_limits<std::int32_t>::min();
-constexpr std::size_t most_codes = std::size_t{1} << 31;
-
-constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double no_limit = std::numeric_limits<double>::infinity();
 
 /// Whether a text is a date, such as 2020-01-31, 31.1.2020 or 1/31/20, with or without a time.
 bool looks_like_date(std::string_view text) {
@@ -353,22 +351,20 @@ void FramePart::set_numbers(std::size_t column, std::span<const double> numbers)
   if (to != nullptr && numbers.data() != to + waiting_)
     std::copy(numbers.begin(), numbers.end(), to + waiting_);
   counts.numbers += std::ssize(numbers);
-  NumberScan scanned;
   for (std::size_t begin = 0; begin < numbers.size(); begin += rows_in_cache) {
     const auto some = numbers.subspan(begin, std::min(rows_in_cache, numbers.size() - begin));
-    scanned.add(of.near_median ? of.near_median->add_and_scan(some, most_waiting_) : scan(some));
+    const NumberScan scanned =
+        of.near_median ? of.near_median->add_and_scan(some, most_waiting_) : scan(some);
+    of.scanned.add(scanned);
+    // Missing numbers become the standard NaN.
+    double* const unified = to == nullptr ? nullptr : to + waiting_ + begin;
+    const std::int64_t missing = scanned.all_finite ? 0 : count_beyond(some, no_limit, nullptr, unified);
+    counts.numbers -= missing;
+    counts.missing += missing;
     if (taker_ != nullptr && of.in_memory != nullptr)
       taker_->take(thread_, *of.in_memory, at_ + waiting_ + begin, some);
   }
-  of.scanned.add(scanned);
   of.scanned_rows += numbers.size();
-  if (scanned.all_finite) return;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (!std::isnan(numbers[i])) continue;
-    if (to != nullptr) to[waiting_ + i] = missing_number;  // the standard NaN for missing values
-    --counts.numbers;
-    ++counts.missing;
-  }
 }
 
 // Looks up levels that are met first in these rows, by their texts: if the frame's codes begin in the order
@@ -376,18 +372,16 @@ void FramePart::set_numbers(std::size_t column, std::span<const double> numbers)
 void FramePart::look_up_new(std::size_t column, std::span<const std::int32_t> codes,
                             std::span<const std::string> levels, std::int64_t first_row_number) {
   Column& of = columns_[column];
-  std::map<std::int32_t, std::int64_t> new_codes;  // with the number of the first row
+  std::vector<std::pair<std::int32_t, std::int64_t>> met;  // codes, with the number of the first row
   for (std::size_t i = 0; i < codes.size(); ++i) {
-    if (codes[i] >= 0 && !of.levels[at(codes[i])])
-      new_codes.emplace(codes[i], first_row_number + static_cast<std::int64_t>(i));
+    if (codes[i] < 0 || of.levels[at(codes[i])]) continue;
+    of.levels[at(codes[i])].emplace();
+    met.emplace_back(codes[i], first_row_number + static_cast<std::int64_t>(i));
   }
-  std::vector<std::pair<std::int32_t, std::int64_t>> in_order(new_codes.begin(), new_codes.end());
   // If there are too many levels, the first rows decide which have a code.
-  if (found_[column].dictionary.texts.size() + in_order.size() > max_levels)
-    std::ranges::sort(in_order, {}, [](const auto& one) { return one.second; });
-  else
-    std::ranges::sort(in_order, {}, [&](const auto& one) { return std::string_view(levels[at(one.first)]); });
-  for (const auto& [code, row_number] : in_order) {
+  if (found_[column].dictionary.texts.size() + met.size() <= max_levels)
+    std::ranges::sort(met, {}, [&](const auto& one) { return std::string_view(levels[at(one.first)]); });
+  for (const auto& [code, row_number] : met) {
     const std::string& level = levels[at(code)];
     const Dictionary::Entry entry =
         plan_->is_missing(level) ? Dictionary::Entry{.code = Variable::missing, .quoted = FieldKind::missing}
@@ -410,20 +404,25 @@ void FramePart::set_levels(std::size_t column, std::span<const std::int32_t> cod
   }
   std::int32_t* const to = of.codes + waiting_;
   std::int32_t least = 0;
+  std::int64_t missing = 0;
   const std::int32_t* const codes_of_kind = of.codes_of_kind.data();
-  if (all_levels(codes, most_codes)) {
+  if (all_levels(codes)) {
+    const bool same = std::ranges::equal(
+        of.codes_of_kind, std::views::iota(0, static_cast<std::int32_t>(of.codes_of_kind.size())));
     std::uint32_t signs = 0;
-    for (std::size_t i = 0; i < codes.size(); ++i)
+    if (same) std::ranges::copy(codes, to);
+    for (std::size_t i = 0; i < codes.size() && !same; ++i)
       signs |= static_cast<std::uint32_t>(to[i] = codes_of_kind[at(codes[i])]);
     if (signs >> 31 != 0) least = other_kind;
   } else {
     for (std::size_t i = 0; i < codes.size(); ++i) {
+      missing += codes[i] < 0 ? 1 : 0;
       to[i] = codes[i] < 0 ? Variable::missing : codes_of_kind[at(codes[i])];
       least = std::min(least, to[i]);
     }
   }
   if (least != other_kind && of.kind) {
-    const auto missing = least < 0 ? std::count(to, to + codes.size(), Variable::missing) : 0;
+    if (least == 0) of.scanned_rows += codes.size();
     found.counts.missing += missing;
     return found.counts.add(*of.kind, std::ssize(codes) - missing);
   }
@@ -538,27 +537,24 @@ void FramePart::flush() {
     if (plan_->request().every_row) continue;
     if (variable.factor) {
       const std::span codes(variable.codes.data() + at_, count);
-      if (all_levels(codes, most_codes)) continue;
+      const bool known = columns_[at(plan_->variables()[v].columns[0])].scanned_rows == count;
+      if (known || all_levels(codes)) continue;
       all_complete = false;
       const std::int32_t least = plan_->variables()[v].unseen_is_complete ? Variable::unseen : 0;
-      for (std::size_t i = 0; i < count; ++i) {
-        if (codes[i] < least || codes[i] == Variable::missing) complete[i] = 0;
-      }
+      for (std::size_t i = 0; i < count; ++i)
+        complete[i] &= static_cast<std::uint8_t>(codes[i] >= least && codes[i] != Variable::missing);
       continue;
     }
     const NumberScan scanned = scan_of(v, count);
     waiting_extents_[v] = scanned.extent;
     if (scanned.all_finite) continue;
     all_complete = false;
-    const std::span<const double> numbers(numbers_of(v), count);
-    const bool needs_finite = plan_->variables()[v].left_out_if_infinite;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (std::isnan(numbers[i]) || (needs_finite && std::isinf(numbers[i]))) {
-        complete[i] = 0;
-        ++rows_without_[v];
-      }
-      if (std::isinf(numbers[i])) infinite = infinite || !plan_->variables()[v].may_be_infinite;
-    }
+    const ReadPlan::PlannedVariable& planned = plan_->variables()[v];
+    rows_without_[v] += count_beyond(
+        {numbers_of(v), count}, planned.left_out_if_infinite ? std::numeric_limits<double>::max() : no_limit,
+        complete, nullptr);
+    if (scanned.extent.min == -no_limit || scanned.extent.max == no_limit)
+      infinite = infinite || !planned.may_be_infinite;
   }
   if (!plan_->request().every_row) {
     if (!all_complete) measure_complete(count);
@@ -566,8 +562,7 @@ void FramePart::flush() {
   }
   look_near_medians(count, all_complete);
   if (infinite && !infinity_) find_infinity(count);
-  complete_rows_ += all_complete ? static_cast<std::int64_t>(count)
-                                 : std::count(complete, complete + count, std::uint8_t{1});
+  complete_rows_ += all_complete ? static_cast<std::int64_t>(count) : count_flags({complete, count});
   row_numbers_.clear();
   frame_->release_written(at_, at_ + count);
   at_ += count;
@@ -584,12 +579,7 @@ void FramePart::flush() {
 void FramePart::measure_complete(std::size_t count) {
   const std::uint8_t* const complete = frame_->complete.data() + at_;
   for (std::size_t v = 0; v < extents_.size(); ++v) {
-    if (frame_->variables[v].factor) continue;
-    const std::span<const double> numbers(numbers_of(v), count);
-    waiting_extents_[v] = {};
-    for (std::size_t i = 0; i < count; ++i) {
-      if (complete[i] != 0) waiting_extents_[v].add(numbers[i]);
-    }
+    if (!frame_->variables[v].factor) waiting_extents_[v] = scan_flagged({numbers_of(v), count}, complete);
   }
 }
 

@@ -12,7 +12,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -110,8 +109,8 @@ inline constexpr std::size_t max_levels = 100'000;
 /// Number of unseen levels that a message lists.
 inline constexpr std::size_t listed_levels = 5;
 
-/// Whether all codes are indices of this many levels, at most 2^31; none is then missing.
-[[nodiscard]] bool all_levels(std::span<const std::int32_t> codes, std::size_t levels);
+/// Whether all codes are indices of this many levels; none is then missing.
+[[nodiscard]] bool all_levels(std::span<const std::int32_t> codes, std::size_t levels = std::size_t{1} << 31);
 
 /// The beginning of a text, for a message.
 [[nodiscard]] std::string excerpt(std::string_view text);
@@ -231,10 +230,6 @@ class FramePart {
   [[nodiscard]] bool has_bare_field() const noexcept { return has_bare_field_; }
   [[nodiscard]] const ColumnFindings& found(std::size_t column) const { return found_[column]; }
   [[nodiscard]] const std::optional<Infinity>& infinity() const noexcept { return infinity_; }
-  [[nodiscard]] std::int64_t rows() const {
-    return std::accumulate(runs_.begin(), runs_.end(), std::int64_t{0},
-                           [](std::int64_t rows, Range run) { return rows + run.size(); });
-  }
   [[nodiscard]] std::int64_t complete_rows() const noexcept { return complete_rows_; }
   /// Number of rows in which the variable is NaN.
   [[nodiscard]] std::int64_t rows_without(std::size_t variable) const { return rows_without_[variable]; }
@@ -254,8 +249,8 @@ class FramePart {
     std::int32_t* codes = nullptr;
     double* column_to = nullptr;  // for all rows; null: scratch memory is used
     const ColumnNumbers* in_memory = nullptr;
-    NumberScan scanned{};  // result for the buffered rows set by `set_numbers`
-    std::size_t scanned_rows = 0;
+    NumberScan scanned{};          // result for the buffered rows set by `set_numbers`
+    std::size_t scanned_rows = 0;  // how many these are; of a factor, rows known to have a level
     std::optional<BoundedValues> near_median{};  // for the same rows; only if the plan has a range
     std::vector<double> joined{};                // buffered rows of `in_memory` if they span pieces
     std::int32_t* column_of_codes = nullptr;

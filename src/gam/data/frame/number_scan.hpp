@@ -43,11 +43,23 @@ struct NumberScan {
   }
 };
 
+inline constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
+
 // A number without its sign bit. The exponent of a non-finite number, all ones, carries into the sign bit.
 inline constexpr std::uint64_t magnitude_bits = ~(std::uint64_t{1} << 63);
 inline constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
 
 /// Scans the numbers once, at about the memory bandwidth of a core.
 [[nodiscard]] NumberScan scan(std::span<const double> numbers);
+
+/// The number of values that are NaN or greater than `most` in absolute value. If not null, the `flags` of
+/// their rows are set to 0; and `to`, which is a copy of the numbers, gets `missing_number` for them.
+std::int64_t count_beyond(std::span<const double> numbers, double most, std::uint8_t* flags, double* to);
+
+/// The extent of the numbers of rows whose flag is 1, not 0.
+[[nodiscard]] Extent scan_flagged(std::span<const double> numbers, const std::uint8_t* flags);
+
+/// The number of flags that are 1, not 0.
+[[nodiscard]] std::int64_t count_flags(std::span<const std::uint8_t> flags);
 
 }  // namespace TESSERA_NAMESPACE::gam

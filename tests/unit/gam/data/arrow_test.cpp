@@ -112,6 +112,59 @@ TEST(Arrow, HasNumbersOfEveryType) {
   expect_numbers<std::int64_t>(job, "tsn:", {1500000000}, {1.5});
 }
 
+// 64-bit integers are converted two at a time by bits of doubles.
+TEST(Arrow, HasTheNearestDoublesOfIntegers) {
+  Job job = own_job();
+  std::vector<std::int64_t> integers{0, std::numeric_limits<std::int64_t>::min(),
+                                     std::numeric_limits<std::int64_t>::max()};
+  for (const int power : {31, 32, 33, 51, 52, 53, 54, 62}) {
+    for (const std::int64_t more : {-3, -2, -1, 0, 1, 2, 3}) {
+      integers.push_back((std::int64_t{1} << power) + more);
+      integers.push_back(-(std::int64_t{1} << power) + more);
+    }
+  }
+  for (const std::int64_t integer : integers) {
+    const auto number = static_cast<double>(integer);
+    expect_numbers<std::int64_t>(job, "l", {integer}, {number});
+    expect_numbers<std::int64_t>(job, "l", {1, integer, -1, std::nullopt, integer},
+                                 {1, number, -1, missing, number});
+    const auto bits = static_cast<std::uint64_t>(integer);
+    expect_numbers<std::uint64_t>(job, "L", {bits, 1}, {static_cast<double>(bits), 1});
+  }
+}
+
+// Bitmaps are read in words of 64 bits, after an offset.
+TEST(Arrow, HasNullsAnywhere) {
+  Job job = own_job();
+  for (const std::size_t count : {1, 7, 8, 63, 64, 65, 200}) {
+    for (const std::size_t step : {1, 2, 7, 64, 199}) {
+      std::vector<std::optional<double>> numbers(count);
+      std::vector<std::optional<std::int32_t>> integers(count);
+      std::vector<std::optional<std::int32_t>> codes(count);
+      std::vector<double> expected(count, missing);
+      Texts texts_expected(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (i % step == step / 2) continue;
+        expected[i] = static_cast<double>(i);
+        numbers[i] = expected[i];
+        integers[i] = static_cast<std::int32_t>(i);
+        codes[i] = static_cast<std::int32_t>(i % 3);
+        // The dictionary's entry 1 is null too.
+        if (i % 3 != 1) texts_expected[i] = i % 3 == 0 ? "a" : "c";
+      }
+      expect_numbers<double>(job, "g", numbers, expected);
+      expect_numbers<std::int32_t>(job, "i", integers, expected);
+      for (const std::size_t offset : {0, 3, 9}) {
+        ArrowCounts counts;
+        const ArrowData dictionary = texts_of<std::int32_t>("", "u", {"a", std::nullopt, "c"});
+        const Table table = table_from(
+            job, {batch_of({coded_of<std::int32_t>("x", "i", codes, dictionary, offset)})}, counts);
+        EXPECT_EQ(texts(table, "x"), texts_expected) << count << ' ' << step << ' ' << offset;
+      }
+    }
+  }
+}
+
 TEST(Arrow, HasTextsOfEveryType) {
   Job job = own_job();
   const Texts values = {"b",

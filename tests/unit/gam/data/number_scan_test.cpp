@@ -7,7 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <random>
 #include <vector>
@@ -73,6 +77,51 @@ TEST(NumberScan, FindsTheValuesOfARangeInTheSameLook) {
         EXPECT_EQ(scanned.extent.max, scan(numbers).extent.max);
         EXPECT_EQ(scanned.all_finite, scan(numbers).all_finite);
       });
+    }
+  }
+}
+
+// Each of the functions for rows with missing values agrees with a loop.
+TEST(NumberScan, FindsMissingAndFlaggedNumbers) {
+  std::mt19937_64 random(13);
+  const double payload = std::bit_cast<double>(std::uint64_t{0xfff8000000000123});
+  for (const std::size_t count : {0u, 1u, 3u, 4u, 7u, 8u, 15u, 16u, 17u, 50u, 1000u}) {
+    for (const double share : {0.0, 0.05, 0.5, 1.0}) {
+      std::vector<double> numbers(count);
+      std::vector<std::uint8_t> flags(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        const double odd[] = {nan, payload, infinity, -infinity};
+        numbers[i] = std::uniform_real_distribution(-1.0, 1.0)(random);
+        if (std::bernoulli_distribution(share)(random)) numbers[i] = odd[i % 4];
+        flags[i] = std::bernoulli_distribution(0.7)(random) ? 1 : 0;
+      }
+      gam::Extent extent;
+      for (std::size_t i = 0; i < count; ++i) {
+        if (flags[i] != 0) extent.add(numbers[i]);
+      }
+      EXPECT_EQ(gam::scan_flagged(numbers, flags.data()).min, extent.min);
+      EXPECT_EQ(gam::scan_flagged(numbers, flags.data()).max, extent.max);
+      EXPECT_EQ(gam::count_flags(flags), std::ranges::count(flags, 1));
+      for (const double most : {infinity, std::numeric_limits<double>::max()}) {
+        std::vector<std::uint8_t> expected = flags;
+        std::int64_t beyond = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+          if (std::abs(numbers[i]) <= most) continue;
+          expected[i] = 0;
+          ++beyond;
+        }
+        std::vector<std::uint8_t> left = flags;
+        EXPECT_EQ(gam::count_beyond(numbers, most, left.data(), nullptr), beyond);
+        EXPECT_EQ(left, expected);
+      }
+      const auto is_nan = [](double number) { return std::isnan(number); };
+      const std::int64_t missing = std::ranges::count_if(numbers, is_nan);
+      EXPECT_EQ(gam::count_beyond(numbers, infinity, nullptr, nullptr), missing);
+      std::vector<double> unified = numbers;
+      EXPECT_EQ(gam::count_beyond(numbers, infinity, nullptr, unified.data()), missing);
+      std::ranges::replace_if(numbers, is_nan, nan);
+      for (std::size_t i = 0; i < count; ++i)
+        EXPECT_EQ(std::bit_cast<std::uint64_t>(unified[i]), std::bit_cast<std::uint64_t>(numbers[i]));
     }
   }
 }

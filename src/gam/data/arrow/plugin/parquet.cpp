@@ -14,19 +14,16 @@
 namespace tessera::arrow_plugin {
 namespace {
 
-/// Column chunks above this size are read through a buffer, smaller ones at once.
-constexpr std::int64_t large_chunk_bytes = std::int64_t{32} << 20;
-constexpr std::int64_t buffer_bytes = std::int64_t{4} << 20;
+/// Bytes of a column chunk that are read at once: few enough that they are unpacked from the cache.
+constexpr std::int64_t buffer_bytes = std::int64_t{1} << 20;
 
 arrow::Status make_reader(const std::shared_ptr<Input>& input,
-                          const std::shared_ptr<parquet::FileMetaData>& metadata, bool has_large_chunks,
+                          const std::shared_ptr<parquet::FileMetaData>& metadata,
                           const std::vector<int>& dictionaries,
                           std::unique_ptr<parquet::arrow::FileReader>& out) {
   parquet::ReaderProperties properties(memory());
-  if (has_large_chunks) {
-    properties.enable_buffered_stream();
-    properties.set_buffer_size(buffer_bytes);
-  }
+  properties.enable_buffered_stream();
+  properties.set_buffer_size(buffer_bytes);
   parquet::ArrowReaderProperties arrow_properties(false);
   arrow_properties.set_batch_size(batch_rows);
   arrow_properties.set_pre_buffer(false);
@@ -63,15 +60,14 @@ class ParquetFile final : public File {
  public:
   ParquetFile(std::shared_ptr<Input> input, std::shared_ptr<arrow::Schema> schema,
               std::vector<std::int64_t> piece_rows, std::shared_ptr<parquet::FileMetaData> metadata,
-              bool has_large_chunks, std::vector<int> dictionaries)
+              std::vector<int> dictionaries)
       : File(TESSERA_ARROW_PARQUET, std::move(input), std::move(schema), std::move(piece_rows)),
         metadata_(std::move(metadata)),
-        has_large_chunks_(has_large_chunks),
         dictionaries_(std::move(dictionaries)) {}
 
   arrow::Result<Reader> reader(const std::vector<int>& columns) const override {
     std::unique_ptr<parquet::arrow::FileReader> opened;
-    ARROW_RETURN_NOT_OK(make_reader(input(), metadata_, has_large_chunks_, dictionaries_, opened));
+    ARROW_RETURN_NOT_OK(make_reader(input(), metadata_, dictionaries_, opened));
     std::vector<int> leaves;
     for (const int column : columns)
       leaves.push_back(opened->manifest().schema_fields[static_cast<std::size_t>(column)].column_index);
@@ -85,7 +81,6 @@ class ParquetFile final : public File {
 
  private:
   std::shared_ptr<parquet::FileMetaData> metadata_;
-  bool has_large_chunks_;
   std::vector<int> dictionaries_;
 };
 
@@ -122,10 +117,9 @@ std::vector<int> texts_with_dictionaries(const parquet::FileMetaData& metadata,
 
 arrow::Result<std::shared_ptr<File>> open_parquet(std::shared_ptr<Input> input) {
   std::unique_ptr<parquet::arrow::FileReader> file;
-  ARROW_RETURN_NOT_OK(make_reader(input, nullptr, false, {}, file));
+  ARROW_RETURN_NOT_OK(make_reader(input, nullptr, {}, file));
   const std::shared_ptr<parquet::FileMetaData> metadata = file->parquet_reader()->metadata();
   std::vector<std::int64_t> piece_rows;
-  bool has_large_chunks = false;
   std::int64_t rows = 0;
   for (int i = 0; i < metadata->num_row_groups(); ++i) {
     const std::unique_ptr<parquet::RowGroupMetaData> group = metadata->RowGroup(i);
@@ -133,16 +127,15 @@ arrow::Result<std::shared_ptr<File>> open_parquet(std::shared_ptr<Input> input) 
     if (piece_rows.back() < 0 || piece_rows.back() > std::numeric_limits<std::int64_t>::max() - rows)
       return arrow::Status::Invalid("row group ", i + 1, " has ", piece_rows.back(), " rows");
     rows += piece_rows.back();
-    has_large_chunks = has_large_chunks || group->total_byte_size() > large_chunk_bytes;
   }
   if (rows != metadata->num_rows())
     return arrow::Status::Invalid("it has ", metadata->num_rows(), " rows, but its row groups have ", rows);
   std::vector<int> dictionaries = texts_with_dictionaries(*metadata, file->manifest());
-  if (!dictionaries.empty()) ARROW_RETURN_NOT_OK(make_reader(input, metadata, false, dictionaries, file));
+  if (!dictionaries.empty()) ARROW_RETURN_NOT_OK(make_reader(input, metadata, dictionaries, file));
   std::shared_ptr<arrow::Schema> schema;
   ARROW_RETURN_NOT_OK(file->GetSchema(&schema));
   return std::make_shared<ParquetFile>(std::move(input), std::move(schema), std::move(piece_rows), metadata,
-                                       has_large_chunks, std::move(dictionaries));
+                                       std::move(dictionaries));
 }
 
 }  // namespace tessera::arrow_plugin

@@ -67,10 +67,21 @@ void read_values(const ArrowSchema& schema, const ArrowArray& batch, std::int64_
   }
 }
 
-void read_stream(tessera_arrow_file* file, std::int64_t piece, const std::vector<std::int64_t>& columns) {
+/// `placed`: numbers are read to memory of exactly their size.
+void read_stream(tessera_arrow_file* file, std::int64_t piece, const std::vector<std::int64_t>& columns,
+                 bool placed) {
+  constexpr std::int64_t most_placed = 1 << 20;
+  const std::int64_t rows_of_piece = plugin().contents(file)->piece_rows[piece];
+  std::vector<std::vector<double>> memory(placed && rows_of_piece <= most_placed ? columns.size() : 0);
+  std::vector<void*> to;
+  for (std::vector<double>& numbers : memory) {
+    numbers.resize(static_cast<std::size_t>(rows_of_piece));
+    to.push_back(numbers.data());
+  }
   tessera_arrow_text why{};
   ArrowOwner<ArrowArrayStream> stream;
-  if (plugin().stream(file, piece, piece + 1, columns.data(), std::ssize(columns), stream.out(), &why) != 0)
+  if (plugin().stream(file, piece, piece + 1, columns.data(), std::ssize(columns),
+                      to.empty() ? nullptr : to.data(), stream.out(), &why) != 0)
     return require_line(why.text);
   ArrowOwner<ArrowSchema> schema;
   if (stream->get_schema(stream.out(), schema.out()) != 0)
@@ -87,7 +98,7 @@ void read_stream(tessera_arrow_file* file, std::int64_t piece, const std::vector
     for (std::int64_t column = 0; column < std::ssize(columns); ++column)
       read_values(*schema, *batch, column);
   }
-  require(rows == plugin().contents(file)->piece_rows[piece], "a piece has its rows");
+  require(rows == rows_of_piece, "a piece has its rows");
 }
 
 }  // namespace
@@ -106,9 +117,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::int64_t> columns(static_cast<std::size_t>(contents.schema->n_children));
   std::iota(columns.begin(), columns.end(), 0);
   for (std::int64_t piece = 0; piece < std::min<std::int64_t>(contents.pieces, 4); ++piece) {
-    read_stream(file, piece, columns);
+    for (const bool placed : {false, true}) read_stream(file, piece, columns, placed);
     for (std::size_t i = 0; i < std::min<std::size_t>(columns.size(), 20); ++i)
-      read_stream(file, piece, {columns[i]});
+      read_stream(file, piece, {columns[i]}, i % 2 == 0);
   }
   plugin().close(file);
   return 0;

@@ -117,17 +117,20 @@ std::int64_t ArrowFile::inexact_decimals(std::int64_t column) const noexcept {
   return inside_->plugin->inexact_decimals(inside_->file, column);
 }
 
-ArrowFile::Stream ArrowFile::stream(Range pieces, std::span<const std::int64_t> columns) const {
-  return {inside_, pieces, columns};
+ArrowFile::Stream ArrowFile::stream(Range pieces, std::span<const std::int64_t> columns,
+                                    std::span<void* const> to) const {
+  return {inside_, pieces, columns, to};
 }
 
-ArrowFile::Stream::Stream(std::shared_ptr<Inside> file, Range pieces, std::span<const std::int64_t> columns)
+ArrowFile::Stream::Stream(std::shared_ptr<Inside> file, Range pieces, std::span<const std::int64_t> columns,
+                          std::span<void* const> to)
     : file_(std::move(file)) {
   tessera_arrow_text why{};
   const std::string& path = file_->bytes.path();
-  finish_call(file_->plugin->stream(file_->file, pieces.begin, pieces.end, columns.data(),
-                                    std::ssize(columns), stream_.out(), &why),
-              [&] { return fmt::format("{}: {}", path, printable(why.text)); });
+  finish_call(
+      file_->plugin->stream(file_->file, pieces.begin, pieces.end, columns.data(), std::ssize(columns),
+                            to.empty() ? nullptr : to.data(), stream_.out(), &why),
+      [&] { return fmt::format("{}: {}", path, printable(why.text)); });
   finish_call(stream_->get_schema(stream_.out(), schema_.out()), [&] { return error(); });
 }
 

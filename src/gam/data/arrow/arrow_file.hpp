@@ -47,8 +47,10 @@ class ArrowFile {
 
   class Stream;
   /// The rows of some pieces (row groups or record batches) in order, with these columns (indices in the
-  /// schema) in this order. Throws `Error(input)` like the constructor, and for a nested column.
-  [[nodiscard]] Stream stream(Range pieces, std::span<const std::int64_t> columns) const;
+  /// schema) in this order, read to the memory in `to` where this is possible: see
+  /// `tessera_arrow_plugin::stream`. Throws `Error(input)` like the constructor, and for a nested column.
+  [[nodiscard]] Stream stream(Range pieces, std::span<const std::int64_t> columns,
+                              std::span<void* const> to = {}) const;
 
  private:
   struct Inside;
@@ -66,7 +68,8 @@ class ArrowFile::Stream {
 
  private:
   friend class ArrowFile;
-  Stream(std::shared_ptr<Inside> file, Range pieces, std::span<const std::int64_t> columns);
+  Stream(std::shared_ptr<Inside> file, Range pieces, std::span<const std::int64_t> columns,
+         std::span<void* const> to);
   [[nodiscard]] std::string error();
 
   std::shared_ptr<Inside> file_;  // must outlive the stream

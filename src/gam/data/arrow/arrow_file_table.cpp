@@ -192,7 +192,14 @@ class ArrowFileTable::Scan final : public RowScan {
   void read(int /*thread*/, Range run, FramePart& part) override {
     const auto above = std::ranges::upper_bound(table_.starts_, run.begin);
     const std::int64_t piece = above - table_.starts_.begin() - 1;
-    ArrowFile::Stream stream = table_.file_->stream({piece, piece + 1}, places_);
+    std::vector<void*> to(places_.size());
+    if (run.begin == *std::prev(above) && run.end == *above) {
+      for (const Wanted& one : wanted_) {
+        if (double* const numbers = part.numbers_to(one.column, at(run.size())).data())
+          to[one.place] = numbers;
+      }
+    }
+    ArrowFile::Stream stream = table_.file_->stream({piece, piece + 1}, places_, to);
     std::vector<ArrowColumn> columns;
     for (std::size_t i = 0; i < places_.size(); ++i)
       columns.push_back(arrow_column(stream.schema(), static_cast<std::int64_t>(i)));

@@ -13,7 +13,7 @@
 ///     const struct tessera_arrow_contents* in = plugin->contents(file);
 ///     const int64_t columns[] = {2, 0};                         // of in->schema->children
 ///     struct ArrowArrayStream stream;
-///     if (plugin->stream(file, 0, in->pieces, columns, 2, &stream, &why) != 0) return fail(why.text);
+///     if (plugin->stream(file, 0, in->pieces, columns, 2, NULL, &stream, &why) != 0) return fail(why.text);
 ///     …                                                         // get_next until an array is released
 ///     stream.release(&stream);
 ///     plugin->close(file);
@@ -89,9 +89,11 @@ struct tessera_arrow_plugin {
   /// Streams the rows of pieces [first, end) in order, with `columns` (indices in the schema) in this order.
   /// Each record batch has at most 65,536 rows of one piece. Validates text offsets, dictionary indices and
   /// UTF-8. At most one piece's columns are in memory. Streams of one file are independent. A failure names
-  /// the piece and the column.
+  /// the piece and the column. `to`: null, or for each column null or memory of 8 bytes for each row; a
+  /// Parquet column of float64 or int64 is read into it, and the arrays of the batches refer to it; its
+  /// missing float64 are NaN.
   int (*stream)(tessera_arrow_file* file, int64_t first, int64_t end, const int64_t* columns, int64_t count,
-                struct ArrowArrayStream* out, struct tessera_arrow_text* why);
+                void* const* to, struct ArrowArrayStream* out, struct tessera_arrow_text* why);
   /// Number of decimals with more digits than a float64 that streams have read from this column so far.
   int64_t (*inexact_decimals)(const tessera_arrow_file* file, int64_t column);
 

@@ -117,7 +117,7 @@ class FeatherFile final : public File {
   arrow::Result<Reader> reader(const std::vector<int>& columns) const override {
     ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::ipc::RecordBatchFileReader> file,
                           arrow::ipc::RecordBatchFileReader::Open(input(), options_of(columns)));
-    return [file](int piece) -> arrow::Result<Batches> {
+    return [file](int piece, std::span<const Place> /*to*/) -> arrow::Result<Batches> {
       return [file, piece, is_read = false]() mutable -> arrow::Result<std::shared_ptr<arrow::RecordBatch>> {
         if (std::exchange(is_read, true)) return nullptr;
         return file->ReadRecordBatch(piece);

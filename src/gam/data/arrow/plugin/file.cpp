@@ -44,7 +44,8 @@ class BoundedMemory final : public arrow::ProxyMemoryPool {
 /// Record batches for the engine, of pieces in order.
 class Stream final : public arrow::RecordBatchReader {
  public:
-  Stream(std::shared_ptr<const File> file, int first, int end, std::span<const std::int64_t> columns)
+  Stream(std::shared_ptr<const File> file, int first, int end, std::span<const std::int64_t> columns,
+         std::span<void* const> to)
       : file_(std::move(file)), piece_(first - 1), end_(end) {
     for (const std::int64_t column : columns) asked_.push_back(static_cast<int>(column));
     read_ = asked_;
@@ -57,6 +58,10 @@ class Stream final : public arrow::RecordBatchReader {
     }
     schema_ = arrow::schema(fields);
     known_.resize(read_.size());
+    to_.resize(read_.size());
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      if (to[i] != nullptr) to_[place_of(asked_[i])] = static_cast<Place>(to[i]);
+    }
   }
 
   [[nodiscard]] std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
@@ -81,6 +86,9 @@ class Stream final : public arrow::RecordBatchReader {
       }
       batches_ = nullptr;
       if (piece_ + 1 >= end_) return nullptr;
+      for (Place& to : to_) {
+        if (to != nullptr) to += sizeof(double) * static_cast<std::size_t>(rows_);
+      }
       ++piece_;
       rows_ = 0;
       const arrow::Status status = guarded([&] { return begin_piece(); });
@@ -88,6 +96,10 @@ class Stream final : public arrow::RecordBatchReader {
     }
   }
 
+  /// The index of a column among `read_`.
+  [[nodiscard]] std::size_t place_of(int column) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(read_, column) - read_.begin());
+  }
   [[nodiscard]] std::int64_t rows_of_piece() const noexcept { return file_->contents().piece_rows[piece_]; }
 
   arrow::Status begin_piece() {
@@ -100,7 +112,7 @@ class Stream final : public arrow::RecordBatchReader {
       return arrow::Status::OK();
     }
     if (!reader_) ARROW_RETURN_NOT_OK(file_->reader(read_).Value(&reader_));
-    return reader_(piece_).Value(&batches_);
+    return reader_(piece_, to_).Value(&batches_);
   }
 
   arrow::Status check_batch() {
@@ -124,11 +136,10 @@ class Stream final : public arrow::RecordBatchReader {
     rest_ = rest_->Slice(rows);
     std::vector<std::shared_ptr<arrow::Array>> columns;
     for (int i = 0; i < schema_->num_fields(); ++i) {
-      const auto place = std::ranges::lower_bound(read_, asked_[i]) - read_.begin();
+      const auto place = static_cast<int>(place_of(asked_[i]));
       std::shared_ptr<arrow::Array> column;
-      const arrow::Status status = guarded([&] {
-        return converted(slice->column(static_cast<int>(place)), file_->inexact(asked_[i])).Value(&column);
-      });
+      const arrow::Status status =
+          guarded([&] { return converted(slice->column(place), file_->inexact(asked_[i])).Value(&column); });
       const std::string& name = schema_->field(i)->name();
       if (!status.ok()) return in_piece(arrow::Status::Invalid("column '", name, "': ", line_of(status)));
       if (!column->type()->Equals(*schema_->field(i)->type()))
@@ -155,7 +166,7 @@ class Stream final : public arrow::RecordBatchReader {
       const std::vector<int> one{read_[i]};
       const arrow::Status of_column = guarded([&]() -> arrow::Status {
         ARROW_ASSIGN_OR_RAISE(const Reader reader, file_->reader(one));
-        ARROW_ASSIGN_OR_RAISE(const Batches batches, reader(piece_));
+        ARROW_ASSIGN_OR_RAISE(const Batches batches, reader(piece_, {}));
         while (true) {
           ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::RecordBatch> batch, batches());
           if (batch == nullptr) return arrow::Status::OK();
@@ -175,6 +186,7 @@ class Stream final : public arrow::RecordBatchReader {
   std::int64_t rows_ = 0;     ///< rows of the piece read so far
   std::vector<int> asked_{};  ///< columns, in the caller's order
   std::vector<int> read_{};   ///< the same columns, in the file's order
+  std::vector<Place> to_{};   ///< for each of these, in the piece being read
   std::shared_ptr<arrow::Schema> schema_{};
   Reader reader_{};
   Batches batches_{};
@@ -212,7 +224,8 @@ arrow::MemoryPool* memory() {
 }
 
 arrow::Status open_stream(std::shared_ptr<const File> file, std::int64_t first, std::int64_t end,
-                          std::span<const std::int64_t> columns, ArrowArrayStream& out) {
+                          std::span<const std::int64_t> columns, std::span<void* const> to,
+                          ArrowArrayStream& out) {
   const std::int64_t pieces = file->contents().pieces;
   if (first < 0 || end < first || end > pieces)
     return arrow::Status::Invalid("it has no pieces ", first, " to ", end, " of ", pieces);
@@ -226,7 +239,7 @@ arrow::Status open_stream(std::shared_ptr<const File> file, std::int64_t first, 
                                     "): write its parts as columns of their own, or leave it out");
   }
   return arrow::ExportRecordBatchReader(
-      std::make_shared<Stream>(std::move(file), static_cast<int>(first), static_cast<int>(end), columns),
+      std::make_shared<Stream>(std::move(file), static_cast<int>(first), static_cast<int>(end), columns, to),
       &out);
 }
 

@@ -9,6 +9,7 @@
 #include <arrow/type.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -30,8 +31,10 @@ extern std::atomic<std::int64_t> most_buffer_bytes;
 
 /// Returns the record batches of a piece, one per call; null after the last.
 using Batches = std::function<arrow::Result<std::shared_ptr<arrow::RecordBatch>>()>;
-/// Reads one stream's columns from a piece of a file.
-using Reader = std::function<arrow::Result<Batches>(int piece)>;
+/// Where the values of a column in a piece go; null: to memory of Arrow.
+using Place = std::byte*;
+/// Reads one stream's columns from a piece of a file, to places (or none) if they are suitable.
+using Reader = std::function<arrow::Result<Batches>(int piece, std::span<const Place> to)>;
 
 /// An open Parquet or Feather file. Thread-safe.
 class File {
@@ -68,7 +71,7 @@ class File {
 /// The stream of `tessera_arrow_plugin::stream`.
 [[nodiscard]] arrow::Status open_stream(std::shared_ptr<const File> file, std::int64_t first,
                                         std::int64_t end, std::span<const std::int64_t> columns,
-                                        ArrowArrayStream& out);
+                                        std::span<void* const> to, ArrowArrayStream& out);
 
 /// The status returned by `work`, or a status for its exception.
 template <class Work>

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/arrow/plugin/file.hpp"
 
+#include <arrow/array/array_primitive.h>
+#include <arrow/util/bitmap_generate.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>
+#include <parquet/column_reader.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -56,6 +61,115 @@ arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> batches_of(FileReader& 
   }
 }
 
+/// A column chunk of numbers of 8 bytes that is decoded into the caller's memory, without the copies and the
+/// bitmap that Arrow makes of a column.
+class PlacedColumn {
+ public:
+  PlacedColumn(std::shared_ptr<parquet::ColumnReader> reader, Place to)
+      : reader_(std::move(reader)), to_(to) {}
+
+  arrow::Result<std::shared_ptr<arrow::Array>> next(std::int64_t rows) {
+    return reader_->type() == parquet::Type::DOUBLE ? read<parquet::DoubleType, arrow::DoubleArray>(rows)
+                                                    : read<parquet::Int64Type, arrow::Int64Array>(rows);
+  }
+
+ private:
+  template <class Type, class Array>
+  arrow::Result<std::shared_ptr<arrow::Array>> read(std::int64_t rows) {
+    using T = typename Type::c_type;
+    auto& reader = static_cast<parquet::TypedColumnReader<Type>&>(*reader_);
+    constexpr auto missing = std::bit_cast<std::uint64_t>(std::numeric_limits<T>::quiet_NaN());
+    auto* const to = reinterpret_cast<T*>(to_);
+    levels_.resize(static_cast<std::size_t>(rows));
+    std::int64_t nulls = 0;
+    for (std::int64_t done = 0; done < rows;) {
+      std::int64_t values = 0;
+      std::int16_t* const levels = levels_.data() + done;
+      const std::int64_t read = reader.ReadBatch(rows - done, levels, nullptr, to + done, &values);
+      if (read <= 0) return arrow::Status::Invalid("it has fewer values than rows");
+      // Optional values have the level 1, nulls 0. Values move behind the nulls before them.
+      if (values < read && std::count(levels, levels + read, 1) != values)
+        return arrow::Status::Invalid("it has fewer values than its levels tell");
+      nulls += read - values;
+      for (std::int64_t i = read; values < i--;) {
+        values -= levels[i];
+        const auto is_there = -static_cast<std::uint64_t>(levels[i]);  // without a branch: all bits, or none
+        const auto bits = std::bit_cast<std::uint64_t>(to[done + values]);
+        to[done + i] = std::bit_cast<T>((bits & is_there) | (missing & ~is_there));
+      }
+      done += read;
+    }
+    to_ += rows * static_cast<std::int64_t>(sizeof(T));
+    std::shared_ptr<arrow::Buffer> valid;
+    if (nulls > 0 && reader_->type() == parquet::Type::INT64) {
+      ARROW_ASSIGN_OR_RAISE(valid, arrow::AllocateBitmap(rows, memory()));
+      arrow::internal::GenerateBitsUnrolled(valid->mutable_data(), 0, rows,
+                                            [level = levels_.data()]() mutable { return *level++ != 0; });
+    }
+    const auto values = std::make_shared<arrow::Buffer>(reinterpret_cast<const std::uint8_t*>(to),
+                                                        rows * static_cast<std::int64_t>(sizeof(T)));
+    return std::make_shared<Array>(rows, values, valid, valid == nullptr ? 0 : nulls);
+  }
+
+  std::shared_ptr<parquet::ColumnReader> reader_;
+  Place to_;
+  std::vector<std::int16_t> levels_{};
+};
+
+/// The columns of a row group, some of which are decoded into the caller's memory.
+class RowGroup {
+ public:
+  RowGroup(std::shared_ptr<parquet::arrow::FileReader> file, std::shared_ptr<arrow::Schema> schema)
+      : file_(std::move(file)),
+        schema_(std::move(schema)),
+        placed_(static_cast<std::size_t>(schema_->num_fields())) {}
+
+  arrow::Status begin(int piece, const std::vector<int>& leaves, std::span<const Place> to) {
+    const std::shared_ptr<parquet::RowGroupReader> group = file_->parquet_reader()->RowGroup(piece);
+    left_ = group->metadata()->num_rows();
+    std::vector<int> others;
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      const arrow::Type::type type = schema_->field(static_cast<int>(i))->type()->id();
+      const parquet::Type::type stored = group->metadata()->schema()->Column(leaves[i])->physical_type();
+      if (!to.empty() && to[i] != nullptr &&
+          ((type == arrow::Type::DOUBLE && stored == parquet::Type::DOUBLE) ||
+           (type == arrow::Type::INT64 && stored == parquet::Type::INT64)))
+        placed_[i].emplace(group->Column(leaves[i]), to[i]);
+      else
+        others.push_back(leaves[i]);
+    }
+    return others.empty() ? arrow::Status::OK() : batches_of(*file_, {piece}, others).Value(&others_);
+  }
+
+  arrow::Result<std::shared_ptr<arrow::RecordBatch>> next() {
+    std::shared_ptr<arrow::RecordBatch> others;
+    if (others_ != nullptr) ARROW_RETURN_NOT_OK(others_->ReadNext(&others));
+    const std::int64_t rows = others_ == nullptr  ? std::min(left_, batch_rows)
+                              : others == nullptr ? 0
+                                                  : others->num_rows();
+    left_ -= rows;
+    if (left_ < 0) return arrow::Status::Invalid("it has more rows than the file's metadata says");
+    if (rows == 0) return nullptr;
+    std::vector<std::shared_ptr<arrow::Array>> columns;
+    int other = 0;
+    for (std::optional<PlacedColumn>& placed : placed_) {
+      if (!placed) {
+        columns.push_back(others->column(other++));
+        continue;
+      }
+      ARROW_ASSIGN_OR_RAISE(columns.emplace_back(), placed->next(rows));
+    }
+    return arrow::RecordBatch::Make(schema_, rows, std::move(columns));
+  }
+
+ private:
+  std::shared_ptr<parquet::arrow::FileReader> file_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::vector<std::optional<PlacedColumn>> placed_;
+  std::shared_ptr<arrow::RecordBatchReader> others_{};
+  std::int64_t left_ = 0;  ///< rows
+};
+
 class ParquetFile final : public File {
  public:
   ParquetFile(std::shared_ptr<Input> input, std::shared_ptr<arrow::Schema> schema,
@@ -69,13 +183,17 @@ class ParquetFile final : public File {
     std::unique_ptr<parquet::arrow::FileReader> opened;
     ARROW_RETURN_NOT_OK(make_reader(input(), metadata_, dictionaries_, opened));
     std::vector<int> leaves;
-    for (const int column : columns)
+    std::vector<std::shared_ptr<arrow::Field>> fields;
+    for (const int column : columns) {
       leaves.push_back(opened->manifest().schema_fields[static_cast<std::size_t>(column)].column_index);
+      fields.push_back(schema().field(column));
+    }
     const std::shared_ptr<parquet::arrow::FileReader> file = std::move(opened);
-    return [file, leaves](int piece) -> arrow::Result<Batches> {
-      ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatchReader> batches,
-                            batches_of(*file, {piece}, leaves));
-      return [batches] { return batches->Next(); };
+    return [file, leaves, names = arrow::schema(fields)](
+               int piece, std::span<const Place> to) -> arrow::Result<Batches> {
+      const auto group = std::make_shared<RowGroup>(file, names);
+      ARROW_RETURN_NOT_OK(group->begin(piece, leaves, to));
+      return [group] { return group->next(); };
     };
   }
 

@@ -82,10 +82,11 @@ const tessera_arrow_contents* contents(const tessera_arrow_file* file) noexcept 
 }
 
 int stream(tessera_arrow_file* file, std::int64_t first, std::int64_t end, const std::int64_t* columns,
-           std::int64_t count, ArrowArrayStream* out, tessera_arrow_text* why) noexcept {
+           std::int64_t count, void* const* to, ArrowArrayStream* out, tessera_arrow_text* why) noexcept {
+  const auto columns_end = static_cast<std::size_t>(count);
   return answer(guarded([&] {
-                  return tessera::arrow_plugin::open_stream(file->file, first, end,
-                                                            {columns, static_cast<std::size_t>(count)}, *out);
+                  return tessera::arrow_plugin::open_stream(file->file, first, end, {columns, columns_end},
+                                                            {to, to == nullptr ? 0 : columns_end}, *out);
                 }),
                 why);
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,6 +72,45 @@ std::string csv_of_rows(int begin, int end) {
   return text;
 }
 
+/// The text of a factor in a row of a file; nothing: missing. Levels come in another order in each file and
+/// block of rows.
+std::optional<std::string> level_of(int file, int row) {
+  if (row % 9 == 4) return std::nullopt;
+  return std::string(1, static_cast<char>('a' + (row * (file + 2) + row / 30 * 5) % 11));
+}
+
+/// Rows of such a factor, as codes of a dictionary and as texts, beside numbers.
+ArrowData batch_of_levels(tessera_arrow_format format, int file, int begin, int end) {
+  // Backwards from another letter in each file, with a null, which Parquet's dictionaries cannot have, an
+  // unused level, and one level twice.
+  std::vector<std::optional<std::string>> levels{"unused"};
+  if (format == TESSERA_ARROW_FEATHER) levels.emplace_back();
+  for (int k = 11; k-- > 0;)
+    levels.emplace_back(std::string(1, static_cast<char>('a' + (k + 4 * file) % 11)));
+  levels.emplace_back("a");
+  std::vector<std::optional<double>> x;
+  std::vector<std::optional<std::int32_t>> codes;
+  std::vector<std::optional<std::string>> texts;
+  for (int row = begin; row < end; ++row) {
+    const std::optional<std::string> level = level_of(file, row);
+    const auto first = std::ranges::find(levels, level);
+    // A missing level is a null index, or the index of the null.
+    const bool is_null = first == levels.end() || (!level && row % 2 == 0);
+    const bool is_second = level == "a" && row % 2 == 0;
+    codes.push_back(is_null ? std::nullopt
+                            : std::optional(static_cast<std::int32_t>(is_second ? std::ssize(levels) - 1
+                                                                                : first - levels.begin())));
+    texts.push_back(level);
+    // Level k is in complete rows of file 1 only.
+    x.push_back(level == "k" && file != 1 ? std::nullopt : std::optional(row * 0.5));
+  }
+  std::vector<ArrowData> columns{numbers_of("x", "g", x),
+                                 coded_of("code", "i", codes, texts_of<std::int32_t>("", "u", levels)),
+                                 texts_of<std::int32_t>("text", "u", texts)};
+  for (ArrowData& column : columns) column.flags |= ARROW_FLAG_NULLABLE;
+  return batch_of(std::move(columns));
+}
+
 class ArrowFileTables : public OverRanks {
  protected:
   void SetUp() override {
@@ -79,18 +119,18 @@ class ArrowFileTables : public OverRanks {
   }
 
   /// Writes rows as batches of some sizes, on rank 0. *Collective.*
-  void write(const std::string& path, tessera_arrow_format format, int begin, int end,
-             int rows_of_batch) const {
+  void write(const std::string& path, tessera_arrow_format format, int begin, int end, int rows_of_batch,
+             const std::function<ArrowData(int begin, int end)>& rows_of = batch_of_rows) const {
     if (comm.rank() == 0) {
       fs::create_directories(fs::path(path).parent_path());
       std::ofstream file(path, std::ios::binary);
       ArrowCounts counts;
       ArrowOwner<ArrowSchema> schema;
-      *schema.out() = schema_of(batch_of_rows(0, 1), counts);
+      *schema.out() = schema_of(rows_of(0, 1), counts);
       ArrowFileWriter writer(format, path, *schema,
                              [&](std::string_view bytes) { file.write(bytes.data(), std::ssize(bytes)); });
       for (int row = begin; row < end; row += rows_of_batch) {
-        ArrowArray batch = array_of(batch_of_rows(row, std::min(end, row + rows_of_batch)), counts);
+        ArrowArray batch = array_of(rows_of(row, std::min(end, row + rows_of_batch)), counts);
         writer.append(batch);
       }
       writer.finish();
@@ -122,6 +162,40 @@ TEST_F(ArrowFileTables, AreThoseOfTheSameRowsInCsv) {
       EXPECT_EQ(table->ordered_columns(), std::vector<std::string>{"size"});
       const Frame frame = table->read(crew(comm), request({"size"}), uneven_share(comm, rows, 2));
       EXPECT_EQ(frame.at("size").levels, sizes);
+    }
+  }
+}
+
+TEST_F(ArrowFileTables, HaveFactorsOfDifferentDictionaries) {
+  constexpr int rows = 130;
+  std::string all = "x,code,text\n";
+  for (int file = 0; file < 3; ++file) {
+    for (int row = 0; row < rows; ++row) {
+      const std::optional<std::string> level = level_of(file, row);
+      const std::string text = level.value_or("NA");
+      all += (level == "k" && file != 1 ? "NA" : std::to_string(row / 2) + (row % 2 == 0 ? "" : ".5")) + "," +
+             text + "," + text + "\n";
+    }
+  }
+  const SharedFile csv(comm, "whole.csv", all);
+  const std::vector<std::string> columns{"x", "code", "text"};
+  for (const tessera_arrow_format format : formats) {
+    for (const int rows_of_batch : {7, 64, rows}) {
+      const SharedFile place(comm, "table");
+      for (int file = 0; file < 3; ++file)
+        write(place.path() + "/" + std::to_string(file) +
+                  (format == TESSERA_ARROW_PARQUET ? ".parquet" : ".feather"),
+              format, 0, rows, rows_of_batch,
+              [&](int begin, int end) { return batch_of_levels(format, file, begin, end); });
+      for (const std::vector<std::string>& of :
+           {columns, std::vector<std::string>{"code", "text"}, std::vector<std::string>{"text"}}) {
+        EXPECT_EQ(read_all(place.path(), of), read_all(csv.path(), of)) << format << " " << rows_of_batch;
+        const auto levels = [&](const std::string& path) {
+          const auto table = open_table(crew(comm), path);
+          return table->read(crew(comm), request(of), uneven_share(comm, table->rows(), 5)).at("text").levels;
+        };
+        EXPECT_EQ(levels(place.path()), levels(csv.path()));
+      }
     }
   }
 }
@@ -203,6 +277,21 @@ TEST_F(ArrowFileTables, RefuseAColumnOfAnotherKindByFile) {
   EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), folder)); }),
             folder + "/2.parquet: the column 'x' holds texts, but in " + folder +
                 "/1.parquet numbers: write it with one type in all files");
+}
+
+TEST_F(ArrowFileTables, AreRefusedIfTheyAreWrittenToWhileTheyAreRead) {
+  for (const tessera_arrow_format format : formats) {
+    const SharedFile file(comm, "table");
+    write(file.path(), format, 0, 400, 50);
+    const auto table = open_table(crew(comm), file.path());
+    write(file.path(), format, 100, 300, 30);
+    const std::string fault = common_fault(comm, [&] {
+      static_cast<void>(
+          table->read(crew(comm), request({"x", "k", "text"}), uneven_share(comm, table->rows(), 5)));
+    });
+    EXPECT_TRUE(fault.starts_with(file.path() + ": was written to while it was read (as rank 0 on "))
+        << fault;
+  }
 }
 
 TEST_F(ArrowFileTables, NameTheRowOfAFault) {

@@ -145,8 +145,8 @@ void read_codes(const ArrowColumn& column, const ArrowArray& array, const ArrowV
                           of_dictionary);
   for (std::size_t i = 0; i < texts.size(); ++i)
     part.texts.push_back(texts.is_null(i) ? std::nullopt : std::optional(texts.text(i)));
-  if (column.type.kind == ArrowKind::integer && column.type.bytes == sizeof(std::int32_t) && !values.has_nulls() &&
-      !texts.has_nulls()) {
+  if (column.type.kind == ArrowKind::integer && column.type.bytes == sizeof(std::int32_t) &&
+      !values.has_nulls() && !texts.has_nulls()) {
     part.codes = values.in_place<std::int32_t>();
     if (part.codes.size() == values.size() && all_levels(part.codes, texts.size())) return;
   }

@@ -59,8 +59,8 @@ void PosteriorArguments::add_to(CLI::App& command) {
 
 int PosteriorArguments::run(mpi::Session& session, StopRequest& stop,
                             FunctionRef<Predictions(Job& job, const Model& model)> compute) const {
-  return run_in_parts(session, stop, [&](Job& job, const Model& model, Take take) {
-    const Predictions answer = compute(job, model);
+  return run_in_parts(session, stop, [&](Job& job, const Model& read, Take take) {
+    const Predictions answer = compute(job, read);
     take(answer);
     return answer.remarks;
   });

@@ -98,11 +98,11 @@ class TableCheck {
     std::array<Extent, 1> extent;
     const std::vector<double> sums = sums_over_blocks<RowResiduals>(
         context(), rows_, sum_count,
-        [&](RowResiduals& residuals, std::size_t begin, std::size_t end, std::span<double> sums) {
+        [&](RowResiduals& residuals, std::size_t begin, std::size_t end, std::span<double> to) {
           Extent own;
           for (std::size_t row = begin; row < end; ++row) {
             if (frame_.complete[row] == 0) continue;
-            add_row(residuals.of(row), row, distribution ? &*distribution : nullptr, sums, own);
+            add_row(residuals.of(row), row, distribution ? &*distribution : nullptr, to, own);
           }
           const std::lock_guard lock(mutex);
           extent[0].add(own);

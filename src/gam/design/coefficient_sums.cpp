@@ -162,11 +162,11 @@ PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& de
     for (std::size_t i = 0; i < maps.size(); ++i) {
       const CoefBlock& a = *blocks[i];
       if (b.coef_begin > a.coef_begin) continue;
-      Matrix part =
+      Matrix products =
           submatrix(raw_gram.core, raw_gram.in_core(a.raw_begin), a.raw_size, raw_column, b.raw_size);
-      part = maps[j].from_right(maps[i].from_left(std::move(part), algebra), algebra);
-      assign(gram.core, gram.in_core(a.coef_begin), column, part);
-      assign(gram.core, column, gram.in_core(a.coef_begin), transpose(part));
+      products = maps[j].from_right(maps[i].from_left(std::move(products), algebra), algebra);
+      assign(gram.core, gram.in_core(a.coef_begin), column, products);
+      assign(gram.core, column, gram.in_core(a.coef_begin), transpose(products));
     }
     if (!gram.is_parted()) continue;
     Matrix beside = submatrix(raw_gram.border, 0, raw_gram.border.rows(), raw_column, b.raw_size);

@@ -465,7 +465,7 @@ SmoothSpec smooth_from(const Syntax& given) {
     const Syntax* m = order_of_margin(arguments.find("m"), i, margins, smooth.tensor);
     const Syntax* k = of_margin(arguments.find("k"), "k", i, margins);
     take_orders(margin, m, k, call);
-    const MarginSpec given = margin;
+    const MarginSpec as_written = margin;
     settle(margin, m, k, call);
     if ((smooth.tensor || smooth.factor_smooth) && basis_of(margin.basis).size(margin).penalties > 1)
       formula_error(call.position,
@@ -478,7 +478,7 @@ SmoothSpec smooth_from(const Syntax& given) {
     margin.centred = smooth.interaction && !is_random_effect(margin.basis) &&
                      is_centred(of_margin(arguments.find("mc"), "mc", i, margins));
     // Settle it later: the defaults depend on the number of numeric variables, and types are not known yet.
-    smooth.margins.push_back(smooth.sum_to_zero ? given : std::move(margin));
+    smooth.margins.push_back(smooth.sum_to_zero ? as_written : std::move(margin));
   }
 
   set_fixed(arguments, smooth);

@@ -271,12 +271,12 @@ void EliminationOrder::find_blocks() {
   for (int j = 0; j < eliminated_; ++j) {
     if (taken[at(j)]) continue;
     const std::span<const int> others = lower.rows_of(j);
-    bool dense = others.size() < most;
-    for (std::size_t i = 0; i < others.size() && dense; ++i) {
-      dense = !taken[at(others[i])] && std::ranges::equal(lower.rows_of(others[i]), others.subspan(i + 1));
+    bool is_dense = others.size() < most;
+    for (std::size_t i = 0; i < others.size() && is_dense; ++i) {
+      is_dense = !taken[at(others[i])] && std::ranges::equal(lower.rows_of(others[i]), others.subspan(i + 1));
       taken[at(others[i])] = true;
     }
-    if (!dense) {
+    if (!is_dense) {
       blocks.clear();
       return;
     }

@@ -63,9 +63,9 @@ constexpr auto option(Words words) {
   row.text = [](const Options& options) { return text_of_value(member_of<Member, Path...>(options)); };
   if constexpr (std::is_enum_v<Value>) {
     row.choices = [] {
-      std::vector<std::string> words;
-      for (const auto& [word, value] : OptionChoices<Value>::all) words.emplace_back(word);
-      return words;
+      std::vector<std::string> all;
+      for (const auto& [word, value] : OptionChoices<Value>::all) all.emplace_back(word);
+      return all;
     };
   }
   return row;

@@ -182,15 +182,15 @@ double value_at(const Workers& workers, const Frame& frame, const ColumnNumbers&
   }
   PlaceSearch search(workers, frame, column, std::move(found));
   for (;;) {
-    const KeyCounts found = search.counts_in(range);
-    std::int64_t before = found.below;
+    const KeyCounts counts = search.counts_in(range);
+    std::int64_t before = counts.below;
     std::size_t part = 0;
-    while (part < KeyCounts::parts && before + found.counts[part] <= place) before += found.counts[part++];
-    if (found.below > place || part == KeyCounts::parts) {
+    while (part < KeyCounts::parts && before + counts.counts[part] <= place) before += counts.counts[part++];
+    if (counts.below > place || part == KeyCounts::parts) {
       range = all_numbers();  // the sample was misleading
       continue;
     }
-    std::array<std::uint64_t, 2> ends{~found.extents[part].first, found.extents[part].last};
+    std::array<std::uint64_t, 2> ends{~counts.extents[part].first, counts.extents[part].last};
     workers.comm.allreduce(std::span<std::uint64_t>(ends), mpi::Reduction::max);
     range = {~ends[0], ends[1]};
     if (range.first == range.last) return value_of_key(range.first);

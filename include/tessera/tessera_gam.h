@@ -180,8 +180,8 @@ TESSERA_GAM_API int tessera_gam_table_of_arrow(struct ArrowArrayStream* stream, 
 /// numeric, date, sep, dec, comment, header, skip, block-rows.
 TESSERA_GAM_API int tessera_gam_table_of_file(const char* path, const tessera_gam_call* call,
                                               tessera_gam_table* table);
-/// A table in several files and folders, whose rows follow each other in this order. Options: those of
-/// `tessera_gam_table_of_file`.
+/// A table in several files and folders, whose rows follow each other in the order of `paths`. Options: those
+/// of `tessera_gam_table_of_file`.
 TESSERA_GAM_API int tessera_gam_table_of_files(const char* const* paths, size_t count,
                                                const tessera_gam_call* call, tessera_gam_table* table);
 TESSERA_GAM_API int tessera_gam_table_close(tessera_gam_table table);
@@ -207,8 +207,8 @@ TESSERA_GAM_API int tessera_gam_model_close(tessera_gam_model model);
 
 /// The whole model as one text, of `*length` bytes, with the exact bits of its numbers. `length` may be null.
 TESSERA_GAM_API int tessera_gam_model_to_json(tessera_gam_model model, const char** text, size_t* length);
-/// A model from such a text of `length` bytes, or from the text of a model.json that includes its covariance;
-/// the text is untrusted.
+/// A model from a text of `tessera_gam_model_to_json`, of `length` bytes, or from the text of a model.json
+/// that includes its covariance; the text is untrusted.
 TESSERA_GAM_API int tessera_gam_model_from_json(const char* text, size_t length, tessera_gam_model* model);
 /// Writes or reads a model file of tessera-fit; its covariance may be in a separate file next to it.
 TESSERA_GAM_API int tessera_gam_model_save(tessera_gam_model model, const char* path);
@@ -237,7 +237,7 @@ TESSERA_GAM_API int tessera_gam_model_load(const char* path, tessera_gam_model* 
 ///   mgcv's m$aic. NaN: not known
 TESSERA_GAM_API int tessera_gam_model_shape(tessera_gam_model model, const char* name, size_t* rows,
                                             size_t* columns);
-/// The names of these values: static texts, followed by a null pointer.
+/// The names of a model's values: static texts, followed by a null pointer.
 TESSERA_GAM_API const char* const* tessera_gam_model_names(void);
 /// Copies a value of the model to `values`, column by column. `count` must be rows times columns.
 TESSERA_GAM_API int tessera_gam_model_values(tessera_gam_model model, const char* name, double* values,

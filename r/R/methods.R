@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Methods of class "tessera". They call mgcv's methods, but stop if the method needs the rows of the fit and the object
-# has no rows: mgcv would compute with the stand-in rows.
+# has no rows: mgcv would compute with the stand-in rows. predict() needs no method: predict.gam reads the object.
 
 has_rows <- function(object) !inherits(object$model, "tessera_stand_in")
 

@@ -17,7 +17,7 @@ namespace tessera::cuda {
 
 /// The device's CUDA index in this process. Initialises CUDA, but creates no context. For MIG instances,
 /// whose UUID the runtime may not report, the value of CUDA_VISIBLE_DEVICES at CUDA's initialisation decides:
-/// if it named the instance, that instance is device 0.
+/// if it named the instance, that instance is device 0. See `topology/driver/visible_devices.hpp`.
 [[nodiscard]] Ordinal find_ordinal(const Uuid& uuid);
 
 /// Creates the primary context of the device if necessary, makes it current on this thread, and checks that
@@ -76,7 +76,7 @@ void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_byt
 
 // Functions for the collectives of a job.
 
-/// A guard: its destructor restores this thread's current context, or the state without one.
+/// A guard: its destructor makes the present context of this thread, or none, current again.
 [[nodiscard]] std::shared_ptr<void> keep_current();
 /// Copies from or to the current device's memory, on the stream. Blocks only if one side is pageable host
 /// memory.

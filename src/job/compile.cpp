@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// For each capability, the lowest rank that drives such a GPU: it compiles for all ranks.
+/// For each capability, the lowest rank that drives a GPU of it: that rank compiles for all.
 std::map<ComputeCapability, int> builders_of(const Inventory& inventory) {
   std::map<ComputeCapability, int> builders;
   for (const InventoryDevice& device : inventory.devices())

@@ -34,8 +34,8 @@ class AtFinalize {
   std::function<void(ExitPath)> work_;
 };
 
-/// Registers a group: at MPI_Finalize its ranks pass an exit barrier, in the order of these calls, which is
-/// the same on all ranks.
+/// Registers a group: at MPI_Finalize its ranks pass an exit barrier, in the order of the calls of this
+/// function, which is the same on all ranks.
 void keep_until_finalize(std::shared_ptr<RankGroup> group);
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

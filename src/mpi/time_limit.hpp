@@ -19,7 +19,7 @@ namespace detail {
 /// Ends the job with a line on standard error and status 6 unless it is destroyed in time: for blocking calls
 /// during which this rank cannot reply to a watchdog, or in which all ranks block. Time in which the process
 /// is stopped does not count. Ends only this process, without an MPI call, since another thread may be in
-/// one; the launcher ends the other ranks.
+/// one; the launcher ends the other ranks. A job's time limit is `StopOptions::time_limit`.
 class TimeLimit {
  public:
   /// 0: no limit. There is no limit either if no thread can be started.

@@ -158,8 +158,8 @@ TESSERA_EXPORT SavedModel save_model(const Model& model, const std::string& path
 /// each number of the covariance.
 [[nodiscard]] TESSERA_EXPORT std::string to_json(const Model& model);
 
-/// Reads and validates a model from such a text, which may be untrusted, or from the text of a model file
-/// without a separate covariance. Pure. Throws `Error(input)`, with the field, as `load_model`.
+/// Reads and validates a model from a text of `to_json`, which may be untrusted, or from the text of a model
+/// file without a separate covariance. Pure. Throws `Error(input)`, with the field, as `load_model`.
 [[nodiscard]] TESSERA_EXPORT Model model_from_json(std::string_view text);
 
 }  // namespace TESSERA_NAMESPACE::gam

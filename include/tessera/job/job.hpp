@@ -81,8 +81,8 @@ struct JobOptions {
   /// once timed; the tile's ranges are empty. The timed runs of all ranks start together, so that a shared
   /// device is timed as shared. The fastest device of the job scores `measured_score_of_fastest`, the others
   /// in proportion. If the function throws, fails the tile or returns less than 1 on any rank, the job falls
-  /// back to the CPU. A collective call in it, or the end of its thread, is an `Error(usage)` on every rank,
-  /// as in a pass. The rank replies to other ranks however long the function takes.
+  /// back to the CPU. A collective call in it, or pthread_exit, is an `Error(usage)` on every rank, as in
+  /// a pass. The rank replies to other ranks however long the function takes.
   SharedFunction<std::int64_t(Tile&)> measure;
   /// Like `measure`, for simulated devices and for `hosts`: runs on the host, with an empty range too. Set it
   /// on every rank or on none. Without it simulated devices are scored by their specification

@@ -243,7 +243,7 @@ class TESSERA_EXPORT Communicator {
   [[nodiscard]] MPI_Comm usable() const;
 #endif
 
-  /// MPI counts are `int`: larger transfers are split into pieces of this many elements.
+  /// MPI counts are `int`: transfers above INT_MAX elements are split into pieces of this many.
   static constexpr std::size_t largest_piece = std::numeric_limits<int>::max();
 
   /// Throws `Error(usage)` unless this process and the calling thread may use the communicator.

@@ -446,7 +446,7 @@ _ARROW_FORMATS = {".parquet": "parquet", ".pq": "parquet", ".feather": "feather"
 
 
 def _files_of(path: str) -> list[str]:
-    """The file itself, or the files of a folder without hidden ones, ordered by the bytes of their paths."""
+    """The file itself, or the files of a folder, except hidden ones, ordered by the bytes of their paths."""
     if not os.path.isdir(path):
         if not os.path.exists(path):
             raise InputError(f"{path}: there is no such file")

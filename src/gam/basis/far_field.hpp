@@ -30,13 +30,13 @@ namespace TESSERA_NAMESPACE::gam {
 /// for a weight w_j, half diagonal rho and degree p. The expansion of a square includes the points for which
 /// this bound, with the sum of |w| over all points as weight, is below 1e-12 of the range of each column (the
 /// largest value at a subset of the points); shifting an expansion to a quarter is exact. Rounding adds up to
-/// 5e-15 of sum_j |w_j r_j^2 log r_j|; direct summation adds 2e-15. Such sums exceed a column's range 1e3
-/// times for 30 columns, and 1e5 times for 200 with evenly spread points, or 1e7 times with clustered ones.
+/// 5e-15 of sum_j |w_j r_j^2 log r_j|; direct summation adds 2e-15. This sum is 1e3 times a column's range
+/// for 30 columns; for 200 columns 1e5 times with evenly spread points, and 1e7 times with clustered ones.
 /// Measured errors relative to the range, for 2,000 points and 30, 100 and 200 columns: 5e-13, 3e-12 and
 /// 1e-11 (direct summation: 3e-13, 4e-12 and 1e-11); with points in 12 clusters 3e-12, 1e-10 and 1e-9
-/// (direct: 4e-12, 4e-10 and 2e-9). A leaf of the tree has its expansion and a few near points. Source:
-/// Greengard and Rokhlin, J. Comput. Phys. 73 (1987), 325, and for the biharmonic functions Greengard,
-/// Kropinski and Mayo, J. Comput. Phys. 125 (1996), 403.
+/// (direct: 4e-12, 4e-10 and 2e-9). Squares are divided into a tree of quarters; an undivided one, a leaf,
+/// has its expansion and a few near points. Source: Greengard and Rokhlin, J. Comput. Phys. 73 (1987), 325;
+/// for the biharmonic functions Greengard, Kropinski and Mayo, J. Comput. Phys. 125 (1996), 403.
 ///
 /// Values at a place do not depend on other places. Immutable, so thread-safe. Memory: see `bytes`; 8 x 120 x
 /// columns bytes per leaf, for 2,000 points and 100 columns some 28 MB with evenly spread points, and 150 MB
@@ -49,7 +49,7 @@ class FarField {
   /// their number.
   FarField(HostTeam& team, const IsotropicColumns& columns, const Matrix& combinations)
       : FarField(&team, columns, combinations) {}
-  /// Memory of the expansions of such a field in bytes, computed from the tree alone, in a few milliseconds.
+  /// Memory of the expansions of a far field in bytes, computed from its tree alone, in a few milliseconds.
   [[nodiscard]] static std::int64_t bytes(const IsotropicColumns& columns, const Matrix& combinations);
 
   /// Number of doubles that `evaluate` needs as scratch.

@@ -41,8 +41,8 @@ struct Told {
   std::string text{};
 };
 
-/// The `Told` of every thread. Thread-local objects with a destructor would keep the library loaded after
-/// dlclose as long as such a thread lives.
+/// The `Told` of every thread, by a pthread key: a thread-local object with a destructor would keep the
+/// library loaded after dlclose until its thread ends.
 class ToldThreads {
  public:
   ToldThreads() : has_key_(pthread_key_create(&key_, &forget_thread) == 0) {}

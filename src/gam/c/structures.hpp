@@ -31,7 +31,7 @@ template <>
 constexpr std::size_t first_size<tessera_gam_responses> = offsetof(tessera_gam_responses, offsets) +
                                                           sizeof(void*);
 
-/// Larger sizes are refused: no version has such a structure.
+/// Larger sizes are refused: no version has a structure of so many bytes.
 constexpr std::size_t largest_structure = 4096;
 
 /// The number of bytes that a structure of `size` bytes has in common with this version's. Throws

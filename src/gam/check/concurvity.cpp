@@ -70,7 +70,7 @@ Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& oth
   for (int j = 0; j < of.size; ++j) columns.push_back(of.begin + j);
   const Matrix both = triangle_of(submatrix(triangle, rows, columns));
   const int first = static_cast<int>(by.size());
-  // Both sets in an orthogonal basis, in which the first rows are the projection on the other columns.
+  // The term's columns in an orthogonal basis whose first rows are the projection on the other columns.
   const Matrix all = submatrix(both, 0, both.rows(), first, of.size);
   const Matrix top = submatrix(all, 0, std::min(first, all.rows()), 0, of.size);
   const auto beta = coef.subspan(at(of.begin), at(of.size));

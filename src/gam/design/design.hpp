@@ -64,8 +64,8 @@ struct Penalty {
   double ridge = 0;
   /// True if S_j is the diagonal matrix with column j of `eigenvalues`.
   bool diagonal = false;
-  /// True if the columns of X are (nearly) orthogonal in these coordinates, with penalised columns first and
-  /// a single penalty diagonal, with `eigenvalues`. Each element of X'WX is then accurate to all digits.
+  /// True if X has (nearly) orthogonal columns, penalised ones first, so that each element of X'WX is
+  /// accurate to all digits. If there is only one penalty, it is diagonal too, with `eigenvalues`.
   bool orthogonal_columns = false;
   [[nodiscard]] bool is_ridge() const noexcept { return ridge > 0; }
   [[nodiscard]] bool is_diagonal() const noexcept { return is_ridge() || diagonal; }

@@ -7,7 +7,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Negative binomial counts, overdispersed relative to Poisson: V(mu) = mu + mu^2 / theta, with the log link.
-/// The working parameter is log(theta).
+/// The working parameter is log(theta), estimated by `fit/pirls/parameter_step.hpp`.
 struct Nb : UsualParts {
   static constexpr char name[] = "nb";
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt};

@@ -19,8 +19,7 @@ class SaturatedSum {
   SaturatedSum(const Family& family, double scale) : family_(&family), scale_(scale) {}
 
   /// Adds to `sum` minus twice the log likelihood of these rows, without deviance / scale. Only rows with a
-  /// rounded likelihood depend on the mean: `predictor(i)` is called only for these. Empty `weights`: all are
-  /// 1.
+  /// rounded likelihood depend on the mean: `predictor(i)` is called only for these. Empty `weights`: all 1.
   [[nodiscard]] double add(double sum, std::span<const double> responses, std::span<const double> weights,
                            const std::function<double(std::size_t)>& predictor);
 

@@ -159,7 +159,7 @@ class Compiler {
     return {.kind = type.kind, .ordered = type.ordered, .levels = std::move(type.levels)};
   }
 
-  /// The truth value for each level code of a column with the levels FALSE and TRUE, or one of these.
+  /// The truth value for each level code of a column with the levels FALSE and TRUE, or one of the two.
   static std::vector<double> truths_of(std::span<const std::string> levels) {
     std::vector<double> truths;
     for (const std::string& level : levels) truths.push_back(level == "TRUE" ? 1 : 0);

@@ -13,7 +13,7 @@ namespace {
 /// Second derivatives of the first (or last) cubic B-splines at an end.
 std::vector<double> second_derivatives(std::span<const double> knots, std::size_t count, bool at_upper) {
   std::vector<double> out(count);
-  // B'' of a cubic B-spline at x is a combination of linear B-splines; at an end, one of these is 1.
+  // B'' of a cubic B-spline at x is a combination of linear B-splines, one of which is 1 at an end.
   const auto slope = [&](std::size_t j, std::size_t degree) {
     const double width = knots[j + degree] - knots[j];
     return width > 0 ? static_cast<double>(degree) / width : 0;

@@ -80,7 +80,7 @@ TESSERA_LANE_INLINE void fill_derivatives(const Family& family, const ResponseRo
   }
 }
 
-// These have internal linkage: the linker would otherwise export the resolvers of their clones.
+// The clones below have internal linkage: the linker would otherwise export their resolvers.
 
 TESSERA_LANE_CLONES void first_derivatives_clones(ManyFamily family, double theta, const ResponseRows& rows,
                                                   int packets, double* score, double* weight) {

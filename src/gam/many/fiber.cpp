@@ -83,7 +83,7 @@ void Fiber::enter_stack() {
   (void)setcontext(&context);
 }
 
-// Both are functions of their own, because a function must not jump to a place that it sets itself.
+// `jump` is no part of `go`, because a function must not jump to a place that it sets itself.
 [[gnu::noinline]] void Fiber::jump(Place& to) {
   __builtin_longjmp(to, 1);
 }

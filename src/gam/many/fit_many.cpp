@@ -151,7 +151,7 @@ class ManyFit {
     summary_.responses = std::ssize(names_);
     return std::move(summary_);
   }
-  /// That all responses share. Call it after `run`.
+  /// The model that all responses share. Call it after `run`.
   [[nodiscard]] FittedModel take_model() { return std::move(model_); }
 
  private:
@@ -394,6 +394,7 @@ class ManyFit {
     return std::min({std::max(for_progress, least), in_memory, count});
   }
 
+  /// Shares the responses of a batch out over ranks and devices, by the job's plan, and fits them.
   void fit_batch(Range batch) {
     observer_.now(fmt::format("responses {} to {} of {}", batch.begin + 1, batch.end, names_.size()));
     const bool on_devices = use_devices_ && !job_.on_host();

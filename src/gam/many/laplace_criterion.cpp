@@ -92,7 +92,7 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
   null_space_ = design_.null_space;
   if (estimator_.quasi) leave_out_rows_of_absent(out);
   const bool has_design_weights = moments_ && std::ranges::equal(weights_, design_.weight);
-  // Those of a gaussian response depend on the weights only.
+  // The constants of a gaussian response depend on the weights only.
   if (!has_design_weights || sums_ != moments_.get()) {
     constants_ = constants_of(estimator_.family, y_, weights_, tail_);
     scale_likelihood_ =

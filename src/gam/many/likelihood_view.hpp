@@ -43,7 +43,7 @@ constexpr int likelihood_inputs(LikelihoodPass pass, int columns, int parameters
 constexpr long long likelihood_sums(LikelihoodPass pass, int columns, int parameters) {
   const long long elements = likelihood_elements(columns);
   switch (pass) {
-    // Those of `score_and_gram`, the coefficients, the decrement (NaN: failed), and those of `loss`.
+    // Sums of `score_and_gram`, the coefficients, the decrement (NaN: failed), and sums of `loss`.
     case LikelihoodPass::settle: return elements + 2LL * columns + 1 + 3 + columns;
     case LikelihoodPass::weight_derivatives: return parameters * (elements + parameters) + 2LL * columns;
     case LikelihoodPass::null_model: return 3;

@@ -205,7 +205,7 @@ class RequestQueue {
     return !waiting_.empty() && waiting_.size() >= std::min(fibers_, fibers_ * requests_of_fiber_ / share);
   }
   static void wake(const Batch& some) {
-    // Those of a thread are mostly neighbours.
+    // Requests of one thread are mostly neighbours: lock its mutex once for them.
     for (std::size_t i = 0; i < some.size();) {
       Thread& thread = *some[i].thread;
       const std::scoped_lock lock(thread.mutex);

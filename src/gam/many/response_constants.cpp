@@ -57,7 +57,7 @@ ResponseConstants constants_of(ManyFamily family, std::span<const double> y, std
                                const CountTail& counts) {
   ResponseConstants sums;
   if (is_of_counts(family)) {
-    // These families use only the weights.
+    // Families of counts use only this sum.
     sums.log_likelihood = -counts.sum_of(log_factorial);
     return sums;
   }

@@ -198,7 +198,7 @@ class ResponseFitter::Search {
       if (descend(point, derivatives, step, slack)) {
         is_exact = false;
       } else {
-        // Inexact coefficients may have made the criterion too low to be reached again.
+        // Inexact coefficients may make the criterion lower than a step can reach: compute it at exact ones.
         if (!std::exchange(is_exact, true) && criterion_.settle(point, exact)) continue;
         return step.largest_slope < negligible_slope ? settled(point, derivatives)
                                                      : failed(ManyReason::no_step);

@@ -80,7 +80,7 @@ class ResponseResults {
   bool absent_curves_ = false;  ///< whether a response may have curves at minus infinity
 };
 
-/// A column with a copy of these numbers.
+/// A column with a copy of `numbers`.
 [[nodiscard]] OutputColumn number_column(std::string name, std::span<const double> numbers);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -150,7 +150,7 @@ TESSERA_LANE_INLINE void add_tile(const LaneColumns& columns, const double* weig
   }
 }
 
-// These have internal linkage: the linker would otherwise export the resolvers of their clones.
+// The clones below have internal linkage: the linker would otherwise export their resolvers.
 
 TESSERA_LANE_CLONES void linear_combination_clones(const LaneColumns& columns, const double* b, int packets,
                                                    const double* base, double* to) {

@@ -46,10 +46,10 @@ class ResponseRecord {
 
   [[nodiscard]] virtual std::string source() const = 0;  ///< where the results are, for messages
   [[nodiscard]] virtual std::string name() const = 0;
-  /// Whether there is such a column or matrix.
+  /// Whether there is a column or matrix of this name.
   [[nodiscard]] virtual bool has(const std::string& name) const = 0;
-  // Precondition: there is such a column, or matrix of `width` numbers for each response. A file without it
-  // is damaged: `Error(input)`.
+  // Precondition: there is a column of this name, or a matrix of `width` numbers for each response. A file
+  // without it is damaged: `Error(input)`.
   [[nodiscard]] virtual double number(const std::string& column) const = 0;
   [[nodiscard]] virtual std::string text(const std::string& column) const = 0;
   [[nodiscard]] virtual std::vector<double> numbers(const std::string& matrix, std::size_t width) const = 0;

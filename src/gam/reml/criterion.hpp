@@ -76,8 +76,8 @@ class RemlCriterion {
   [[nodiscard]] const std::vector<double>& default_start() const noexcept { return default_start_; }
 
   /// Empty if X'WX + S is not numerically positive definite at `log_sp`. Cost: O(q^3 + M q^2) for M
-  /// parameters and q coefficients not eliminated; for eliminated ones, the squared number of coefficients
-  /// with common rows.
+  /// parameters and q coefficients not eliminated, plus, for each eliminated one, the square of the number of
+  /// coefficients that share rows with it.
   [[nodiscard]] std::optional<Evaluation> evaluate(std::span<const double> log_sp) const;
   /// The Hessian by the log smoothing parameters and, unless known, log phi, which is not profiled out.
   [[nodiscard]] Matrix whole_hessian(const Evaluation& at) const;

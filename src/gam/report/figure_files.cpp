@@ -67,7 +67,7 @@ class FigureFiles {
 
   /// Paths of the files; the list comes last.
   [[nodiscard]] std::vector<std::string> paths() const;
-  /// Throws for a file with one of these names that is not known to belong to a report.
+  /// Throws for an existing file of `paths` that is not known to belong to a report.
   void refuse_others() const;
   [[nodiscard]] std::string write() const;
 

@@ -263,7 +263,7 @@ bool CheckpointFiles::create_own_file() const {
 
 void CheckpointFiles::take_generation(std::int64_t at_least) {
   try {
-    // Counts all files with such a name, whoever wrote them: no file can be created under a taken name.
+    // Counts all files of generations, whoever wrote them: no file can be created under a taken name.
     const auto newest = [this] {
       std::int64_t found = 0;
       for (const Entry& entry : entries())

@@ -48,7 +48,8 @@ class ProcessClaim {
   };
 
   ProcessClaim(ProcessDevices& all, std::vector<Part> parts);
-  /// Ends the turn. The last job that uses a device releases the lock. Does nothing in a forked child.
+  /// Ends the job's turn, if any; a device's last job releases the device's lock. No effect in a forked
+  /// child.
   ~ProcessClaim();
   ProcessClaim(const ProcessClaim&) = delete;
   ProcessClaim& operator=(const ProcessClaim&) = delete;

@@ -50,7 +50,7 @@ const tessera_arrow_plugin& plugin_for(const std::string& path, std::string_view
 }  // namespace
 
 std::string_view arrow_format(std::string_view beginning) {
-  // A CSV header may begin with the same letters, but is followed by text, not by a control character.
+  // A CSV header may begin with PAR1 or PARE too, but then text follows, not a control character.
   if (beginning.size() > 4 && (static_cast<unsigned char>(beginning[4]) < ' ' || beginning[4] == '\x7F') &&
       std::string_view("\t\r\n").find(beginning[4]) == std::string_view::npos &&
       (beginning.starts_with("PAR1") || beginning.starts_with("PARE")))

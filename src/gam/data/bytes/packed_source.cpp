@@ -174,7 +174,7 @@ std::optional<std::int64_t> PackedSource::unpack_all(const std::shared_ptr<char[
   return unpack_in_order({room.get(), room_bytes});
 }
 
-// Returns nothing for a high compression ratio: such a file is unpacked in order, which reports progress.
+// Returns nothing for a high compression ratio: the file is then unpacked in order, which reports progress.
 std::optional<std::int64_t> PackedSource::unpack_at_once(const std::shared_ptr<char[]>& room,
                                                          std::size_t room_bytes) {
   const auto size = static_cast<std::size_t>(file_.size());

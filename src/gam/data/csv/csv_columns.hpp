@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-/// Reads the header of a CSV file, and the columns that a plan requests, on one rank without communication.
+/// Reads a CSV file's header and a plan's columns on one rank, without communication. NA: see `FramePart`.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The column names from the header, which is the first row that is not blank, and the dialect of the file.

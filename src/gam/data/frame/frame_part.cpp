@@ -25,7 +25,7 @@ constexpr std::size_t rows_of_strip = 1024;
 /// Rows passed together from columns in memory: long runs are read at full memory bandwidth, and a
 /// `NumberTaker` copies long runs.
 constexpr std::size_t rows_in_memory_at_once = std::size_t{1} << 17;
-/// Rows scanned together within such a run, so that they stay in the cache.
+/// Rows of `rows_in_memory_at_once` scanned together, so that they stay in the cache.
 constexpr std::size_t rows_in_cache = std::size_t{1} << 13;
 
 /// Instead of the code of a level, for `FramePart::set_levels`.
@@ -367,8 +367,8 @@ void FramePart::set_numbers(std::size_t column, std::span<const double> numbers)
   of.scanned_rows += numbers.size();
 }
 
-// Looks up levels that are met first in these rows, by their texts: if the frame's codes begin in the order
-// of its levels, they need not be changed when the levels are known.
+// Looks up the levels that first occur in these rows in the order of their texts, which is usually that of
+// the frame's levels: codes given in the final order need not be changed when all levels are known.
 void FramePart::look_up_new(std::size_t column, std::span<const std::int32_t> codes,
                             std::span<const std::string> levels, std::int64_t first_row_number) {
   Column& of = columns_[column];

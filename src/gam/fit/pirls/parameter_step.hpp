@@ -11,7 +11,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// A search for the maximum ends if the predicted gain is below this fraction of the log likelihood.
 constexpr double small_gain = 1e-13;
-/// The same fraction where approximate parameters suffice.
+/// As `small_gain`, where approximate parameters suffice.
 constexpr double rough_gain = 1e-6;
 
 /// The parameters of the family that maximise the likelihood.

@@ -57,7 +57,7 @@ check_arguments <- function(given, quiet, ...) {
   none <- c("chunk.size", "discrete", "cluster", "gc.level", "use.chol", "samfrac", "coef")
   unused <- none[!vapply(none, is_usual, NA)]
   if (length(unused) && !quiet) {
-    message(paste(unused, collapse = ", "), ": no effect here, because nothing is rounded or sampled")
+    message(toString(unused), ": no effect here: nothing is rounded or sampled, and start and blocks are chosen")
   }
 }
 
@@ -161,7 +161,7 @@ evaluated <- function(name, expressions, data, env) {
 checked_length <- function(values, name, rows) {
   if (is.null(values)) return(NULL)
   if (is.matrix(values) && ncol(values) == 1) values <- values[, 1]
-  if (length(values) != rows) input_error(name, " has ", length(values), " values, but the data have ", rows, " rows")
+  if (length(values) != rows) input_error(name, " has ", length(values), " values: give ", rows, ", one a row")
   values
 }
 
@@ -170,7 +170,7 @@ subset_rows <- function(subset, rows, row_names) {
   if (is.null(subset)) return(NULL)
   if (is.logical(subset)) return(rep_len(subset %in% TRUE, rows))
   chosen <- if (is.character(subset)) match(subset, row_names) else seq_len(rows)[subset]
-  if (anyNA(chosen)) input_error("subset names rows that the data do not have")
+  if (anyNA(chosen)) input_error("subset names rows that the data do not have: leave them out")
   if (is.unsorted(chosen, strictly = TRUE)) chosen else seq_len(rows) %in% chosen
 }
 

@@ -101,7 +101,7 @@ value_by_r <- function(t, expression) {
                     error = function(e) input_error(text_of(expression), ": ", conditionMessage(e)))
   if (is.na(t$rows)) t$rows <- NROW(value)
   if (NROW(value) != t$rows) {
-    input_error(text_of(expression), " has ", NROW(value), " values, but the data have ", t$rows, " rows")
+    input_error(text_of(expression), " has ", NROW(value), " values: give ", t$rows, ", one a row")
   }
   for (name in setdiff(all.vars(expression), names(t$read))) t$read[[name]] <- variable(t, name)
   value
@@ -301,7 +301,7 @@ translate_formula <- function(formula, data) {
   t <- new_translation(data, environment(formula))
   response <- formula[[2]]
   if (is.na(t$rows)) t$rows <- NROW(eval(response, data, t$env))
-  if (t$rows == 0) input_error("the data have no rows")
+  if (t$rows == 0) input_error("the data have no rows: give one or more")
   left <- translate_response(t, response)
   t$formula <- formula
   t$left <- left

@@ -86,7 +86,7 @@ run_job <- function(formula, table, chosen, more, job, quiet) {
     if (told$status == 4) warning(told$message, call. = FALSE)
     return(model)
   }
-  if (told$status == 127) usage_error(job$launcher, ": cannot be run: ", told$message)
+  if (told$status == 127) usage_error(job$launcher, ": cannot be run: ", told$message, ": correct launcher =")
   raise_error(told$status, if (nzchar(told$message)) told$message
                            else paste0(job$launcher, ": tessera-fit has ended with status ", told$status))
 }

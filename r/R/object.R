@@ -19,7 +19,7 @@ read_tessera <- function(file, data = NULL) {
 table_of_fit <- function(data, json) {
   read <- all.vars(mgcv::interpret.gam(stats::as.formula(json$formula, globalenv()))$fake.formula)
   missing <- setdiff(read, names(data))
-  if (length(missing)) input_error("data has no column ", toString(missing), ", which the formula reads")
+  if (length(missing)) input_error("data has no column ", toString(missing), ", which the formula reads: add it")
   conform(data, json)
 }
 

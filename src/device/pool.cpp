@@ -36,7 +36,7 @@ struct DevicePool::State {
       if (i > 0) text += ", ";
       text += std::to_string(static_cast<int>(entries[i].ordinal));
     }
-    return text;
+    return text + " (indices from 0)";
   }
 
   [[noreturn]] void refuse(const std::string& asked) const {

@@ -70,7 +70,7 @@ void Communicator::check_counts(std::span<const std::size_t> counts, std::size_t
                                       " ranks, not " + std::to_string(counts.size()));
   if (const auto sum = std::reduce(counts.begin(), counts.end()); sum != total)
     throw Error(ErrorCode::usage, "alltoallv counts add up to " + std::to_string(sum) + ", but " +
-                                      std::to_string(total) + " elements are given");
+                                      std::to_string(total) + " elements are given: make them agree");
 }
 
 void Communicator::check_color(int least) {

@@ -265,7 +265,7 @@ TEST_F(Posterior, RefusalsAreOneLineAndNoFile) {
   };
   const std::vector<Refusal> refusals{
       {"slice", "--at 'q=1'", 2, "the model reads no column 'q': it reads f, x, z"},
-      {"slice", "--at 'x=abc'", 2, "x: 'abc' is not a number"},
+      {"slice", "--at 'x=abc'", 2, "x: 'abc' is not a finite number"},
       {"slice", "--at x", 2, "--at: 'x' is not of the form x=1,2,3"},
       {"slice", "--at 'x=1;x=2'", 2, "values of x are chosen twice"},
       {"slice", "--at 'f=z' --new-levels error", 3, "'f' unknown to the fit"},

@@ -1089,7 +1089,7 @@ class GAM:
         names = None if expressions is None else names_in(expressions)
         found = data_of(data, names, not for_program and not _native.reads_hdf5())
         if needs_rows and isinstance(found, Data) and found.rows == 0:
-            raise InputError("the data have no rows")
+            raise InputError("the data have no rows: give one or more")
         return Table(found, columns_of(found, names, arrays), self._table_options)
 
     def _table_over(self, comm: Any, data: Any, expressions: str, arrays: Mapping[str, Any]) -> Table:

@@ -36,12 +36,11 @@ def program_path(given: str | os.PathLike[str] | None) -> str:
             [path, "--version"], capture_output=True, text=True, errors="replace", timeout=60, check=True
         ).stdout
     except (OSError, ValueError, subprocess.SubprocessError) as failed:
-        raise UsageError(f"{path}: cannot be run: {failed}") from None
+        raise UsageError(f"{path}: cannot be run: {failed}: name tessera-fit by program= or TESSERA_FIT") from None
     version = told.split()[-1] if told.split() else "unknown"
     if version != _native.library_version():
-        raise UsageError(
-            f"{path} is version {version}, but this package is {_native.library_version()}: install the same version of both"
-        )
+        own = _native.library_version()
+        raise UsageError(f"{path} is version {version}, but this package is {own}: install the same version of both")
     return path
 
 
@@ -98,7 +97,8 @@ def _run(arguments: list[str]) -> tuple[int, list[str]]:
             text=True, encoding="utf-8", errors="backslashreplace", start_new_session=True,
         )  # fmt: skip
     except (OSError, ValueError) as failed:
-        raise UsageError(f"{arguments[0]}: cannot be run: {getattr(failed, 'strerror', None) or failed}") from None
+        reason = getattr(failed, "strerror", None) or failed
+        raise UsageError(f"{arguments[0]}: cannot be run: {reason}: correct launcher= or program=") from None
     messages = []
     with process:
         assert process.stderr is not None

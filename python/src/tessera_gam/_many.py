@@ -222,7 +222,7 @@ def fit_many(
                 responses.add(name, _responses_of(matrix, None))
         rows = data_of(covariates, read, not _native.reads_hdf5())
         if isinstance(rows, Data) and rows.rows == 0:
-            raise InputError("the covariates have no rows")
+            raise InputError("the covariates have no rows: give one or more")
         if isinstance(rows, Data):
             of_responses = getattr(getattr(counts, "X", counts), "shape", ())
             for name in read.intersection(rows.names) if len(of_responses) == 2 else ():

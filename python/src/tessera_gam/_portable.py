@@ -39,7 +39,7 @@ class PortableModel:
         if fault is None:
             self._width, fault = _extent(self.model)
         if fault is not None:
-            raise InputError(f"{path}: is not a model that numpy can read: {fault}")
+            raise InputError(f"{path}: is not a model that numpy can read: {fault}: restore it, or use tessera-fit")
 
     def predict(self, data: Data | File, names: set[str], reason: str, asked: Mapping[str, Any]) -> Numbers:
         """Predicts rows from columns with these names. Options that this code lacks are refused with `reason`."""
@@ -58,7 +58,7 @@ class PortableModel:
                 column = np.where(np.isinf(column), np.nan, column)
             columns[name] = factor_texts(column)
             if len(columns[name]) != data.rows:
-                raise InputError(f"the column '{name}' has {len(columns[name])} rows, but the data have {data.rows}")
+                raise InputError(f"the column '{name}' has {len(columns[name])} values: give {data.rows}, one a row")
         columns = columns or {"": np.zeros(data.rows)}  # for the number of rows
         step = max(1, _NUMBERS_AT_ONCE // self._width)
         parts = [

@@ -67,10 +67,10 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         if rows.rows < 2:
             raise UsageError(f"n_samples={rows.rows}: a fit needs 2 rows or more")
         if len(response) != rows.rows:
-            raise UsageError(f"X has {rows.rows} rows, and y {len(response)}")
+            raise UsageError(f"X has {rows.rows} rows, and y {len(response)}: give y a response for each row of X")
         data = {name: rows.column(name) for name in rows.names} | {_RESPONSE: response}
         if self.formula is not None and self.k is not None:
-            raise UsageError(f"k={self.k}: a formula has its own, such as s(x, k=20); leave one of the two out")
+            raise UsageError(f"k={self.k} and a formula, which sets k itself, as in s(x, k=20): leave out k or formula")
         predictors = _formula(rows, self.k) if self.formula is None else _predictors(self.formula)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, response)
         parameters = self.get_params(deep=False)

@@ -488,7 +488,7 @@ SmoothSpec smooth_from(const Syntax& given) {
   smooth.point = given_point(arguments, smooth.margins, call);
   if (smooth.fixed && !smooth.sp.empty())
     formula_error(arguments.find("sp")->position,
-                  "sp: a smooth with fx=TRUE has no penalty: leave one of the two out");
+                  "sp: a smooth with fx=TRUE has no penalty: leave sp or fx out");
   if (const Syntax* np = arguments.find("np")) smooth.normalise = truth_of(*np, "np");
   if (const Syntax* id = arguments.find("id"); id != nullptr && !is_missing(*id)) {
     if (id->kind != Kind::text && id->kind != Kind::number)

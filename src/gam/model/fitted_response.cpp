@@ -77,7 +77,7 @@ class Hdf5Record final : public ResponseRecord {
 
  private:
   [[noreturn]] void damaged(const std::string& dataset) const {
-    throw base::input_error("{}: is damaged: the dataset '{}' is not as tessera-fit many writes it",
+    throw base::input_error("{}: is damaged in the dataset '{}': restore the file, or fit again",
                             opened_.path(), dataset);
   }
   [[nodiscard]] Handle open(const std::string& dataset) const {

@@ -30,7 +30,7 @@ ValueType type_from(const JsonField& field) {
     if (const auto ordered = field.find("ordered")) type.ordered = ordered->truth();
     return type;
   }
-  kind.refuse("is not a known kind of column");
+  kind.refuse("is not number, logical or factor");
 }
 
 Expression contrast_from(const JsonField& field) {

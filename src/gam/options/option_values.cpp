@@ -10,7 +10,7 @@ namespace {
 
 double number_from(const NamedOption& given, std::string_view text) {
   const auto number = base::parse_number<double>(base::trimmed(text));
-  if (!number || !std::isfinite(*number)) refuse(given, fmt::format("'{}' is not a number", text));
+  if (!number || !std::isfinite(*number)) refuse(given, fmt::format("'{}' is not a finite number", text));
   return *number;
 }
 

@@ -71,7 +71,7 @@ Values parsed(const ChosenValues& chosen, const VariableSummary& summary) {
     }
     const auto number = base::parse_number<double>(text);
     if (!number || !std::isfinite(*number))
-      throw base::usage_error("{}: '{}' is not a number", chosen.column, text);
+      throw base::usage_error("{}: '{}' is not a finite number", chosen.column, text);
     values.numbers.push_back(*number);
   }
   if (values.count() == 0)

@@ -91,7 +91,7 @@ TEST(DevicePool, AnEmptyPoolSaysSo) {
 
 TEST(DevicePool, NamesWhatWasAskedAndWhatThereIs) {
   DevicePool pool = three();
-  const std::string tail = "but the pool has 3 devices, ordinals 1, 0, 2";
+  const std::string tail = "but the pool has 3 devices, ordinals 1, 0, 2 (indices from 0)";
   EXPECT_EQ(refusal([&] { (void)pool.context_at(3); }), "device pool: index 3 was requested, " + tail);
   EXPECT_EQ(refusal([&] { (void)pool.device_at(7); }), "device pool: index 7 was requested, " + tail);
   EXPECT_EQ(refusal([&] { (void)pool.context_of(Ordinal{9}); }),

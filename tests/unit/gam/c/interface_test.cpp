@@ -202,7 +202,7 @@ TEST_F(CInterface, ReadsOptionsByName) {
   };
   refused({"gama", "1"}, "there is no option 'gama' (did you mean 'gamma'?)");
   refused({"new-levels", "na"}, "tessera_gam_fit has no option 'new-levels'");
-  refused({"gamma", "much"}, "gamma 'much': 'much' is not a number");
+  refused({"gamma", "much"}, "gamma 'much': 'much' is not a finite number");
   refused({"select", "maybe"}, "it must be true or false");
   refused({"device", "tpu"}, "device 'tpu': it must be one of auto, gpu, cpu");
   refused({"method", "GCV.Cp"}, "fitted by fREML");

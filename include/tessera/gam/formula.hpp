@@ -41,7 +41,7 @@ class TESSERA_EXPORT Formula {
   Formula& operator=(const Formula&) = default;
   ~Formula() = default;
 
-  /// Its text, with normalised blanks.
+  /// The formula's text, with normalised blanks.
   [[nodiscard]] const std::string& text() const noexcept;
   /// The table's columns that it reads, without duplicates, in order of appearance: the response's first.
   [[nodiscard]] std::vector<std::string> columns() const;

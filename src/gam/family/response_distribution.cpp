@@ -186,7 +186,7 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
       if (mean <= 0 || mean >= 1) return mean <= 0 ? 0 : 1;
       const double successes = gamma(mean * parameter_, 1);
       const double failures = gamma((1 - mean) * parameter_, 1);
-      // Both gamma variates underflow only if all responses are at the limits.
+      // `successes` and `failures` underflow together only if all responses are at the limits.
       if (successes + failures == 0) return random.uniform() < mean ? 1 : 0;
       return successes / (successes + failures);
     }

@@ -28,7 +28,7 @@ class KernelTopology {
 
   /// The host, without its name and identity.
   [[nodiscard]] HostInfo host() const;
-  /// Its `distance` is 0 if a core is near the device, else 1: the kernel's files have no finer distances.
+  /// The result's `distance` is 0 if a core is near the device, else 1: the kernel's files tell no more.
   [[nodiscard]] Nearness nearness(const PciId& pci) const;
 
  private:

@@ -50,7 +50,7 @@ void make_numeric_response(const Workers& workers, Frame& frame, int index) {
   });
   response.codes = {};
   response.factor = false;
-  // Both levels occur in the job, even if not on this rank.
+  // Both levels of the response occur in the job, even if not on this rank.
   if (!frame.extents.empty()) frame.extents[static_cast<std::size_t>(index)] = {0, 1};
 }
 

@@ -144,7 +144,7 @@ class Estimators(unittest.TestCase):
         for k in (2, 5.5, "10"):
             with self.assertRaisesRegex(ValueError, "expected a whole number from 3 on"):
                 self.regressor(k=k).fit(self.X, self.rows["y"])
-        with self.assertRaisesRegex(ValueError, "a formula has its own"):
+        with self.assertRaisesRegex(ValueError, "a formula, which sets k itself"):
             self.regressor("s(x0)", k=5).fit(self.X, self.rows["y"])
         few = self.regressor(k=np.int64(20)).fit(self.X[:16], self.rows["y"][:16])
         self.assertEqual(few.formula_, ".response ~ s(`x0`, k=4) + s(`x1`, k=4)")

@@ -81,6 +81,8 @@ def _faults(model: Any) -> Iterator[str]:
     schema = json.loads(pathlib.Path(__file__).with_name("model.schema.json").read_text(encoding="utf-8"))
     schema["required"] = [name for name in schema["required"] if name in _READ]
     schema["properties"] = {name: one for name, one in schema["properties"].items() if name in _READ}
+    # Curves at minus infinity, whose coefficients are null, are not for numpy.
+    schema["properties"]["coefficients"]["items"]["properties"]["value"] = {"type": "number"}
     return _Schema(schema["$defs"]).faults(model, schema, "")
 
 

@@ -51,7 +51,7 @@ TEST(Move, RefusesWhatIsNotTheSameUnitsOnEveryRank) {
     return on_all_ranks(job.comm(), error_if_any(ErrorCode::usage, move));
   };
   const auto mine = static_cast<std::size_t>(job.local_range(from).size());
-  EXPECT_NE(refusal(mine + (last ? 1 : 0), to).find("but the plan gives it"), std::string::npos);
+  EXPECT_NE(refusal(mine + (last ? 1 : 0), to).find("units, but has"), std::string::npos);
   EXPECT_NE(refusal(mine, random_plan(ranks, 99, 2)).find("100 and 99 units"), std::string::npos);
   EXPECT_NE(refusal(mine, random_plan(ranks + 1, 100, 2)).find("ranks, but the job has"), std::string::npos);
   if (ranks > 1) {

@@ -132,30 +132,31 @@ bool ComponentCriterion::factor() {
   return factor_.factor(hessian_, active_.size());
 }
 
-void ComponentCriterion::add_changes_from_limit(const ManyPoint& point, const std::vector<bool>& absent,
-                                                int parameter, std::span<const double> log_sp,
-                                                std::vector<double>& gains, std::vector<double>& costs) {
-  const double at_limit = log_determinants();
+void ComponentCriterion::add_changes(const ManyPoint& point, const std::vector<bool>& absent, int parameter,
+                                     std::span<const double> log_sp, std::vector<double>& gains,
+                                     std::vector<double>& costs) {
+  const double determinants = log_determinants();
+  const double roughness = roughness_;
   is_settled_ = false;
-  ManyPoint finite = point;
+  ManyPoint other = point;
   for (std::size_t i = 0; i < log_sp.size(); ++i) {
-    finite.log_sp[at(parameter)] = log_sp[i];
-    set_point(family_, theta_, absent, finite);
-    active_.gather(finite.b, next_);
+    other.log_sp[at(parameter)] = log_sp[i];
+    set_point(family_, theta_, absent, other);
+    active_.gather(other.b, next_);
     sum_rows(next_);
-    sum_penalties(finite);
+    sum_penalties(other);
     multiply_penalty();
     gradient_ = score_;
     for (std::size_t j = 0; j < gradient_.size(); ++j) gradient_[j] -= product_[j];
-    penalties_.log_determinant(finite.log_sp, log_penalty_);
+    penalties_.log_determinant(other.log_sp, log_penalty_);
     step_ = gradient_;
     if (!factor()) {
       gains[i] = std::numeric_limits<double>::infinity();
       continue;
     }
     factor_.solve(step_.data());
-    gains[i] += 0.5 * dot(gradient_, step_);
-    costs[i] += 0.5 * (log_determinants() - at_limit);
+    gains[i] += 0.5 * (dot(gradient_, step_) - dot(b_, product_) + roughness);
+    costs[i] += 0.5 * (log_determinants() - determinants);
   }
 }
 

@@ -64,13 +64,12 @@ class ComponentCriterion {
   [[nodiscard]] bool settle(ManyFamily family, double theta, const std::vector<bool>& absent,
                             ManyPoint& point, double tolerance);
 
-  /// Adds what the component contributes to a change of the criterion from the last settled point, where a
-  /// parameter is at its limit, to each of some finite values: by how much the penalised log likelihood
-  /// rises, in its quadratic approximation at that point, and half of the change of the log determinants. The
-  /// point is not settled afterwards. Cost: a pass for X'WX.
-  void add_changes_from_limit(const ManyPoint& point, const std::vector<bool>& absent, int parameter,
-                              std::span<const double> log_sp, std::vector<double>& gains,
-                              std::vector<double>& costs);
+  /// Adds what the component contributes to a change of the criterion from the last settled point to other
+  /// values of a smoothing parameter: by how much the penalised log likelihood rises, in its quadratic
+  /// approximation at that point, and half of the change of the log determinants. The point is not settled
+  /// afterwards. Cost: a pass for X'WX if the parameter is at its limit.
+  void add_changes(const ManyPoint& point, const std::vector<bool>& absent, int parameter,
+                   std::span<const double> log_sp, std::vector<double>& gains, std::vector<double>& costs);
 
   // Quantities at the last settled point:
   [[nodiscard]] const LossDerivatives& loss() const noexcept { return loss_; }

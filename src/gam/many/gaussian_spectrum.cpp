@@ -6,10 +6,8 @@
 #include "gam/linalg/submatrix.hpp"
 #include "gam/many/active_columns.hpp"
 #include "gam/many/response_constants.hpp"
-#include "gam/many/search_rules.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -159,6 +157,12 @@ std::shared_ptr<const GaussianSpectrum> GaussianSpectrum::of(const SharedDesign&
   }
   constexpr double least = 1e-8;
   out->origin_ = all_penalties > 0 ? std::log(std::max(information, least) / all_penalties) : 0;
+  for (std::size_t i = 0; i < values_around_start.size(); ++i) {
+    const double lambda = std::exp(out->origin_ + values_around_start[i]);
+    out->for_each_coordinate([&](std::size_t /*index*/, double g, double /*largest*/) {
+      if (g >= 0) out->costs_around_start_[i] += 0.5 * std::log1p(g / lambda);
+    });
+  }
   for (const double one : out->weight_) {
     if (one == 0) continue;
     ++out->rows_;
@@ -411,15 +415,17 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
   Value here = value_at(design, of, log_sp);
   for (iterations = 0; iterations < most_iterations; ++iterations) {
     if (log_sp == infinite) {
-      // Look for a lower minimum at a finite value.
+      // Look for a lower minimum at a finite value, where the deviance can fall by enough.
+      const double most_gain =
+          0.5 * (rows_ - design.null_space) * std::log(at_limit.penalised_deviance / of.squares);
       bool found = false;
-      for (const double from_origin : before_limit) {
-        const Value finite = value_at(design, of, origin_ + from_origin);
-        if (!(finite.value < at_limit.value - limit_rounding)) continue;
-        found = true;
-        log_sp = origin_ + from_origin;
+      for (std::size_t i = 0; i < values_around_start.size() && !found; ++i) {
+        if (costs_around_start_[i] > most_gain) continue;
+        const Value finite = value_at(design, of, origin_ + values_around_start[i]);
+        found = finite.value < at_limit.value - limit_rounding;
+        if (!found) continue;
+        log_sp = origin_ + values_around_start[i];
         here = finite;
-        break;
       }
       if (!found) return ManyStatus::converged;
     }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "gam/many/response_fit.hpp"
+#include "gam/many/search_rules.hpp"
 #include "gam/many/shared_design.hpp"
 
+#include <array>
 #include <memory>
 #include <span>
 #include <vector>
@@ -95,7 +97,9 @@ class GaussianSpectrum {
   double sum_of_weights_ = 0;
   double log_weights_ = 0;
   double log_determinant_ = 0;  ///< of the unpenalised part of X'WX, halved
-  double origin_ = 0;           ///< where the search begins
+  /// By `values_around_start`: by how much log determinants raise the criterion from its value at the limit.
+  std::array<double, values_around_start.size()> costs_around_start_{};
+  double origin_ = 0;  ///< where the search begins
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

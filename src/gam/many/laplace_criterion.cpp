@@ -317,12 +317,13 @@ std::vector<bool> LaplaceCriterion::may_be_lower(const ManyPoint& point, int par
   for (std::size_t c = 0; c < components_.size(); ++c) {
     if (std::ranges::find(design_.components[c].parameters, parameter) !=
         design_.components[c].parameters.end())
-      components_[c]->add_changes_from_limit(point, absent_, parameter, log_sp, gains, costs);
+      components_[c]->add_changes(point, absent_, parameter, log_sp, gains, costs);
   }
   // The criterion becomes lower if the gain exceeds the cost. The approximation is trusted up to a factor.
   constexpr double share = 0.5;
   std::vector<bool> may(log_sp.size());
-  for (std::size_t i = 0; i < may.size(); ++i) may[i] = !(gains[i] / phi_at(point) < share * costs[i]);
+  for (std::size_t i = 0; i < may.size(); ++i)
+    may[i] = !(costs[i] - gains[i] / phi_at(point) > share * std::abs(costs[i]));
   return may;
 }
 

@@ -47,9 +47,8 @@ class LaplaceCriterion {
   /// Finds the coefficients at the parameters of a point, by Newton's method from its coefficients, until the
   /// squared step in the metric of A / phi is below `tolerance`; sets its criterion. False on failure.
   [[nodiscard]] bool settle(ManyPoint& point, double tolerance);
-  /// Whether the criterion may be lower at each of some finite values of a parameter that is at its limit, by
-  /// the quadratic approximation of the log likelihood at the last settled point. The point is not settled
-  /// afterwards.
+  /// Whether the criterion may be lower at each of some values of a smoothing parameter, by the quadratic
+  /// approximation of the log likelihood at the last settled point. The point is not settled afterwards.
   [[nodiscard]] std::vector<bool> may_be_lower(const ManyPoint& point, int parameter,
                                                std::span<const double> log_sp);
   /// Derivatives at the last settled point. Derivatives in `to` of unchanged components are kept.

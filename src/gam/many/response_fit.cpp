@@ -172,6 +172,7 @@ class ResponseFitter::Search {
   }
 
   ManyStatus search(ManyPoint& point, int& iterations) {
+    leaves_ = 0;
     slope_of_limit_.assign(at(design_.parameters) + 1, first_slope_of_limit);
     constexpr double first_tolerance = 1e-8;
     if (!criterion_.settle(point, first_tolerance)) return failed(ManyReason::no_start);
@@ -191,7 +192,7 @@ class ResponseFitter::Search {
       if (limit == no_parameter &&
           ((step.largest_slope < small_slope && step.predicted < small_fall) ||
            (step.largest_slope < slope_at_rounding && step.predicted < fall_at_rounding && iterations > 0))) {
-        if (enter_limits(point, derivatives, step) || leave_limits(point)) continue;
+        if (enter_limits(point, derivatives, step) || leave_for_lower(point, derivatives)) continue;
         return polish(point, derivatives, step, slack);
       }
       if (limit != no_parameter && try_limit(point, derivatives, limit)) continue;
@@ -247,28 +248,39 @@ class ResponseFitter::Search {
     return false;
   }
 
-  /// Returns a parameter from its limit to a value at which the criterion is lower: of two minima, changes of
-  /// other parameters may make the one before the limit lower. Returns whether a parameter moved.
-  bool leave_limits(ManyPoint& point) {
+  /// Moves a parameter at its limit, or in a shallow minimum, to a value at which the criterion is lower: of
+  /// two minima, the search may have reached the higher one. Returns whether a parameter moved.
+  bool leave_for_lower(ManyPoint& point, const ManyDerivatives& derivatives) {
     constexpr double tolerance = 1e-14;
     constexpr double coarse = 1e-6;
-    for (int j = 0; j < design_.parameters; ++j) {
-      if (point.log_sp[at(j)] != infinite) continue;
+    // Without a limit there would be no end if the criterion falls for ever with a coefficient.
+    constexpr int most_leaves = 4;
+    for (int j = 0; j < design_.parameters && leaves_ < most_leaves; ++j) {
+      if (!is_shallow(point, derivatives, j)) continue;
       if (!criterion_.settle(point, tolerance)) return false;
-      std::array<double, before_limit.size()> values = before_limit;
+      auto values = values_around_start;
       for (double& value : values) value += origin_[at(j)];
       const std::vector<bool> may_be_lower = criterion_.may_be_lower(point, j, values);
-      ManyPoint finite = point;
+      ManyPoint other = point;
       for (std::size_t i = 0; i < values.size(); ++i) {
         if (!may_be_lower[i]) continue;
-        finite.log_sp[at(j)] = values[i];
-        if (!criterion_.settle(finite, coarse) || !(finite.value < point.value - limit_rounding)) continue;
-        point = std::move(finite);
+        other.log_sp[at(j)] = values[i];
+        if (!criterion_.settle(other, coarse) || !(other.value < point.value - limit_rounding)) continue;
+        point = std::move(other);
+        ++leaves_;
         return true;
       }
     }
     static_cast<void>(criterion_.settle(point, tolerance));
     return false;
+  }
+  static bool is_shallow(const ManyPoint& point, const ManyDerivatives& derivatives, int parameter) {
+    if (point.log_sp[at(parameter)] == infinite) return true;
+    const auto found = std::ranges::find(derivatives.parameters, parameter);
+    if (found == derivatives.parameters.end()) return false;
+    const auto j = static_cast<int>(found - derivatives.parameters.begin());
+    constexpr double small = 0.02;
+    return derivatives.hessian(j, j) < small;
   }
 
   bool descend(ManyPoint& point, const ManyDerivatives& derivatives, Step& step, double& slack) {
@@ -382,6 +394,7 @@ class ResponseFitter::Search {
   GaussianSpectrum::Buffers spectrum_buffers_;
   SpectraByMissingRows by_missing_rows_;
   ManyReason reason_ = ManyReason::none;
+  int leaves_ = 0;  ///< moves of `leave_for_lower`
   SmallCholesky hessian_;
   std::vector<double> packed_;
   std::vector<double> origin_;          ///< the starts of the log smoothing parameters

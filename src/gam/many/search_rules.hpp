@@ -11,7 +11,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Range of a log smoothing parameter around its start.
-inline constexpr double range_below = 14;
+inline constexpr double range_below = 20;
 inline constexpr double range_above = 24;
 /// In tests an infinite log smoothing parameter is this far above its start, as far as mgcv's gam goes.
 inline constexpr double range_of_tests = 20;
@@ -44,8 +44,10 @@ inline constexpr double first_slope_of_limit = 0.6;
   return std::abs(fall - expected) < share * expected + rounding;
 }
 
-/// Distances from the start at which to look for a value below that of the limit, by more than rounding.
-inline constexpr std::array before_limit = {6.0, 4.0, 2.0, 0.0, -2.0, -4.0, -6.0};
+/// Distances from the start at which to look for a value below that of the minimum found, by more than
+/// rounding.
+inline constexpr std::array values_around_start = {6.0,  5.0,  4.0,  3.0,  2.0,  1.0, 0.0,
+                                                   -1.0, -2.0, -3.0, -4.0, -5.0, -6.0};
 inline constexpr double limit_rounding = 1e-6;
 
 }  // namespace TESSERA_NAMESPACE::gam

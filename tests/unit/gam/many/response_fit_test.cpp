@@ -247,6 +247,29 @@ TEST(Components, HaveTheFitsOfTheWholeMatrix) {
   }
 }
 
+/// The smoothing parameter of a clear signal is far below the start of its search.
+TEST(ClearSignals, Converge) {
+  constexpr int rows = 1000;
+  constexpr double noise = 0.001;
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> uniform;
+  std::normal_distribution<double> normal(0, noise);
+  std::vector<double> t;
+  std::vector<double> x;
+  std::vector<double> y;
+  for (int i = 0; i < rows; ++i) {
+    t.push_back(uniform(random));
+    x.push_back(uniform(random));
+    y.push_back(2 * std::sin(12 * t.back()) + normal(random));
+  }
+  for (const char* const terms : {"s(t, k = 40)", "s(t, k = 40) + s(x, k = 6)"}) {
+    const ManyModel model({{"t", t}, {"x", x}}, rows, terms);
+    const ResponseFit found = ResponseFitter(model.design(), {.family = ManyFamily::gaussian}).fit(y);
+    EXPECT_EQ(found.status, ManyStatus::converged) << terms;
+    EXPECT_NEAR(found.scale, noise * noise, 0.2 * noise * noise) << terms;
+  }
+}
+
 /// The claim of the search: no smoothing parameters and theta of a wide grid have a lower criterion.
 TEST_F(Lineages, HaveNoLowerCriterionOnAGrid) {
   std::mt19937_64 random(11);

@@ -335,7 +335,7 @@ void LaplaceCriterion::list_parameters(ManyDerivatives& to) const {
     }
   }
   std::ranges::sort(to.parameters);
-  to.parameters.erase(std::ranges::unique(to.parameters).begin(), to.parameters.end());
+  to.parameters.erase(std::unique(to.parameters.begin(), to.parameters.end()), to.parameters.end());
 }
 
 void LaplaceCriterion::differentiate(const ManyPoint& point, ManyDerivatives& to) {

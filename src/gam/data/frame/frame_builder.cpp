@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -328,8 +327,7 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
       const auto found = code_of.find(texts[part][code]);
       if (found != code_of.end()) final_code[code] = found->second;
     }
-    if (std::ranges::equal(final_code, std::views::iota(0, static_cast<std::int32_t>(final_code.size()))))
-      return;
+    if (count_up(final_code)) return;
     std::int32_t* const codes = variable.codes.writable();
     for_each_code(part, [&](std::size_t i) {
       if (codes[i] >= 0) codes[i] = final_code[at(codes[i])];

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <ranges>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -407,8 +406,7 @@ void FramePart::set_levels(std::size_t column, std::span<const std::int32_t> cod
   std::int64_t missing = 0;
   const std::int32_t* const codes_of_kind = of.codes_of_kind.data();
   if (all_levels(codes)) {
-    const bool same = std::ranges::equal(
-        of.codes_of_kind, std::views::iota(0, static_cast<std::int32_t>(of.codes_of_kind.size())));
+    const bool same = count_up(of.codes_of_kind);
     std::uint32_t signs = 0;
     if (same) std::ranges::copy(codes, to);
     for (std::size_t i = 0; i < codes.size() && !same; ++i)

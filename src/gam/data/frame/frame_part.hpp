@@ -80,6 +80,14 @@ struct FieldCounts {
   FieldCounts& operator+=(const FieldCounts& other) noexcept;
 };
 
+/// Whether the codes are 0, 1, 2, …: a map of codes that changes none.
+[[nodiscard]] inline bool count_up(std::span<const std::int32_t> codes) {
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    if (static_cast<std::size_t>(codes[i]) != i) return false;
+  }
+  return true;
+}
+
 /// Dictionary encoding of a factor: the texts of its fields, with a code for each.
 struct Dictionary {
   struct Entry {

@@ -72,7 +72,7 @@ std::future<CompileOutcome> begin_to_compile(std::shared_ptr<KernelCompiler> com
   });
 }
 
-/// Compiles on a separate thread. If the calling thread is told to stop, it does not wait for that thread.
+/// Compiles on a thread of its own, so that a stop request ends the wait for the compiler.
 CompileOutcome compile_abandonably(const std::shared_ptr<KernelCompiler>& compiler,
                                    const ModuleSource& source, const std::string& target) {
   static AbandonedCompilations abandoned;

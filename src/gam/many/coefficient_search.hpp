@@ -77,15 +77,4 @@ struct CoefficientSearch {
   }
 };
 
-/// to += a b for a symmetric matrix a, packed.
-TESSERA_LANE_INLINE void add_packed_product(int n, const double* a, const double* b, double* to) {
-  for (int i = 0; i < n; ++i) {
-    to[i] += *a++ * b[i];
-    for (int j = i + 1; j < n; ++j, ++a) {
-      to[i] += *a * b[j];
-      to[j] += *a * b[i];
-    }
-  }
-}
-
 }  // namespace TESSERA_NAMESPACE::gam

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/many/packed_matrix.hpp"
 
 #include <cmath>
 #include <limits>

@@ -30,10 +30,6 @@ struct Number {
   static constexpr int value = n;
 };
 
-constexpr int packed_size(int columns) {
-  return likelihood_elements(columns);
-}
-
 constexpr int warps = likelihood_threads / 32;
 constexpr int most_sums =
     fixed::parameters > tile_columns* tile_columns ? fixed::parameters : tile_columns* tile_columns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tessera/version.hpp>
+#include "gam/many/packed_matrix.hpp"
 
 /// Arguments of the kernels in likelihood_kernels.cuh. Pointers are to device memory.
 namespace TESSERA_NAMESPACE::gam {
@@ -22,18 +22,12 @@ inline constexpr int most_parameters = 64;
 enum class LikelihoodPass { settle, weight_derivatives, null_model, score_and_gram, expected_gram, loss };
 inline constexpr int likelihood_passes = 6;
 
-/// Number of elements in the upper triangle of a matrix.
-constexpr int likelihood_elements(int columns) {
-  return columns * (columns + 1) / 2;
-}
-
 /// Numbers that a pass reads for a group of `columns` columns: the coefficients; the packed matrix A^-1, or
 /// the penalty for `settle`; the first derivatives by parameter.
 constexpr int likelihood_inputs(LikelihoodPass pass, int columns, int parameters) {
   switch (pass) {
-    case LikelihoodPass::settle: return columns + likelihood_elements(columns);
-    case LikelihoodPass::weight_derivatives:
-      return columns + likelihood_elements(columns) + parameters * columns;
+    case LikelihoodPass::settle: return columns + packed_size(columns);
+    case LikelihoodPass::weight_derivatives: return columns + packed_size(columns) + parameters * columns;
     case LikelihoodPass::null_model: return 0;
     default: return columns;
   }
@@ -41,7 +35,7 @@ constexpr int likelihood_inputs(LikelihoodPass pass, int columns, int parameters
 
 /// Numbers that a pass sums in a group of `columns` columns.
 constexpr long long likelihood_sums(LikelihoodPass pass, int columns, int parameters) {
-  const long long elements = likelihood_elements(columns);
+  const long long elements = packed_size(columns);
   switch (pass) {
     // Sums of `score_and_gram`, the coefficients, the decrement (NaN: failed), and sums of `loss`.
     case LikelihoodPass::settle: return elements + 2LL * columns + 1 + 3 + columns;
@@ -56,9 +50,7 @@ constexpr long long likelihood_sums(LikelihoodPass pass, int columns, int parame
 
 /// Number of CUDA blocks among which the products of a group's columns are divided: pairs of tiles.
 constexpr int likelihood_parts(int columns) {
-  return columns <= most_columns_in_registers
-             ? 1
-             : likelihood_elements((columns + tile_columns - 1) / tile_columns);
+  return columns <= most_columns_in_registers ? 1 : packed_size((columns + tile_columns - 1) / tile_columns);
 }
 
 /// A `RowGroup` in device memory.

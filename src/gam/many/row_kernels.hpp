@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/math/lanes.hpp"
+#include "gam/many/packed_matrix.hpp"
 
 #include <tessera/version.hpp>
 
@@ -20,11 +21,6 @@ struct LaneColumns {
   const int* at;
   int count;
 };
-
-/// Number of elements of a packed symmetric matrix: its upper triangle, row by row.
-[[nodiscard]] constexpr int packed_size(int columns) noexcept {
-  return columns * (columns + 1) / 2;
-}
 
 /// to = base + X b; `base` null: zeros.
 void linear_combination(const LaneColumns& columns, const double* b, int packets, const double* base,

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+/// Packed symmetric matrices, for the host and for devices.
+namespace TESSERA_NAMESPACE::gam {
+
+/// Number of elements of a packed symmetric matrix: its upper triangle, row by row.
+[[nodiscard]] constexpr int packed_size(int columns) noexcept {
+  return columns * (columns + 1) / 2;
+}
+
+/// to += a b for a symmetric matrix a, packed.
+inline void add_packed_product(int n, const double* a, const double* b, double* to) {
+  for (int i = 0; i < n; ++i) {
+    to[i] += *a++ * b[i];
+    for (int j = i + 1; j < n; ++j, ++a) {
+      to[i] += *a * b[j];
+      to[j] += *a * b[i];
+    }
+  }
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -51,7 +51,7 @@ void add_out(CLI::App& command, std::string& out);
 
 struct FitCommand {
   std::vector<std::string> data;
-  std::string formula;
+  std::vector<std::string> formulas;  ///< one for each linear predictor of the family
   NamedArguments options;
   std::string out = "model.json";
   std::string run_report;

@@ -72,7 +72,13 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
           "Table: files or folders of files: text (CSV, TSV and similar, also packed), HDF5 with one "
           "dataset per column, Parquet or Feather; several are one table; -: standard input")
       ->required();
-  command->add_option("--formula", formula, "Model as in R: 'y ~ f + s(x, bs=\"ps\", k=20)'")->required();
+  command
+      ->add_option(
+          "--formula", formulas,
+          "Model as in R: 'y ~ f + s(x, bs=\"ps\", k=20)'; once more, without response, for each further "
+          "linear predictor of the family: '~ s(x)'")
+      ->required()
+      ->allow_extra_args(false);
   options.add_to(*command, OptionSet::fit);
   command->get_option("--checkpoint")->check(apps::name_of_whole_file());
   for (const char* name : {"--levels", "--ordered"}) {
@@ -97,6 +103,9 @@ int FitCommand::run(mpi::Session& session, StopRequest& stop) const {
   const mpi::Communicator& world = session.world();
   Progress progress(session.is_root(), stderr);
   const Clock::time_point start = Clock::now();
+  // Several formulas are a list of formulas, as in R.
+  const std::string formula =
+      formulas.size() == 1 ? formulas[0] : fmt::format("list({})", fmt::join(formulas, ", "));
   std::optional<Formula> parsed;
   try {
     parsed = parse_formula(formula);

@@ -196,6 +196,19 @@ const RawTerm& Design::term_of(const CoefBlock& block) const {
   });
 }
 
+int Design::predictors() const {
+  int last = 0;
+  for (const RawTerm& term : terms) last = std::max(last, term.predictor);
+  return last + 1;
+}
+
+const CoefBlock* Design::intercept(int predictor) const {
+  const auto found = std::ranges::find_if(blocks, [&](const CoefBlock& block) {
+    return block.is_intercept() && predictor_of(block) == predictor;
+  });
+  return found == blocks.end() ? nullptr : &*found;
+}
+
 Part Design::parted_coefficients() const {
   Part part;
   for (const CoefBlock& block : blocks) {
@@ -245,7 +258,9 @@ std::vector<ColumnCombination> Design::combinations() const {
       coefficient_of[block.raw_begin + static_cast<int>(selected - column.begin())] = block.coef_begin + j;
     }
   }
-  std::vector<ColumnCombination> out(coefficient_of.size());
+  int last = -1;
+  for (const auto& [raw, coefficient] : coefficient_of) last = std::max(last, coefficient);
+  std::vector<ColumnCombination> out(at(last + 1));
   for (const auto& [raw, combination] : raw_combinations) {
     const auto own = coefficient_of.find(raw);
     if (own == coefficient_of.end()) continue;
@@ -253,6 +268,9 @@ std::vector<ColumnCombination> Design::combinations() const {
       const auto found = coefficient_of.find(column);
       if (found != coefficient_of.end()) out[at(own->second)].emplace_back(found->second, factor);
     }
+  }
+  for (std::size_t j = 0; j < out.size(); ++j) {
+    if (out[j].empty()) out[j].emplace_back(static_cast<int>(j), 1.0);
   }
   return out;
 }
@@ -370,6 +388,54 @@ void Design::count_coefficients() {
     block.coef_begin = coef_size;
     coef_size += block.coef_size;
   }
+}
+
+namespace {
+
+/// A name in the formula of a second or later predictor: s.1(x) for s(x), z.1 for a parametric z.
+std::string name_in_predictor(const std::string& name, bool smooth, int predictor) {
+  const std::size_t place = smooth ? name.find('(') : name.size();
+  return fmt::format("{}.{}{}", name.substr(0, place), predictor, name.substr(place));
+}
+
+void rename(CoefBlock& block, int predictor) {
+  const bool smooth = block.penalty.has_value();
+  const auto renamed = [&](std::string& name) { name = name_in_predictor(name, smooth, predictor); };
+  renamed(block.label);
+  std::ranges::for_each(block.names, renamed);
+  if (smooth) std::ranges::for_each(block.penalty->labels, renamed);
+}
+
+}  // namespace
+
+Design joined(std::vector<Design> designs) {
+  Design whole = std::move(designs.front());
+  for (std::size_t p = 1; p < designs.size(); ++p) {
+    Design& own = designs[p];
+    const int terms = static_cast<int>(whole.terms.size());
+    for (RawTerm& term : own.terms) {
+      term.raw_begin += whole.raw_size;
+      term.predictor = static_cast<int>(p);
+      if (term.is_dense()) term.combined += terms;
+      whole.terms.push_back(std::move(term));
+    }
+    for (CoefBlock& block : own.blocks) {
+      block.raw_begin += whole.raw_size;
+      for (std::string& id : block.ids) id += fmt::format(" {}", p);
+      rename(block, static_cast<int>(p));
+      whole.blocks.push_back(std::move(block));
+    }
+    for (auto& [raw, combination] : own.raw_combinations) {
+      for (auto& [column, factor] : combination) column += whole.raw_size;
+      whole.raw_combinations.emplace_back(raw + whole.raw_size, std::move(combination));
+    }
+    for (const std::string& label : own.left_out)
+      whole.left_out.push_back(
+          name_in_predictor(label, label.find('(') != std::string::npos, static_cast<int>(p)));
+    whole.raw_size += own.raw_size;
+  }
+  whole.count_coefficients();
+  return whole;
 }
 
 void name_smooth(CoefBlock& block) {

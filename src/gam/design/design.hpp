@@ -127,6 +127,8 @@ struct CoefBlock {
   bool centred = false;      ///< constrained: sums to zero over the rows, or is zero at a point
   int determined = 0;        ///< number of functions of its null space that other terms determine, dropped
 
+  /// True for the constant of a linear predictor.
+  [[nodiscard]] bool is_intercept() const noexcept { return !penalty && variables.empty(); }
   /// True for smooths with a curve per level of a factor.
   [[nodiscard]] bool is_factor_smooth() const noexcept { return kind == "fs" || kind == "sz"; }
   /// True for a random effect, whose coefficients are its raw columns.
@@ -197,6 +199,12 @@ struct Design {
   Part parted_columns;
 
   [[nodiscard]] const RawTerm& term_of(const CoefBlock& block) const;
+  /// Number of linear predictors.
+  [[nodiscard]] int predictors() const;
+  /// The index of the linear predictor that a block belongs to.
+  [[nodiscard]] int predictor_of(const CoefBlock& block) const { return term_of(block).predictor; }
+  /// The intercept of a linear predictor; null: it has none.
+  [[nodiscard]] const CoefBlock* intercept(int predictor = 0) const;
   /// Index in `terms` of the block's term.
   [[nodiscard]] std::ptrdiff_t term_index(const CoefBlock& block) const {
     return &term_of(block) - terms.data();
@@ -210,7 +218,9 @@ struct Design {
   /// Dimension of the unpenalised space: coef_size minus the sum of the ranks of the blocks' penalties.
   [[nodiscard]] int null_space() const;
   [[nodiscard]] std::vector<std::string> coef_names() const;
-  /// `raw_combinations` in terms of the remaining parametric coefficients, which come first.
+  /// `raw_combinations` in terms of the remaining parametric coefficients. Has an element for each
+  /// coefficient up to the last parametric one; coefficients of smooths among them are combinations of
+  /// themselves alone.
   [[nodiscard]] std::vector<ColumnCombination> combinations() const;
   [[nodiscard]] std::size_t penalty_count() const;
   /// The smoothing parameter of each penalty. Penalties with the same id share a parameter; if columns are
@@ -247,6 +257,10 @@ inline constexpr int max_components = 32;
 [[nodiscard]] inline bool is_given(const CoefBlock& block, std::size_t penalty) {
   return !block.log_sp.empty() && !std::isnan(block.log_sp[penalty]);
 }
+
+/// The designs of several linear predictors as one: their blocks one after another, with mgcv's names: s.1(x)
+/// and (Intercept).1 in the second one. All have the variables of one frame, and no part.
+[[nodiscard]] Design joined(std::vector<Design> designs);
 
 /// Names a smooth's coefficients and penalties from its label, as R does.
 void name_smooth(CoefBlock& block);

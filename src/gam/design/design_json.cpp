@@ -544,6 +544,14 @@ Design design_from_json(const JsonField& field, int coefficients) {
     field.at("blocks").refuse(
         fmt::format("has {} coefficients, but the model has {}", design.coef_size, coefficients));
   if (const auto left_out = field.find("left_out")) design.left_out = left_out->texts();
+  if (const auto predictors = field.find("predictors")) {
+    const std::vector<JsonField> each = predictors->elements(design.terms.size());
+    for (std::size_t t = 0; t < each.size(); ++t) {
+      design.terms[t].predictor = each[t].whole(0, coefficients);
+      if (design.terms[t].predictor > (t == 0 ? 0 : design.terms[t - 1].predictor + 1))
+        each[t].refuse("is not the predictor of the term before, or the next one");
+    }
+  }
   return design;
 }
 
@@ -572,6 +580,9 @@ SortedJson to_json(const Design& design) {
   SortedJson json{
       {"variables", std::move(variables)}, {"terms", std::move(terms)}, {"blocks", std::move(blocks)}};
   if (!design.left_out.empty()) json["left_out"] = design.left_out;
+  if (design.predictors() > 1) {
+    for (const RawTerm& term : design.terms) json["predictors"].push_back(term.predictor);
+  }
   return json;
 }
 

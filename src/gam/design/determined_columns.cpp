@@ -430,7 +430,7 @@ std::vector<DeterminedColumn> determined_columns(const PartedMatrix& raw_gram, c
   std::vector<int> ranks;
   for (const CoefBlock& block : unpenalised.blocks) {
     const bool parametric = block.kind == "parametric";
-    ranks.insert(ranks.end(), at(block.coef_size), block.label == "(Intercept)" ? 0 : parametric ? 1 : 2);
+    ranks.insert(ranks.end(), at(block.coef_size), block.is_intercept() ? 0 : parametric ? 1 : 2);
   }
   std::vector<DeterminedColumn> found;
   for (const Dependence& one : combinations(columns, beside_penalties(raw_gram, design, algebra), ranks)) {

@@ -38,6 +38,7 @@ class TermMaker {
     for (SmoothSpec& smooth : out.smooths) {
       if (smooth.factor_smooth) tell_factors(smooth);
     }
+    for (FormulaTerms& one : out.further) one = TermMaker(workers_, FormulaTerms(one), frame_).run();
     return out;
   }
 

@@ -400,7 +400,7 @@ std::vector<NestedSmooth> nested_smooths(const Design& design) {
 bool has_constant(const Design& design) {
   return std::ranges::any_of(design.blocks, [&](const CoefBlock& block) {
     if (block.penalty) return false;
-    if (block.label == "(Intercept)") return true;
+    if (block.is_intercept()) return true;
     const auto term = std::ranges::find(design.terms, block.raw_begin, &RawTerm::raw_begin);
     return block.coef_size == block.raw_size &&
            std::ranges::all_of(term->components, [](const Component& component) {

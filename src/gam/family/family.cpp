@@ -86,6 +86,13 @@ std::optional<WrittenFamily> parse_written(const std::string& text) {
   }
 }
 
+/// The family with several predictors of a call; null for another family.
+std::shared_ptr<const SeveralFamily> several_of(const WrittenFamily& written) {
+  std::vector<SeveralArgument> arguments;
+  for (const WrittenFamily::Argument& one : written.arguments) arguments.push_back({one.name, one.numbers});
+  return several_family(in_small_letters(written.name), arguments);
+}
+
 template <class... F>
 std::vector<std::string_view> names_of(FamilyList<F...> /*list*/) {
   return {F::name...};
@@ -225,21 +232,14 @@ Family with_values(const GivenArguments& given) {
 std::optional<std::string_view> nearest_to(std::string_view name) {
   constexpr std::pair<const char*, const char*> known[] = {
       {"ocat", "write binomial for one cut of the ordered categories, such as y > 2"},
-      {"multinom", "write binomial for each category against the first"},
-      {"zip", "write nb, or tw, for counts with many zeros"},
-      {"ziplss", "write nb, or tw, for counts with many zeros"},
+      {"zip", "write ziplss, with two formulas, for counts with many zeros"},
       {"cox.ph", "write poisson for events in intervals, with offset(log(time))"},
       {"cnorm", "write scat for uncensored responses"},
       {"clog", "write scat for uncensored responses"},
       {"bcg", "write gaussian or gamma for uncensored responses"},
       {"cpois", "write poisson for uncensored counts"},
-      {"gumbls", "write scat, with constant parameters"},
       {"gfam", "fit the rows of each family separately"},
-      {"gaulss", "write gaussian, or scat, with a constant spread"},
-      {"gammals", "write gamma, with a constant shape"},
       {"twlss", "write tw, with a constant p and phi"},
-      {"gevlss", "write scat, with constant parameters"},
-      {"shash", "write scat, with constant parameters"},
       {"mvn", "fit each response separately"}};
   const auto* const found =
       std::ranges::find(known, name, [](const auto& one) { return std::string_view(one.first); });
@@ -344,6 +344,7 @@ std::string_view Family::at_limit() const {
 }
 
 std::string Family::text() const {
+  if (several_) return several_->text;
   std::vector<std::string> arguments = visit(*this, [&](const auto& family) {
     using F = std::decay_t<decltype(family)>;
     std::vector<std::string> all;
@@ -386,9 +387,10 @@ std::string Family::title() const {
   });
 }
 
-std::string_view Family::link_name() const {
-  return custom() != nullptr ? std::string_view(custom()->link_name)
-                             : link_names().at(static_cast<std::size_t>(link_));
+std::string Family::link_name() const {
+  if (several_) return fmt::format("{}", fmt::join(several_->links(), " "));
+  return custom() != nullptr ? custom()->link_name
+                             : std::string(link_names().at(static_cast<std::size_t>(link_)));
 }
 
 std::vector<std::string_view> Family::link_names() const {
@@ -411,7 +413,7 @@ std::optional<Family> Family::linked(std::string_view name) const {
 }
 
 bool Family::has_two_sides() const {
-  return custom() == nullptr && link_name() == "inverse" && !response_fault(-1);
+  return custom() == nullptr && !several_ && link_name() == "inverse" && !response_fault(-1);
 }
 
 Family Family::on_side(int side) const {
@@ -427,7 +429,7 @@ PredictorRange Family::predictors() const {
     return std::isfinite(deviance(y, mean(eta), 1));
   };
   PredictorRange range;
-  if (custom() != nullptr) return range;
+  if (custom() != nullptr || several_) return range;
   for (const double end : {1.0, 0.0, -1.0}) {
     if (!valid(-2) && valid(end + 0.5)) range.lower = end;
   }
@@ -603,6 +605,9 @@ std::vector<Family> built_in_families() {
 }
 
 std::optional<Family> parse_family(std::string_view text) {
+  if (const auto written = parse_written(std::string(text))) {
+    if (auto several = several_of(*written)) return Family(std::move(several));
+  }
   const auto families = built_in_families();
   const auto found = std::find_if(families.begin(), families.end(), [&](const Family& family) {
     return text == family.name() || text == in_small_letters(family.name());
@@ -613,6 +618,7 @@ std::optional<Family> parse_family(std::string_view text) {
 std::vector<std::string> family_names() {
   std::vector<std::string> names;
   for (const Family& family : built_in_families()) names.push_back(in_small_letters(family.name()));
+  for (const std::string_view name : several_family_names()) names.emplace_back(name);
   return names;
 }
 
@@ -632,6 +638,9 @@ Family chosen_family(const std::string& text) {
   auto written = parse_written(text);
   const bool is_negbin = written && in_small_letters(written->name) == "negbin";
   if (is_negbin) written->name = "nb";
+  if (written) {
+    if (auto several = several_of(*written)) return Family(std::move(several));
+  }
   const auto known = written ? parse_family(in_small_letters(written->name)) : std::nullopt;
   const auto no_family = [&] {
     refuse(fmt::format(" is not {}: write @FILE for a custom family", base::list_text(family_names(), "or")));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/family/custom_family.hpp"
+#include "gam/family/several_family.hpp"
 
 #include <cstddef>
 #include <limits>
@@ -27,8 +28,8 @@ struct PredictorRange {
 };
 
 /// The family of a fit: a built-in one with one of its links (the first is mgcv's default, log for the
-/// Gamma), or a custom one; and the values of its parameters. parts.hpp lists the parts of a family;
-/// visit.hpp calls functions with the family's own type.
+/// Gamma), a custom one, or one with several linear predictors; and the values of its parameters. parts.hpp
+/// lists the parts of a family; visit.hpp calls functions with the family's own type.
 class Family {
  public:
   Family() = default;  ///< the first family of the list
@@ -41,9 +42,15 @@ class Family {
     }
   }
   explicit Family(CustomFamily family) : custom_(std::make_shared<const CustomFamily>(std::move(family))) {}
+  explicit Family(std::shared_ptr<const SeveralFamily> family) : several_(std::move(family)) {}
 
   /// Null for a built-in family.
   [[nodiscard]] const CustomFamily* custom() const { return custom_.get(); }
+  /// Null for a family with one linear predictor.
+  [[nodiscard]] const SeveralFamily* several() const { return several_.get(); }
+  [[nodiscard]] int predictor_count() const { return several_ ? several_->predictors() : 1; }
+  /// Number of levels that a factor must have to be a response; 0: the response is a number.
+  [[nodiscard]] int classes() const { return several_ ? several_->classes() : two_levels() ? 2 : 0; }
   /// Index in `BuiltInFamilies`, if built in.
   [[nodiscard]] int index() const { return index_; }
 
@@ -86,7 +93,8 @@ class Family {
   [[nodiscard]] std::string text() const;
   /// As mgcv prints it: the name, or "Negative Binomial(2.345)".
   [[nodiscard]] std::string title() const;
-  [[nodiscard]] std::string_view link_name() const;
+  /// The link's name; for several predictors all names, separated by blanks.
+  [[nodiscard]] std::string link_name() const;
   [[nodiscard]] std::string_view residuals() const;
   [[nodiscard]] bool scale_is_known() const;
   /// The scale phi of the working model: 1, or a parameter of the likelihood; empty: REML determines it.
@@ -144,13 +152,15 @@ class Family {
   int link_ = 0;
   int side_ = 0;
   std::shared_ptr<const CustomFamily> custom_;
+  std::shared_ptr<const SeveralFamily> several_;
   std::vector<double> parameters_;
   bool estimated_ = false;
 };
 
 /// All built-in families, with their parameters marked as estimated.
 [[nodiscard]] std::vector<Family> built_in_families();
-/// The built-in family of a name, R's or the same in lower case, with its parameters marked as estimated.
+/// The built-in family of a name, R's or the same in lower case, with its parameters marked as estimated; or
+/// the family with several predictors of a text.
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);
 
 /// A built-in family as R's users write it, in any case: "poisson", "binomial(probit)", "Gamma(link = log)",

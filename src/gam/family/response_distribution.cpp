@@ -131,6 +131,10 @@ ResponseDistribution::ResponseDistribution(Family family, double scale)
     kind_ = Kind::count;
   } else if (name == "binomial") {
     kind_ = Kind::one_trial;
+  } else if (family_.several() != nullptr) {
+    throw base::usage_error(
+        "the distribution of the response is not available for the family {}, with several linear predictors",
+        name);
   } else {
     throw base::usage_error(
         "the distribution of the response is needed, but the family {} has only a variance function: take "

@@ -26,6 +26,7 @@ decltype(auto) visit_index(int index, int link, int side, FamilyList<First, Rest
 template <class Use>
 decltype(auto) visit(const Family& family, Use&& use) {
   if (const CustomFamily* custom = family.custom()) return use(*custom);
+  if (const SeveralFamily* several = family.several()) return use(*several);
   return visit_index(family.index(), family.link(), family.side(), BuiltInFamilies{},
                      family.parameters().data(), use);
 }

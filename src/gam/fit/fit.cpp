@@ -51,6 +51,17 @@ std::vector<Expression> predictors_of(const std::string& formula) {
   return all;
 }
 
+/// Throws `Error(usage)` for another number of formulas than that of the family's linear predictors.
+void check_predictors(const FormulaTerms& formula, const Family& family) {
+  if (formula.predictors() == family.predictor_count()) return;
+  const int wanted = family.predictor_count();
+  throw base::usage_error(
+      "the family {} has {} linear predictor{}, but there {} {} formula{}: {}", family.text(), wanted,
+      wanted == 1 ? "" : "s", formula.predictors() == 1 ? "is" : "are", formula.predictors(),
+      formula.predictors() == 1 ? "" : "s",
+      wanted == 1 ? "give one, response ~ terms" : "give one for each, list(response ~ terms, ~ terms)");
+}
+
 /// Throws `Error(usage)` for a cbind() response of a family without trials.
 void check_trials(const FormulaTerms& formula, const Family& family) {
   if (formula.trials && !family.two_levels())
@@ -92,6 +103,7 @@ class TableFit {
   FitResult run(const Fingerprint& print) {
     check_correlation(options_);
     check_trials(formula_, options_.family.definition());
+    check_predictors(formula_, options_.family.definition());
     if (options_.sample < 0 || options_.sample > most_stored_rows)
       throw base::usage_error("sample is {}: give 0 to {}", options_.sample, most_stored_rows);
     if (const CustomFamily* custom = options_.family.definition().custom())
@@ -240,8 +252,11 @@ class TableFit {
       observer_.note("using the CPU: " + reason);
       checkpoint.stay_on_cpu("computed on the CPU: " + reason);
     };
-    if (has_correlated_residuals(options_) && may_stay_on_cpu() && !job_.on_host())
-      return stay_on_cpu("AR1 residuals are fitted there");
+    if (may_stay_on_cpu() && !job_.on_host()) {
+      if (has_correlated_residuals(options_)) return stay_on_cpu("AR1 residuals are fitted there");
+      if (options_.family.definition().several() != nullptr)
+        return stay_on_cpu("models with several linear predictors are fitted there");
+    }
     estimate_ = estimate_to_choose_by(job_, formula_, options_, [&](const Hardware& hardware) {
       return estimate_cost(formula_, options_.family.definition().linear(), rows, hardware);
     });

@@ -35,7 +35,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <numbers>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -72,10 +74,11 @@ class FitRun {
     rows_.on_devices = fit_.on_devices;
     require_hosts_for_series();
     needed_bytes_ = require_memory(fit_, rows_);
-    const RawMoments moments = prepare_design();
-    apply_side_conditions(moments);
+    const bool several = rows_.family.several() != nullptr;
+    const RawMoments moments = several ? prepare_designs() : prepare_design();
+    if (!several) apply_side_conditions(moments);
     together(fit_.job.comm(), [&] { give_smoothing_parameters(); });
-    RawSums first = settle_design(moments.mean_response());
+    RawSums first = several ? first_sums(fit_, *pass_, rows_, moments) : settle_design(moments);
     if (fit_.options.estimate_rho) first = estimate_rho(moments);
     PirlsLoop loop(fit_, *pass_, rows_, moments);
     loop.run(std::move(first));
@@ -104,7 +107,9 @@ class FitRun {
     rows_ = prepare_rows(workers(), frame_, fit_.formula, fit_.options);
     if (begins_on_real_devices(fit_.job, fit_.plan)) fingerprint_.emplace(workers(), rows_);
     const Variable& response = frame_.variables[static_cast<std::size_t>(rows_.response)];
-    if (!response.levels.empty())
+    if (rows_.family.several() != nullptr)
+      require_hosts("a model with several linear predictors is fitted on the CPU");
+    else if (!response.levels.empty())
       fit_.observer.note(fmt::format("response {}: '{}' is failure, '{}' is success", response.name,
                                      response.levels[0], response.levels[1]));
     if (fit_.formula.trials)
@@ -132,9 +137,67 @@ class FitRun {
     throw Error(ErrorCode::usage, why + ": set device to auto or cpu");
   }
 
+  /// Sets the design of several linear predictors, each with its own constraints, side conditions and
+  /// identifiable columns, and returns the moments of the raw columns.
+  RawMoments prepare_designs() {
+    Rows own = rows_;  // of one predictor, without weights: these decide what its rows determine
+    own.family = Family();
+    own.offsets.clear();
+    own.further_offsets.clear();
+    own.prior_weight = -1;
+    own.pairs = nullptr;
+    std::vector<Design> designs;
+    note_ignored();
+    for (int p = 0; p < fit_.formula.predictors(); ++p) {
+      const FormulaTerms& formula = fit_.formula.of_predictor(p);
+      const DesignDraft draft =
+          draft_of_design(formula, knots_of(formula, p), std::numeric_limits<int>::max());
+      Design design = draft.design;
+      own.design = &design;
+      PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the constraints");
+      RowPass pass(fit_.job, fit_.plan, own);
+      const RawMoments moments = pass.moments();
+      together(fit_.job.comm(),
+               [&] { design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
+      const PartedMatrix gram = unweighted_gram(fit_.job, fit_.plan, own);
+      if (!nested_smooths(design).empty())
+        design = with_side_conditions(fit_.job, own, Design(design), moments, gram);
+      design = without_determined_columns(fit_.job, own, Design(design), gram, nullptr);
+      designs.push_back(std::move(design));
+    }
+    model_.design = joined(std::move(designs));
+    note_left_out();
+    pass_.emplace(fit_.job, fit_.plan, rows_);
+    return fit_.sums_of(*pass_, [&] { return pass_->moments(); });
+  }
+  /// The supplied knots of a predictor's splines; those that no spline of any predictor has belong to the
+  /// first.
+  [[nodiscard]] SuppliedKnots knots_of(const FormulaTerms& formula, int predictor) const {
+    const auto has = [](const FormulaTerms& one, const std::string& variable) {
+      const std::vector<std::string> numeric = one.numeric_variables();
+      return std::ranges::find(numeric, variable) != numeric.end();
+    };
+    SuppliedKnots own;
+    for (const auto& [variable, knots] : fit_.options.knots) {
+      bool elsewhere = false;
+      for (int p = 1; p < fit_.formula.predictors(); ++p)
+        elsewhere = elsewhere || has(fit_.formula.of_predictor(p), variable);
+      FormulaTerms alone = formula;
+      alone.further.clear();
+      if (has(alone, variable) || (predictor == 0 && !elsewhere)) own.emplace(variable, knots);
+    }
+    return own;
+  }
+  void note_left_out() {
+    const std::string list = text_of(model_.design.left_out);
+    if (!list.empty()) fit_.observer.note("dropped, linearly dependent on other terms: " + list);
+  }
+
   /// Sets the design with its constraints, and returns the moments of the raw columns.
   RawMoments prepare_design() {
-    const DesignDraft draft = draft_of_design();
+    const DesignDraft draft =
+        draft_of_design(fit_.formula, fit_.options.knots, fit_.options.largest_tested_effect);
+    note_ignored();
     model_.design = draft.design;
     require_constant_levels();
     find_level_pairs();
@@ -145,14 +208,14 @@ class FitRun {
              [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
     return moments;
   }
-  DesignDraft draft_of_design() {
+  DesignDraft draft_of_design(const FormulaTerms& formula, const SuppliedKnots& knots,
+                              int largest_whole_effect) {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for knots");
     fit_.observer.now("finding knots and constraints");
-    standards_ = standards_of(fit_.job.comm(), fit_.formula, frame_, fit_.plan.block(), fit_.job.host_team());
-    DesignDraft draft = draft_design(workers(), fit_.formula, frame_, fit_.options.knots, standards_,
-                                     fit_.options.largest_tested_effect, rows_.prior_weight);
+    standards_ = standards_of(fit_.job.comm(), formula, frame_, fit_.plan.block(), fit_.job.host_team());
+    DesignDraft draft =
+        draft_design(workers(), formula, frame_, knots, standards_, largest_whole_effect, rows_.prior_weight);
     if (!draft.note.empty()) fit_.observer.note(draft.note);
-    note_ignored();
     add_far_fields(workers(), draft.design, frame_.complete_rows, needed_bytes_);
     return draft;
   }
@@ -160,7 +223,7 @@ class FitRun {
   /// then kept, since raw columns do not change later.
   RawMoments moments_of(const DesignDraft& draft) {
     const auto intercept =
-        std::ranges::find(draft.blocks, "(Intercept)", [](const DraftBlock& one) { return one.block.label; });
+        std::ranges::find_if(draft.blocks, [](const DraftBlock& one) { return one.block.is_intercept(); });
     if (intercept != draft.blocks.end() && is_unweighted(rows_)) {
       RawMoments moments = response_moments(fit_, rows_);
       const int raw = intercept->block.raw_begin;
@@ -207,7 +270,7 @@ class FitRun {
   RawSums estimate_rho(const RawMoments& moments) {
     rows_.series.rho = rho_of_least_score(fit_, rows_, moments);
     pass_.emplace(fit_.job, fit_.plan, rows_);
-    return first_sums(fit_, *pass_, rows_, moments.mean_response());
+    return first_sums(fit_, *pass_, rows_, moments);
   }
 
   /// Sets the smoothing parameters of the options for smooths that specify none, and converts all to the
@@ -260,8 +323,7 @@ class FitRun {
   /// Drops dependent columns of nested smooths; this needs R'R.
   void apply_side_conditions(const RawMoments& moments) {
     if (nested_smooths(model_.design).empty()) return;
-    if (!unweighted_ && is_unweighted(rows_))
-      unweighted_ = first_sums(fit_, *pass_, rows_, moments.mean_response());
+    if (!unweighted_ && is_unweighted(rows_)) unweighted_ = first_sums(fit_, *pass_, rows_, moments);
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the side conditions of nested smooths");
     PartedMatrix own;
     if (!unweighted_) {
@@ -274,17 +336,17 @@ class FitRun {
 
   /// Drops columns determined by others, and centres by= variables. Decides by the first working model, so
   /// that a resumed fit decides alike; returns that model's sums.
-  RawSums settle_design(double mean) {
+  RawSums settle_design(const RawMoments& moments) {
     const CrowdedSmooths crowded = look_for_crowded();
     orthogonalise_smooths(crowded);
     RawSums sums =
-        unweighted_ && !orthogonal_ ? *std::move(unweighted_) : first_sums(fit_, *pass_, rows_, mean);
+        unweighted_ && !orthogonal_ ? *std::move(unweighted_) : first_sums(fit_, *pass_, rows_, moments);
     unweighted_.reset();
     if (orthogonal_) std::swap(model_.design, orthogonal_->design);
     const bool changed = is_finite(sums) && leave_out_determined(sums.gram);
     if (centre_smooths()) {
       orthogonal_.reset();
-      return first_sums(fit_, *pass_, rows_, mean);
+      return first_sums(fit_, *pass_, rows_, moments);
     }
     if (!orthogonal_) return sums;
     if (!changed) {
@@ -292,16 +354,15 @@ class FitRun {
       return sums;
     }
     orthogonalise_smooths(crowded);
-    return first_sums(fit_, *pass_, rows_, mean);
+    return first_sums(fit_, *pass_, rows_, moments);
   }
   /// Returns whether any column was dropped.
   bool leave_out_determined(const PartedMatrix& raw_gram) {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for dependent columns");
     model_.design = without_determined_columns(fit_.job, rows_, std::move(model_.design), raw_gram,
                                                orthogonal_ ? &*orthogonal_ : nullptr);
-    const std::string list = text_of(model_.design.left_out);
-    if (!list.empty()) fit_.observer.note("dropped, linearly dependent on other terms: " + list);
-    return !list.empty();
+    note_left_out();
+    return !model_.design.left_out.empty();
   }
   CrowdedSmooths look_for_crowded() {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for crowded variables");
@@ -334,7 +395,10 @@ class FitRun {
 
   /// Reports the arguments of smooths that have no effect, each once.
   void note_ignored() const {
-    for (const SmoothSpec& smooth : fit_.formula.smooths) {
+    std::vector<SmoothSpec> smooths = fit_.formula.smooths;
+    for (const FormulaTerms& one : fit_.formula.further)
+      smooths.insert(smooths.end(), one.smooths.begin(), one.smooths.end());
+    for (const SmoothSpec& smooth : smooths) {
       std::vector<std::string> told;
       for (const MarginSpec& margin : smooth.margins) {
         for (const std::string& one : margin.ignored) {
@@ -394,9 +458,14 @@ class FitRun {
       throw base::input_error("the scale overflows: rescale the response");
     model_.edf_total = end.solution.edf_total;
     model_.log_sp = end.solution.log_sp;
-    const double prior_weights = measure_deviance(fit_, *pass_, rows_, end.deviances, model_);
-    warn_if_worse_than_null();
-    outline(prior_weights);
+    if (rows_.family.several() != nullptr) {
+      measure_several(fit_, *pass_, rows_, model_);
+      model_.outline = outline_of(fit_.job, rows_, {}, false);
+    } else {
+      const double prior_weights = measure_deviance(fit_, *pass_, rows_, end.deviances, model_);
+      warn_if_worse_than_null();
+      outline(prior_weights);
+    }
     model_.verdict = to_string(fit_.job.last_verdict());
     if (fit_.checkpoint != nullptr && !fit_.checkpoint->why_on_cpu().empty())
       model_.verdict = fit_.checkpoint->why_on_cpu();
@@ -405,9 +474,7 @@ class FitRun {
   void warn_if_worse_than_null() {
     constexpr double rounding = 1e-7;
     if (!model_.converged || rows_.family.linear() || rows_.series.correlated()) return;
-    if (std::ranges::find(model_.design.blocks, "(Intercept)", &CoefBlock::label) ==
-        model_.design.blocks.end())
-      return;
+    if (model_.design.intercept() == nullptr) return;
     const double size = std::abs(model_.deviance) + std::abs(model_.null_deviance);
     if (!(model_.deviance - model_.null_deviance > rounding * size)) return;
     model_.converged = false;
@@ -454,6 +521,13 @@ class FitRun {
   }
   void conclude(const RemlFit& fit, const PartedMatrix& gram) {
     model_.reml = fit.score - rows_.series.log_determinant_in_reml(model_.rows);
+    if (rows_.family.several() != nullptr) {
+      // Laplace's approximation, with the log likelihood in place of the working model's sum of squares, 1
+      // for each row, and its normal density.
+      const double minus_two_log = model_.aic - 2 * model_.edf_total;
+      const auto rows = static_cast<double>(model_.rows);
+      model_.reml += (minus_two_log - rows * (1 + std::log(2 * std::numbers::pi))) / (2 * model_.gamma);
+    }
     model_.reml_gradient = fit.gradient;
     model_.reml_hessian = fit.hessian;
     model_.edf = fit.edf;

@@ -4,6 +4,8 @@
 #include "base/errors.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
 
+#include <algorithm>
+
 namespace TESSERA_NAMESPACE::gam {
 
 FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& options,
@@ -13,7 +15,7 @@ FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& optio
   request.memory = options.memory;
   request.variables = formula.variables();
   request.numeric = formula.numeric_variables();
-  if (!options.family.definition().two_levels() || formula.trials)
+  if (options.family.definition().classes() == 0 || formula.trials)
     request.numeric.push_back(formula.response.text);
   if (const auto weights = prior_weights(formula, options)) {
     request.variables.push_back(*weights);
@@ -34,7 +36,11 @@ FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& optio
 
 FormulaTerms with_options(FormulaTerms formula, const FitOptions& options) {
   if (!options.offset.empty()) formula.offsets.push_back(option_expression(options.offset));
-  for (SmoothSpec& smooth : formula.smooths) smooth.select = options.select;
+  const auto select = [&](FormulaTerms& one) {
+    for (SmoothSpec& smooth : one.smooths) smooth.select = options.select;
+  };
+  select(formula);
+  std::ranges::for_each(formula.further, select);
   return formula;
 }
 

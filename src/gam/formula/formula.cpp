@@ -361,6 +361,12 @@ std::string normalised(std::string_view text) {
 
 }  // namespace
 
+std::vector<Expression> FormulaTerms::all_offsets() const {
+  std::vector<Expression> all = offsets;
+  for (const FormulaTerms& one : further) all.insert(all.end(), one.offsets.begin(), one.offsets.end());
+  return all;
+}
+
 std::vector<Expression> FormulaTerms::variables() const {
   std::vector<Expression> all;
   const auto add = [&all](const Expression& expression) {
@@ -381,6 +387,7 @@ std::vector<Expression> FormulaTerms::variables() const {
   }
   for (const Expression& variable : model_frame) add(variable);
   for (const Expression& offset : offsets) add(offset);
+  for (const FormulaTerms& one : further) std::ranges::for_each(one.variables(), add);
   return all;
 }
 
@@ -406,20 +413,54 @@ void read_response(const Syntax& tree, FormulaTerms& formula) {
 
 }  // namespace
 
-FormulaTerms parse_terms(std::string_view text) {
-  if (!base::is_utf8(text))
-    throw base::usage_error("the formula is not UTF-8, the encoding of column names: convert it to UTF-8");
-  const Syntax tree = parse_syntax(text);
-  if (!tree.is_binary("~")) formula_error(text.size(), "the formula has no '~': write response ~ terms");
+namespace {
+
+/// Parses response ~ terms.
+FormulaTerms with_response(const Syntax& tree) {
   if (tree.children[0].is_binary("~"))
     formula_error(tree.position, "the formula has a second '~': write one");
   FormulaTerms formula;
-  formula.text = normalised(text);
   read_response(tree.children[0], formula);
   if (formula.response.columns().empty())
     formula_error(tree.children[0].position, "the response {} reads no column: name one",
                   formula.response.text);
   TermExpansion(formula).read(tree.children[1]);
+  return formula;
+}
+
+/// Parses the formula of a further predictor, ~ terms.
+FormulaTerms without_response(const Syntax& tree, const FormulaTerms& first) {
+  if (tree.is_binary("~"))
+    formula_error(tree.position,
+                  "the formula of a second or later predictor has a response: write it without, ~ terms");
+  if (tree.kind != Kind::unary || tree.text != "~")
+    formula_error(tree.position, "this is no formula of a linear predictor: write ~ terms");
+  FormulaTerms formula;
+  formula.response = first.response;
+  TermExpansion(formula).read(tree.children[0]);
+  if (formula.all_columns)
+    formula_error(tree.position, "'.' is not available in a list of formulas: name the terms");
+  return formula;
+}
+
+}  // namespace
+
+FormulaTerms parse_terms(std::string_view text) {
+  if (!base::is_utf8(text))
+    throw base::usage_error("the formula is not UTF-8, the encoding of column names: convert it to UTF-8");
+  const Syntax tree = parse_syntax(text);
+  const bool is_list = tree.is_call("list") && !tree.children.empty();
+  const Syntax& first = is_list ? tree.children[0] : tree;
+  if (!first.is_binary("~"))
+    formula_error(is_list ? first.position : text.size(),
+                  "the {}formula has no '~' after a response: write response ~ terms",
+                  is_list ? "first " : "");
+  FormulaTerms formula = with_response(first);
+  if (is_list && formula.all_columns)
+    formula_error(first.position, "'.' is not available in a list of formulas: name the terms");
+  for (std::size_t i = 1; is_list && i < tree.children.size(); ++i)
+    formula.further.push_back(without_response(tree.children[i], formula));
+  formula.text = normalised(text);
   return formula;
 }
 
@@ -470,6 +511,9 @@ std::vector<std::string> FormulaTerms::numeric_variables() const {
     }
   }
   for (const Expression& offset : offsets) numeric.push_back(offset.text);
+  for (const FormulaTerms& one : further) {
+    for (std::string& variable : one.numeric_variables()) numeric.push_back(std::move(variable));
+  }
   return numeric;
 }
 

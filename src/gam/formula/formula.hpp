@@ -4,6 +4,7 @@
 #include "gam/basis/options.hpp"
 #include "gam/formula/expression.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -68,9 +69,10 @@ struct ParametricTerm {
   friend bool operator==(const ParametricTerm&, const ParametricTerm&) = default;
 };
 
-/// A parsed formula (`Formula` is the public value).
+/// A parsed formula (`Formula` is the public value). A list of formulas, for a family with several linear
+/// predictors, is the first one with `further` ones, whose terms alone are used.
 struct FormulaTerms {
-  std::string text;     ///< the user's text, with normalised blanks
+  std::string text;     ///< the user's text, with normalised blanks; of a list its whole text
   Expression response;  ///< for cbind(successes, failures): the proportion of successes
   std::optional<Expression>
       trials{};  ///< for cbind(): successes + failures, which multiply the prior weights
@@ -80,8 +82,16 @@ struct FormulaTerms {
   std::vector<Expression> offsets;
   std::vector<Expression> model_frame{};  ///< of rewritten terms, without offsets: see model_terms.hpp
   bool all_columns = false;  ///< the formula has '.', for all columns of the table: see `with_columns`
+  std::vector<FormulaTerms> further{};  ///< of the second and later predictors
 
-  /// Every variable of the right-hand side and the response, each once.
+  [[nodiscard]] int predictors() const noexcept { return 1 + static_cast<int>(further.size()); }
+  /// The terms of a predictor.
+  [[nodiscard]] const FormulaTerms& of_predictor(int index) const {
+    return index == 0 ? *this : further[static_cast<std::size_t>(index) - 1];
+  }
+  /// The offsets of all predictors.
+  [[nodiscard]] std::vector<Expression> all_offsets() const;
+  /// Every variable of the right-hand sides and the response, each once.
   [[nodiscard]] std::vector<Expression> variables() const;
   /// Texts of the variables that must be numeric: those of smooths other than re, fs and sz, and of offsets.
   [[nodiscard]] std::vector<std::string> numeric_variables() const;
@@ -93,6 +103,9 @@ struct FormulaTerms {
 /// The right-hand side follows R's algebra: `+`, `:`, `*`, `/` (nesting), `^`, `-` and parentheses of
 /// terms, `0`, `1` and `- 1` for the intercept. Labels are those of mgcv. `k`, `m` and `bs` have mgcv's
 /// defaults; where mgcv would warn and replace an unusable value by a default, this throws.
+///
+/// `list(y ~ s(x), ~ s(z))` has a formula for each linear predictor, the response in the first one. Labels of
+/// the second one have mgcv's suffix: s.1(z), (Intercept).1, and so on.
 [[nodiscard]] FormulaTerms parse_terms(std::string_view text);
 
 /// The text of a formula with '.' replaced by the sum of all columns, except columns that the response reads

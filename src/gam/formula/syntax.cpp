@@ -150,9 +150,6 @@ class Parser {
 
   Syntax whole() {
     Syntax result = binary(0);
-    if (result.is_call("list") &&
-        std::ranges::any_of(result.children, [](const Syntax& child) { return child.is_binary("~"); }))
-      refuse_list();
     if (token_.kind != Token::Kind::end) unexpected("an operator");
     return result;
   }
@@ -176,7 +173,8 @@ class Parser {
       const Token op = advance();
       return node(Syntax::Kind::unary, op, binary(level));
     }
-    Syntax left = level == 0 && token_.is("~") ? one_sided() : binary(level + 1);
+    if (level == 0 && token_.is("~")) return one_sided();
+    Syntax left = binary(level + 1);
     while (is_at(level)) {
       if (++operators_ > max_operators)
         formula_error(token_.position, "the formula has more than {} operators: write fewer", max_operators);
@@ -187,16 +185,13 @@ class Parser {
     return left;
   }
 
-  [[noreturn]] Syntax one_sided() const {
-    if (begins_list_) refuse_list();
-    formula_error(token_.position, "there is no response before '~': write response ~ terms");
-  }
-
-  [[noreturn]] static void refuse_list() {
-    formula_error(
-        0,
-        "list() of formulas, a model with a linear predictor for each of several parameters, is not "
-        "available: give one formula, response ~ terms");
+  /// A formula without response, which only a list of formulas may have.
+  Syntax one_sided() {
+    if (!begins_list_)
+      formula_error(token_.position, "there is no response before '~': write response ~ terms");
+    const Deeper deeper(*this);
+    const Token op = advance();
+    return node(Syntax::Kind::unary, op, binary(1));
   }
 
   Syntax unary() {

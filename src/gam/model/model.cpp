@@ -35,7 +35,8 @@ constexpr const char* format_name = "tessera-fit model";
 /// Versions that this program reads; docs/model.md promises the oldest. 3: the covariance file's name has its
 /// CRC-32. 4: for a large random effect only the diagonal of the covariance is stored. 5: for several, only
 /// the pairs of levels that occur in the data; radial columns, smooths without penalty, computed variables.
-/// 6: factor smooths and t2(). 7: a model as text contains its covariance. A model is written with the oldest
+/// 6: factor smooths and t2(). 7: a model as text contains its covariance. 8: curves at minus
+/// infinity. 9: several linear predictors. A model is written with the oldest
 /// version that has what it needs, so that older programs can read it.
 constexpr int oldest_version = 2;
 constexpr int version_beside = 3;
@@ -44,7 +45,8 @@ constexpr int version_radial = 5;
 constexpr int version_factor_smooth = 6;
 constexpr int version_numbers = 7;
 constexpr int version_absent = 8;
-constexpr int newest_version = version_absent;
+constexpr int version_several = 9;
+constexpr int newest_version = version_several;
 
 /// Suffix of the covariance file in version 2.
 constexpr std::string_view plain_suffix = ".cov";
@@ -221,7 +223,7 @@ Json to_json(const FittedModel& model) {
             {"version", oldest_version},
             {"tessera", tessera::version()},
             {"formula", model.formula},
-            {"family", model.family.name()},
+            {"family", model.family.several() ? model.family.text() : model.family.name()},
             {"link", model.family.link_name()},
             {"family_toml", model.family.custom() ? Json(to_toml(*model.family.custom())) : Json()},
             {"weights", model.weights.empty() ? Json() : Json(model.weights)},
@@ -229,7 +231,7 @@ Json to_json(const FittedModel& model) {
             {"rows_dropped", model.rows_dropped}};
   if (!model.offset.empty()) json["offset"] = model.offset;
   // Offsets are listed for readers that do not parse formulas.
-  for (const Expression& one : parse_terms(model.formula).offsets)
+  for (const Expression& one : parse_terms(model.formula).all_offsets())
     json["formula_offsets"].push_back(one.text);
   if (!model.subset.empty()) json["subset"] = model.subset;
   for (const auto& [column, unit] : model.units) json["units"].push_back({{"name", column}, {"unit", unit}});
@@ -585,7 +587,7 @@ Family family_from(const JsonField& json, const std::string& path) {
     }
   }
   auto family = parse_family(json.at("family").text());
-  if (family) family = family->linked(json.at("link").text());
+  if (family && family->several() == nullptr) family = family->linked(json.at("link").text());
   if (!family)
     refuse(path, "names a family or a link that this version does not know: use the version that wrote it");
   if (family->parameters().empty()) return *family;
@@ -609,13 +611,16 @@ void check_formula(const JsonField& json, const FittedModel& model) {
   } catch (const Error& fault) {
     field.refuse(fault.what());
   }
+  const int predictors = model.family.predictor_count();
+  if (formula.predictors() != predictors || model.design.predictors() > predictors)
+    field.refuse(fmt::format("must have {} linear predictors, as the family and the design", predictors));
   std::vector<Expression> known = formula.variables();
   known.insert(known.end(), model.recipe.contrasts.begin(), model.recipe.contrasts.end());
   for (const DesignVariable& variable : model.design.variables) {
     const auto is_it = [&](const Expression& one) { return one.text == variable.name; };
     if (std::none_of(known.begin(), known.end(), is_it))
       field.refuse(fmt::format("does not use '{}', a variable of the design", variable.name));
-    if (variable.factor && std::any_of(formula.offsets.begin(), formula.offsets.end(), is_it))
+    if (variable.factor && std::ranges::any_of(formula.all_offsets(), is_it))
       field.refuse(fmt::format("has the offset '{}', which is a factor in the design", variable.name));
   }
 }
@@ -847,6 +852,7 @@ std::string dumped(Json& json, const FittedModel& model) {
       }))
     at_least(version_factor_smooth);
   if (!model.absent_rows.empty()) at_least(version_absent);
+  if (model.family.several() != nullptr) at_least(version_several);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

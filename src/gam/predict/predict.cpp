@@ -12,6 +12,7 @@
 #include "gam/linalg/linalg.hpp"
 #include "gam/model/model.hpp"
 #include "gam/predict/prediction_plan.hpp"
+#include "gam/rows/evaluation.hpp"
 #include "gam/rows/prediction_pass.hpp"
 
 #include <tessera/gam/predict.hpp>
@@ -47,7 +48,7 @@ std::vector<Expression> variables_of(const PredictionPlan& plan, const FormulaTe
   for (const auto& factor : plan.design.known_levels()) read.insert(factor.first);
   for (const std::string& number : plan.design.known_numbers()) read.insert(number);
   if (plan.offsets) {
-    for (const Expression& offset : formula.offsets) read.insert(offset.text);
+    for (const Expression& offset : formula.all_offsets()) read.insert(offset.text);
   }
   std::erase_if(variables, [&](const Expression& variable) { return !read.contains(variable.text); });
   return variables;
@@ -76,7 +77,7 @@ FrameRequest request_for(const FormulaTerms& formula, const FittedModel& model, 
   request.options = options;
   if (!model.recipe.empty() || std::ranges::any_of(request.variables, &Expression::computed))
     request.recipe = &model.recipe;
-  for (const Expression& offset : formula.offsets) {
+  for (const Expression& offset : formula.all_offsets()) {
     if (!plan.offsets) continue;
     request.numeric.push_back(offset.text);
     // An offset may be infinite: the mean then has a limit, e.g. no events if there is no exposure.
@@ -229,8 +230,14 @@ class TablePrediction {
     together(comm, [&] {
       refuse_unseen();
       design = reindexed(plan_.design, frame);
-      for (const Expression& offset : formula_.offsets) {
-        if (plan_.offsets) of_model.offsets.push_back(frame.index_of(offset.text));
+      for (int p = 0; plan_.offsets && p < formula_.predictors(); ++p) {
+        std::vector<int> own;
+        for (const Expression& offset : formula_.of_predictor(p).offsets)
+          own.push_back(frame.index_of(offset.text));
+        if (p == 0)
+          of_model.offsets = std::move(own);
+        else
+          of_model.further_offsets.push_back(std::move(own));
       }
       if (crossed()) of_model.pairs = level_pairs({comm, job_.host_team()}, frame, design, 0, false);
     });
@@ -324,7 +331,9 @@ class TablePrediction {
       if (plan_.design_rows) return gam::design_rows(job_, out.plan, rows, put_rows);
       return predictors_at(job_, out.plan, rows, draws_, put_rows);
     }
-    if (plan_.terms)
+    if (plan_.posterior.terms.are_predictors && options_.type == PredictionType::response)
+      return respond(rows, out);
+    if (plan_.posterior.terms.count > 0)
       return predict_terms(
           job_, out.plan, rows, plan_.posterior,
           [&](std::size_t first, std::span<const Prediction> predictions) { put(first, predictions, out); });
@@ -337,6 +346,49 @@ class TablePrediction {
         {0, std::ssize(predictions)}, rows_of_run, [&](int /*thread*/, Range run) {
           put(at(run.begin), std::span(predictions).subspan(at(run.begin), at(run.size())), out);
         });
+  }
+
+  /// Predictions of a family with several linear predictors on the scale of the response, with standard
+  /// errors by the delta method: the square root of g'V g, where g is the gradient by the coefficients.
+  void respond(const Rows& rows, Predictions& out) const {
+    const SeveralFamily& family = *model_.family.several();
+    const auto predictors = at(family.predictors());
+    const std::size_t columns = plan_.names.size();
+    const std::size_t of_column = columns_of_term();
+    std::vector<double> eta(rows.frame->complete.size() * predictors);
+    Posterior means = plan_.posterior;
+    means.covariance = PartedMatrix();
+    predict_terms(
+        job_, out.plan, rows, means, [&](std::size_t first, std::span<const Prediction> predictions) {
+          std::vector<double> values(columns);
+          for (std::size_t i = 0; i < predictions.size(); ++i)
+            eta[first * predictors + i] = predictions[i].fit;
+          for (std::size_t i = 0; i < predictions.size() / predictors; ++i) {
+            family.respond(std::span(eta).subspan((first + i) * predictors, predictors), values, {});
+            for (std::size_t c = 0; c < columns; ++c)
+              out.columns[c * of_column].values[first + i] = values[c];
+          }
+        });
+    if (!options_.standard_errors) return;
+    const std::size_t size = model_.coef.size();
+    std::vector<std::size_t> predictor_of_coef(size);
+    for (const CoefBlock& block : plan_.design.blocks)
+      std::fill_n(predictor_of_coef.begin() + block.coef_begin, block.coef_size,
+                  at(plan_.design.predictor_of(block)));
+    gam::design_rows(job_, out.plan, rows, [&](std::size_t first, std::span<const double> elements) {
+      std::vector<double> values(columns);
+      std::vector<double> jacobian(columns * predictors);
+      std::vector<double> gradient(size);
+      for (std::size_t i = 0; i * size < elements.size(); ++i) {
+        family.respond(std::span(eta).subspan((first + i) * predictors, predictors), values, jacobian);
+        for (std::size_t c = 0; c < columns; ++c) {
+          for (std::size_t j = 0; j < size; ++j)
+            gradient[j] = jacobian[c * predictors + predictor_of_coef[j]] * elements[i * size + j];
+          const double variance = dot(gradient, multiply(plan_.posterior.covariance, gradient));
+          out.columns[c * of_column + 1].values[first + i] = std::sqrt(not_negative(variance));
+        }
+      }
+    });
   }
 
   /// Stores predictions, given row by row, in the columns, beginning at row `first`.
@@ -390,15 +442,21 @@ class TablePrediction {
     std::vector<std::string> names;
     for (int draw = 1; draw <= options_.draws; ++draw) names.push_back(fmt::format("draw.{}", draw));
     if (options_.draws > 0) return names;
-    const auto add = [&](const std::string& fit, const std::string& prefix) {
+    const auto add = [&](const std::string& fit, const std::string& prefix, const std::string& suffix) {
       names.push_back(fit);
-      if (options_.standard_errors) names.push_back(prefix + "se");
+      if (options_.standard_errors) names.push_back(prefix + "se" + suffix);
       if (options_.interval == 0) return;
-      names.push_back(prefix + "lower");
-      names.push_back(prefix + "upper");
+      names.push_back(prefix + "lower" + suffix);
+      names.push_back(prefix + "upper" + suffix);
     };
-    if (!plan_.terms) add("fit", "");
-    for (const std::string& term : plan_.names) add(term, term + ".");
+    const bool several = plan_.posterior.terms.are_predictors;
+    if (!plan_.terms && !several) add("fit", "", "");
+    for (const std::string& one : plan_.names) {
+      if (several)
+        add("fit" + one, "", one);
+      else
+        add(one, one + ".", "");
+    }
     if (options_.prediction_interval > 0) {
       names.emplace_back("prediction.lower");
       names.emplace_back("prediction.upper");
@@ -407,7 +465,8 @@ class TablePrediction {
   }
 
   [[nodiscard]] bool on_hosts_alone() const {
-    return plan_.terms || plan_.design_rows || options_.draws > 0 || crossed();
+    return plan_.posterior.terms.count > 0 || plan_.terms || plan_.design_rows || options_.draws > 0 ||
+           crossed();
   }
   /// Whether variances need pairs of levels, which only the CPU looks up.
   [[nodiscard]] bool crossed() const {

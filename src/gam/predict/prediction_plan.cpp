@@ -17,8 +17,6 @@ namespace {
 
 using base::at;
 
-constexpr const char* intercept = "(Intercept)";
-
 /// The variable of R's formula from which an expression is derived: "poly(x, 2)" for poly(x, 2)1, "dose" for
 /// dose.L.
 std::string variable_in_formula(const std::string& column, const FormulaTerms& formula,
@@ -90,10 +88,12 @@ class PredictionPlanner {
     choose_terms();
     plan_unseen_levels();
     if (plan_.terms) divide();
+    if (plan_.offsets && model_.family.several() != nullptr) divide_by_predictor();
     if (options_.type == PredictionType::iterms && needs_covariance(options_)) add_uncertainty_of_mean();
     // The ends of intervals are computed on the scale of the predictor.
     plan_.posterior.response = options_.type == PredictionType::response && options_.interval == 0 &&
-                               options_.prediction_interval == 0 && options_.draws == 0;
+                               options_.prediction_interval == 0 && options_.draws == 0 &&
+                               model_.family.several() == nullptr;
     if (plan_.design_rows) plan_.names = model_.design.coef_names();
     return std::move(plan_);
   }
@@ -105,6 +105,18 @@ class PredictionPlanner {
     if (options_.prediction_interval > 0 && options_.type != PredictionType::response)
       throw base::usage_error("prediction intervals need another type: set type to response");
     if (needs_covariance(options_)) require_covariance(model_, "standard errors, intervals and draws");
+    if (const SeveralFamily* several = model_.family.several()) {
+      if (options_.draws > 0 || options_.prediction_interval > 0)
+        throw base::usage_error(
+            "draws and prediction intervals are not available for the family {}, with several linear "
+            "predictors: leave them out",
+            several->name);
+      if (options_.interval > 0 && options_.type == PredictionType::response)
+        throw base::usage_error(
+            "intervals of the family {} are of its linear predictors: set type to link, or take standard "
+            "errors",
+            several->name);
+    }
     if (options_.draws > 0) {
       if (!plan_.offsets || options_.standard_errors || options_.interval > 0 ||
           options_.prediction_interval > 0)
@@ -124,7 +136,7 @@ class PredictionPlanner {
     std::vector<bool> kept(blocks.size());
     bool all_parametric = true;
     for (const ModelTerm& term : terms_) {
-      const bool is_constant = term.label == intercept;
+      const bool is_constant = blocks[at(term.blocks.front())].is_intercept();
       const bool is_kept = is_asked_for(term.label, options_) && !(plan_.terms && is_constant);
       if (is_kept) asked_for_.push_back(&term);
       for (const int block : term.blocks) kept[at(block)] = is_kept;
@@ -135,7 +147,8 @@ class PredictionPlanner {
                                ? model_.predictive()
                                : PredictiveModel{model_.design, model_.coef, model_.covariance};
     for (const CoefBlock& block : blocks) {
-      if (plan_.terms && block.label == intercept) plan_.constant = model_.coef[at(block.coef_begin)];
+      if (plan_.terms && block.is_intercept() && model_.design.predictor_of(block) == 0)
+        plan_.constant = model_.coef[at(block.coef_begin)];
     }
     plan_.design = std::move(from.design);
     plan_.posterior.coef = std::move(from.coef);
@@ -188,6 +201,22 @@ class PredictionPlanner {
         std::fill_n(columns.of_raw.begin() + block.raw_begin, block.raw_size, c);
       }
     }
+  }
+
+  /// Assigns the columns to the linear predictors, and names the output.
+  void divide_by_predictor() {
+    const SeveralFamily& family = *model_.family.several();
+    TermColumns& columns = plan_.posterior.terms;
+    columns.are_predictors = true;
+    columns.count = family.predictors();
+    columns.of_raw.assign(at(plan_.design.raw_size), -1);
+    for (const RawTerm& term : plan_.design.terms)
+      std::fill_n(columns.of_raw.begin() + term.raw_begin, term.raw_size, term.predictor);
+    if (options_.type == PredictionType::response) {
+      plan_.names = family.outputs(model_.response.levels);
+      return;
+    }
+    for (int p = 0; p < columns.count; ++p) plan_.names.push_back(p == 0 ? "" : fmt::format(".{}", p));
   }
 
   /// The variance of a centred smooth's term in a row x: (x + m)'V(x + m), m the means of the other columns.
@@ -268,6 +297,8 @@ std::vector<ModelTerm> terms_of(const FittedModel& model, const FormulaTerms& fo
     std::string label;
     for (const std::string& variable : block.variables)
       label += (label.empty() ? "" : ":") + variable_in_formula(variable, formula, model.recipe);
+    if (const int predictor = model.design.predictor_of(block); predictor > 0)
+      label += fmt::format(".{}", predictor);
     const auto known = std::ranges::find_if(
         terms, [&](const ModelTerm& term) { return !term.smooth && term.label == label; });
     if (known == terms.end())

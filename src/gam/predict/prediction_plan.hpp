@@ -32,11 +32,13 @@ struct PredictionPlan {
   /// unchanged.
   Design design;
   Posterior posterior;
-  bool terms = false;              ///< one output column per term; CPU only
-  bool design_rows = false;        ///< output the rows of the model matrix; CPU only
-  bool offsets = false;            ///< includes the formula's offsets
-  std::vector<std::string> names;  ///< names of terms, or of coefficients; else empty
-  double constant = 0;             ///< the intercept, if no column contains it
+  bool terms = false;        ///< one output column per term; CPU only
+  bool design_rows = false;  ///< output the rows of the model matrix; CPU only
+  bool offsets = false;      ///< includes the formula's offsets
+  /// Names of terms, or of coefficients; with several linear predictors the suffixes of the output columns;
+  /// else empty.
+  std::vector<std::string> names;
+  double constant = 0;  ///< the intercept, if no column contains it
   /// By variable: the output columns that are NaN in a row with an unseen level of the variable.
   std::vector<std::pair<std::string, std::vector<int>>> nan_at_unseen_levels;
   /// A coefficient vector with which the linear predictor is 1 in rows at minus infinity, and 0 in others;

@@ -97,9 +97,15 @@ std::string summary_text(const FittedModel& model) {
   }
   if (any_stars) fmt::format_to(to, "---\nSignif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n");
 
-  fmt::format_to(to, "\nR-sq.(adj) = {:>6}   Deviance explained = {}\n",
-                 share_text(model.r_squared_adjusted, ""), share_text(100 * model.deviance_explained(), "%"));
-  fmt::format_to(to, "fREML = {:.5g}  Scale est. = {:.5g}  n = {}\n", model.reml, model.scale, model.rows);
+  const std::string explained = share_text(100 * model.deviance_explained(), "%");
+  if (model.family.several() != nullptr) {
+    if (!std::isnan(model.null_deviance)) fmt::format_to(to, "\nDeviance explained = {}", explained);
+    fmt::format_to(to, "\nREML = {:.5g}  n = {}\n", model.reml, model.rows);
+  } else {
+    fmt::format_to(to, "\nR-sq.(adj) = {:>6}   Deviance explained = {}\n",
+                   share_text(model.r_squared_adjusted, ""), explained);
+    fmt::format_to(to, "fREML = {:.5g}  Scale est. = {:.5g}  n = {}\n", model.reml, model.scale, model.rows);
+  }
   if (model.rho != 0) {
     fmt::format_to(
         to, "AR1 residuals: rho = {:.5g}{}\n", model.rho,

@@ -15,8 +15,8 @@ using Two = base::Vectors<2>;
 RowChunk::RowChunk(const RowLayout& layout)
     : evaluator(layout.tables, chunk_rows),
       index(chunk_rows),
-      offset(chunk_rows),
-      eta(chunk_rows),
+      offset(at(layout.predictors()) * chunk_rows),
+      eta(offset.size()),
       starts(layout.placements.size() * chunk_rows),
       values(at(layout.view().values_per_row) * chunk_rows) {}
 
@@ -52,11 +52,15 @@ void RowEvaluator::gather(RowChunk& chunk, std::size_t begin, std::size_t end) c
   }
   chunk.count = count;
   std::fill(chunk.offset.begin(), chunk.offset.end(), 0.0);
-  for (const int variable : rows_.offsets) {
-    const NumberView numbers = frame.variables[at(variable)].numbers.view();
-    for (int r = 0; r < count; ++r)
-      chunk.offset[at(r)] += rows_.response_factor * numbers[chunk.index[at(r)]];
-  }
+  const auto add = [&](std::span<const int> offsets, double* sum) {
+    for (const int variable : offsets) {
+      const NumberView numbers = frame.variables[at(variable)].numbers.view();
+      for (int r = 0; r < count; ++r) sum[r] += rows_.response_factor * numbers[chunk.index[at(r)]];
+    }
+  };
+  add(rows_.offsets, chunk.offset.data());
+  for (std::size_t p = 0; p < rows_.further_offsets.size(); ++p)
+    add(rows_.further_offsets[p], chunk.offset.data() + (p + 1) * chunk_rows);
   chunk.eta = chunk.offset;
 }
 
@@ -128,10 +132,10 @@ void RowEvaluator::add_predictor(int term, const CurvePredictor& predictor, bool
                                  RowChunk& chunk) const {
   const int component = view_.terms[term].component_begin;
   if (const FarField::Functions* far = predictor.far_of(term))
-    return chunk.evaluator.add_combination(component, *far, points_of(chunk), chunk.eta.data());
+    return chunk.evaluator.add_combination(component, *far, points_of(chunk), eta_of(term, chunk).data());
   const double* cells = predictor.cells_of(term);
   if (cells == nullptr) return add_predictor(term, predictor.raw_coef(), chunk);
-  chunk.evaluator.add_curve(component, cells, points_of(chunk), evaluated, chunk.eta.data());
+  chunk.evaluator.add_curve(component, cells, points_of(chunk), evaluated, eta_of(term, chunk).data());
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -39,8 +39,8 @@ struct RowChunk {
 
   PointEvaluator evaluator;
   int count = 0;
-  std::vector<std::size_t> index;  ///< indices of the chunk's rows among local rows
-  std::vector<double> offset, eta;
+  std::vector<std::size_t> index;   ///< indices of the chunk's rows among local rows
+  std::vector<double> offset, eta;  ///< by linear predictor, `chunk_rows` each
   std::vector<int> starts;
   std::vector<double> values;  ///< values of the terms, then the residual
 };
@@ -60,9 +60,9 @@ class RowEvaluator {
   /// Evaluates the values and starts of one term. A term that combines another's columns must be evaluated
   /// after it.
   void evaluate_term(int term, RowChunk& chunk) const;
-  /// eta += the term's values times its coefficients.
+  /// eta += the term's values times its coefficients, for the term's linear predictor.
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const {
-    add_predictor(term, raw_coef, chunk, chunk.eta);
+    add_predictor(term, raw_coef, chunk, eta_of(term, chunk));
   }
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk,
                      std::span<double> eta) const;
@@ -77,6 +77,10 @@ class RowEvaluator {
     return {numbers_.data(), codes_.data(), chunk.index.data(), chunk.count};
   }
   void combine(const RawTerm& dense, double* out, RowChunk& chunk) const;
+  [[nodiscard]] std::span<double> eta_of(int term, RowChunk& chunk) const {
+    return std::span(chunk.eta).subspan(static_cast<std::size_t>(view_.terms[term].predictor) * chunk_rows,
+                                        chunk_rows);
+  }
 
   const Rows& rows_;
   LayoutView view_;

@@ -16,6 +16,7 @@ std::int64_t bytes_of(const Variable& variable) {
 
 std::vector<int> variables_read(const Rows& rows) {
   std::set<int> read(rows.offsets.begin(), rows.offsets.end());
+  for (const std::vector<int>& offsets : rows.further_offsets) read.insert(offsets.begin(), offsets.end());
   if (rows.response >= 0) read.insert(rows.response);
   if (rows.prior_weight >= 0) read.insert(rows.prior_weight);
   if (rows.series.correlated() && rows.series.start >= 0) read.insert(rows.series.start);

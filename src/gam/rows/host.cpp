@@ -39,7 +39,7 @@ struct HostRows::Chunk : RowChunk {
         response(chunk_rows),
         prior(chunk_rows),
         weight(chunk_rows),
-        weighted(correlated ? 0 : values.size()) {
+        weighted(correlated ? 0 : at(layout.predictors()) * values.size()) {
     if (correlated) whitened.emplace(layout);
     const LayoutView view = layout.view();
     moments.resize(static_cast<std::size_t>(view.term_count));
@@ -59,7 +59,10 @@ struct HostRows::Chunk : RowChunk {
 
   AlignedSums aligned;
   std::vector<double> response, prior, weight;
-  std::vector<double> weighted;  ///< the values times the row's weight, unless all weights are 1
+  /// The values times the row's weight, unless all weights are 1. With several linear predictors there is a
+  /// copy for each predictor, with the weights of the term's predictor and that one.
+  std::vector<double> weighted;
+  std::vector<double> log_likelihood, scores, curvatures;  ///< with several linear predictors
   ResponseMemos memos;
   /// Sums of powers by cell, for terms that are single curves with dense columns; they determine the columns'
   /// sums.
@@ -227,6 +230,8 @@ void HostRows::gather_response(const Rows& rows, const LayoutView& view, Chunk& 
 }
 
 void HostRows::finish(PassKind kind, Chunk& chunk, double* sums) const {
+  if (const SeveralFamily* several = rows_.family.several())
+    return finish_several(kind, *several, chunk, sums);
   visit(rows_.family, [&](const auto& family) {
     if (kind == PassKind::parameters) return add_likelihood(family, chunk, sums);
     finish_rows(kind, family, chunk, sums);
@@ -252,6 +257,69 @@ void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double*
     const std::ptrdiff_t begin = view_.terms[term].value_begin * chunk_rows;
     multiply_rows(chunk.weight.data(), view_.terms[term].nonzeros, chunk.count, chunk.values.data() + begin,
                   chunk.weighted.data() + begin);
+  }
+}
+
+/// As `finish_rows`, for several linear predictors: R'WR and R'W r are then minus the second derivatives of
+/// the log likelihood, and its first ones; the deviance is -2 log likelihood, and each row's w r^2 counts
+/// as 1.
+void HostRows::finish_several(PassKind kind, const SeveralFamily& family, Chunk& chunk, double* sums) const {
+  const auto count = at(chunk.count);
+  if (kind == PassKind::moments) {
+    for (std::size_t r = 0; r < count; ++r) {
+      const double y = chunk.response[r];
+      sums[0] += chunk.prior[r];
+      sums[1] += chunk.prior[r] * y;
+      sums[3] += chunk.prior[r] * y * y;
+    }
+    std::fill_n(chunk.values_of(view_.terms[view_.term_count]), count, 1.0);
+    chunk.unit_weights = true;
+    return;
+  }
+  const int predictors = layout_.predictors();
+  const auto planes = at(predictors);
+  const bool derivatives = kind != PassKind::deviance;
+  chunk.log_likelihood.resize(chunk_rows);
+  chunk.scores.resize(planes * chunk_rows);
+  chunk.curvatures.resize(planes * (planes + 1) / 2 * chunk_rows);
+  family.evaluate({.count = chunk.count,
+                   .stride = chunk_rows,
+                   .response = chunk.response.data(),
+                   .prior = chunk.prior.data(),
+                   .eta = chunk.eta.data(),
+                   .log_likelihood = chunk.log_likelihood.data(),
+                   .gradient = derivatives ? chunk.scores.data() : nullptr,
+                   .weights = derivatives ? chunk.curvatures.data() : nullptr});
+  chunk.unit_weights = false;
+  for (std::size_t r = 0; r < count; ++r) {
+    double sum = chunk.log_likelihood[r];
+    for (std::size_t p = 0; p < planes; ++p) sum += chunk.eta[p * chunk_rows + r];
+    for (std::size_t p = r; derivatives && p < chunk.scores.size(); p += chunk_rows) sum += chunk.scores[p];
+    for (std::size_t p = r; derivatives && p < chunk.curvatures.size(); p += chunk_rows)
+      sum += chunk.curvatures[p];
+    if (sum - sum == 0) {
+      sums[0] += 1;
+      sums[1] += -2 * chunk.log_likelihood[r];
+      continue;
+    }
+    sums[2] += 1;
+    clear_row(static_cast<int>(r), chunk);
+    for (std::size_t p = r; p < chunk.scores.size(); p += chunk_rows) chunk.scores[p] = 0;
+    for (std::size_t p = r; p < chunk.curvatures.size(); p += chunk_rows) chunk.curvatures[p] = 0;
+  }
+  if (!derivatives) return;
+  const TermTable& residual = view_.terms[view_.term_count];
+  std::fill_n(chunk.values_of(residual), count, 1.0);
+  for (int q = 0; q < predictors; ++q) {
+    double* const to = chunk.weighted.data() + at(q) * chunk.values.size();
+    std::copy_n(chunk.scores.begin() + q * chunk_rows, count, to + residual.value_begin * chunk_rows);
+    for (int term = 0; term < view_.term_count; ++term) {
+      const TermTable& table = view_.terms[term];
+      const int low = std::min(table.predictor, q);
+      const int pair = low * predictors - low * (low - 1) / 2 + std::max(table.predictor, q) - low;
+      multiply_rows(chunk.curvatures.data() + at(pair) * chunk_rows, table.nonzeros, chunk.count,
+                    chunk.values_of(table), to + table.value_begin * chunk_rows);
+    }
   }
 }
 
@@ -307,8 +375,9 @@ void HostRows::add_product(const Product& product, Chunk& chunk, double* sums) c
       add_sides(product, row, column, chunk, sums);
     });
   }
-  const ProductSide row = side_of(view_, chunk, chunk.unit_weights ? chunk.values : chunk.weighted,
-                                  product.row_term, product.row_placement);
+  ProductSide row = side_of(view_, chunk, chunk.unit_weights ? chunk.values : chunk.weighted,
+                            product.row_term, product.row_placement);
+  if (!chunk.unit_weights) row.values += at(view_.terms[product.column_term].predictor) * chunk.values.size();
   const ProductSide column =
       side_of(view_, chunk, chunk.values, product.column_term, product.column_placement);
   add_sides(product, row, column, chunk, sums);

@@ -49,6 +49,7 @@ class HostRows {
   void finish(PassKind kind, Chunk& chunk, double* sums) const;
   template <RowFamily F>
   void finish_rows(PassKind kind, const F& family, Chunk& chunk, double* sums) const;
+  void finish_several(PassKind kind, const SeveralFamily& family, Chunk& chunk, double* sums) const;
   template <RowFamily F>
   void add_likelihood(const F& family, Chunk& chunk, double* sums) const;
   [[nodiscard]] std::vector<PointEvaluator::FarWanted> wanted_of(PassKind kind,

@@ -57,7 +57,7 @@ void HostPrediction::predict(std::size_t begin, std::size_t end, std::span<Predi
   std::vector<double> fits(columns * chunk_rows);
   std::vector<double> variances(form_.empty() ? 0 : columns * chunk_rows);
   for_each_chunk(evaluator_, chunk, begin, end, [&] {
-    if (terms.count == 0)
+    if (terms.count == 0 || terms.are_predictors)
       fits = chunk.offset;
     else
       std::ranges::fill(fits, 0.0);

@@ -62,6 +62,7 @@ std::vector<int> nonzero_offsets(const RawTerm& term, const std::vector<int>& ow
 RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPairs* pairs,
                      const Series* series)
     : parameters_(static_cast<int>(parameters)),
+      predictors_(design.predictors()),
       raw_size_(design.raw_size),
       parted_columns_(design.parted_columns),
       pairs_(pairs) {
@@ -102,6 +103,7 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
     table.nonzeros = term.nonzeros;
     table.raw_begin = term.raw_begin;
     table.combined = term.combined;
+    table.predictor = term.predictor;
     table.value_begin = values_per_row_;
     table.component_begin = static_cast<int>(tables.components.size());
     for (const Component& component : term.components) {
@@ -324,6 +326,7 @@ RawMoments RowLayout::moments(std::span<const double> reduced) const {
   RawMoments moments;
   moments.sum_weight = reduced[0];
   moments.sum_weighted_response = reduced[1];
+  moments.sum_weighted_square = reduced[3];
   moments.column_sums.assign(reduced.begin() + scalar_count, reduced.end());
   return moments;
 }

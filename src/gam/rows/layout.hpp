@@ -73,6 +73,9 @@ class RowLayout {
   std::vector<int> offsets;
   std::vector<std::int64_t> lines;
 
+  /// Number of linear predictors.
+  [[nodiscard]] int predictors() const noexcept { return predictors_; }
+
   /// The pairs of raw columns of the eliminated part that are nonzero in the same row, by position within the
   /// part. Null: there is no such pair, and the part is diagonal.
   [[nodiscard]] const std::shared_ptr<const SparsePattern>& pattern() const noexcept { return pattern_; }
@@ -122,6 +125,7 @@ class RowLayout {
   std::vector<std::uint64_t> left_out_;
   std::vector<int> component_sizes_;
   int parameters_;
+  int predictors_;
   int raw_size_ = 0;
   Part parted_columns_;  ///< the part of the design
   const LevelPairs* pairs_;

@@ -18,14 +18,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The rows of a pass: this rank's part of the table, as the model uses it.
+/// The rows of a pass: this rank's part of the table, as the model uses it. With several linear predictors,
+/// which are those of the design, the family is a `SeveralFamily`, and passes run on the CPU.
 struct Rows {
   const Frame* frame = nullptr;
   const Design* design = nullptr;
   Family family;
   int response = 0;            ///< index into the frame; -1: none, for rows to be predicted
-  std::vector<int> offsets{};  ///< variables whose sum is the offset
-  int prior_weight = -1;       ///< index into the frame; -1: all ones
+  std::vector<int> offsets{};  ///< variables whose sum is the offset of the first linear predictor
+  std::vector<std::vector<int>> further_offsets{};  ///< of the second and later ones; may be shorter
+  int prior_weight = -1;                            ///< index into the frame; -1: all ones
   /// Powers of two: one multiplies the response and its offsets, the other the prior weights, so that in the
   /// units of the fit neither is large or small.
   double response_factor = 1;

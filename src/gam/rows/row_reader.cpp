@@ -20,7 +20,8 @@ RowReader::RowReader(const Frame& frame, const Design& design)
 }
 
 RowReader::RowReader(const Rows& rows) : RowReader(*rows.frame, *rows.design) {
-  offsets_ = rows.offsets;
+  offsets_ = {rows.offsets};
+  offsets_.insert(offsets_.end(), rows.further_offsets.begin(), rows.further_offsets.end());
   response_factor_ = rows.response_factor;
 }
 
@@ -47,11 +48,24 @@ void RowReader::read(std::size_t row) {
 }
 
 double RowReader::linear_predictor(std::size_t row, std::span<const double> raw_coef) {
-  read(row);
   double sum = 0;
-  for (const Nonzero& one : nonzeros_) sum += one.value * raw_coef[at(one.column)];
-  for (const int offset : offsets_) sum += response_factor_ * frame_.variables[at(offset)].numbers[row];
+  linear_predictors(row, raw_coef, {&sum, 1});
   return sum;
+}
+
+void RowReader::linear_predictors(std::size_t row, std::span<const double> raw_coef, std::span<double> eta) {
+  read(row);
+  std::ranges::fill(eta, 0.0);
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    const std::size_t end = t + 1 < terms_.size() ? begins_[t + 1] : nonzeros_.size();
+    double& sum = eta[at(design_.terms[t].predictor)];
+    for (std::size_t i = begins_[t]; i < end; ++i)
+      sum += nonzeros_[i].value * raw_coef[at(nonzeros_[i].column)];
+  }
+  for (std::size_t p = 0; p < std::min(offsets_.size(), eta.size()); ++p) {
+    for (const int offset : offsets_[p])
+      eta[p] += response_factor_ * frame_.variables[at(offset)].numbers[row];
+  }
 }
 
 void RowReader::raw_row(std::size_t row, std::span<double> raw) {

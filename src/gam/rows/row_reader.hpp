@@ -23,6 +23,8 @@ class RowReader {
 
   /// R(row, .) coef, plus the offsets if it was made from `Rows`.
   [[nodiscard]] double linear_predictor(std::size_t row, std::span<const double> raw_coef);
+  /// The linear predictor of each predictor of the design, likewise.
+  void linear_predictors(std::size_t row, std::span<const double> raw_coef, std::span<double> eta);
   /// Sets `raw` to R(row, .), including zeros.
   void raw_row(std::size_t row, std::span<double> raw);
   /// Sets `x` to M' R(row, .), by coefficient.
@@ -38,7 +40,7 @@ class RowReader {
 
   const Frame& frame_;
   const Design& design_;
-  std::vector<int> offsets_;
+  std::vector<std::vector<int>> offsets_;  ///< by predictor; may be shorter
   double response_factor_ = 1;
   std::vector<NumberView> numbers_;
   std::vector<const std::int32_t*> codes_;

@@ -37,6 +37,7 @@ struct RawMoments {
   std::vector<double> column_sums;   ///< R'1 over complete rows
   double sum_weight = 0;             ///< sum of prior weights
   double sum_weighted_response = 0;  ///< weighted sum of y - offset for gaussian, of y otherwise
+  double sum_weighted_square = 0;    ///< weighted sum of y^2; only with several linear predictors
   [[nodiscard]] double mean_response() const noexcept { return sum_weighted_response / sum_weight; }
 };
 

@@ -49,6 +49,7 @@ PartedMatrix unweighted_gram(Job& job, const Plan& plan, const Rows& rows) {
   unweighted.prior_weight = -1;
   unweighted.prior_factor = 1;
   unweighted.offsets.clear();
+  unweighted.further_offsets.clear();
   unweighted.series = {};
   RowPass pass(job, plan, unweighted);
   return pass.step(std::vector<double>(at(rows.design->raw_size))).gram;

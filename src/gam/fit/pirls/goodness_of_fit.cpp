@@ -8,6 +8,7 @@
 #include "gam/fit/pirls/starting_point.hpp"
 #include "gam/fit/pirls/step_halving.hpp"
 #include "gam/fit/run/block_sums.hpp"
+#include "gam/linalg/linalg.hpp"
 #include "gam/rows/row_reader.hpp"
 
 #include <algorithm>
@@ -35,6 +36,7 @@ Rows rows_by(const Design& constant, Rows rows) {
   rows.design = &constant;
   rows.pairs = nullptr;
   rows.series = {};
+  rows.further_offsets.clear();
   return rows;
 }
 
@@ -158,6 +160,85 @@ double saturated_sum(const FitContext& fit, const Rows& rows, const FittedModel&
 }
 
 }  // namespace
+
+namespace {
+
+/// Constant predictors of maximum likelihood, by Newton's method with halved steps.
+std::vector<double> likeliest_constants(const FitContext& fit, const Rows& of_model,
+                                        const RawMoments& moments) {
+  const int predictors = of_model.family.predictor_count();
+  std::vector<Design> each(static_cast<std::size_t>(predictors), constant_design());
+  const Design constants = joined(std::move(each));
+  const Rows rows = rows_by(constants, of_model);
+  RowPass pass(fit.job, fit.plan, rows);
+  const double mean = moments.mean_response();
+  const double variance = moments.sum_weighted_square / moments.sum_weight - mean * mean;
+  std::vector<double> eta =
+      rows.family.several()->first_predictors({mean, std::sqrt(std::max(variance, 0.0))});
+  RawSums at = fit.sums_of(pass, [&] { return pass.step(eta); });
+  constexpr int most_steps = 100;
+  constexpr int most_halvings = 40;
+  constexpr double accuracy = 1e-13;
+  for (int step = 0; step < most_steps; ++step) {
+    Matrix gradient(predictors, 1);
+    std::ranges::copy(at.gradient, gradient.data());
+    const auto direction = solve(at.gram.core, gradient);
+    if (!direction) break;
+    double share = 1;
+    for (int halving = 0;; ++halving, share /= 2) {
+      if (halving > most_halvings) return eta;
+      std::vector<double> next = eta;
+      add_multiple(next, share, direction->values());
+      RawSums there = fit.sums_of(pass, [&] { return pass.step(next); });
+      if (!is_finite(there) || there.deviance > at.deviance) continue;
+      const double gain = at.deviance - there.deviance;
+      eta = std::move(next);
+      at = std::move(there);
+      if (gain <= accuracy * std::abs(at.deviance)) return eta;
+      break;
+    }
+  }
+  return eta;
+}
+
+}  // namespace
+
+void measure_several(const FitContext& fit, RowPass& pass, const Rows& rows, FittedModel& model) {
+  const SeveralFamily& family = *rows.family.several();
+  const auto predictors = static_cast<std::size_t>(family.predictors());
+  const std::vector<double> raw_coef = model.design.raw_coefficients(model.coef);
+  const RawDeviance at_end = fit.sums_of(pass, [&] { return pass.deviance(raw_coef); });
+  model.aic = at_end.deviance + 2 * model.edf_total;
+  model.r_squared_adjusted = std::numeric_limits<double>::quiet_NaN();
+
+  const NullPredictors null = family.null_predictors();
+  const RawMoments moments = response_moments(fit, rows);
+  std::vector<double> constants;
+  if (null == NullPredictors::constants) constants = likeliest_constants(fit, rows, moments);
+  const double mean = family.predictor_of_mean(moments.mean_response());
+  const auto number = [&](int variable, std::size_t row) {
+    return variable < 0 ? 1.0 : rows.frame->variables[static_cast<std::size_t>(variable)].numbers[row];
+  };
+  const std::vector<double> sums = sums_over_blocks<RowReader>(
+      fit, rows, 2,
+      [&](RowReader& reader, std::size_t begin, std::size_t end, std::span<double> sum) {
+        std::vector<double> eta(predictors);
+        for (std::size_t row = begin; row < end; ++row) {
+          if (rows.frame->complete[row] == 0) continue;
+          const double y = number(rows.response, row);
+          const double prior = number(rows.prior_weight, row);
+          reader.linear_predictors(row, raw_coef, eta);
+          sum[0] += prior * family.squared_residual(y, eta);
+          if (null == NullPredictors::none) continue;
+          if (null == NullPredictors::constants) eta = constants;
+          if (null == NullPredictors::mean) eta[0] = mean;
+          sum[1] += prior * family.squared_residual(y, eta);
+        }
+      },
+      rows);
+  model.deviance = sums[0];
+  model.null_deviance = null == NullPredictors::none ? std::numeric_limits<double>::quiet_NaN() : sums[1];
+}
 
 NullModel null_model(const FitContext& fit, const Rows& of_model) {
   const Design constant = constant_design();

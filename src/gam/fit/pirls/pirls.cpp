@@ -49,8 +49,8 @@ constexpr int steps_to_another = 50;
 std::optional<RawDeviance> deviance_after(const RawSums& sums, const Design& design,
                                           std::span<const double> step) {
   constexpr double most_cancelled = 1e5;
-  const auto intercept = std::ranges::find(design.blocks, "(Intercept)", &CoefBlock::label);
-  if (intercept == design.blocks.end()) return {};
+  const CoefBlock* const intercept = design.intercept();
+  if (intercept == nullptr) return {};
   const std::vector<double> across = multiply(sums.gram, step);
   double deviance = sums.deviance;
   double size = 0;
@@ -78,8 +78,8 @@ bool is_finite(const RawSums& sums) {
   return sums.bad_rows == 0 && std::isfinite(sums.deviance);
 }
 
-RawSums first_sums(const FitContext& fit, RowPass& pass, const Rows& rows, double mean) {
-  const std::vector<double> coef = first_coefficients(*rows.design, rows.family, mean);
+RawSums first_sums(const FitContext& fit, RowPass& pass, const Rows& rows, const RawMoments& moments) {
+  const std::vector<double> coef = first_coefficients(*rows.design, rows.family, moments);
   return fit.sums_of(pass, [&] {
     return has_own_start(rows.family) ? pass.start() : pass.step(rows.design->raw_coefficients(coef));
   });
@@ -90,14 +90,14 @@ PirlsLoop::PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const Raw
       pass_(pass),
       rows_(rows),
       design_(*rows.design),
-      weight_(moments.sum_weight),
+      moments_(moments),
       mean_(moments.mean_response()),
       solver_(fit.job, design_, rows.family.scale().has_value(), fit.plan.on_devices(),
               fit.job.options().stop, fit.options.gamma) {}
 
 void PirlsLoop::run(RawSums first) {
   sums_ = std::move(first);
-  end_.coef = first_coefficients(design_, rows_.family, mean_);
+  end_.coef = first_coefficients(design_, rows_.family, moments_);
   const int done = resume();
   if (done == 0) find_first_parameters();
   if (!is_finite(sums_)) throw diverged(done == 0 && has_own_start(rows_.family));
@@ -131,7 +131,7 @@ void PirlsLoop::solve_gaussian() {
   solve_from_end(Search::global);
   const auto residual_df = static_cast<double>(rows_.frame->complete_rows - design_.null_space());
   if (sums_.deviance > far_base * end_.solution.scale * residual_df) {
-    const double level = sums_.deviance + weight_ * mean_ * mean_;
+    const double level = sums_.deviance + moments_.sum_weight * mean_ * mean_;
     sums_ = sums_at(end_.coef);
     end_.deviances.left.reset();
     if (!is_finite(sums_)) throw diverged();
@@ -300,6 +300,9 @@ void PirlsLoop::solve(Search search) {
 void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   look_at_end();
   cut_short_ = false;
+  // With several linear predictors the first step is one of Newton's from a given start.
+  const bool several = rows_.family.several() != nullptr;
+  first = first && !several;
   // If sums were not finite, halve once more: half-way to the edge no row's weight dominates.
   bool may_be_near = rows_.family.start() == Start::adjusted && rows_.family.predictors().any();
   double fraction = 1;
@@ -314,7 +317,7 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
       // With correlated rows steps need not lower the deviance, which treats rows as independent.
       const bool risen = !first && !rows_.series.correlated() &&
                          is_rise(deviance_ + penalty.begin, sums_.deviance + penalty.at(fraction));
-      if (!risen || ++rises > rise_halvings) return;
+      if (!risen || ++rises > (several ? newton_halvings : rise_halvings)) return;
     }
     fraction /= 2;
     for (std::size_t i = 0; i < begin.size(); ++i) end_.coef[i] = (end_.coef[i] + begin[i]) / 2;
@@ -354,7 +357,7 @@ void PirlsLoop::find_first_parameters() {
   if (!mean) return;
   set_parameters(
       likeliest_parameters(fit_, pass_, rows_.family, design_.raw_coefficients(*mean), rough_gain).values);
-  sums_ = first_sums(fit_, pass_, rows_, mean_);
+  sums_ = first_sums(fit_, pass_, rows_, moments_);
 }
 
 void PirlsLoop::set_parameters(std::vector<double> parameters) {
@@ -513,6 +516,10 @@ void PirlsLoop::explain_not_converged(double change) {
 
 /// Why V has no minimum in the range of smoothing parameters.
 std::string PirlsLoop::why_no_minimum() const {
+  if (!end_.solution.definite)
+    return "the log likelihood has no maximum there: its negative Hessian is not positive definite: leave "
+           "terms "
+           "out, or give smooths a smaller k";
   const CoefBlock& block = design_.blocks[static_cast<std::size_t>(end_.solution.doubtful_block)];
   const std::string what =
       end_.solution.hidden_by_rounding

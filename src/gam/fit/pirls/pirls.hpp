@@ -20,8 +20,9 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* The sums of the first working model, at `first_coefficients` or at the family's own start;
-/// `mean`: the mean of the response. Throws `FellBack`.
-[[nodiscard]] RawSums first_sums(const FitContext& fit, RowPass& pass, const Rows& rows, double mean);
+/// `moments`: those of the rows. Throws `FellBack`.
+[[nodiscard]] RawSums first_sums(const FitContext& fit, RowPass& pass, const Rows& rows,
+                                 const RawMoments& moments);
 
 /// Whether the sums define a finite step.
 [[nodiscard]] bool is_finite(const RawSums& sums);
@@ -105,7 +106,7 @@ class PirlsLoop {
   RowPass& pass_;
   Rows& rows_;
   const Design& design_;
-  double weight_;  ///< sum of the weights of all rows
+  const RawMoments& moments_;
   double mean_;
   WorkingSolver solver_;
   RawSums sums_;                   ///< sums at `end_.coef`; products only once family parameters have moved

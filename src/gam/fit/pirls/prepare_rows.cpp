@@ -26,19 +26,27 @@ Variable& variable_of(Frame& frame, int index) {
   return frame.variables[static_cast<std::size_t>(index)];
 }
 
-/// Converts a factor to numbers as glm() does: the first level is failure (0), the other success (1).
-void make_numeric_response(const Workers& workers, Frame& frame, int index) {
+/// Converts a factor to numbers from 0 on, in the order of its levels. As in glm(), the first of two levels
+/// is failure, the other success.
+void make_numeric_response(const Workers& workers, Frame& frame, int index, const Family& family) {
   Variable& response = variable_of(frame, index);
   if (!response.factor) return;
   const std::vector<std::string>& levels = response.levels;
   if (levels.size() == 1)
     throw base::input_error("the response '{}' is '{}' in every complete row: give one that varies",
                             response.name, levels[0]);
-  if (levels.size() != 2)
+  const auto classes = static_cast<std::size_t>(family.classes());
+  if (levels.size() != classes) {
+    std::string some;
+    for (std::size_t i = 0; i < std::min<std::size_t>(levels.size(), 3); ++i)
+      some += fmt::format("{}'{}'", i == 0 ? "" : ", ", levels[i]);
     throw base::input_error(
-        "the response '{}' has {} levels in the complete rows ('{}', '{}', '{}'{}): it must have two, "
-        "failure and success",
-        response.name, levels.size(), levels[0], levels[1], levels[2], levels.size() > 3 ? ", ..." : "");
+        "the response '{}' has {} levels in the complete rows ({}{}): it must have {}", response.name,
+        levels.size(), some, levels.size() > 3 ? ", ..." : "",
+        classes == 2 && family.several() == nullptr
+            ? std::string("two, failure and success")
+            : fmt::format("{}: one more than multinom's K, the number of linear predictors", classes));
+  }
   const std::span<const std::int32_t> codes = response.codes;
   response.numbers = frame.memory.column<double>(frame.memory.place<double>(codes.size()));
   double* const numbers = response.numbers.writable();
@@ -50,8 +58,9 @@ void make_numeric_response(const Workers& workers, Frame& frame, int index) {
   });
   response.codes = {};
   response.factor = false;
-  // Both levels of the response occur in the job, even if not on this rank.
-  if (!frame.extents.empty()) frame.extents[static_cast<std::size_t>(index)] = {0, 1};
+  // All levels of the response occur in the job, even if not on this rank.
+  if (!frame.extents.empty())
+    frame.extents[static_cast<std::size_t>(index)] = {0, static_cast<double>(classes - 1)};
 }
 
 /// Calls `refuse(number, row)` for the first complete row with a bad number. `first_fault(numbers)` returns
@@ -81,18 +90,21 @@ void check_numbers(const Workers& workers, const Frame& frame, const Variable& v
 /// Refuses invalid responses. `of_counts`: proportions of counts, outside [0, 1] if a count is negative.
 void check_response(const Workers& workers, const Frame& frame, int index, const Family& family,
                     bool of_counts) {
-  // The valid responses of a family form an interval: if both ends of this rank's range are valid, no scan is
-  // needed.
+  // The valid responses of a family of one predictor form an interval: if both ends of this rank's range are
+  // valid, no scan is needed.
   const Variable& response = frame.variables[static_cast<std::size_t>(index)];
-  if (!frame.extents.empty()) {
+  if (!frame.extents.empty() && family.several() == nullptr) {
     const Extent& known = frame.extents[static_cast<std::size_t>(index)];
     if (known.empty() || (!family.response_fault(known.min) && !family.response_fault(known.max))) return;
   }
   const auto refuse = [&](double number, std::int64_t row) {
     if (of_counts) refuse_count(response.name, row);
-    throw base::input_error("response '{}' is {} in data row {}: for the {} family it {}{}", response.name,
-                            number, row, family.name(), family.response_fault(number).value(),
-                            family.two_levels() ? ", or be a factor of two levels" : "");
+    throw base::input_error(
+        "response '{}' is {} in data row {}: for the {} family it {}{}", response.name, number, row,
+        family.name(), family.response_fault(number).value(),
+        family.classes() == 0 ? std::string()
+                              : fmt::format(", or be a factor of {} levels",
+                                            family.two_levels() ? "two" : std::to_string(family.classes())));
   };
   check_numbers(
       workers, frame, response, [&](std::span<const double> numbers) { return family.first_fault(numbers); },
@@ -164,6 +176,8 @@ void check_correlation(const FitOptions& options) {
   const Family& family = options.family.definition();
   if (!(std::abs(options.rho) < 1))
     throw base::usage_error("rho is {}: it must be between -1 and 1", options.rho);
+  if (family.several() != nullptr && has_correlated_residuals(options))
+    throw base::usage_error("rho: the family {} has no correlated residuals: leave it out", family.name());
   if (!options.ar_start.empty() && !has_correlated_residuals(options))
     throw base::usage_error("ar-start has no effect without a correlation: give rho too");
   if (options.estimate_rho && !family.linear())
@@ -186,7 +200,13 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
   rows.frame = &frame;
   rows.family = options.family.definition();
   rows.response = frame.index_of(formula.response.text);
-  for (const Expression& offset : formula.offsets) rows.offsets.push_back(frame.index_of(offset.text));
+  const auto indices_of = [&](const std::vector<Expression>& offsets) {
+    std::vector<int> indices;
+    for (const Expression& offset : offsets) indices.push_back(frame.index_of(offset.text));
+    return indices;
+  };
+  rows.offsets = indices_of(formula.offsets);
+  for (const FormulaTerms& one : formula.further) rows.further_offsets.push_back(indices_of(one.offsets));
   if (const auto weights = prior_weights(formula, options)) rows.prior_weight = frame.index_of(weights->text);
   together(workers.comm, [&] {
     if (frame.chosen_rows == 0)
@@ -196,9 +216,12 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
           "the table has no complete row: each lacks the value of some variable of the model: leave that "
           "variable out, or correct the NA strings");
     }
-    make_numeric_response(workers, frame, rows.response);
+    make_numeric_response(workers, frame, rows.response, rows.family);
     check_response(workers, frame, rows.response, rows.family, formula.trials.has_value());
     for (const int offset : rows.offsets) check_offset(variable_of(frame, offset));
+    for (const std::vector<int>& offsets : rows.further_offsets) {
+      for (const int offset : offsets) check_offset(variable_of(frame, offset));
+    }
     if (rows.prior_weight >= 0)
       check_weights(workers, frame, variable_of(frame, rows.prior_weight),
                     options.weights.empty() ? formula.response.text : "");

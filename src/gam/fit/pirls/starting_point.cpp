@@ -6,6 +6,7 @@
 #include "gam/data/frame/extents.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 
@@ -25,8 +26,8 @@ double predictor_of(const Family& family, double mean) {
 
 std::optional<std::vector<double>> coefficients_of_mean(const Design& design, const Family& family,
                                                         double mean) {
-  const auto intercept = std::ranges::find(design.blocks, "(Intercept)", &CoefBlock::label);
-  if (intercept == design.blocks.end()) return std::nullopt;
+  const CoefBlock* const intercept = design.intercept();
+  if (intercept == nullptr) return std::nullopt;
   std::vector<double> coef(static_cast<std::size_t>(design.coef_size));
   coef[static_cast<std::size_t>(intercept->coef_begin)] = predictor_of(family, mean);
   return coef;
@@ -50,24 +51,46 @@ double inner_predictor(const Workers& workers, const Rows& rows, double mean) {
   return eta - (range.has_lower() ? offset.min : offset.max);
 }
 
-std::optional<std::vector<double>> inner_coefficients(const Workers& workers, const Rows& rows, double mean) {
-  const Design& design = *rows.design;
+namespace {
+
+/// Makes a linear predictor the constant `value`, by its intercept or a factor coded by all levels; false if
+/// it has neither.
+bool set_constant(const Design& design, int predictor, double value, std::vector<double>& coef) {
   const auto constant = std::ranges::find_if(design.blocks, [&](const CoefBlock& block) {
     const RawTerm& term = design.term_of(block);
-    if (block.penalty || term.is_dense() || term.components.size() > 1) return false;
+    if (term.predictor != predictor || block.penalty || term.is_dense() || term.components.size() > 1)
+      return false;
     if (!term.components.empty() && term.components[0].kind != Component::Kind::factor) return false;
     const std::vector<double> ones(base::at(block.coef_size), 1.0);
     return std::ranges::all_of(block.to_raw(ones), [](double one) { return one == 1; });
   });
-  if (constant == design.blocks.end()) return std::nullopt;
-  std::vector<double> coef(base::at(design.coef_size));
-  std::fill_n(coef.begin() + constant->coef_begin, constant->coef_size, inner_predictor(workers, rows, mean));
-  return coef;
+  if (constant == design.blocks.end()) return false;
+  std::fill_n(coef.begin() + constant->coef_begin, constant->coef_size, value);
+  return true;
 }
 
-std::vector<double> first_coefficients(const Design& design, const Family& family, double mean) {
+}  // namespace
+
+std::optional<std::vector<double>> inner_coefficients(const Workers& workers, const Rows& rows, double mean) {
+  std::vector<double> coef(base::at(rows.design->coef_size));
+  const double value = inner_predictor(workers, rows, mean);
+  return set_constant(*rows.design, 0, value, coef) ? std::optional(std::move(coef)) : std::nullopt;
+}
+
+std::vector<double> first_coefficients(const Design& design, const Family& family,
+                                       const RawMoments& moments) {
+  if (const SeveralFamily* several = family.several()) {
+    const double mean = moments.mean_response();
+    const double variance = moments.sum_weighted_square / moments.sum_weight - mean * mean;
+    // A variance of rounding errors is no start: take a small one.
+    const ResponseLevel level{mean, std::sqrt(std::max(variance, 1e-10 * mean * mean))};
+    const std::vector<double> eta = several->first_predictors(level);
+    std::vector<double> coef(base::at(design.coef_size));
+    for (int p = 0; p < several->predictors(); ++p) set_constant(design, p, eta[base::at(p)], coef);
+    return coef;
+  }
   if (!has_own_start(family)) {
-    if (auto coef = coefficients_of_mean(design, family, mean)) return *std::move(coef);
+    if (auto coef = coefficients_of_mean(design, family, moments.mean_response())) return *std::move(coef);
     if (family.start() == Start::mean)
       throw base::usage_error("the family {} needs a formula with an intercept: leave out - 1",
                               family.text());

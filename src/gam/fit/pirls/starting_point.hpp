@@ -38,9 +38,11 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] std::optional<std::vector<double>> inner_coefficients(const Workers& workers, const Rows& rows,
                                                                     double mean);
 
-/// The first coefficients: every mean is then `mean`. Zeros for a family with its own start, and in a
-/// gaussian model without an intercept. Throws `Error(usage)` for a custom family in a model without an
-/// intercept.
-[[nodiscard]] std::vector<double> first_coefficients(const Design& design, const Family& family, double mean);
+/// The first coefficients: every mean is then that of the response. Zeros for a family with its own start,
+/// and in a gaussian model without an intercept. With several linear predictors, those that the family starts
+/// from; 0 for a predictor whose columns do not have the constant. Throws `Error(usage)` for a custom family
+/// in a model without an intercept.
+[[nodiscard]] std::vector<double> first_coefficients(const Design& design, const Family& family,
+                                                     const RawMoments& moments);
 
 }  // namespace TESSERA_NAMESPACE::gam

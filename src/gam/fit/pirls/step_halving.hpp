@@ -31,6 +31,10 @@ struct PenaltyOnLine {
 /// Maximum number of times that one step is halved because the penalised deviance rises.
 constexpr int rise_halvings = 6;
 
+/// The same with several linear predictors, as in mgcv's gam.fit5: a step of Newton's method may be far too
+/// long.
+constexpr int newton_halvings = 30;
+
 /// Whether the penalised deviance rises. bam halves on a rise of any size, but near the end rises are
 /// rounding, and halving only causes delay: here a relative rise below 1e-10 is ignored.
 [[nodiscard]] constexpr bool is_rise(double before, double after) noexcept {

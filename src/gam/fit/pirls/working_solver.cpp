@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/working_solver.hpp"
 
+#include "base/at.hpp"
 #include "base/go_on.hpp"
 #include "base/message.hpp"
 #include "gam/design/coefficient_sums.hpp"
@@ -10,6 +11,7 @@
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <numeric>
@@ -21,6 +23,31 @@ namespace {
 /// Smallest p for which the GPU is faster than all host cores, including transfers: measured as 400 for an
 /// H200 against 64 cores, and smaller against fewer cores.
 constexpr int smallest_on_device = 512;
+
+/// Adds a multiple of its absolute diagonal to a symmetric matrix that has a negative eigenvalue in units of
+/// that diagonal: the least power of four, from 1e-6 on, that makes it positive definite. Returns whether it
+/// was definite. A negative eigenvalue of rounding errors counts as zero. Source: the modified Newton method
+/// of Wood, Pya and Saefken, JASA 111 (2016), sec. 3.1.2.
+bool make_definite(Matrix& a) {
+  constexpr double rounding = 1e-9;
+  constexpr double first_ridge = 1e-6;
+  std::vector<double> size;
+  for (int i = 0; i < a.rows(); ++i) size.push_back(std::max(std::abs(a(i, i)), 1e-300));
+  const auto is_definite = [&](double ridge) {
+    Matrix scaled = a;
+    for (int j = 0; j < a.cols(); ++j) {
+      for (int i = 0; i < a.rows(); ++i)
+        scaled(i, j) /= std::sqrt(size[base::at(i)]) * std::sqrt(size[base::at(j)]);
+      scaled(j, j) += ridge;
+    }
+    return cholesky(scaled).has_value();
+  };
+  if (is_definite(rounding)) return true;
+  double ridge = first_ridge;
+  while (!is_definite(ridge) && std::isfinite(ridge)) ridge *= 4;
+  for (int i = 0; i < a.rows(); ++i) a(i, i) += ridge * size[base::at(i)];
+  return false;
+}
 
 }  // namespace
 
@@ -56,12 +83,14 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     working.scale = scale;
     working.gamma = gamma_;
   }
+  bool definite = true;
   // A model without a solution has none on the CPU either: do not count that as a device failure.
   std::exception_ptr refused;
   const auto run = [&](const Algebra& algebra) {
     const base::Abandonable abandonable(check_);
     try {
       working.gram = gram_in_coefficients(sums.gram, design_, algebra);
+      if (design_.predictors() > 1) definite = make_definite(working.gram.core);
       if (bases_.empty()) bases_ = penalty_bases(design_);
       fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, search);
     } catch (const Error& fault) {
@@ -104,9 +133,10 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
                 .log_sp = fit_.log_sp,
                 .scale = fit_.scale,
                 .edf_total = edf,
-                .converged = fit_.converged,
+                .converged = fit_.converged && definite,
                 .doubtful_block = fit_.doubtful_block,
                 .hidden_by_rounding = fit_.hidden_by_rounding,
+                .definite = definite,
                 .end = end,
                 .step = level > 0 ? length(gram_, step.step) / level : 0,
                 .penalty = penalty_on_line(design_, fit_.log_sp, coef, end),

@@ -28,6 +28,9 @@ struct WorkingSolution {
   bool converged = false;   ///< whether the smoothing parameters converged
   int doubtful_block = -1;  ///< the block whose parameter did not converge: see `RemlFit`
   bool hidden_by_rounding = false;
+  /// False if X'WX, here minus the Hessian of the log likelihood with several linear predictors, had to be
+  /// made positive definite: the solution is then only a step.
+  bool definite = true;
   std::vector<double> end;  ///< end of the step: `coef`, or the result of mixing with earlier steps
   double step = 0;          ///< length of the step to `coef` in the linear predictor, in standard errors
   PenaltyOnLine penalty;    ///< penalty between the start of the step and `end`
@@ -36,8 +39,8 @@ struct WorkingSolution {
   std::vector<std::vector<double>> others;  ///< `log_sp` of other minima of V, little above: see `RemlFit`
 
   void members(const auto& to) {
-    to(coef, log_sp, scale, edf_total, converged, doubtful_block, hidden_by_rounding, end, step, penalty,
-       score, penalised_deviance, others);
+    to(coef, log_sp, scale, edf_total, converged, doubtful_block, hidden_by_rounding, definite, end, step,
+       penalty, score, penalised_deviance, others);
   }
 };
 

@@ -199,9 +199,12 @@ const MemoryPart& largest_part(const FitMemory& memory) {
 ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame, std::int64_t largest_whole_effect,
                         const Series* series) {
   Measure measure(frame);
-  if (formula.intercept) measure.take({}, {});
-  for (const ParametricTerm& term : formula.parametric) measure.add(term);
-  for (const SmoothSpec& spec : formula.smooths) measure.add(spec, is_nested(spec, formula));
+  for (int p = 0; p < formula.predictors(); ++p) {
+    const FormulaTerms& one = formula.of_predictor(p);
+    if (one.intercept) measure.take({}, {});
+    for (const ParametricTerm& term : one.parametric) measure.add(term);
+    for (const SmoothSpec& spec : one.smooths) measure.add(spec, is_nested(spec, one));
+  }
   return measure.size(largest_whole_effect, series);
 }
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+#include <cmath>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// A function's value with its first and second derivatives by P variables: automatic differentiation in
+/// forward mode, so that the log likelihood of a family is written once, as a formula. `second` is the upper
+/// triangle, row by row. Source: Griewank and Walther, Evaluating Derivatives (2008), ch. 3 and 13.
+template <int P>
+struct Jet {
+  static constexpr int pairs = P * (P + 1) / 2;
+
+  double value = 0;
+  double first[P] = {};
+  double second[pairs] = {};
+
+  Jet() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a number is a constant function.
+  Jet(double constant) : value(constant) {}
+  /// The variable with this index.
+  static Jet variable(double value, int index) {
+    Jet x(value);
+    x.first[index] = 1;
+    return x;
+  }
+
+  /// f(x), for f with these values and derivatives at x.
+  static Jet chain(const Jet& x, double f, double slope, double curvature) {
+    Jet y(f);
+    for (int i = 0, k = 0; i < P; ++i) {
+      y.first[i] = slope * x.first[i];
+      for (int j = i; j < P; ++j, ++k)
+        y.second[k] = slope * x.second[k] + curvature * x.first[i] * x.first[j];
+    }
+    return y;
+  }
+
+  friend Jet operator+(Jet a, const Jet& b) {
+    a.value += b.value;
+    for (int i = 0; i < P; ++i) a.first[i] += b.first[i];
+    for (int k = 0; k < pairs; ++k) a.second[k] += b.second[k];
+    return a;
+  }
+  friend Jet operator*(const Jet& a, const Jet& b) {
+    Jet y(a.value * b.value);
+    for (int i = 0, k = 0; i < P; ++i) {
+      y.first[i] = a.first[i] * b.value + a.value * b.first[i];
+      for (int j = i; j < P; ++j, ++k)
+        y.second[k] =
+            a.second[k] * b.value + a.value * b.second[k] + a.first[i] * b.first[j] + a.first[j] * b.first[i];
+    }
+    return y;
+  }
+  friend Jet operator*(double factor, Jet a) {
+    a.value *= factor;
+    for (double& one : a.first) one *= factor;
+    for (double& one : a.second) one *= factor;
+    return a;
+  }
+  friend Jet operator*(const Jet& a, double factor) { return factor * a; }
+  friend Jet operator-(const Jet& a) { return -1.0 * a; }
+  friend Jet operator-(const Jet& a, const Jet& b) { return a + -1.0 * b; }
+  friend Jet operator/(const Jet& a, const Jet& b) { return a * inverse(b); }
+  friend Jet inverse(const Jet& x) {
+    const double y = 1 / x.value;
+    return chain(x, y, -y * y, 2 * y * y * y);
+  }
+};
+
+template <int P>
+Jet<P> exp(const Jet<P>& x) {
+  const double y = std::exp(x.value);
+  return Jet<P>::chain(x, y, y, y);
+}
+template <int P>
+Jet<P> log(const Jet<P>& x) {
+  return Jet<P>::chain(x, std::log(x.value), 1 / x.value, -1 / (x.value * x.value));
+}
+template <int P>
+Jet<P> log1p(const Jet<P>& x) {
+  const double slope = 1 / (1 + x.value);
+  return Jet<P>::chain(x, std::log1p(x.value), slope, -slope * slope);
+}
+template <int P>
+Jet<P> sinh(const Jet<P>& x) {
+  const double y = std::sinh(x.value);
+  return Jet<P>::chain(x, y, std::cosh(x.value), y);
+}
+template <int P>
+Jet<P> asinh(const Jet<P>& x) {
+  const double slope = 1 / std::hypot(1, x.value);
+  return Jet<P>::chain(x, std::asinh(x.value), slope, -x.value * slope * slope * slope);
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

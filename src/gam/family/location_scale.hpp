@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/jet.hpp"
+#include "gam/family/polygamma.hpp"
+#include "gam/family/several_family.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+/// Families of location, scale and shape, with the links and constants of mgcv. T is double or a `Jet`, so
+/// that one text gives the log likelihood and its derivatives.
+///
+/// Sources: Wood, Pya and Saefken, JASA 111 (2016), sec. 3 and appendices; Jones and Pewsey, Biometrika 96
+/// (2009) for the sinh-arcsinh distribution.
+namespace TESSERA_NAMESPACE::gam {
+
+inline constexpr double half_log_of_two_pi = 0.91893853320467274;
+inline constexpr double euler_gamma = 0.57721566490153286;
+
+/// log(1 + exp(x)), without overflow.
+inline double softplus(double x) {
+  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+}
+inline double logistic(double x) {
+  return x > 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
+}
+template <int P>
+Jet<P> softplus(const Jet<P>& x) {
+  const double slope = logistic(x.value);
+  return Jet<P>::chain(x, softplus(x.value), slope, slope * logistic(-x.value));
+}
+template <int P>
+Jet<P> logistic(const Jet<P>& x) {
+  const double y = logistic(x.value);
+  const double slope = y * logistic(-x.value);
+  return Jet<P>::chain(x, y, slope, slope * (logistic(-x.value) - y));
+}
+/// The x with softplus(x) = y.
+inline double inverse_softplus(double y) {
+  return y > 36 ? y : std::log(std::expm1(std::max(y, 1e-300)));
+}
+
+/// log(1 - exp(-exp(x))): the log probability of an event under the complementary log-log link.
+inline double log_cloglog(double x) {
+  const double rate = std::exp(x);
+  return rate < 1 ? std::log(-std::expm1(-rate)) : std::log1p(-std::exp(-rate));
+}
+template <int P>
+Jet<P> log_cloglog(const Jet<P>& x) {
+  const double rate = std::exp(x.value);
+  const double slope = rate > 700 ? 0 : rate == 0 ? 1 : rate / std::expm1(rate);
+  const double back = rate == 0 ? 0 : 1 - rate / -std::expm1(-rate);
+  return Jet<P>::chain(x, log_cloglog(x.value), slope, slope == 0 ? 0 : slope * back);
+}
+
+/// log(cosh(x)), without overflow.
+inline double log_cosh(double x) {
+  return std::abs(x) + std::log1p(std::exp(-2 * std::abs(x))) - 0.69314718055994531;
+}
+template <int P>
+Jet<P> log_cosh(const Jet<P>& x) {
+  const double slope = std::tanh(x.value);
+  return Jet<P>::chain(x, log_cosh(x.value), slope, 1 - slope * slope);
+}
+
+/// log(1 + x) / x with its derivatives, by its series near 0.
+struct LogRatio {
+  double value, slope, curvature;
+};
+inline LogRatio log_ratio(double x) {
+  constexpr double near = 0.05;
+  constexpr int terms = 14;
+  if (std::abs(x) < near) {
+    LogRatio sum{0, 0, 0};
+    for (int k = terms; k >= 0; --k) {
+      // Horner's rule for the value and both derivatives.
+      sum.curvature = sum.curvature * x + 2 * sum.slope;
+      sum.slope = sum.slope * x + sum.value;
+      sum.value = sum.value * x + (k % 2 == 0 ? 1.0 : -1.0) / (k + 1);
+    }
+    return sum;
+  }
+  const double whole = std::log1p(x);
+  const double inverse = 1 / (1 + x);
+  const double slope = (inverse - whole / x) / x;
+  return {whole / x, slope, (-inverse * inverse - 2 * slope) / x};
+}
+inline double log1p_over(double x) {
+  return log_ratio(x).value;
+}
+template <int P>
+Jet<P> log1p_over(const Jet<P>& x) {
+  const LogRatio at = log_ratio(x.value);
+  return Jet<P>::chain(x, at.value, at.slope, at.curvature);
+}
+
+inline double log_gamma_of(double x) {
+  return polygamma(x).log_gamma;
+}
+template <int P>
+Jet<P> log_gamma_of(const Jet<P>& x) {
+  const Polygamma at = polygamma(x.value);
+  return Jet<P>::chain(x, at.log_gamma, at.digamma, at.trigamma);
+}
+
+inline double value_of(double x) {
+  return x;
+}
+template <int P>
+double value_of(const Jet<P>& x) {
+  return x.value;
+}
+
+/// A normal response: its mean, and the log of its standard deviation less `b`.
+struct Gaulss {
+  static constexpr char name[] = "gaulss";
+  static constexpr int predictors = 2;
+  static constexpr const char* links[] = {"identity", "logb"};
+  static constexpr const char* constant_name = "b";
+  static constexpr double default_constant = 0.01;
+  static constexpr NullPredictors null = NullPredictors::mean;
+
+  double b;
+
+  static const char* response_fault(double) { return nullptr; }
+  void first(const ResponseLevel& level, double* eta) const {
+    eta[0] = level.mean;
+    eta[1] = std::log(std::max(level.deviation - b, 0.05 * level.deviation));
+  }
+  template <class T>
+  [[nodiscard]] T inverse_deviation(const T& eta) const {
+    using std::exp;
+    return T(1) / (exp(eta) + T(b));
+  }
+  template <class T>
+  [[nodiscard]] T log_likelihood(double y, const T* eta) const {
+    using std::log;
+    const T tau = inverse_deviation(eta[1]);
+    const T z = (T(y) - eta[0]) * tau;
+    return -0.5 * (z * z) + log(tau) - T(half_log_of_two_pi);
+  }
+  template <class T>
+  void respond(const T* eta, T* out) const {
+    out[0] = eta[0];
+    out[1] = inverse_deviation(eta[1]);
+  }
+  [[nodiscard]] double squared_residual(double y, const double* eta) const {
+    const double z = (y - eta[0]) * inverse_deviation(eta[1]);
+    return z * z;
+  }
+  static double predictor_of_mean(double mean) { return mean; }
+};
+
+/// The log scale of `Gammals` and `Gumbls`, above `b`.
+template <class T>
+T log_scale(const T& eta, double b) {
+  return softplus(eta) + T(b);
+}
+
+/// A gamma response: the log of its mean, and its log scale (the squared coefficient of variation).
+struct Gammals {
+  static constexpr char name[] = "gammals";
+  static constexpr int predictors = 2;
+  static constexpr const char* links[] = {"identity", "log"};
+  static constexpr const char* constant_name = "b";
+  static constexpr double default_constant = -7;
+  static constexpr NullPredictors null = NullPredictors::mean;
+
+  double b;
+
+  static const char* response_fault(double y) { return y > 0 ? nullptr : "must be above 0"; }
+  void first(const ResponseLevel& level, double* eta) const {
+    eta[0] = std::log(level.mean);
+    eta[1] = inverse_softplus(2 * std::log(level.deviation / level.mean) - b);
+  }
+  template <class T>
+  [[nodiscard]] T log_likelihood(double y, const T* eta) const {
+    using std::exp;
+    using std::log;
+    const T shape = exp(-log_scale(eta[1], b));
+    return shape * (log(shape) + T(std::log(y)) - eta[0] - y * exp(-eta[0])) - T(std::log(y)) -
+           log_gamma_of(shape);
+  }
+  template <class T>
+  void respond(const T* eta, T* out) const {
+    using std::exp;
+    out[0] = exp(eta[0]);
+    out[1] = log_scale(eta[1], b);
+  }
+  [[nodiscard]] double squared_residual(double y, const double* eta) const {
+    const double ratio = y * std::exp(-eta[0]);
+    return 2 * (ratio - 1 - std::log(ratio)) * std::exp(-log_scale(eta[1], b));
+  }
+  static double predictor_of_mean(double mean) { return std::log(mean); }
+};
+
+/// A Gumbel response: its location, and its log scale.
+struct Gumbls {
+  static constexpr char name[] = "gumbls";
+  static constexpr int predictors = 2;
+  static constexpr const char* links[] = {"identity", "log"};
+  static constexpr const char* constant_name = "b";
+  static constexpr double default_constant = -7;
+  static constexpr NullPredictors null = NullPredictors::none;
+
+  double b;
+
+  static const char* response_fault(double) { return nullptr; }
+  void first(const ResponseLevel& level, double* eta) const {
+    const double scale = level.deviation * std::sqrt(6.0) / 3.14159265358979324;
+    eta[0] = level.mean - euler_gamma * scale;
+    eta[1] = inverse_softplus(std::log(scale) - b);
+  }
+  template <class T>
+  [[nodiscard]] T log_likelihood(double y, const T* eta) const {
+    using std::exp;
+    const T scale = log_scale(eta[1], b);
+    const T z = (T(y) - eta[0]) * exp(-scale);
+    return -scale - z - exp(-z);
+  }
+  template <class T>
+  void respond(const T* eta, T* out) const {
+    out[0] = eta[0];
+    out[1] = log_scale(eta[1], b);
+  }
+  [[nodiscard]] double squared_residual(double y, const double* eta) const {
+    const double z = (y - eta[0]) * std::exp(-log_scale(eta[1], b));
+    return 2 * (z + std::exp(-z) - 1);
+  }
+  static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
+};
+
+/// A generalised extreme value response: its location, log scale and shape, which is between -1 and 1/2.
+struct Gevlss {
+  static constexpr char name[] = "gevlss";
+  static constexpr int predictors = 3;
+  static constexpr const char* links[] = {"identity", "identity", "logit"};
+  static constexpr const char* constant_name = nullptr;
+  static constexpr double default_constant = 0;
+  static constexpr NullPredictors null = NullPredictors::none;
+
+  double unused;
+
+  static const char* response_fault(double) { return nullptr; }
+  void first(const ResponseLevel& level, double* eta) const {
+    Gumbls{Gumbls::default_constant}.first(level, eta);
+    eta[1] = std::log(level.deviation * std::sqrt(6.0) / 3.14159265358979324);
+    eta[2] = std::log(1.001 / 0.499);  // a shape of 0.001
+  }
+  template <class T>
+  static T shape(const T& eta) {
+    return 1.5 * logistic(eta) - T(1);
+  }
+  /// log(1 + shape z) / shape, also for a shape of 0; NaN outside the support.
+  template <class T>
+  static T reduced(double y, const T* eta, const T& shape) {
+    using std::exp;
+    const T z = (T(y) - eta[0]) * exp(-eta[1]);
+    return z * log1p_over(shape * z);
+  }
+  template <class T>
+  [[nodiscard]] T log_likelihood(double y, const T* eta) const {
+    using std::exp;
+    const T xi = shape(eta[2]);
+    const T q = reduced(y, eta, xi);
+    return -eta[1] - (T(1) + xi) * q - exp(-q);
+  }
+  template <class T>
+  void respond(const T* eta, T* out) const {
+    out[0] = eta[0];
+    out[1] = eta[1];
+    out[2] = shape(eta[2]);
+  }
+  [[nodiscard]] double squared_residual(double y, const double* eta) const {
+    const double xi = shape(eta[2]);
+    const double q = reduced(y, eta, xi);
+    return (1 + xi) * (q + std::log1p(xi) - 1) + std::exp(-q);
+  }
+  static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
+};
+
+/// A sinh-arcsinh response: location, log scale (above log b), skewness and log kurtosis, whose square is
+/// penalised by `penalty`, as in mgcv.
+struct Shash {
+  static constexpr char name[] = "shash";
+  static constexpr int predictors = 4;
+  static constexpr const char* links[] = {"identity", "logeb", "identity", "identity"};
+  static constexpr const char* constant_name = "b";
+  static constexpr double default_constant = 0.01;
+  static constexpr NullPredictors null = NullPredictors::none;
+  static constexpr double penalty = 1e-3;
+
+  double b;
+
+  static const char* response_fault(double) { return nullptr; }
+  void first(const ResponseLevel& level, double* eta) const {
+    eta[0] = level.mean;
+    eta[1] = std::log(std::max(level.deviation - b, 0.05 * level.deviation));
+    eta[2] = eta[3] = 0;
+  }
+  template <class T>
+  [[nodiscard]] T log_deviation(const T& eta) const {
+    using std::exp;
+    using std::log;
+    return log(exp(eta) + T(b));
+  }
+  /// The log likelihood without the penalty of the log kurtosis.
+  template <class T>
+  [[nodiscard]] T log_density(double y, const T* eta) const {
+    using std::asinh;
+    using std::exp;
+    using std::log1p;
+    using std::sinh;
+    const T tau = log_deviation(eta[1]);
+    const T delta = exp(eta[3]);
+    const T z = (T(y) - eta[0]) * exp(-tau - eta[3]);
+    const T bent = delta * asinh(z) - eta[2];
+    const T s = sinh(bent);
+    return -tau - T(half_log_of_two_pi) + log_cosh(bent) - 0.5 * log1p(z * z) - 0.5 * (s * s);
+  }
+  template <class T>
+  [[nodiscard]] T log_likelihood(double y, const T* eta) const {
+    return log_density(y, eta) - penalty * (eta[3] * eta[3]);
+  }
+  template <class T>
+  void respond(const T* eta, T* out) const {
+    out[0] = eta[0];
+    out[1] = log_deviation(eta[1]);
+    out[2] = eta[2];
+    out[3] = eta[3];
+  }
+  [[nodiscard]] double squared_residual(double y, const double* eta) const {
+    return std::max(0.0, -2 * log_density(y, eta));
+  }
+  static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
+};
+
+/// Counts with many zeros: the log rate of a Poisson distribution without zeros, and the complementary
+/// log-log of the probability of a count above zero.
+struct Ziplss {
+  static constexpr char name[] = "ziplss";
+  static constexpr int predictors = 2;
+  static constexpr const char* links[] = {"identity", "identity"};
+  static constexpr const char* constant_name = nullptr;
+  static constexpr double default_constant = 0;
+  static constexpr NullPredictors null = NullPredictors::constants;
+  static constexpr int response_columns = 1;
+
+  double unused;
+
+  static const char* response_fault(double y) {
+    if (y < 0) return "must not be negative";
+    return is_integer(y) ? nullptr : "must be a whole number";
+  }
+  void first(const ResponseLevel& level, double* eta) const {
+    eta[0] = std::log(std::max(level.mean, 0.1));
+    eta[1] = std::clamp(eta[0], -2.0, 0.5);
+  }
+  template <class T>
+  [[nodiscard]] T log_likelihood(double y, const T* eta) const {
+    using std::exp;
+    if (y == 0) return -exp(eta[1]);
+    return log_cloglog(eta[1]) + y * eta[0] - exp(eta[0]) - log_cloglog(eta[0]) - T(log_gamma_of(y + 1));
+  }
+  /// The mean of all counts.
+  template <class T>
+  void respond(const T* eta, T* out) const {
+    using std::exp;
+    out[0] = exp(log_cloglog(eta[1]) + eta[0] - log_cloglog(eta[0]));
+  }
+  [[nodiscard]] double squared_residual(double y, const double* eta) const {
+    // The saturated model: probability 1 of a count above 0, and the rate whose truncated mean is y.
+    double saturated = 0;
+    if (y > 1) {
+      double rate = y;
+      for (int step = 0; step < 40; ++step) rate = y * -std::expm1(-rate);
+      const double at[] = {std::log(rate), 1e2};
+      saturated = log_likelihood(y, at);
+    }
+    return std::max(0.0, 2 * (saturated - log_likelihood(y, eta)));
+  }
+  static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

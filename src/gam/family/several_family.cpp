@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/family/several_family.hpp"
+
+#include "base/at.hpp"
+#include "base/errors.hpp"
+#include "gam/family/location_scale.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+using base::at;
+
+/// A family whose log likelihood is a formula.
+template <class F>
+class FormulaFamily final : public SeveralFamily {
+ public:
+  explicit FormulaFamily(F family) : SeveralFamily(F::name, text_of(family)), family_(family) {}
+
+  [[nodiscard]] int predictors() const override { return F::predictors; }
+  [[nodiscard]] std::vector<std::string> links() const override {
+    return {std::begin(F::links), std::end(F::links)};
+  }
+  [[nodiscard]] const char* response_fault(double y) const override { return F::response_fault(y); }
+  [[nodiscard]] std::vector<double> first_predictors(const ResponseLevel& level) const override {
+    std::vector<double> eta(F::predictors);
+    family_.first(level, eta.data());
+    return eta;
+  }
+
+  void evaluate(const SeveralRows& rows) const override {
+    for (int r = 0; r < rows.count; ++r) {
+      if (rows.gradient == nullptr) {
+        std::array<double, F::predictors> eta{};
+        for (int p = 0; p < F::predictors; ++p) eta[at(p)] = rows.eta[p * rows.stride + r];
+        rows.log_likelihood[r] = rows.prior[r] * family_.log_likelihood(rows.response[r], eta.data());
+        continue;
+      }
+      std::array<Jet<F::predictors>, F::predictors> eta;
+      for (int p = 0; p < F::predictors; ++p)
+        eta[at(p)] = Jet<F::predictors>::variable(rows.eta[p * rows.stride + r], p);
+      const auto row = rows.prior[r] * family_.log_likelihood(rows.response[r], eta.data());
+      rows.log_likelihood[r] = row.value;
+      for (int p = 0; p < F::predictors; ++p) rows.gradient[p * rows.stride + r] = row.first[p];
+      for (int k = 0; k < row.pairs; ++k) rows.weights[k * rows.stride + r] = -row.second[k];
+    }
+  }
+
+  [[nodiscard]] NullPredictors null_predictors() const override { return F::null; }
+  [[nodiscard]] double predictor_of_mean(double mean) const override { return F::predictor_of_mean(mean); }
+  [[nodiscard]] double squared_residual(double y, std::span<const double> eta) const override {
+    return family_.squared_residual(y, eta.data());
+  }
+
+  [[nodiscard]] std::vector<std::string> outputs(std::span<const std::string> /*levels*/) const override {
+    std::vector<std::string> suffixes{""};
+    for (int c = 1; c < response_columns; ++c) suffixes.push_back(fmt::format(".{}", c));
+    return suffixes;
+  }
+  void respond(std::span<const double> eta, std::span<double> values,
+               std::span<double> jacobian) const override {
+    std::array<Jet<F::predictors>, F::predictors> x;
+    std::array<Jet<F::predictors>, F::predictors> y;
+    for (int p = 0; p < F::predictors; ++p) x[at(p)] = Jet<F::predictors>::variable(eta[at(p)], p);
+    family_.respond(x.data(), y.data());
+    for (int c = 0; c < response_columns; ++c) {
+      values[at(c)] = y[at(c)].value;
+      if (!jacobian.empty()) std::copy_n(y[at(c)].first, F::predictors, jacobian.begin() + c * F::predictors);
+    }
+  }
+
+ private:
+  static constexpr int response_columns = [] {
+    if constexpr (requires { F::response_columns; })
+      return F::response_columns;
+    else
+      return F::predictors;
+  }();
+  static std::string text_of(const F& family) {
+    if constexpr (F::constant_name != nullptr) {
+      const double constant = std::bit_cast<double>(family);
+      if (constant != F::default_constant)
+        return fmt::format("{}({}={})", F::name, F::constant_name, constant);
+    }
+    return F::name;
+  }
+
+  F family_;
+};
+
+/// A response of classes 0 to K: each predictor is the log odds of a class against class 0.
+class Multinom final : public SeveralFamily {
+ public:
+  explicit Multinom(int predictors)
+      : SeveralFamily(own_name, predictors == 1 ? own_name : fmt::format("{}(K={})", own_name, predictors)),
+        predictors_(predictors),
+        fault_(fmt::format("must be a whole number from 0 to {}", predictors)) {}
+  static constexpr char own_name[] = "multinom";
+
+  [[nodiscard]] int predictors() const override { return predictors_; }
+  [[nodiscard]] std::vector<std::string> links() const override {
+    return std::vector<std::string>(at(predictors_), "identity");
+  }
+  [[nodiscard]] int classes() const override { return predictors_ + 1; }
+  [[nodiscard]] const char* response_fault(double y) const override {
+    return y >= 0 && y <= predictors_ && y == std::floor(y) ? nullptr : fault_.c_str();
+  }
+  [[nodiscard]] std::vector<double> first_predictors(const ResponseLevel& /*level*/) const override {
+    return std::vector<double>(at(predictors_));
+  }
+
+  void evaluate(const SeveralRows& rows) const override {
+    std::vector<double> shares(at(predictors_));
+    for (int r = 0; r < rows.count; ++r) {
+      const auto eta = [&](int p) { return rows.eta[p * rows.stride + r]; };
+      double most = 0;
+      for (int p = 0; p < predictors_; ++p) most = std::max(most, eta(p));
+      double sum = std::exp(-most);
+      for (int p = 0; p < predictors_; ++p) sum += shares[at(p)] = std::exp(eta(p) - most);
+      for (double& share : shares) share /= sum;
+      const int own = static_cast<int>(rows.response[r]);
+      const double prior = rows.prior[r];
+      rows.log_likelihood[r] = prior * ((own == 0 ? 0 : eta(own - 1)) - most - std::log(sum));
+      if (rows.gradient == nullptr) continue;
+      for (int p = 0, k = 0; p < predictors_; ++p) {
+        rows.gradient[p * rows.stride + r] = prior * ((own == p + 1 ? 1 : 0) - shares[at(p)]);
+        for (int q = p; q < predictors_; ++q, ++k)
+          rows.weights[k * rows.stride + r] = prior * shares[at(p)] * ((p == q ? 1 : 0) - shares[at(q)]);
+      }
+    }
+  }
+
+  [[nodiscard]] NullPredictors null_predictors() const override { return NullPredictors::constants; }
+  [[nodiscard]] double predictor_of_mean(double /*mean*/) const override { return 0; }
+  [[nodiscard]] double squared_residual(double y, std::span<const double> eta) const override {
+    std::vector<double> shares(at(classes()));
+    respond(eta, shares, {});
+    return -2 *
+           std::log(std::max(shares[static_cast<std::size_t>(y)], std::numeric_limits<double>::epsilon()));
+  }
+
+  [[nodiscard]] std::vector<std::string> outputs(std::span<const std::string> levels) const override {
+    std::vector<std::string> suffixes;
+    for (int c = 0; c <= predictors_; ++c)
+      suffixes.push_back("." + (levels.empty() ? std::to_string(c) : levels[at(c)]));
+    return suffixes;
+  }
+  void respond(std::span<const double> eta, std::span<double> values,
+               std::span<double> jacobian) const override {
+    const double most = std::max(0.0, *std::ranges::max_element(eta));
+    double sum = values[0] = std::exp(-most);
+    for (int p = 0; p < predictors_; ++p) sum += values[at(p + 1)] = std::exp(eta[at(p)] - most);
+    for (double& value : values) value /= sum;
+    for (int c = 0; c <= predictors_ && !jacobian.empty(); ++c) {
+      for (int p = 0; p < predictors_; ++p)
+        jacobian[at(c * predictors_ + p)] = values[at(c)] * ((c == p + 1 ? 1 : 0) - values[at(p + 1)]);
+    }
+  }
+
+ private:
+  int predictors_;
+  std::string fault_;
+};
+
+using Made = std::shared_ptr<const SeveralFamily>;
+
+/// The single argument of a family's call, by this name or by position; `otherwise` if it is not given.
+double only_argument(const std::string& family, const char* name, double otherwise,
+                     std::span<const SeveralArgument> arguments) {
+  for (const SeveralArgument& one : arguments) {
+    const bool known = name != nullptr && (one.name.empty() || one.name == name) && one.numbers.size() == 1;
+    if (!known || &one != arguments.data())
+      throw base::usage_error("the family {} {}", family,
+                              name == nullptr ? std::string("has no argument: leave it out")
+                                              : fmt::format("has one argument, {}, a number: write {}({}={})",
+                                                            name, family, name, otherwise));
+    otherwise = one.numbers[0];
+  }
+  return otherwise;
+}
+
+template <class F>
+Made made(std::span<const SeveralArgument> arguments) {
+  return std::make_shared<FormulaFamily<F>>(
+      F{only_argument(F::name, F::constant_name, F::default_constant, arguments)});
+}
+
+Made made_multinom(std::span<const SeveralArgument> arguments) {
+  constexpr int most_predictors = 100;
+  const double count = only_argument(Multinom::own_name, "K", 1, arguments);
+  if (!(count >= 1 && count <= most_predictors && count == std::floor(count)))
+    throw base::usage_error("multinom: K is {}: give the number of classes less 1, from 1 to {}", count,
+                            most_predictors);
+  return std::make_shared<Multinom>(static_cast<int>(count));
+}
+
+constexpr std::pair<const char*, Made (*)(std::span<const SeveralArgument>)> all_several[] = {
+    {Gaulss::name, made<Gaulss>},       {Gammals::name, made<Gammals>}, {Gumbls::name, made<Gumbls>},
+    {Gevlss::name, made<Gevlss>},       {Shash::name, made<Shash>},     {Ziplss::name, made<Ziplss>},
+    {Multinom::own_name, made_multinom}};
+
+}  // namespace
+
+std::vector<std::string_view> several_family_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, make] : all_several) names.emplace_back(name);
+  return names;
+}
+
+std::shared_ptr<const SeveralFamily> several_family(const std::string& name,
+                                                    std::span<const SeveralArgument> arguments) {
+  for (const auto& [known, make] : all_several) {
+    if (name == known) return make(arguments);
+  }
+  return nullptr;
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/parts.hpp"
+
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Families whose response depends on several linear predictors, such as a mean and a spread.
+namespace TESSERA_NAMESPACE::gam {
+
+/// Mean and standard deviation of a response, from which a fit starts.
+struct ResponseLevel {
+  double mean = 0;
+  double deviation = 0;
+};
+
+/// Some rows, and what a pass needs of them. Predictor p of row r is `eta[p * stride + r]`, and likewise for
+/// derivatives.
+struct SeveralRows {
+  int count = 0;
+  int stride = 0;
+  const double* response = nullptr;
+  const double* prior = nullptr;
+  const double* eta = nullptr;
+  double* log_likelihood = nullptr;  ///< times the prior weight; minus infinity outside the support
+  double* gradient = nullptr;        ///< first derivatives; null: none are wanted
+  double* weights = nullptr;         ///< minus the second ones: the upper triangle, row by row
+};
+
+/// The predictors of the null model, by which the null deviance is defined as in mgcv.
+enum class NullPredictors {
+  mean,       ///< the first predictor's mean is that of the responses; the others are those of the model
+  constants,  ///< constants of maximum likelihood
+  none,       ///< there is no null deviance
+};
+
+/// A family with a fixed number of linear predictors. Its log likelihood has no scale, and is written once
+/// (jet.hpp). As a `RowFamily` it has no mean, so that these parts are NaN.
+class SeveralFamily {
+ public:
+  static constexpr bool linear = false;
+  static constexpr Start start = Start::mean;
+  static constexpr Limits limits{};
+  static constexpr bool two_levels = false;
+  static constexpr bool scale_is_known = true;
+  static constexpr char residuals[] = "";
+  static double mean(double /*eta*/) { return std::numeric_limits<double>::quiet_NaN(); }
+  static double derivative(double /*eta*/) { return std::numeric_limits<double>::quiet_NaN(); }
+  static double variance(double /*mu*/) { return std::numeric_limits<double>::quiet_NaN(); }
+  static double weight(double /*prior*/, double /*mu*/, double /*slope*/) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  static double deviance(double /*y*/, double /*mu*/, double /*prior*/) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  static double aic_scale(double /*deviance*/, double /*rows*/, double /*scale*/) { return 1; }
+  static double minus_two_log_likelihood(double /*y*/, double /*mu*/, double /*weight*/, double /*scale*/) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  static bool likelihood_rounds(double /*y*/, double /*weight*/) { return false; }
+
+  SeveralFamily(std::string the_name, std::string the_text)
+      : name(std::move(the_name)), text(std::move(the_text)) {}
+  virtual ~SeveralFamily() = default;
+  SeveralFamily(const SeveralFamily&) = delete;
+  SeveralFamily& operator=(const SeveralFamily&) = delete;
+
+  /// Number of linear predictors.
+  [[nodiscard]] virtual int predictors() const = 0;
+  /// The link of each predictor, as mgcv names it.
+  [[nodiscard]] virtual std::vector<std::string> links() const = 0;
+  /// Number of levels of a factor that is a response; 0: the response is a number.
+  [[nodiscard]] virtual int classes() const { return 0; }
+  /// Why a finite number is no response; null: it is one.
+  [[nodiscard]] virtual const char* response_fault(double y) const = 0;
+  /// Constant predictors from which a fit starts.
+  [[nodiscard]] virtual std::vector<double> first_predictors(const ResponseLevel& level) const = 0;
+  /// Log likelihoods of the rows and, where wanted, their derivatives by the predictors.
+  virtual void evaluate(const SeveralRows& rows) const = 0;
+  [[nodiscard]] virtual NullPredictors null_predictors() const = 0;
+  /// The first predictor for a mean; only for `NullPredictors::mean`.
+  [[nodiscard]] virtual double predictor_of_mean(double mean) const = 0;
+  /// The square of the deviance residual of mgcv, with prior weight 1.
+  [[nodiscard]] virtual double squared_residual(double y, std::span<const double> eta) const = 0;
+
+  /// Columns of predictions on the scale of the response, as `predict.gam` has them: their suffixes, with
+  /// `levels` of the response, and their values in a row. `jacobian`: columns x predictors, row by row;
+  /// empty: not wanted.
+  [[nodiscard]] virtual std::vector<std::string> outputs(std::span<const std::string> levels) const = 0;
+  virtual void respond(std::span<const double> eta, std::span<double> values,
+                       std::span<double> jacobian) const = 0;
+
+  const std::string name;  ///< mgcv's
+  const std::string text;  ///< as it is written in a call: "gaulss(b=0.02)"
+};
+
+inline std::optional<double> predictor_of(const SeveralFamily& /*family*/, double /*mean*/) {
+  return std::nullopt;
+}
+
+/// An argument of a family's call.
+struct SeveralArgument {
+  std::string name;  ///< empty: by position
+  std::vector<double> numbers;
+};
+
+/// The names of all families with several predictors.
+[[nodiscard]] std::vector<std::string_view> several_family_names();
+/// The family of a call; null if there is none of this name. Throws `Error(usage)` for an argument that it
+/// does not have.
+[[nodiscard]] std::shared_ptr<const SeveralFamily> several_family(const std::string& name,
+                                                                  std::span<const SeveralArgument> arguments);
+
+}  // namespace TESSERA_NAMESPACE::gam

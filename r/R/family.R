@@ -25,6 +25,9 @@ mgcv_family <- function(json) {
          gaussian = stats::gaussian(link), binomial = stats::binomial(link), quasibinomial = stats::quasibinomial(link),
          poisson = stats::poisson(link), quasipoisson = stats::quasipoisson(link), Gamma = stats::Gamma(link),
          inverse.gaussian = stats::inverse.gaussian(link),
+         gaulss =, gammals =, gumbls =, gevlss =, shash =, ziplss =, multinom =
+           usage_error("the family ", json$family, " has several linear predictors, of which there is no object of mgcv ",
+                       "here: predict by tessera-fit"),
          usage_error("family '", json$family, "' is not known: install the version that wrote the model"))
 }
 

@@ -89,10 +89,12 @@ class GAM:
     Parameters
     ----------
     formula
-        In R's notation: ``"y ~ region + s(x) + te(x, z, bs='cr', k=5)"``.
+        In R's notation: ``"y ~ region + s(x) + te(x, z, bs='cr', k=5)"``. For a family with several linear
+        predictors a list with a formula for each: ``["y ~ s(x)", "~ s(x)"]``.
     family
         "gaussian", "binomial", "poisson", "gamma", "nb", "tw", "scat", "betar", …, as "gamma(inverse)" also
-        with a link, or "@FILE" with a custom family.
+        with a link, or "@FILE" with a custom family; with several linear predictors "gaulss", "gammals", "gumbls",
+        "gevlss", "shash", "ziplss" and "multinom(K=2)".
     link
         Link function of the family, such as probit.
     method
@@ -206,7 +208,7 @@ class GAM:
 
     def __init__(
         self,
-        formula: str,
+        formula: str | Sequence[str],
         family: str = "gaussian",
         *,
         # Options: fit -family job table
@@ -255,7 +257,7 @@ class GAM:
         # End of options
     ) -> None:
         self.options = _given(locals(), "formula", "family")
-        self.formula = formula
+        self.formula = formula if isinstance(formula, str) else f"list({', '.join(formula)})"
         self.family = family
         if nthreads is not None:
             self.options.setdefault("threads", self.options.pop("nthreads"))

@@ -69,31 +69,25 @@ struct Jet {
     const double y = 1 / x.value;
     return chain(x, y, -y * y, 2 * y * y * y);
   }
-};
 
-template <int P>
-Jet<P> exp(const Jet<P>& x) {
-  const double y = std::exp(x.value);
-  return Jet<P>::chain(x, y, y, y);
-}
-template <int P>
-Jet<P> log(const Jet<P>& x) {
-  return Jet<P>::chain(x, std::log(x.value), 1 / x.value, -1 / (x.value * x.value));
-}
-template <int P>
-Jet<P> log1p(const Jet<P>& x) {
-  const double slope = 1 / (1 + x.value);
-  return Jet<P>::chain(x, std::log1p(x.value), slope, -slope * slope);
-}
-template <int P>
-Jet<P> sinh(const Jet<P>& x) {
-  const double y = std::sinh(x.value);
-  return Jet<P>::chain(x, y, std::cosh(x.value), y);
-}
-template <int P>
-Jet<P> asinh(const Jet<P>& x) {
-  const double slope = 1 / std::hypot(1, x.value);
-  return Jet<P>::chain(x, std::asinh(x.value), slope, -x.value * slope * slope * slope);
-}
+  // Friends, so that these names hide no function of double.
+  friend Jet exp(const Jet& x) {
+    const double y = std::exp(x.value);
+    return chain(x, y, y, y);
+  }
+  friend Jet log(const Jet& x) { return chain(x, std::log(x.value), 1 / x.value, -1 / (x.value * x.value)); }
+  friend Jet log1p(const Jet& x) {
+    const double slope = 1 / (1 + x.value);
+    return chain(x, std::log1p(x.value), slope, -slope * slope);
+  }
+  friend Jet sinh(const Jet& x) {
+    const double y = std::sinh(x.value);
+    return chain(x, y, std::cosh(x.value), y);
+  }
+  friend Jet asinh(const Jet& x) {
+    const double slope = 1 / std::hypot(1, x.value);
+    return chain(x, std::asinh(x.value), slope, -x.value * slope * slope * slope);
+  }
+};
 
 }  // namespace TESSERA_NAMESPACE::gam

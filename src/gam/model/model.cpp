@@ -231,8 +231,15 @@ Json to_json(const FittedModel& model) {
             {"rows_dropped", model.rows_dropped}};
   if (!model.offset.empty()) json["offset"] = model.offset;
   // Offsets are listed for readers that do not parse formulas.
-  for (const Expression& one : parse_terms(model.formula).all_offsets())
-    json["formula_offsets"].push_back(one.text);
+  const FormulaTerms formula = parse_terms(model.formula);
+  if (formula.predictors() == 1) {
+    for (const Expression& one : formula.offsets) json["formula_offsets"].push_back(one.text);
+  } else if (!formula.all_offsets().empty()) {
+    for (int p = 0; p < formula.predictors(); ++p) {
+      Json& own = json["formula_offsets"].emplace_back(Json::array());
+      for (const Expression& one : formula.of_predictor(p).offsets) own.push_back(one.text);
+    }
+  }
   if (!model.subset.empty()) json["subset"] = model.subset;
   for (const auto& [column, unit] : model.units) json["units"].push_back({{"name", column}, {"unit", unit}});
   if (model.rho != 0) json["rho"] = model.rho;

@@ -156,6 +156,11 @@ void divide(const mpi::Communicator& comm, const Plan& plan, Predictions& rows) 
 
 Predictions table_differences(Job& job, const Model& model, const Table& minuend, const Table& subtrahend,
                               const PredictOptions& options) {
+  if (model.fitted().family.several() != nullptr)
+    throw base::usage_error(
+        "differences between tables are not available for the family {}, with several linear predictors: "
+        "take predictions of both",
+        model.fitted().family.name());
   const FittedModel& fitted = model.fitted();
   together(job.comm(), [&] {
     // On devices, the rows of the link predictions and of the model matrix are on different ranks.

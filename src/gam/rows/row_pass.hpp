@@ -26,7 +26,6 @@ struct Rows {
   Family family;
   int response = 0;            ///< index into the frame; -1: none, for rows to be predicted
   std::vector<int> offsets{};  ///< variables whose sum is the offset of the first linear predictor
-  std::vector<std::vector<int>> further_offsets{};  ///< of the second and later ones; may be shorter
   int prior_weight = -1;                            ///< index into the frame; -1: all ones
   /// Powers of two: one multiplies the response and its offsets, the other the prior weights, so that in the
   /// units of the fit neither is large or small.
@@ -38,6 +37,7 @@ struct Rows {
   std::shared_ptr<const LevelPairs> pairs{};
   /// Series of correlated rows: X'WX and X'Wr are then those of the transformed rows. CPU only.
   Series series{};
+  std::vector<std::vector<int>> further_offsets{};  ///< of the second and later predictors; may be shorter
 };
 
 /// The passes over the rows, each one `Job::reduce`: on the job's devices or its hosts, with the same

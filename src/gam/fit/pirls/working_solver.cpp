@@ -24,28 +24,43 @@ namespace {
 /// H200 against 64 cores, and smaller against fewer cores.
 constexpr int smallest_on_device = 512;
 
-/// Adds a multiple of its absolute diagonal to a symmetric matrix that has a negative eigenvalue in units of
-/// that diagonal: the least power of four, from 1e-6 on, that makes it positive definite. Returns whether it
-/// was definite. A negative eigenvalue of rounding errors counts as zero. Source: the modified Newton method
-/// of Wood, Pya and Saefken, JASA 111 (2016), sec. 3.1.2.
-bool make_definite(Matrix& a) {
+/// Whether a symmetric matrix plus `ridge` times its absolute diagonal is positive definite.
+bool is_definite(Matrix a, double ridge) {
+  std::vector<double> root;
+  for (int i = 0; i < a.rows(); ++i) root.push_back(std::sqrt(std::max(std::abs(a(i, i)), 1e-300)));
+  unscale(a, root);
+  for (int i = 0; i < a.rows(); ++i) a(i, i) += ridge;
+  return cholesky(a).has_value();
+}
+
+/// X'WX plus the penalties at these smoothing parameters.
+Matrix with_penalties(Matrix gram, const Design& design, std::span<const double> log_sp) {
+  std::size_t sp = 0;
+  for (const CoefBlock& block : design.blocks) {
+    for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j, ++sp) {
+      const Matrix penalty = block.penalty->matrix(j);
+      for (int k = 0; k < penalty.cols(); ++k)
+        add_multiple(
+            gram.column(block.coef_begin + k).subspan(base::at(block.coef_begin), base::at(penalty.rows())),
+            std::exp(log_sp[sp]), penalty.column(k));
+    }
+  }
+  return gram;
+}
+
+/// Makes minus the Hessian of a log likelihood usable as X'WX. It is, if it is positive definite, with the
+/// penalties if there are smoothing parameters already. Otherwise a multiple of its absolute diagonal is
+/// added: the least power of four, from 1e-6 on, that makes it definite. Returns whether it was definite; a
+/// negative eigenvalue of rounding errors counts as zero. Source: the modified Newton method of Wood, Pya and
+/// Saefken, JASA 111 (2016), sec. 3.1.2.
+bool make_definite(Matrix& hessian, const Design& design, std::span<const double> log_sp) {
   constexpr double rounding = 1e-9;
   constexpr double first_ridge = 1e-6;
-  std::vector<double> size;
-  for (int i = 0; i < a.rows(); ++i) size.push_back(std::max(std::abs(a(i, i)), 1e-300));
-  const auto is_definite = [&](double ridge) {
-    Matrix scaled = a;
-    for (int j = 0; j < a.cols(); ++j) {
-      for (int i = 0; i < a.rows(); ++i)
-        scaled(i, j) /= std::sqrt(size[base::at(i)]) * std::sqrt(size[base::at(j)]);
-      scaled(j, j) += ridge;
-    }
-    return cholesky(scaled).has_value();
-  };
-  if (is_definite(rounding)) return true;
+  if (is_definite(hessian, rounding)) return true;
+  if (!log_sp.empty() && is_definite(with_penalties(hessian, design, log_sp), rounding)) return true;
   double ridge = first_ridge;
-  while (!is_definite(ridge) && std::isfinite(ridge)) ridge *= 4;
-  for (int i = 0; i < a.rows(); ++i) a(i, i) += ridge * size[base::at(i)];
+  while (!is_definite(hessian, ridge) && std::isfinite(ridge)) ridge *= 4;
+  for (int i = 0; i < hessian.rows(); ++i) hessian(i, i) += ridge * std::max(std::abs(hessian(i, i)), 1e-300);
   return false;
 }
 
@@ -90,7 +105,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     const base::Abandonable abandonable(check_);
     try {
       working.gram = gram_in_coefficients(sums.gram, design_, algebra);
-      if (design_.predictors() > 1) definite = make_definite(working.gram.core);
+      if (design_.predictors() > 1) definite = make_definite(working.gram.core, design_, log_sp);
       if (bases_.empty()) bases_ = penalty_bases(design_);
       fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, search);
     } catch (const Error& fault) {

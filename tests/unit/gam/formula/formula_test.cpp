@@ -669,7 +669,7 @@ TEST(Formula, TakesVariablesOfSmoothsByOtherNamesAndInParentheses) {
 TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"", "character 1: the end of the formula cannot stand here: write a variable"},
-      {"y", "character 2: the formula has no '~'"},
+      {"y", "character 2: the formula has no '~' after a response"},
       {"~ x", "character 1: there is no response"},
       {"y ~", "character 4: the end of the formula cannot stand here: write a variable"},
       {"y ~ x ~ z", "the formula has a second '~'"},

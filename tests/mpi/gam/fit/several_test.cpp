@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Families with several linear predictors: location, scale and shape, and classes.
+#include "gam/linalg/linalg.hpp"
+#include "support/fit_support.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <tessera/gam/predict.hpp>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+const std::string several_data = TESSERA_TEST_DATA "/several/data.csv";
+
+Table several_table() {
+  return testing::in_blocks(several_data, 40);
+}
+
+Model several_model(Job& job, const std::string& family_text, const std::string& formula) {
+  return fit(job, parse_formula(formula), several_table(), {.family = family(family_text)}).model;
+}
+
+std::vector<nlohmann::json> several_cases() {
+  std::ifstream file(TESSERA_TEST_DATA "/several/several.json");
+  return nlohmann::json::parse(file);
+}
+
+/// The largest difference of a column of predictions from mgcv's, in every eighth row, over its range there.
+double difference_of(const Predictions& found, const std::string& column, const nlohmann::json& rows,
+                     std::size_t c) {
+  double most = 0;
+  double low = 1e300;
+  double high = -1e300;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double wanted = rows[i][c];
+    most = std::max(most, std::abs(found[column][8 * i] - wanted));
+    low = std::min(low, wanted);
+    high = std::max(high, wanted);
+  }
+  return most / std::max(high - low, 1e-3);
+}
+
+TEST(Several, AgreeWithMgcvAtGivenSmoothingParameters) {
+  Job job = testing::cpu_job(testing::world());
+  for (const nlohmann::json& one : several_cases()) {
+    SCOPED_TRACE(one.at("name").get<std::string>());
+    const Model model = several_model(job, one.at("family"), one.at("formula"));
+    const FittedModel& fitted = model.fitted();
+    EXPECT_TRUE(fitted.converged) << fitted.why_not_converged;
+    EXPECT_EQ(fitted.design.coef_names(), one.at("names").get<std::vector<std::string>>());
+    EXPECT_NEAR(fitted.edf_total, one.at("edf"), 1e-7);
+    EXPECT_NEAR(fitted.aic / one.at("aic").get<double>(), 1, 1e-9);
+    EXPECT_NEAR(fitted.deviance / one.at("deviance").get<double>(), 1, 1e-7);
+    if (one.at("null").is_null()) {
+      EXPECT_TRUE(std::isnan(fitted.null_deviance));
+    } else {
+      EXPECT_NEAR(fitted.null_deviance / one.at("null").get<double>(), 1, 1e-7);
+    }
+    if (job.comm().rank() == 0) {
+      EXPECT_NEAR(fitted.reml / one.at("reml").get<double>(), 1, 1e-9);
+    }
+
+    const Predictions links = predict(job, model, several_table(), {.standard_errors = true});
+    const Predictions responses =
+        predict(job, model, several_table(), {.type = PredictionType::response, .standard_errors = true});
+    if (job.comm().size() > 1) continue;  // the rows of one rank only
+    const std::size_t predictors = one.at("fit")[0].size();
+    for (std::size_t p = 0; p < predictors; ++p) {
+      const std::string suffix = p == 0 ? "" : "." + std::to_string(p);
+      EXPECT_LE(difference_of(links, "fit" + suffix, one.at("fit"), p), 1e-7);
+      EXPECT_LE(difference_of(links, "se" + suffix, one.at("se"), p), 1e-6);
+    }
+    const std::size_t columns = one.at("response")[0].size();
+    ASSERT_EQ(responses.columns.size(), 2 * columns);
+    for (std::size_t c = 0; c < columns; ++c)
+      EXPECT_LE(difference_of(responses, responses.columns[2 * c].name, one.at("response"), c), 1e-7);
+  }
+}
+
+/// Where smoothing parameters are estimated: log of the ratio by which a step of Fellner and Schall would
+/// change each of them. Source: Wood and Fasiolo, Biometrics 73 (2017).
+std::vector<double> steps_of_fellner_schall(const FittedModel& model) {
+  std::vector<double> steps;
+  std::size_t sp = 0;
+  for (const CoefBlock& block : model.design.blocks) {
+    for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j, ++sp) {
+      const double lambda = std::exp(model.log_sp[sp]);
+      const Matrix s = block.penalty->matrix(j);
+      double trace = 0;
+      for (int i = 0; i < s.rows(); ++i) {
+        for (int k = 0; k < s.cols(); ++k)
+          trace += s(i, k) * model.covariance(block.coef_begin + i, block.coef_begin + k);
+      }
+      const auto own =
+          std::span(model.coef)
+              .subspan(static_cast<std::size_t>(block.coef_begin), static_cast<std::size_t>(block.coef_size));
+      // At its limit a smooth is of its null space, and the ratio is one of rounding errors.
+      if (model.block_edf(block) - (block.coef_size - block.penalty->rank()) < 1e-3) continue;
+      const double square = dot(own, block.penalty->times(j, own));
+      steps.push_back(std::log((block.penalty->rank() / lambda - trace) / square));
+    }
+  }
+  return steps;
+}
+
+TEST(Several, EstimateSmoothingParametersAtAFixedPointOfFellnerAndSchall) {
+  struct Model {
+    const char* family;
+    const char* formula;
+  };
+  Job job = testing::cpu_job(testing::world());
+  for (const auto& [family_text, formula] :
+       {Model{"gaulss", R"(list(normal ~ s(x, k=9) + g, ~ s(z, bs="ps", k=8)))"},
+        Model{"gammals", R"(list(positive ~ s(x, k=9) + g + offset(o), ~ s(z, bs="cr", k=8)))"},
+        Model{"shash", R"(list(skew ~ s(x, k=9), ~ s(z, bs="ps", k=8), ~ 1, ~ 1))"},
+        Model{"multinom(K=2)", R"(list(level ~ s(x, k=9) + g, ~ s(z, bs="ps", k=8)))"}}) {
+    SCOPED_TRACE(family_text);
+    const FittedModel model = several_model(job, family_text, formula).fitted();
+    EXPECT_TRUE(model.converged) << model.why_not_converged;
+    if (job.comm().rank() != 0) continue;
+    const std::vector<double> steps = steps_of_fellner_schall(model);
+    EXPECT_FALSE(steps.empty());
+    for (const double step : steps) EXPECT_LE(std::abs(step), 1e-5);
+  }
+}
+
+TEST(Several, HaveTheClassesOfAFactorInTheOrderOfItsLevels) {
+  Job job = testing::cpu_job(testing::world());
+  const std::string terms = R"( ~ s(x, k=9) + g, ~ s(z, bs="ps", k=8)))";
+  const Model of_numbers = several_model(job, "multinom(K=2)", "list(class" + terms);
+  const Model of_levels = several_model(job, "multinom(K=2)", "list(level" + terms);
+  EXPECT_EQ(of_numbers.fitted().coef, of_levels.fitted().coef);
+  const Predictions shares = predict(job, of_levels, several_table(), {.type = PredictionType::response});
+  ASSERT_EQ(shares.columns.size(), 3U);
+  EXPECT_EQ(shares.columns[0].name, "fit.low");
+  EXPECT_EQ(shares.columns[2].name, "fit.top");
+  for (std::size_t i = 0; i < shares.columns[0].values.size(); ++i)
+    EXPECT_NEAR(shares.columns[0].values[i] + shares.columns[1].values[i] + shares.columns[2].values[i], 1,
+                1e-12);
+}
+
+// The standardised columns of each predictor.
+TEST(Several, DoNotDependOnTheOriginOfACovariate) {
+  Job job = testing::cpu_job(testing::world());
+  const auto at = [&](const char* x) {
+    return several_model(job, "gaulss", fmt::format(R"(list(normal ~ {0} + s(z, k=6), ~ {0} + g))", x));
+  };
+  const FittedModel near = at("x").fitted();
+  const FittedModel far = at("I(x + 1e6)").fitted();
+  EXPECT_NEAR(near.aic, far.aic, 1e-5);
+  EXPECT_NEAR(near.edf_total, far.edf_total, 1e-5);
+}
+
+TEST(Several, AreKeptInAModelFile) {
+  Job job = testing::cpu_job(testing::world());
+  const Model model =
+      several_model(job, "gaulss(b=0.1)", R"(list(normal ~ s(x) + g + offset(o), ~ s(z) + x + offset(o)))");
+  if (job.comm().rank() != 0) return;
+  const std::string text = to_json(model);
+  const Model again = model_from_json(text);
+  EXPECT_EQ(to_json(again), text);
+  EXPECT_EQ(again.fitted().design.predictors(), 2);
+  EXPECT_EQ(again.fitted().family.text(), "gaulss(b=0.1)");
+  std::string wrong = text;
+  wrong.replace(wrong.find("gaulss(b=0.1)"), 13, "gaulss(c=0.1)");
+  EXPECT_THROW(static_cast<void>(model_from_json(wrong)), Error);
+  wrong = text;
+  wrong.replace(wrong.find("gaulss(b=0.1)"), 13, "multinom(K=3)");
+  EXPECT_THROW(static_cast<void>(model_from_json(wrong)), Error);
+}
+
+}  // namespace
+}  // namespace TESSERA_NAMESPACE::gam

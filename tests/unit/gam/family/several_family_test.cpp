@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Derivatives of the log likelihoods of families with several linear predictors, against differences in 100
+// digits.
+#include "gam/family/several_family.hpp"
+#include "gam/family/location_scale.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/math/special_functions/gamma.hpp>
+#include <boost/multiprecision/cpp_bin_float.hpp>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+// The functions of location_scale.hpp in 100 digits, where they are found by their argument.
+namespace boost::multiprecision {
+
+using Hundred = number<cpp_bin_float<100>, et_off>;
+
+static Hundred softplus(const Hundred& x) {
+  return log1p(exp(x));
+}
+static Hundred logistic(const Hundred& x) {
+  return 1 / (1 + exp(-x));
+}
+static Hundred log_cloglog(const Hundred& x) {
+  return log(-expm1(-exp(x)));
+}
+static Hundred log_cosh(const Hundred& x) {
+  return log(cosh(x));
+}
+static Hundred log1p_over(const Hundred& x) {
+  return x == 0 ? Hundred(1) : Hundred(log1p(x) / x);
+}
+static Hundred log_gamma_of(const Hundred& x) {
+  return boost::math::lgamma(x);
+}
+
+}  // namespace boost::multiprecision
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+using boost::multiprecision::Hundred;
+
+/// A row of a family: the response and the predictors.
+struct SeveralRow {
+  double y;
+  std::vector<double> eta;
+};
+
+/// Compares the derivatives of a row. The accuracy of each kind is relative to the largest of its kind, and
+/// that of the value to 1, since terms may cancel.
+template <class F>
+void expect_derivatives(const F& family, const SeveralRow& row) {
+  constexpr int predictors = F::predictors;
+  Jet<predictors> at[predictors];
+  Hundred exact[predictors];
+  for (int p = 0; p < predictors; ++p) {
+    at[p] = Jet<predictors>::variable(row.eta[static_cast<std::size_t>(p)], p);
+    exact[p] = row.eta[static_cast<std::size_t>(p)];
+  }
+  const Jet<predictors> found = family.log_likelihood(row.y, at);
+  const auto value = [&] { return family.log_likelihood(row.y, exact); };
+  const Hundred step("1e-30");
+  const auto moved = [&](int i, int j, int by_i, int by_j) {
+    const Hundred before_i = exact[i];
+    const Hundred before_j = exact[j];
+    exact[i] += by_i * step;
+    exact[j] += by_j * step;
+    const Hundred out = value();
+    exact[i] = before_i;
+    exact[j] = before_j;
+    return out;
+  };
+  std::vector<double> first;
+  std::vector<double> second;
+  for (int i = 0; i < predictors; ++i) {
+    first.push_back(static_cast<double>((moved(i, i, 1, 0) - moved(i, i, -1, 0)) / (2 * step)));
+    for (int j = i; j < predictors; ++j) {
+      const Hundred difference =
+          i == j
+              ? Hundred((moved(i, i, 1, 0) - 2 * value() + moved(i, i, -1, 0)) / (step * step))
+              : Hundred((moved(i, j, 1, 1) - moved(i, j, 1, -1) - moved(i, j, -1, 1) + moved(i, j, -1, -1)) /
+                        (4 * step * step));
+      second.push_back(static_cast<double>(difference));
+    }
+  }
+  const auto size_of = [](const std::vector<double>& all) {
+    double most = 1;
+    for (const double one : all) most = std::max(most, std::abs(one));
+    return most;
+  };
+  constexpr double accuracy = 1e-12;
+  const double exact_value = static_cast<double>(value());
+  EXPECT_NEAR(found.value, exact_value, accuracy * (1 + std::abs(exact_value)));
+  for (std::size_t i = 0; i < first.size(); ++i)
+    EXPECT_NEAR(found.first[i], first[i], accuracy * size_of(first));
+  for (std::size_t k = 0; k < second.size(); ++k)
+    EXPECT_NEAR(found.second[k], second[k], accuracy * std::max(size_of(first), size_of(second)));
+}
+
+/// Compares random rows whose log likelihood is finite, of which there must be most.
+template <class F, class Draw>
+void expect_derivatives_of(const F& family, const Draw& draw) {
+  std::mt19937_64 random(17);
+  constexpr int rows = 150;
+  int compared = 0;
+  for (int i = 0; i < rows; ++i) {
+    const SeveralRow row = draw(random);
+    SCOPED_TRACE(fmt::format("{}: y {}, eta {}", F::name, row.y, fmt::join(row.eta, " ")));
+    if (!std::isfinite(family.log_likelihood(row.y, row.eta.data()))) continue;
+    ++compared;
+    expect_derivatives(family, row);
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(compared, rows / 2);
+}
+
+double normal(std::mt19937_64& random, double mean, double deviation) {
+  return std::normal_distribution<double>(mean, deviation)(random);
+}
+
+TEST(SeveralFamily, DerivativesAreExactOfNormalResponses) {
+  for (const double b : {0.01, 0.0, 0.5})
+    expect_derivatives_of(Gaulss{b}, [](auto& random) {
+      return SeveralRow{normal(random, 0, 5), {normal(random, 0, 2), normal(random, -1, 3)}};
+    });
+}
+
+TEST(SeveralFamily, DerivativesAreExactOfGammaResponses) {
+  expect_derivatives_of(Gammals{-7}, [](auto& random) {
+    return SeveralRow{std::exp(normal(random, 0, 2)), {normal(random, 0, 2), normal(random, 6, 4)}};
+  });
+}
+
+TEST(SeveralFamily, DerivativesAreExactOfGumbelResponses) {
+  expect_derivatives_of(Gumbls{-7}, [](auto& random) {
+    return SeveralRow{normal(random, 0, 3), {normal(random, 0, 1), normal(random, 7, 1)}};
+  });
+}
+
+TEST(SeveralFamily, DerivativesAreExactOfExtremeValues) {
+  // Shapes of many signs, and some next to 0, where the distribution is Gumbel's.
+  expect_derivatives_of(Gevlss{0}, [](auto& random) {
+    const double near_zero = std::log(2.0) + std::exp(normal(random, -12, 6));
+    const double shape = random() % 2 == 0 ? near_zero : normal(random, 0.5, 1);
+    return SeveralRow{normal(random, 0, 1), {normal(random, 0, 0.5), normal(random, 0.5, 0.5), shape}};
+  });
+}
+
+TEST(SeveralFamily, DerivativesAreExactOfSkewedResponses) {
+  expect_derivatives_of(Shash{0.01}, [](auto& random) {
+    return SeveralRow{
+        normal(random, 0, 3),
+        {normal(random, 0, 1), normal(random, 0, 1), normal(random, 0, 1), normal(random, 0, 0.5)}};
+  });
+}
+
+TEST(SeveralFamily, DerivativesAreExactOfCountsWithManyZeros) {
+  // Predictors of +-30 too.
+  expect_derivatives_of(Ziplss{0}, [](auto& random) {
+    const double y = static_cast<double>(random() % 4 == 0 ? 0 : random() % 30);
+    return SeveralRow{y, {normal(random, 0, 3), random() % 8 == 0 ? -30.0 : normal(random, 0, 2)}};
+  });
+}
+
+TEST(SeveralFamily, DerivativesAreThoseOfDifferencesOfClasses) {
+  const SeveralArgument classes{"K", {3}};
+  const auto family = several_family("multinom", {&classes, 1});
+  ASSERT_NE(family, nullptr);
+  const auto at = [&](double y, std::vector<double> eta, std::vector<double>* gradient,
+                      std::vector<double>* weights) {
+    double value = 0;
+    const double prior = 2;
+    family->evaluate({.count = 1,
+                      .stride = 1,
+                      .response = &y,
+                      .prior = &prior,
+                      .eta = eta.data(),
+                      .log_likelihood = &value,
+                      .gradient = gradient == nullptr ? nullptr : gradient->data(),
+                      .weights = weights == nullptr ? nullptr : weights->data()});
+    return value;
+  };
+  const std::vector<double> eta{0.3, -1.2, 2.1};
+  constexpr double step = 1e-5;
+  for (const double y : {0.0, 1.0, 3.0}) {
+    std::vector<double> gradient(3);
+    std::vector<double> weights(6);
+    (void)at(y, eta, &gradient, &weights);
+    std::size_t k = 0;
+    for (std::size_t p = 0; p < 3; ++p) {
+      std::vector<double> more = eta;
+      std::vector<double> less = eta;
+      more[p] += step;
+      less[p] -= step;
+      EXPECT_NEAR((at(y, more, nullptr, nullptr) - at(y, less, nullptr, nullptr)) / (2 * step), gradient[p],
+                  1e-9);
+      std::vector<double> at_more(3);
+      std::vector<double> at_less(3);
+      std::vector<double> unused(6);
+      (void)at(y, more, &at_more, &unused);
+      (void)at(y, less, &at_less, &unused);
+      for (std::size_t q = p; q < 3; ++q, ++k)
+        EXPECT_NEAR(-(at_more[q] - at_less[q]) / (2 * step), weights[k], 1e-9);
+    }
+  }
+}
+
+TEST(SeveralFamily, ClassesHaveProbabilitiesThatAddUpAndJacobiansThatDoNot) {
+  const SeveralArgument classes{"", {2}};
+  const auto family = several_family("multinom", {&classes, 1});
+  const std::vector<double> eta{800, -800};  // beyond the range of exp
+  std::vector<double> shares(3);
+  std::vector<double> jacobian(6);
+  family->respond(eta, shares, jacobian);
+  EXPECT_EQ(shares, (std::vector<double>{0, 1, 0}));
+  for (const double one : jacobian) EXPECT_TRUE(std::isfinite(one));
+  EXPECT_EQ(family->outputs({}), (std::vector<std::string>{".0", ".1", ".2"}));
+}
+
+}  // namespace
+}  // namespace TESSERA_NAMESPACE::gam

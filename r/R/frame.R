@@ -194,8 +194,12 @@ sample_frame <- function(parts, json) {
 #' Some rows of a table with the extremes of each number and all levels of factors, and mgcv's var.summary of columns.
 stand_in_rows <- function(data, among = NULL) {
   complete <- complete_rows(data, among)
-  own <- function(x) if (is.null(complete)) x else x[complete]
-  structure(extreme_rows(data, complete), summary = lapply(data, function(x) summary_of(own(x))))
+  structure(extreme_rows(data, complete), summary = lapply(data, function(x) summary_of(of_rows(x, complete))))
+}
+
+#' A variable, or a matrix, of these rows; NULL: of all.
+of_rows <- function(x, rows) {
+  if (is.null(rows)) x else if (is.matrix(x)) x[rows, , drop = FALSE] else x[rows]
 }
 
 #' The rows of `among` without missing values; NULL: all rows.
@@ -208,13 +212,14 @@ complete_rows <- function(data, among) {
 }
 
 extreme_rows <- function(data, complete) {
-  found <- unlist(lapply(data, function(x) {
-    if (!is.null(complete)) x <- x[complete]
-    if (is.factor(x)) first_places(seq_len(nlevels(x)), as.integer(x))
+  extremes <- function(x) {
+    if (is.matrix(x)) unlist(lapply(seq_len(ncol(x)), function(j) extremes(x[, j])))
+    else if (is.factor(x)) first_places(seq_len(nlevels(x)), as.integer(x))
     else if (is.numeric(unclass(x))) c(which.min(x), which.max(x))
     else if (is.logical(x)) first_places(c(FALSE, TRUE), x)
     else which(!duplicated(x))
-  }))
+  }
+  found <- unlist(lapply(data, function(x) extremes(of_rows(x, complete))))
   rows <- sort(unique(c(found, seq_len(min(5, if (is.null(complete)) nrow(data) else length(complete))))))
   data[if (is.null(complete)) rows else complete[rows], , drop = FALSE]
 }
@@ -227,12 +232,14 @@ first_places <- function(values, x) {
 }
 
 summary_of <- function(x) {
+  # Of a matrix, one value a column, as of bam.
+  if (is.matrix(x)) return(matrix(apply(x, 2, stats::quantile, 0.5, na.rm = TRUE, type = 3), 1))
   x <- x[!is.na(x)]
   if (!length(x)) return(NULL)
   if (is.character(x) || is.factor(x)) {
     x <- as.factor(x)
     factor(levels(x)[which.max(tabulate(x, nlevels(x)))], levels = levels(x), ordered = is.ordered(x))
-  } else if (is.null(dim(x))) {
+  } else {
     unname(c(min(as.numeric(x)), stats::quantile(as.numeric(x), 0.5, type = 3), max(as.numeric(x))))
   }
 }

@@ -49,6 +49,19 @@ local({
   same(y ~ s(x), data = complete[c("x", "y")], weights = weight, offset = weight / 2)
 })
 
+# Matrices, in parametric terms: each column's least and greatest values may be in any row
+of_matrix <- transform(complete, x = rev(x))
+of_matrix$M <- cbind(p = complete$w, q = seq_len(n) / n, r = -sin(seq_len(n)))
+with_matrix <- same(y ~ M * g + s(x), data = of_matrix)
+theirs <- bam(y ~ M * g + s(x), data = of_matrix)
+stopifnot(all.equal(predict(with_matrix, of_matrix[1:9, ]), predict(theirs, of_matrix[1:9, ]), tolerance = 1e-5),
+          all.equal(with_matrix$var.summary, theirs$var.summary))
+of_matrix$M[cbind(c(3, 8), 2:3)] <- NA
+some <- quote(tessera_bam(y ~ M + s(x), data = of_matrix, subset = g != "a"))
+without <- update(eval(some), model = FALSE)
+stopifnot(nobs(without) == sum(of_matrix$g != "a" & complete.cases(of_matrix$M)), all.equal(coef(eval(some)), coef(without)),
+          all.equal(summary(without)$p.table, summary(eval(some))$p.table))
+
 # Missing values as a level, in parametric terms
 with_level <- transform(d, h = addNA(g))
 for (call in c(quote(same(y ~ h + s(w), data = with_level)), quote(same(y ~ addNA(g) * w + s(x), data = d)))) {

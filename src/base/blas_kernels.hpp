@@ -48,8 +48,8 @@ struct KernelChoice {
   void (*choose)() = nullptr;  ///< gotoblas_dynamic_init: chooses by the processor and the variable
 };
 
-/// Makes OpenBLAS select better kernels, unless the user names some by the variable. Call it before the first
-/// use of BLAS. `choose(value)` is to make OpenBLAS select again as if the variable had that value.
+/// Makes OpenBLAS select better kernels, unless the user has set `kernels_variable`. Call it before the first
+/// use of BLAS. `choose(value)` must make OpenBLAS select again as if the variable had that value.
 template <class Choose>
 void take_better_kernels(const KernelChoice& blas, Choose&& choose) {
   if (blas.name == nullptr || blas.forget == nullptr || blas.choose == nullptr) return;

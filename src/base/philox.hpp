@@ -23,8 +23,8 @@ namespace tessera::base {
   return counter;
 }
 
-/// The random numbers of one place, which is a row and a draw: a UniformRandomBitGenerator of at most 2^34
-/// numbers. They depend on the seed and the place only, not on the order in which places are visited.
+/// The random numbers of one (row, draw) pair: a UniformRandomBitGenerator of at most 2^34 numbers. They
+/// depend only on the seed, the row and the draw, not on the order in which pairs are visited.
 class RandomPlace {
  public:
   using result_type = std::uint32_t;

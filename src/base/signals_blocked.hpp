@@ -9,8 +9,8 @@
 namespace tessera::base {
 
 /// Blocks asynchronous signals on this thread during its lifetime. A thread started meanwhile keeps them
-/// blocked, so that the program's other threads receive them. Signals of a thread's own faults, and SIGPROF,
-/// by which profilers sample all threads, are not blocked.
+/// blocked, so that the program's other threads receive them. Two kinds stay unblocked: signals of a thread's
+/// own faults (SIGSEGV, …), and SIGPROF, which profilers send to all threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept {

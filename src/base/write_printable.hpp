@@ -29,8 +29,8 @@ namespace tessera::base {
   return control || direction || code == 0x2028 || code == 0x2029;
 }
 
-/// Removes the first piece of a text that is not empty, in a form safe for a terminal: either all characters
-/// up to the next one that needs an escape, or the escape of one character, stored in `room`.
+/// Removes the first piece of a non-empty text, and returns it in a form safe for a terminal: either all
+/// characters up to the next one that needs an escape, or the escape of one character, stored in `room`.
 [[nodiscard]] inline std::string_view take_piece(std::string_view& text, Lines lines,
                                                  std::array<char, 6>& room) noexcept {
   std::size_t kept = 0;

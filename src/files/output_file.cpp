@@ -62,9 +62,9 @@ void remove_abandoned(
 
 enum class Hold { held, lost, unknown };
 
-/// Locks the new temporary file, and returns whether it still exists: before the lock another process may
-/// have removed it as abandoned. On a file system without locks nobody does. If unknown, `errno` has the
-/// reason.
+/// Locks the new temporary file, and returns whether it still exists: before the lock, another process may
+/// have removed it as abandoned. On a file system without locks no process removes files. For `unknown`,
+/// `errno` has the reason.
 Hold hold(const base::Descriptor& file) {
   if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return Hold::lost;
   const auto status = file.status();
@@ -185,7 +185,8 @@ void OutputFile::flush() {
 void OutputFile::hand_on_access() const {
   if (!replaced_) return;
   mode_t permissions = replaced_->permissions;
-  // The old group's permissions must not pass to another group: the group then gets those of all others.
+  // If the file cannot keep its old group, the old group's permissions must not pass to the new group: that
+  // group gets the permissions of "others".
   if (::fchown(descriptor_.number(), static_cast<uid_t>(-1), replaced_->group) != 0)
     permissions &= ~static_cast<mode_t>(070) | (permissions & 07) << 3;
   if (::fchmod(descriptor_.number(), permissions) != 0) fail("cannot be written");

@@ -28,8 +28,8 @@ namespace tessera::files {
 /// target. The new file inherits the permissions of the old one, and its group if this user is a member.
 class OutputFile {
  public:
-  /// Creates the temporary file: a path that cannot be written is so refused before the caller computes the
-  /// result. Refuses an empty path, a directory and a device too.
+  /// Creates the temporary file, so that a path that cannot be written is refused before the caller computes
+  /// the result. An empty path, a directory and a device are refused too.
   explicit OutputFile(std::string path);
   /// A companion of `owner`: in the same folder, with `suffix` after the name, and with the permissions of
   /// the file that `owner` replaces.
@@ -49,10 +49,10 @@ class OutputFile {
   /// Renames the temporary file to its path and flushes the folder. The destructor releases the lock. Returns
   /// an empty string, or one line of warning if the file is in place, but its folder could not be flushed.
   std::string commit();
-  /// Removes regular files of this user in the folder whose names match `is_stale` and of which `is_own` says
-  /// that this program wrote them. Keeps files that a process is still writing, and removes none if this file
-  /// has been replaced meanwhile. Returns the paths of files that match by name but are not this program's.
-  /// Call it after `commit`.
+  /// Removes stale files from the folder: regular files of this user whose names match `is_stale`, if
+  /// `is_own` confirms that this program wrote them. Keeps files that a process is still writing, and removes
+  /// none if this file has been replaced meanwhile. Returns the paths of files that `is_stale` matches but
+  /// `is_own` does not confirm. Call it after `commit`.
   std::vector<std::string> remove_beside(
       const std::function<bool(std::string_view name)>& is_stale,
       const std::function<bool(std::string_view name, const base::Descriptor& file)>& is_own) const;

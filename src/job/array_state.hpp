@@ -66,8 +66,8 @@ class ArrayState {
   std::vector<std::byte> next_host;  ///< the next version, which replaces `host` when complete; else empty
   /// By index among the claimed devices, or, while a pass streams the array, by worker; empty on the CPU.
   std::vector<DeviceCopy> devices;
-  Held held;                   ///< since the last verdict
-  Held wanted;                 ///< from the next verdict on
+  Held held;                   ///< state since the last verdict
+  Held wanted;                 ///< state after the next verdict
   std::int64_t last_pass = 0;  ///< number of the last pass that used it on devices
   /// The largest unit size at which every device's budget holds its whole tile; computed on first use.
   std::optional<double> unit_room;

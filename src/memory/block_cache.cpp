@@ -176,7 +176,7 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
     run_out(requested, cached_before, "the pool's limit does not allow it");
   if (spare_blocks_.empty()) {
     blocks_.emplace_back().cache = this;
-    spare_blocks_.reserve(blocks_.size());  // a later return of the block then cannot fail
+    spare_blocks_.reserve(blocks_.size());  // so that returning the block later cannot fail
     spare_blocks_.push_back(&blocks_.back());
   }
   make_room(size.bytes);
@@ -275,7 +275,7 @@ void BlockCache::evict(Block& block) noexcept {
 
 EventView BlockCache::spare_event() {
   if (spare_events_.empty()) {
-    spare_events_.reserve(events_ + 1);  // a later return of the event then cannot fail
+    spare_events_.reserve(events_ + 1);  // so that returning the event later cannot fail
     const EventView event = upstream_->create_event();
     ++events_;
     return event;

@@ -67,10 +67,10 @@ struct alignas(apart_bytes) Block {
   void* data = nullptr;
   SizeClass size;
   BlockCache* cache = nullptr;
-  StreamQueue* queue = nullptr;  ///< of the stream that leases the block, or leased it last; null: the block
-                                 ///< has no memory
+  StreamQueue* queue = nullptr;  ///< queue of the stream that leases the block, or leased it last; null: the
+                                 ///< block has no memory
   bool leased = false;
-  std::uint64_t returned = 0;  ///< the number of returns of its stream, when it was last returned
+  std::uint64_t returned = 0;  ///< `StreamQueue::returns` at the block's last return
   std::vector<Guest> guests;
   Link in_bin;
   Link in_cache;

@@ -5,7 +5,7 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// An error: the calling thread may not make the call.
+/// Error: the calling thread must not make this call.
 class WrongThread : public Error {
  public:
   WrongThread();
@@ -14,7 +14,7 @@ class WrongThread : public Error {
 /// Number of `WrongThread` errors thrown on the calling thread.
 [[nodiscard]] int& wrong_calls() noexcept;
 
-/// An error: a call in a forked child, which is not a rank.
+/// Error: the call was made in a forked child, which is not a rank.
 class ForkedChild : public Error {
  public:
   ForkedChild();

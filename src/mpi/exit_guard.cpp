@@ -54,7 +54,8 @@ bool is_active() noexcept {
             exit_status(ErrorCode::job_fault));
 }
 
-/// Returns if the main thread exits, outside of collectives, and no thread has before. Else does not return.
+/// Returns only for an exit of the main thread, outside of collectives, if no other thread has called exit
+/// before.
 void begin_to_leave() {
   const std::thread::id here = std::this_thread::get_id();
   // If two threads call exit, glibc lets the second one end the process while handlers of the first one run.

@@ -52,10 +52,10 @@ enum class MessageKind : int {
 
 /// How a rank reaches the end of the program.
 enum class ExitPath {
-  normal,     ///< by a return from `main`, or std::exit
-  failure,    ///< by a return or exit with a status other than 0, without a session that owns MPI
-  exception,  ///< the session is destroyed by stack unwinding
-  finalize,   ///< by MPI_Finalize while no session has ended
+  normal,     ///< by a return from `main`, or by std::exit
+  failure,    ///< by an exit status other than 0, if no session owns MPI
+  exception,  ///< by stack unwinding, which destroys the session
+  finalize,   ///< by MPI_Finalize, before any session has ended
 };
 
 struct Message {
@@ -210,8 +210,8 @@ class RankGroup {
   int rank_ = 0;
   std::uint64_t id_ = 0;
   bool in_world_ = false;
-  std::uint64_t creations_id_ = 0;  // id of the counter of groups with these ranks
-  std::int64_t creation_ = 0;       // number of this group among them
+  std::uint64_t creations_id_ = 0;  // counts the groups with these ranks
+  std::int64_t creation_ = 0;       // this group's number in that count
   std::int64_t inquiries_ = 0;
   std::vector<std::string> hosts_;
   std::vector<Sent> sent_;

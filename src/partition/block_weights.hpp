@@ -30,19 +30,20 @@ struct CostRun {
 class BlockWeights {
  public:
   /// Throws `Error(usage)` for a cost that is negative or not finite, a range of another size, or costs of
-  /// units and of blocks at once.
+  /// both units and blocks.
   BlockWeights(std::int64_t units, const PlanOptions& options);
   /// Takes the costs as runs, which cover all blocks.
   explicit BlockWeights(std::vector<CostRun> runs);
 
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
-  /// The run that contains `block`, without the blocks before it.
+  /// The run that contains `block`, without its blocks before `block`.
   [[nodiscard]] WeightRun run_at(std::int64_t block) const;
 
  private:
   void weigh(std::int64_t blocks, std::int64_t costs, double largest);
 
-  SharedFunction<WeightRun(std::int64_t block, double scale)> run_at_;  ///< before the division by `divisor_`
+  SharedFunction<WeightRun(std::int64_t block, double scale)> run_at_;  ///< yields weights before their
+                                                                        ///< division by `divisor_`
   double scale_ = 0;
   std::uint64_t divisor_ = 1;
   std::uint64_t total_ = 0;
@@ -59,8 +60,8 @@ class WeightWalk {
 
   explicit WeightWalk(const BlockWeights& weights) : weights_(&weights) {}
 
-  /// The cut whose weight before it is nearest to `target`; ties: the later cut. `target` is above 0, below
-  /// the total, and not below any earlier target.
+  /// The cut for which the weight of the blocks before it is nearest to `target`; ties: the later cut.
+  /// `target` must be above 0, below the total weight, and not below the target of an earlier call.
   [[nodiscard]] Cut nearest(std::uint64_t target);
 
  private:

@@ -26,7 +26,7 @@ struct Shortage {
   std::int64_t free_bytes = 0;  ///< memory left under the limit: the largest value that any of its ranks read
 };
 
-/// The limit that is exceeded by the most bytes; of equal ones the lowest rank's. Pure.
+/// The limit that is exceeded by the most bytes; ties: the limit of the lowest rank. Pure.
 [[nodiscard]] std::optional<Shortage> worst_shortage(std::span<const MemoryNeed> ranks);
 
 /// The memory of the rank at this index if the ranks under each limit divide it in proportion to their needs;

@@ -11,8 +11,8 @@ namespace TESSERA_NAMESPACE {
 
 /// Decides, the same on every rank, when a balancer looks for a better plan, and which gain justifies one.
 ///
-/// A balancer looks for one after every `BalancerOptions::iterations` iterations. It does so earlier until a
-/// plan was kept once: while speeds are unknown, gains are large, and waiting costs more than noise.
+/// A balancer looks for one after every `BalancerOptions::iterations` iterations. Until a plan has been kept
+/// once, it looks earlier: while speeds are unknown, gains are large, and waiting costs more than noise.
 class ReplanSchedule {
  public:
   /// Arguments as in `BalancerOptions`.

@@ -45,7 +45,8 @@ struct Checkpoint::State {
   std::optional<std::string> found;
   std::int64_t found_generation = 0;
   std::vector<std::string> remarks;
-  std::string refusal;  // why a file was refused that is not merely corrupt; of two files, the first
+  std::string refusal;  // why a file was refused that is not merely corrupt; the reason for the first such
+                        // file
   bool keep_previous = true;
   bool is_saved = false;
   int saves = 0;

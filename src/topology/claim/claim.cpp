@@ -57,7 +57,7 @@ struct NodeView {
   std::string node;
 
   [[nodiscard]] std::string lock_name(const Uuid& uuid) const {
-    // The launch distinguishes jobs: their simulated devices may have the same UUIDs.
+    // Simulated devices of different jobs may have the same UUIDs: the launch tells them apart.
     return detail::lock_name(devices.at(uuid), std::to_string(processes.at(uuid)) + '.' + launch, node);
   }
 };

@@ -64,7 +64,8 @@ class ProcessClaim {
 
   /// Whether another job has claimed one of the devices.
   [[nodiscard]] bool is_shared() const;
-  /// Call in a turn: the job's budget, or less if data that another job keeps leave less memory.
+  /// Call in a turn: the device memory that the job may use now. That is its budget, or less while another
+  /// job keeps data on the device.
   [[nodiscard]] std::int64_t budget_left(const Uuid& device) const;
 
  private:

@@ -16,7 +16,8 @@ namespace TESSERA_NAMESPACE::gam {
 struct ColumnBatches {
   std::vector<std::string> names;
   TableOptions options{};                 ///< how the table is read
-  std::size_t at_once = 0;                ///< per batch; 0: as many as fit into half of the free memory
+  std::size_t at_once = 0;                ///< columns per batch; 0: as many as fit into half of the free
+                                          ///< memory
   std::optional<MemoryOptions> memory{};  ///< see `FrameRequest::memory`
   /// Columns are only described: see `ReadPlan::set_strays`.
   bool described = false;

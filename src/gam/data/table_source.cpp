@@ -74,7 +74,8 @@ void compute_with_truths(const TableReader& table, FrameRequest& request) {
 Frame read_variables(TableReader& table, const Workers& workers, FrameRequest request, Range rows) {
   compute_with_truths(table, request);
   if (!has_computed_variables(request)) {
-    // In a row that lacks a column's value, an expression with this column has no value.
+    // The columns, added as variables, make no further row incomplete: where a column has no value, the
+    // expression that reads it has none either.
     request.variables.insert(request.variables.end(), request.columns.begin(), request.columns.end());
     return table.read(workers, request, rows);
   }

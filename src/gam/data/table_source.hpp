@@ -21,7 +21,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct TableSource {
   std::string name;      ///< name for messages
   TableOptions options;  ///< how fields are read
-  /// For a table in memory: its distribution over ranks, if several; otherwise the caller makes a plan.
+  /// For a table in memory on several ranks: its distribution over them; otherwise the caller makes a plan.
   std::optional<Plan> plan{};
   std::vector<std::string> paths{};  ///< paths of the files; none: the table is in memory
   const Table* in_memory = nullptr;
@@ -37,8 +37,9 @@ struct TableSource {
 void stop_if_asked(StopRequest* stop);
 
 /// *Collective.* Opens a source. Throws the same `Error` on every rank, like `open_table` and `open_memory`,
-/// and `Error(input)` if another file has replaced the expected one. If this rank is asked to stop (by
-/// `stop`, or null), opening and reading end with `Error(interrupted)`; this replaces `options.between`.
+/// and `Error(input)` if another file has replaced the expected one. Opening and reading end with
+/// `Error(interrupted)` once `stop` (which may be null) asks this rank to stop: for this, `options.between`
+/// is replaced.
 [[nodiscard]] std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSource& source,
                                                        StopRequest* stop, OpenOptions options = {});
 

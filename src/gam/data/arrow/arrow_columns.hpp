@@ -33,7 +33,8 @@ class ArrowColumns {
     void members(const auto& to) { to(column, levels); }
   };
   [[nodiscard]] std::vector<Levels> levels() const;
-  /// Recodes the factors by these levels, which include all levels of this rank. Same columns and order.
+  /// Recodes the factors to `levels`: the columns of `levels()` in the same order, each with at least all
+  /// levels that this rank has.
   void set_levels(std::vector<Levels> levels, HostTeam& team);
   [[nodiscard]] std::vector<Table::Column> columns() const;
 
@@ -47,7 +48,7 @@ class ArrowColumns {
 
   void choose_columns(const ArrowOptions& options);
   void check_batch(const ArrowArray& batch, std::size_t number) const;
-  /// Throws unless the order of a batch's ordered dictionary agrees with the order of the levels.
+  /// Throws if an ordered dictionary of the batch contradicts the order of the column's levels.
   static void check_order(const Column& column, std::size_t batch, std::vector<std::int32_t> codes);
   static void recode(std::span<const std::int32_t> to, ArrowPart& part);
   template <class Work>

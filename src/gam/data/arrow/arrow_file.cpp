@@ -143,7 +143,7 @@ bool ArrowFile::Stream::next(ArrowOwner<ArrowArray>& batch) {
 std::string ArrowFile::Stream::error() {
   const char* const text = stream_->get_last_error(stream_.out());
   std::string_view why = text == nullptr ? "cannot be read" : text;
-  constexpr std::string_view kind = "Invalid: ";  // Arrow begins with the kind of a failure
+  constexpr std::string_view kind = "Invalid: ";  // Arrow's messages begin with the kind of the failure
   if (why.starts_with(kind)) why.remove_prefix(kind.size());
   return fmt::format("{}: {}", file_->bytes.path(), printable(why));
 }

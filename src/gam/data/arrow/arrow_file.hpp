@@ -41,7 +41,7 @@ class ArrowFile {
   explicit ArrowFile(const files::InputFile& bytes, const BetweenReads& between = {});
 
   [[nodiscard]] const tessera_arrow_contents& contents() const noexcept;
-  [[nodiscard]] std::int64_t bytes_read() const noexcept;  ///< by all streams together
+  [[nodiscard]] std::int64_t bytes_read() const noexcept;  ///< sum over all streams
   /// Number of decimals read so far that have more digits than a double.
   [[nodiscard]] std::int64_t inexact_decimals(std::int64_t column) const noexcept;
 

@@ -50,7 +50,8 @@ std::vector<std::string> places() {
   return places;
 }
 
-/// The libarrow that a plugin needs, named by a text in the plugin; empty without it (another version).
+/// The libarrow that a plugin needs: a text in the plugin's file names it. Empty without that text: the
+/// plugin has another version.
 fs::path needed_by(const std::string& file) {
   const std::string text = files::read_text(file, most_plugin_bytes);
   const std::size_t begin = text.find(TESSERA_ARROW_PLUGIN_NEEDS);

@@ -47,8 +47,8 @@ void with_numbers_of(const ArrowType& type, const Use& use) {
 /// Converts integers of 64 bits, in place if `numbers` are the same memory. False if one may have no exact
 /// double.
 bool convert_integers(const ArrowValues& values, std::span<double> numbers) {
-  // Processors before AVX-512 have no vector instruction for this. Each half of the bits, below the exponent
-  // of 2^52 or 2^84, is an exact double; the sum of both is rounded once.
+  // Processors before AVX-512 have no vector instruction for this. Each half of the bits, placed below the
+  // exponent bits of 2^52 or 2^84, is an exact double; the sum of the two halves is rounded once.
   constexpr double low_shift = 0x1p52;
   constexpr double high_shift = 0x1p84 + 0x1p63;  // half of the high range, because it is signed
   constexpr auto low_bits = std::bit_cast<std::uint64_t>(low_shift);

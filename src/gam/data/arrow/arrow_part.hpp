@@ -34,13 +34,14 @@ struct ArrowColumn {
 /// The description of a column from the batches' schema. Throws `Error(input)` for an unsupported type.
 [[nodiscard]] ArrowColumn arrow_column(const ArrowSchema& batches, std::int64_t place);
 
-/// A column of one batch: numbers, or codes and their texts (nothing: missing). The values are in `own_…`
-/// unless they are used in place.
+/// A column of one batch: numbers, or codes with their texts (a value without a text is missing). The values
+/// are in `own_…` unless they are used in place.
 struct ArrowPart {
   std::span<const double> numbers{};
   std::span<const std::int32_t> codes{};
   std::vector<std::optional<std::string_view>> texts{};
-  std::span<double> to{};  ///< for numbers that are converted; used instead of `own_numbers` if it fits
+  std::span<double> to{};  ///< memory for converted numbers; used instead of `own_numbers` if its size is the
+                           ///< number of values
   std::vector<double> own_numbers{};
   std::vector<std::int32_t> own_codes{};
   std::int64_t inexact = 0;  ///< integers without an exact double

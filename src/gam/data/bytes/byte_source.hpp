@@ -50,7 +50,7 @@ class ByteSource : public ByteReader {
   /// source, and do not call `between`. Null if the bytes can only be read in order, like those of a gzip
   /// stream. This source must outlive the result.
   [[nodiscard]] virtual std::unique_ptr<ByteReader> for_another_thread() = 0;
-  /// Number of bytes read from the file so far; of a packed file packed bytes.
+  /// Number of bytes read from the file so far; for a packed file, before unpacking.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
   /// The file with the bytes.
   [[nodiscard]] virtual const files::InputFile& file() const = 0;

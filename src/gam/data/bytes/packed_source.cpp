@@ -204,7 +204,7 @@ std::optional<std::int64_t> PackedSource::unpack_in_order(std::span<char> room) 
   return std::nullopt;
 }
 
-// Whether the file will probably fit into `room_bytes`, by the ratio so far.
+// Estimates from the compression ratio so far whether the file will fit into `room_bytes`.
 bool PackedSource::may_have_room(std::size_t room_bytes) const {
   if (stream_.position() < least_to_judge_by) return true;
   const auto of_each =

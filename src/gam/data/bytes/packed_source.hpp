@@ -45,7 +45,7 @@ class PackedStream {
   void restart();
   /// Number of bytes unpacked so far.
   [[nodiscard]] std::int64_t position() const noexcept { return position_; }
-  /// The file offset after the packed bytes that were used for them.
+  /// File offset of the end of the packed bytes that have been unpacked.
   [[nodiscard]] std::int64_t packed_position() const noexcept {
     return packed_end_ - static_cast<std::int64_t>(filled_ - at_);
   }

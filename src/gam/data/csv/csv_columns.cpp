@@ -41,8 +41,8 @@ bool has_lone_returns(std::string_view row, const CsvDialect& dialect) {
 struct WantedField {
   std::size_t position = 0;  ///< position in a row
   std::size_t column = 0;    ///< index in the plan
-  bool number = false;       ///< whether a text that parses as a number is a number
-  bool with_comma = false;   ///< the same for numbers with a decimal comma
+  bool number = false;       ///< numbers with a decimal point may be parsed at once
+  bool with_comma = false;   ///< numbers with a decimal comma may be parsed at once
 };
 
 /// Like `read_decimal`, for decimal commas and short texts.

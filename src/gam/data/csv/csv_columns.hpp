@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-/// Reads a CSV file's header and a plan's columns on one rank, without communication. NA: see `FramePart`.
+/// Reads a CSV file's header and a plan's columns on one rank, without communication. `FramePart` decides
+/// which fields are missing values.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The column names from the header, which is the first row that is not blank, and the dialect of the file.

@@ -33,8 +33,8 @@ struct FoundDialect {
 /// The separator is the first of comma, tab, semicolon and bar that gives the same number of fields, at least
 /// two, in each of the first rows; otherwise a comma. A file that can be read with commas is thus read with
 /// commas. With a semicolon or tab as separator, the decimal mark is a comma if a column has commas, each
-/// between digits and one per number, and no column has a number with a point. With tabs, these commas must
-/// not all be followed by three digits, because commas for thousands are.
+/// between digits and one per number, and no column has a number with a point. With tabs, commas that may all
+/// separate thousands (three digits follow each) are no decimal marks.
 ///
 /// Throws `Error(usage)` for options that are not single characters or contradict each other. Faults in the
 /// rows are reported later, by the reading of the table.

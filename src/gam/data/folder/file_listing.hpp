@@ -16,8 +16,8 @@ namespace TESSERA_NAMESPACE::gam {
 struct ListedFile {
   std::string path;
   files::FileState state;
-  /// Columns encoded in folder names, as in "region=north/year=2020/part-0.csv", with the file's values;
-  /// nothing: missing.
+  /// Columns encoded in folder names, as in "region=north/year=2020/part-0.csv", with their values for this
+  /// file; no value: missing.
   std::vector<std::pair<std::string, std::optional<std::string>>> partition{};
 
   void members(const auto& to) {

@@ -172,8 +172,8 @@ class ColumnSummary {
     return alpha;
   }
 
-  /// The values at these positions among the sorted values from `lower` to `upper`, by radix selection on the
-  /// bytes of their keys.
+  /// The values at these positions of the sorted values, which lie between `lower` and `upper`, by radix
+  /// selection on the bytes of their keys.
   [[nodiscard]] std::vector<double> select(std::span<const std::int64_t> places, double lower,
                                            double upper) const {
     constexpr std::size_t digits = 256;

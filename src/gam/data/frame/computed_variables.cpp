@@ -219,7 +219,7 @@ class FrameComputer {
       try {
         return compile(expression, knowledge_);
       } catch (const Error& fault) {
-        // The fit accepted the formula, so the table or the model file is at fault.
+        // The fit has accepted the formula, so the table or the model's file is at fault.
         if (request_.recipe == nullptr || fault.code() != ErrorCode::usage) throw;
         throw Error(ErrorCode::input, fault.what());
       }

@@ -4,8 +4,9 @@
 #include "gam/data/frame/frame.hpp"
 #include "gam/data/frame/workers.hpp"
 
-/// Variables that need more than the numbers of one row: comparisons with levels, factors of expressions, and
-/// statistics of all rows. Two steps compute them: columns are read, then variables are computed.
+/// Variables that depend on more than the numbers of one row: comparisons with levels, factors of
+/// expressions, and statistics of all rows. They are computed in two steps: first the columns are read, then
+/// the variables are computed.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Whether the request has such variables, and needs both steps.

@@ -119,7 +119,7 @@ std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const
     for (std::size_t t = 0; t < positions.size(); ++t)
       below[t] = std::lower_bound(keys.begin(), keys.end(), found[t] | bit) - keys.begin();
     comm.allreduce(std::span(below), mpi::Reduction::sum);
-    // If at most `position` keys are below, the sought key is not below.
+    // At most `position` keys are smaller: the sought key has this bit.
     for (std::size_t t = 0; t < positions.size(); ++t) {
       if (below[t] <= positions[t]) found[t] |= bit;
     }
@@ -206,7 +206,8 @@ class DistinctKeys {
   std::int64_t at_once_;
   std::vector<std::uint64_t> extra_;
   std::vector<KeyRange> ranges_;            ///< ranges of keys, ascending
-  std::vector<std::int64_t> begins_ = {0};  ///< position of each range's first key; then the number of keys
+  std::vector<std::int64_t> begins_ = {0};  ///< position of each range's first key; the last element is the
+                                            ///< number of keys
   std::optional<std::size_t> loaded_;
   std::vector<std::uint64_t> keys_;  ///< this rank's keys in the current range
 };

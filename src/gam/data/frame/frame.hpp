@@ -28,8 +28,8 @@ struct Variable {
   static constexpr std::int32_t unseen = -2;   ///< in predictions: the code of a level that the model lacks
   std::string name;                            ///< the expression's text
   bool factor = false;
-  ColumnNumbers numbers;              ///< if numeric: one per row
-  ColumnStorage<std::int32_t> codes;  ///< of a factor: one per row; negative: no level
+  ColumnNumbers numbers;              ///< numbers of the rows; empty for a factor
+  ColumnStorage<std::int32_t> codes;  ///< codes of a factor in the rows; negative: no level
   std::vector<std::string> levels;  ///< the job's levels, sorted (factor_levels.hpp), the same on every rank
   bool ordered = false;             ///< R's ordered factor, with levels in the given order
 
@@ -48,7 +48,8 @@ struct ColumnReading {
   std::int64_t missing = 0;
   std::int64_t blank = 0;                    ///< empty or blank fields, which are levels of a factor
   std::int64_t inexact = 0;                  ///< numbers that lost digits, because a double has 15
-  std::string unit{};                        ///< of its numbers, e.g. "days since 1970-01-01"; empty: unknown
+  std::string unit{};                        ///< unit of the numbers, e.g. "days since 1970-01-01"; empty:
+                                             ///< unknown
   bool without_quotes = false;               ///< quotes around numbers are ignored
   std::int64_t levels = 0;                   ///< number of levels of a factor
   std::string first{};                       ///< the first level
@@ -63,7 +64,7 @@ struct ColumnReading {
 /// Size of the columns that are in scratch files because memory is short, over all ranks.
 struct SpilledColumns {
   std::int64_t bytes = 0;
-  std::int64_t all_bytes = 0;  ///< including columns in memory
+  std::int64_t all_bytes = 0;  ///< size of all columns, including those in memory
   std::string folder;          ///< the scratch folder of rank 0
   std::string limit;           ///< what limits the memory, e.g. the path of a file with a limit
 };
@@ -94,14 +95,14 @@ struct Frame {
   std::int64_t file_rows = 0;  ///< data rows of the whole file
   tessera::Range rows;         ///< rows of this rank
   std::vector<Variable> variables;
-  ColumnStorage<std::uint8_t> complete;       ///< one per row: whether no used variable is missing
+  ColumnStorage<std::uint8_t> complete;       ///< one flag per row: 1 if no used variable is missing
   std::int64_t complete_rows = 0;             ///< complete rows of the job, mgcv's n
   std::optional<std::int64_t> chosen_rows{};  ///< rows of the job in the request's subset, if it has one
   std::vector<ColumnReading> columns;         ///< columns used by the variables, the same on every rank
-  /// By variable: extent over this rank's complete rows; empty for factors. No elements for a frame that was
-  /// not read from a table.
+  /// Extent of each variable over this rank's complete rows; empty for factors. No elements for a frame that
+  /// was not read from a table.
   std::vector<Extent> extents;
-  /// By variable: values near the median, found while reading complete rows; empty if not requested.
+  /// Values of each variable near its median, found while reading complete rows; empty if not requested.
   std::vector<std::vector<BoundedValues>> near_medians;
   RowMemory memory;        ///< memory in which the columns are
   SpilledColumns spilled;  ///< the same on every rank
@@ -123,8 +124,8 @@ inline constexpr std::size_t max_columns = 1'000'000;
 /// A request to read variables from a table. Variables with the same text become one variable of the frame.
 struct FrameRequest {
   std::vector<Expression> variables;
-  /// Texts of variables that must be numeric: a text in their columns is an Error with its line. Any other
-  /// column that is itself a variable may become a factor.
+  /// Texts of variables that must be numeric: a text in one of their columns is an Error that names its line.
+  /// Any other column that is itself a variable may become a factor.
   std::vector<std::string> numeric;
   /// In predictions: factors with their known levels. Any other level gets the code `Variable::unseen`, and
   /// its row is complete only if `unseen_is_complete` names the variable.
@@ -132,7 +133,7 @@ struct FrameRequest {
   std::vector<std::string> unseen_is_complete;
   /// Texts of variables whose values may be infinite.
   std::vector<std::string> unbounded{};
-  /// Variables that are factors whose levels are the texts of the fields, also for numbers.
+  /// Texts of variables that are factors of the fields' texts: numbers stay texts too.
   std::vector<std::string> texts{};
   /// In predictions: units of the fit's date columns by name. Texts in these columns are read as dates too.
   std::vector<std::pair<std::string, std::string>> units{};
@@ -141,7 +142,7 @@ struct FrameRequest {
   TableOptions options;
   /// Where columns may be stored; nothing: only in memory, and reading is refused if they do not fit.
   std::optional<MemoryOptions> memory;
-  /// Read columns without a model: all rows are complete, and values may be infinite.
+  /// Reads columns without a model: all rows are complete, and values may be infinite.
   bool every_row = false;
   bool as_vectors = false;  ///< the caller will take the columns as a std::vector each, by `own`
   /// Bytes that a rank needs per row in addition to the columns.
@@ -153,9 +154,10 @@ struct FrameRequest {
   std::vector<std::string> medians{};
 
   // Members for `read_variables` only:
-  std::optional<Expression> subset{};  ///< rows for which the condition is not TRUE are not complete
-  bool keeps_unused_levels = false;    ///< keep levels without a complete row
-  /// A column that is a factor with these levels; other values are missing. Empty: all, in usual order.
+  std::optional<Expression> subset{};  ///< rows for which the condition is not TRUE count as incomplete
+  bool keeps_unused_levels = false;    ///< keeps levels without a complete row
+  /// A column that is a factor with these levels; other values are missing. No levels: all that occur, in
+  /// usual order.
   struct GivenLevels {
     std::string column;
     std::vector<std::string> levels;
@@ -163,7 +165,7 @@ struct FrameRequest {
   };
   std::vector<GivenLevels> given_levels{};
   const Recipe* recipe = nullptr;  ///< in predictions: the fit's recipe
-  /// Columns that expressions read: they become variables after the others, and make no row incomplete.
+  /// Columns that expressions read. They become variables after the others, and make no row incomplete.
   std::vector<Expression> columns{};
 };
 

@@ -50,8 +50,9 @@ std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t ro
   return places;
 }
 
-/// A frame with allocated columns for some rows; allocation of vectors is parallel, because they are filled
-/// with zeros, and the system maps pages on first write. Columns that are in memory already are borrowed.
+/// A frame with memory for the columns of some rows. Vectors are allocated in parallel, because they are
+/// filled with zeros, and the system maps a page on its first write. Columns that are in memory already are
+/// borrowed.
 Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memory) {
   Frame frame;
   frame.rows = rows;
@@ -258,7 +259,7 @@ void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {
   if (const Infinity* const infinity = first_infinity()) refuse(*infinity);
 }
 
-// The job's levels are the levels of complete rows, because R drops unused levels.
+// The job's levels are those of complete rows, because R drops unused levels.
 void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& variable, std::size_t column) {
   const UsedColumn& used = plan_.columns()[column];
   if (used.known_levels != nullptr) {

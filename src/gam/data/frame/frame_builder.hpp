@@ -31,7 +31,7 @@ class RowScan {
   /// end the reading.
   virtual void prepare(std::span<const Range> runs) = 0;
   /// Passes the values of a run to the part, and ends its rows. Throws `Error(input)` for values that cannot
-  /// be read. The caller supplies columns of the plan that the source lacks.
+  /// be read. Leaves out columns of the plan that the source lacks: the caller supplies them.
   virtual void read(int thread, Range run, FramePart& part) = 0;
 };
 

@@ -27,7 +27,7 @@ constexpr std::size_t rows_in_memory_at_once = std::size_t{1} << 17;
 /// Rows of `rows_in_memory_at_once` scanned together, so that they stay in the cache.
 constexpr std::size_t rows_in_cache = std::size_t{1} << 13;
 
-/// Instead of the code of a level, for `FramePart::set_levels`.
+/// Stands for the code of a level in `FramePart::set_levels`: the text has another kind.
 constexpr std::int32_t other_kind = std::numeric_limits<std::int32_t>::min();
 constexpr double no_limit = std::numeric_limits<double>::infinity();
 
@@ -572,8 +572,8 @@ void FramePart::flush() {
   }
 }
 
-// Updates the extents of complete rows by the buffered rows, while these are in the cache: later this would
-// need another read of the table.
+// Updates the extents of complete rows by the buffered rows while these are in the cache, which saves another
+// read of the table.
 void FramePart::measure_complete(std::size_t count) {
   const std::uint8_t* const complete = frame_->complete.data() + at_;
   for (std::size_t v = 0; v < extents_.size(); ++v) {

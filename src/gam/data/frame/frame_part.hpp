@@ -72,7 +72,7 @@ struct FieldCounts {
       &FieldCounts::blank,   &FieldCounts::quoted_numbers, &FieldCounts::not_numbers,
       &FieldCounts::dates,   &FieldCounts::times,          &FieldCounts::inexact};
 
-  /// Counts quoted numbers as numbers.
+  /// Makes quoted numbers count as numbers.
   void ignore_quotes() noexcept;
   [[nodiscard]] bool factor() const noexcept { return texts > 0 && texts >= numbers; }
   [[nodiscard]] bool mixes_dates_and_times() const noexcept { return dates > 0 && times > 0; }
@@ -80,7 +80,7 @@ struct FieldCounts {
   FieldCounts& operator+=(const FieldCounts& other) noexcept;
 };
 
-/// Whether the codes are 0, 1, 2, …: a map of codes that changes none.
+/// Whether the codes are 0, 1, 2, …: such a map leaves all codes unchanged.
 [[nodiscard]] inline bool count_up(std::span<const std::int32_t> codes) {
   for (std::size_t i = 0; i < codes.size(); ++i) {
     if (static_cast<std::size_t>(codes[i]) != i) return false;
@@ -117,7 +117,7 @@ inline constexpr std::size_t max_levels = 100'000;
 /// Number of unseen levels that a message lists.
 inline constexpr std::size_t listed_levels = 5;
 
-/// Whether all codes are indices of this many levels; none is then missing.
+/// Whether all codes are indices of this many levels, so that no value is missing.
 [[nodiscard]] bool all_levels(std::span<const std::int32_t> codes, std::size_t levels = std::size_t{1} << 31);
 
 /// The beginning of a text, for a message.
@@ -144,10 +144,10 @@ struct ColumnFindings {
 /// A column of consecutive rows: numbers, codes of levels, or texts.
 struct BatchColumn {
   std::size_t column = 0;             ///< index in the plan
-  std::span<const double> numbers{};  ///< fields without quotes; NaN: missing
+  std::span<const double> numbers{};  ///< numbers without quotes; NaN: missing
   std::span<const std::int32_t> codes{};
-  /// Quoted fields by code; a negative code is a missing value. Must be the same in each batch until
-  /// `set_file` or `forget_levels`.
+  /// Texts by code of the quoted fields; a negative code is a missing value. Must be the same in each batch
+  /// until `set_file` or `forget_levels`.
   const std::vector<std::string>* levels = nullptr;
   std::span<const std::string_view> texts{};  ///< quoted fields
 };
@@ -186,7 +186,7 @@ class FramePart {
 
   /// Begins a run of the rank's rows of the table.
   void begin(Range rows);
-  /// A column with the same field in each row of a run; nothing: missing.
+  /// A column with the same field in each row of a run; no text: missing.
   struct Constant {
     std::size_t column = 0;
     std::optional<std::string> text{};
@@ -216,7 +216,7 @@ class FramePart {
 
   /// Number of rows that can be set together.
   [[nodiscard]] std::size_t room() const noexcept { return most_waiting_ - waiting_; }
-  /// The place in the frame of the column's numbers in the next rows, for a reader that writes them there
+  /// Memory in the frame for the column's numbers of the next rows, for a reader that writes them there
   /// before `set_batch`; empty if there is none.
   [[nodiscard]] std::span<double> numbers_to(std::size_t column, std::size_t rows) const noexcept {
     const Column& of = columns_[column];
@@ -253,18 +253,21 @@ class FramePart {
   /// column is in memory.
   struct Column {
     double* to = nullptr;
-    const double* numbers = nullptr;  // of the buffered rows; for a column in memory, once they are processed
+    const double* numbers = nullptr;  // the buffered rows' numbers; for a column in memory, set when rows are
+                                      // processed
     std::int32_t* codes = nullptr;
-    double* column_to = nullptr;  // for all rows; null: scratch memory is used
+    double* column_to = nullptr;  // memory for the numbers of all rows; null: scratch memory is used
     const ColumnNumbers* in_memory = nullptr;
     NumberScan scanned{};          // result for the buffered rows set by `set_numbers`
-    std::size_t scanned_rows = 0;  // how many these are; of a factor, rows known to have a level
-    std::optional<BoundedValues> near_median{};  // for the same rows; only if the plan has a range
+    std::size_t scanned_rows = 0;  // number of rows in `scanned`; for a factor, rows known to have a level
+    std::optional<BoundedValues> near_median{};  // values of the same rows near the median; only if the plan
+                                                 // has a range
     std::vector<double> joined{};                // buffered rows of `in_memory` if they span pieces
     std::int32_t* column_of_codes = nullptr;
     std::vector<std::optional<Dictionary::Entry>> levels{};  // cache for `set_levels`
-    std::optional<FieldKind> kind{};                         // of the first of these levels
-    std::vector<std::int32_t> codes_of_kind{};               // of the levels of this kind, see `set_levels`
+    std::optional<FieldKind> kind{};                         // kind of the first of these levels
+    std::vector<std::int32_t> codes_of_kind{};               // codes of the levels of this kind: see
+                                                             // `set_levels`
     std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // cache for `set_field` of a factor
   };
 
@@ -308,12 +311,12 @@ class FramePart {
                                     static_cast<std::int64_t>(waiting_ - row_numbers_.back().first))
       row_numbers_.push_back({waiting_, number});
   }
-  std::vector<RowNumbers> row_numbers_;  // in order
+  std::vector<RowNumbers> row_numbers_;  // row numbers of the buffered rows, in order
   std::size_t most_waiting_;
   std::size_t waiting_ = 0;    // number of buffered rows
   std::size_t processed_ = 0;  // number of rows being processed
   std::size_t at_ = 0;         // index in the frame of the first row being processed
-  std::int64_t before_ = 0;    // is added to row numbers
+  std::int64_t before_ = 0;    // added to row numbers
   bool decimal_comma_ = false;
   std::span<const Constant> constants_;
   std::vector<const double*> arguments_;
@@ -325,7 +328,7 @@ class FramePart {
   std::int64_t complete_rows_ = 0;
   std::vector<std::int64_t> rows_without_;
   std::vector<Extent> extents_;
-  std::vector<Extent> waiting_extents_;  // for the buffered rows
+  std::vector<Extent> waiting_extents_;  // extents over the buffered rows
   std::vector<BoundedValues> near_medians_;
   std::size_t most_kept_;
   int thread_;

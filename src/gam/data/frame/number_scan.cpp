@@ -77,7 +77,7 @@ TESSERA_TARGET_CLONES NumberScan flagged_wide(std::span<const double> numbers, c
 
 TESSERA_TARGET_CLONES std::int64_t beyond_wide(std::span<const double> numbers, double most,
                                                std::uint8_t* flags, double* to) {
-  FourMasks within{};  // less the number of values
+  FourMasks within{};  // minus the number of values in each lane
   std::size_t i = 0;
   for (; i + four <= numbers.size(); i += four) {
     FourNumbers values;

@@ -45,21 +45,23 @@ struct NumberScan {
 
 inline constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 
-// A number without its sign bit. The exponent of a non-finite number, all ones, carries into the sign bit.
+// A number without its sign bit. Adding `lowest_of_exponent` to a number that is not finite carries into the
+// sign bit, because its exponent bits are all ones.
 inline constexpr std::uint64_t magnitude_bits = ~(std::uint64_t{1} << 63);
 inline constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
 
 /// Scans the numbers once, at about the memory bandwidth of a core.
 [[nodiscard]] NumberScan scan(std::span<const double> numbers);
 
-/// The number of values that are NaN or greater than `most` in absolute value. If not null, the `flags` of
-/// their rows are set to 0; and `to`, which is a copy of the numbers, gets `missing_number` for them.
+/// The number of values that are NaN or greater than `most` in absolute value. For such values, sets the flag
+/// of the row in `flags` to 0, and the element of `to`, a copy of the numbers, to `missing_number`. Both may
+/// be null.
 std::int64_t count_beyond(std::span<const double> numbers, double most, std::uint8_t* flags, double* to);
 
-/// The extent of the numbers of rows whose flag is 1, not 0.
+/// The extent of the numbers of rows whose flag is 1. Flags are 0 or 1.
 [[nodiscard]] Extent scan_flagged(std::span<const double> numbers, const std::uint8_t* flags);
 
-/// The number of flags that are 1, not 0.
+/// The number of flags that are 1. Flags are 0 or 1.
 [[nodiscard]] std::int64_t count_flags(std::span<const std::uint8_t> flags);
 
 }  // namespace TESSERA_NAMESPACE::gam

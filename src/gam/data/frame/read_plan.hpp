@@ -28,16 +28,18 @@ struct UsedColumn {
   int position = 0;          ///< index among the columns of the table
   bool text = false;         ///< whether the column is a factor, whose fields are levels
   bool typed = false;        ///< whether the request, not the fields, determines the type
-  bool made_factor = false;  ///< a factor by request, although fields may be numbers
+  bool made_factor = false;  ///< the request makes the column a factor, although fields may be numbers
   /// A factor with numbers as levels, like R's factor(): 1, 1.0 and 01 are equal, and blanks are missing.
   bool number_levels = false;
-  bool quoted_apart = false;  ///< the header quotes its name, but not all names
-  std::string unit{};         ///< unit of its numbers, if the source has a unit: "days since 1970-01-01"
+  bool quoted_apart = false;  ///< the header quotes the column's name, but not all names
+  std::string unit{};         ///< unit of the column's numbers, if the source has one: "days since
+                              ///< 1970-01-01"
   DateFields dates = DateFields::none;
-  std::string known_unit{};                                ///< unit in the fit; empty: unknown
-  std::string numbers_for;                                 ///< a variable that needs numbers; empty: none
-  const std::vector<std::string>* known_levels = nullptr;  ///< other levels are unseen
-  const std::vector<std::string>* level_order = nullptr;   ///< order of all levels; null: sorted
+  std::string known_unit{};                                ///< unit of the column in the fit; empty: unknown
+  std::string numbers_for;                                 ///< a variable that needs the column's numbers;
+                                                           ///< empty: none
+  const std::vector<std::string>* known_levels = nullptr;  ///< known levels; any other level is unseen
+  const std::vector<std::string>* level_order = nullptr;   ///< order of the levels; null: sorted
   const ColumnNumbers* in_memory =
       nullptr;  ///< this rank's numbers if they outlive the plan; null: not in memory
 
@@ -77,7 +79,7 @@ class ReadPlan {
 
   [[nodiscard]] const FrameRequest& request() const noexcept { return *request_; }
   [[nodiscard]] const std::vector<UsedColumn>& columns() const noexcept { return columns_; }
-  /// A column, to which a source adds its knowledge and a builder the kinds of fields.
+  /// A column, to be completed: a source adds what it knows about types, a builder the kinds of fields.
   [[nodiscard]] UsedColumn& column(std::size_t column) { return columns_[column]; }
   [[nodiscard]] const std::vector<PlannedVariable>& variables() const noexcept { return variables_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }

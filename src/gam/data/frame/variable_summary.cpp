@@ -20,7 +20,7 @@ using base::at;
 using base::ordered_key;
 using base::value_of_key;
 
-/// Number of a column's values below a range of keys, and in equal parts of the range.
+/// Number of a column's values below a range of keys, and in each of equal parts of the range.
 struct KeyCounts {
   static constexpr std::size_t parts = std::size_t{1} << 14;
   std::int64_t below = 0;
@@ -160,8 +160,8 @@ class PlaceSearch {
   const Workers& workers_;
   const Frame& frame_;
   const ColumnNumbers& column_;
-  std::vector<std::vector<double>> kept_;  ///< per scanning thread
-  std::size_t most_kept_;                  ///< maximum number per thread
+  std::vector<std::vector<double>> kept_;  ///< stored values of each scanning thread
+  std::size_t most_kept_;                  ///< maximum number of stored values of a thread
   bool is_kept_ = false;                   ///< all values in `range_` are stored
   KeySpan range_;
   std::int64_t below_ = 0;  ///< number of this rank's values below `range_`
@@ -212,8 +212,8 @@ std::int64_t present(const Workers& workers, const Frame& frame, const ColumnNum
       })[0];
 }
 
-/// The sum of numbers except NaN, in lanes that are added in parallel: number i is in lane i mod 8, in
-/// whatever spans the numbers are added.
+/// The sum of numbers except NaN, in lanes that are added in parallel. Number i is in lane i mod 8, however
+/// the numbers are divided into calls.
 class LaneSum {
  public:
   void add(std::span<const double> numbers) {

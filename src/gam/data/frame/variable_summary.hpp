@@ -17,25 +17,26 @@ namespace TESSERA_NAMESPACE::gam {
 struct VariableSummary {
   std::string name;  ///< text of the expression
   bool factor = false;
-  double least = 0;   ///< for numbers
+  double least = 0;   ///< minimum, for numbers
   double median = 0;  ///< R's type-3 quantile: an observation
   double greatest = 0;
   std::string level{};  ///< for factors: the most frequent level, the first in case of ties
-  /// For numbers, if requested; otherwise NaN.
+  /// Mean of numbers, if requested; otherwise NaN.
   double mean = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// *Collective.* For each column: a range that probably contains the median of about `count` numbers of the
-/// job, and also the median of the complete rows unless these differ systematically.
+/// *Collective.* For each column a range that probably contains the median of its `count` numbers
+/// (approximately) over the job. The median of the complete rows is probably in it too, unless these rows
+/// differ systematically.
 [[nodiscard]] std::vector<KeySpan> likely_medians(const Workers& workers,
                                                   std::span<const ColumnNumbers* const> columns,
                                                   std::int64_t count);
 
 /// *Collective.* Summaries of these variables over the complete rows of the frame. Variables without a level
 /// or finite number are omitted. Same bits for any number of ranks and threads. Removes the stored values
-/// near the medians from the frame. Cost: a scan of each column unless such values were stored, one for the
-/// extent of numbers in a frame that was not read, and one for the mean. Means are summed in blocks of
-/// `block_of_means` rows, none of which may span two ranks; 0: no means.
+/// near the medians from the frame. Cost: a scan of each column for its median unless values near it are
+/// stored; a scan for the extents in a frame that was not read from a table; and a scan for the mean. Means
+/// are summed in blocks of `block_of_means` rows, none of which may span two ranks; 0: no means.
 [[nodiscard]] std::vector<VariableSummary> summaries_of(const Workers& workers, Frame& frame,
                                                         std::span<const std::size_t> variables,
                                                         std::int64_t block_of_means);

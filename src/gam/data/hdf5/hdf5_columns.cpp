@@ -52,9 +52,10 @@ struct Scratch {
   std::vector<std::byte> stored;  ///< values as stored in the file
 };
 
-/// A dataset whose rows any thread may read. Read without the HDF5 library: contiguous values stored as in
-/// memory, and numbers of native types, contiguous or in chunks that are unpacked here. The library, which is
-/// not thread-safe, reads all others. One thread opens the columns for all threads.
+/// A dataset whose rows any thread may read. Values are read without the HDF5 library if they are contiguous
+/// and stored as in memory, or if they are numbers of native types, contiguous or in chunks that can be
+/// unpacked here. The library, which is not thread-safe, reads all others. One thread opens the columns for
+/// all threads.
 class Hdf5Column {
  public:
   Hdf5Column(hid_t hdf5, const files::InputFile& file, std::string name)
@@ -109,7 +110,7 @@ class Hdf5Column {
             .levels = kind_ == Hdf5Kind::enumeration ? &members_ : nullptr,
             .texts = texts_};
   }
-  /// The number of rows before the first value that is no member of the enumeration.
+  /// The number of loaded rows before the first value that is not a member of the enumeration.
   [[nodiscard]] std::size_t valid_rows() const {
     if (kind_ != Hdf5Kind::enumeration) return std::numeric_limits<std::size_t>::max();
     return static_cast<std::size_t>(std::ranges::find(codes_, -1) - codes_.begin());
@@ -273,18 +274,19 @@ class Hdf5Column {
   std::size_t file_bytes_ = 0;   // bytes of one value in the file
   std::size_t value_bytes_ = 0;  // bytes of one value in memory
   bool space_padded_ = false;
-  std::int64_t place_ = -1;              // file offset of the first value if read without the library
-  std::optional<ChunkPacking> packing_;  // how its chunks are packed, if it has chunks
-  bool as_in_memory_ = false;            // values have the same representation in the file
-  std::optional<NumberForm> form_;       // otherwise, for numbers read without the library
+  std::int64_t place_ = -1;              // file offset of the first value, for values that are read without
+                                         // the library
+  std::optional<ChunkPacking> packing_;  // how the column's chunks are packed, if it has chunks
+  bool as_in_memory_ = false;            // values are stored in the file as in memory
+  std::optional<NumberForm> form_;       // how other numbers that are read without the library are stored
   std::int64_t chunk_rows_ = 1;
   std::vector<std::string> members_;                          // names of an enumeration's members
   std::unordered_map<std::uint64_t, std::int32_t> place_of_;  // member index by value
   std::vector<std::int32_t> small_;                           // member index by small value, the usual case
-  std::vector<std::int32_t> codes_;                           // loaded rows: member indices, or -1
-  std::vector<std::string_view> texts_;                       // loaded rows
-  std::vector<double> numbers_;                               // loaded rows
-  std::vector<std::byte> values_;                             // loaded rows, if not numbers
+  std::vector<std::int32_t> codes_;                           // member indices of the loaded rows, or -1
+  std::vector<std::string_view> texts_;                       // texts of the loaded rows
+  std::vector<double> numbers_;                               // numbers of the loaded rows
+  std::vector<std::byte> values_;                             // values of the loaded rows, if not numbers
   bool loaded_ = false;
 };
 
@@ -322,12 +324,12 @@ class Hdf5Columns {
 
  private:
   std::deque<Hdf5Column> columns_;
-  std::vector<std::size_t> places_;  // by column: index in the plan
+  std::vector<std::size_t> places_;  // index in the plan of each column
   Scratch scratch_;
 };
 
-/// Number of rows read at once: few, so that the loaded values take little memory; in packed columns whole
-/// chunks, unless chunks are large.
+/// Number of rows read at once: few, so that the loaded values take little memory; but whole chunks of packed
+/// columns, unless chunks are large.
 std::int64_t rows_of_load(const std::deque<Hdf5Column>& columns, std::int64_t chunk_rows) {
   std::int64_t at_once = chunk_rows;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();

@@ -22,7 +22,7 @@ struct Hdf5Rows {
   const std::vector<std::string>& columns;
   std::int64_t chunk_rows;  ///< number of rows of a column that are read together, approximately
   BetweenReads between;
-  std::atomic<std::int64_t>& bytes_read;  ///< is increased by the bytes read from the file
+  std::atomic<std::int64_t>& bytes_read;  ///< increased by the bytes read from the file
 };
 
 /// A scan of the rows on several threads. Some columns are read by the library, on one thread while the

@@ -29,7 +29,7 @@ struct Hdf5Options {
                                                      const Hdf5Options& options = {});
 
 struct Hdf5Format {
-  /// The signature is at offset 0, or after a user block at 512, 1024, 2048, …
+  /// The signature is at offset 0 or, after a user block, at 512, 1024, 2048, …
   static bool recognises(const files::InputFile& file) {
     constexpr std::int64_t max_user_block = std::int64_t{1} << 20;
     for (std::int64_t offset = 0; offset <= max_user_block; offset = offset == 0 ? 512 : 2 * offset) {

@@ -14,8 +14,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The error number of the first failed call for a file that this thread opened with the last list from
-/// `access_that_remembers`; 0: no call failed.
+/// The error number of the first failed call on this thread for a file opened with the latest `Access`; 0: no
+/// call failed.
 thread_local int first_error = 0;
 
 void remember() noexcept {
@@ -25,7 +25,7 @@ void remember() noexcept {
 /// The functions of the driver sec2; empty before `find_sec2`.
 H5FD_class_t sec2{};
 
-/// HDF5 gives a driver's functions only for a file that the driver has open.
+/// Sets `sec2`. HDF5 returns a driver's functions only for a file that the driver has open.
 void find_sec2() {
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_fapl_sec2(access.get());
@@ -50,7 +50,7 @@ H5FD_t* open_file(const char* path, unsigned flags, hid_t access, haddr_t most) 
   return file;
 }
 
-/// An access list with which HDF5 writes a file by its driver sec2, but failed writes are hidden from HDF5,
+/// An access list with which HDF5 writes a file by its driver sec2, while failed writes are hidden from HDF5
 /// and the first failure is remembered.
 ///
 /// If closing a file fails, e.g. on a full disk, HDF5 1.10 keeps the file open and crashes when it closes the
@@ -145,7 +145,7 @@ bool has_hdf5() noexcept {
 
 void begin_hdf5(files::OutputFile& file) {
   // After a failed allocation HDF5 may keep a file open, which it must not close at the end of the process.
-  // If HDF5 was used before, this call fails, and the earlier setting remains.
+  // If the process has used HDF5 before, this call fails, and the earlier setting remains.
   static_cast<void>(H5dont_atexit());
   const QuietHdf5 quiet;
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);

@@ -17,10 +17,10 @@ namespace TESSERA_NAMESPACE::gam {
 struct NewColumn {
   std::string name;
   ColumnEncoding encoding;
-  std::int64_t width = 0;  ///< of a matrix: values in each row; 0: a column
+  std::int64_t width = 0;  ///< values in each row of a matrix; 0: a column
 };
 
-/// A text of the whole file.
+/// A text that belongs to the whole file.
 struct NewText {
   enum class As : std::uint8_t { attribute, dataset };  ///< an attribute has at most some kilobytes
   std::string name;

@@ -12,8 +12,8 @@ namespace {
 
 using base::at;
 
-// Maximum size of an enumeration's description, which HDF5 stores in a header of at most 64 KiB: a name,
-// padded to eight bytes, and a value per member.
+// Maximum size of an enumeration's description, which HDF5 stores in a header of at most 64 KiB. Each member
+// takes its name, padded to eight bytes, and its value.
 constexpr std::size_t max_member_bytes = 60'000;
 constexpr std::size_t bytes_beside_name = 8 + sizeof(std::int16_t);
 

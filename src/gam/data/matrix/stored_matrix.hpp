@@ -37,7 +37,8 @@ class StoredMatrix {
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual std::int64_t rows() const = 0;
   [[nodiscard]] virtual std::int64_t columns() const = 0;
-  /// Size of what is stored together, e.g. a packed chunk: reading a part of it costs as much as all.
+  /// Size of the values that are stored together, e.g. a packed chunk: reading a part of them costs as much
+  /// as reading all.
   struct Piece {
     std::int64_t rows = 1;
     std::int64_t columns = 1;
@@ -65,7 +66,7 @@ class StoredMatrix {
     virtual void read(const MatrixBlock& block, std::span<double> values) = 0;
   };
   [[nodiscard]] virtual std::unique_ptr<Reader> reader() const = 0;
-  /// The size of the pieces into which a read is divided, at multiples of this size.
+  /// The pieces into which a read of `block` is divided: their borders are multiples of this size.
   [[nodiscard]] virtual Piece piece_of(const MatrixBlock& block) const;
   [[noreturn]] void fail(const MatrixBlock& block) const;
 };

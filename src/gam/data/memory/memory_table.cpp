@@ -54,7 +54,7 @@ struct MemoryColumn {
 
   const std::string* name;
   ColumnNumbers numbers;
-  Codes codes;                                       // also integers without levels
+  Codes codes;                                       // codes of levels, or integers without levels
   const std::vector<std::string>* levels = nullptr;  // levels of a factor
   bool integer = false;
   LevelOrder order = LevelOrder::sorted;
@@ -158,7 +158,8 @@ void check_outline(const std::vector<std::string>& mine, const std::vector<std::
   }
 }
 
-/// *Collective.* The columns of a table. Throws unless valid, with equal names and levels on all ranks.
+/// *Collective.* The columns of a table. Throws for an invalid column, and unless names and levels are equal
+/// on all ranks.
 std::vector<MemoryColumn> checked_columns(const Workers& workers, const Table& table) {
   const mpi::Communicator& comm = workers.comm;
   std::vector<MemoryColumn> columns;
@@ -229,7 +230,8 @@ class MemoryTable final : public TableReader {
     return columns_[at(used.position)];
   }
 
-  /// A factor stays one even if its levels are texts of numbers, such as "3". Numbers are not copied.
+  /// A column with levels stays a factor, even if the levels are texts of numbers such as "3". Numbers are
+  /// not copied.
   void set_type(ReadPlan& plan, std::size_t c) const {
     const UsedColumn& used = plan.columns()[c];
     const MemoryColumn& column = column_of(used);
@@ -303,7 +305,7 @@ class MemoryTable final : public TableReader {
   std::int64_t bytes_read_ = 0;
 };
 
-/// A sum over rows, so that the order of the rows has no effect.
+/// A hash of a column: a sum over its rows, so that the distribution of rows has no effect.
 std::uint64_t hash_of_column(HostTeam& team, const MemoryColumn& column, Range rows) {
   const std::uint64_t name = base::fnv1a(*column.name);
   std::vector<std::uint64_t> levels;

@@ -18,9 +18,9 @@ inline constexpr const char* memory_name = "the table in memory";
 /// The number represented by an element of `IntegerSpans`; NaN for a missing value.
 [[nodiscard]] double number_of(std::int32_t value);
 
-/// *Collective.* Opens a table in memory (zero-copy), which must outlive the reader. Numbers are treated as
-/// unquoted fields of a file, NaN as missing, and levels as fields of a factor. Throws the same `Error` on
-/// every rank for a table that violates the rules of `Table`.
+/// *Collective.* Opens a table in memory, which must outlive the reader; numbers are not copied. Numbers are
+/// treated as unquoted fields of a file, NaN as missing, and levels as fields of a factor. Throws the same
+/// `Error` on every rank for a table that violates the rules of `Table`.
 [[nodiscard]] std::unique_ptr<TableReader> open_memory(const Workers& workers, const Table& table,
                                                        const BetweenReads& between = {});
 

@@ -33,16 +33,16 @@ enum class OutputFormat : std::uint8_t { csv, hdf5, parquet, feather };
 struct OutputColumn {
   std::string name;
   Variable values;                   ///< values in this rank's rows
-  bool with_all_digits = false;      ///< text has 17 digits per number; otherwise as few as keep its bits
+  bool with_all_digits = false;      ///< numbers have 17 digits in text; otherwise as few as keep their bits
   bool has_constant_levels = false;  ///< levels are the same in all parts
-  bool may_be_missing = true;        ///< in this part or a later one
+  bool may_be_missing = true;        ///< a value may be missing in this part or a later one
 };
 
 /// Several numbers for each row, written as a dataset of HDF5.
 struct OutputMatrix {
   std::string name;
   int width = 0;
-  std::vector<double> values;  ///< this rank's rows, row-major
+  std::vector<double> values;  ///< values of this rank's rows, row-major
 };
 
 /// A part of a table, in the order of its rows; the columns are the same on every rank and in every part.
@@ -51,7 +51,7 @@ struct OutputRows {
   std::int64_t first_row = 0;   ///< index in the table of the part's first row
   std::int64_t table_rows = 0;  ///< number of rows of all parts
   std::span<const OutputColumn> columns;
-  std::span<const OutputMatrix> matrices{};  ///< only where `holds_matrices`
+  std::span<const OutputMatrix> matrices{};  ///< matrices to add; only where `holds_matrices`
 };
 
 /// An output table: a file written by rank 0, or a folder with a file for each rank and part. `commit` puts
@@ -69,7 +69,7 @@ class TableOutput {
 
   /// Adds texts before the first rows; only if `holds_matrices`.
   virtual void add_texts(std::span<const NewText> /*texts*/) {}
-  /// Writes the next rows. Rows with `first_row` 0 also begin further columns in HDF5.
+  /// Writes the next rows. In HDF5, rows with `first_row` 0 may also begin further columns.
   virtual void add(const OutputRows& rows) = 0;
   /// Puts the table in place. Returns a line on rank 0 if the table may not survive a power failure.
   virtual std::string commit() = 0;

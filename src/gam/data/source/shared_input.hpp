@@ -11,8 +11,8 @@
 
 #include "files/input_file.hpp"
 
-/// Checks that all ranks read the same files. Each rank opens the files itself; meanwhile a path may get a
-/// new file, and may lead to different files on different nodes.
+/// Checks that all ranks read the same files. Each rank opens the files itself: until all have done so, a
+/// path may get a new file, and it may lead to different files on different nodes.
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Throws the same `Error(input)` on every rank, naming two ranks and their nodes, unless the
@@ -20,8 +20,8 @@ namespace TESSERA_NAMESPACE::gam {
 void require_same_content(const tessera::mpi::Communicator& comm, const std::string& path,
                           std::string_view checksum);
 
-/// *Collective.* Runs the collective reading `work`, then `check`, which throws if files were modified since
-/// they were opened; this error replaces any other input error.
+/// *Collective.* Runs `work`, a collective reading, then `check`, which throws if files were modified since
+/// they were opened; its error replaces any other input error.
 template <class Work, class Check>
 [[nodiscard]] auto unless_changed(const Work& work, const Check& check) {
   auto result = [&] {
@@ -58,7 +58,7 @@ class SharedTable {
   SharedTable(const tessera::mpi::Communicator& comm, const files::InputFile& file,
               const BetweenReads& between = {});
 
-  /// *Collective.* Runs the collective reading `work`, and returns its result. Throws the same `Error(input)`
+  /// *Collective.* Runs `work`, a collective reading, and returns its result. Throws the same `Error(input)`
   /// on every rank if the table was modified since it was opened; this replaces any other input error.
   template <class Work>
   [[nodiscard]] auto read(const tessera::mpi::Communicator& comm, Work work) const {

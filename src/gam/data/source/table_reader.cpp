@@ -37,8 +37,8 @@ struct Share {
   std::string limit;
 };
 
-/// *Collective.* Whether a rank lacks memory for its columns. Measured free memory already excludes
-/// `spare_bytes`; a limit given by the user does not.
+/// *Collective.* Whether a rank lacks memory for its columns. Measured free memory is already reduced by
+/// `spare_bytes`; a limit given by the user is not.
 bool is_short_of_memory(const mpi::Communicator& comm, const ReadPlan& plan, Range rows,
                         std::int64_t spare_bytes) {
   const std::int64_t bytes = rows.size() * bytes_per_row(plan);
@@ -72,7 +72,8 @@ SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std
   return {bytes[0], bytes[1], comm.broadcast_text(frame.memory.folder(), 0), limit};
 }
 
-/// *Collective.* If a sample predicts the ranges of medians, requests their search during reading.
+/// *Collective.* If a sample predicts where the medians are, requests that the reading finds the values
+/// there.
 void look_for_medians(const Workers& workers, ReadPlan& plan, std::int64_t file_rows) {
   if (plan.request().every_row) return;
   std::vector<std::size_t> variables;

@@ -43,7 +43,8 @@ class TableReader {
   [[nodiscard]] virtual std::vector<std::string> columns() const = 0;
   /// Columns that are R's ordered factors.
   [[nodiscard]] virtual std::vector<std::string> ordered_columns() const { return {}; }
-  /// All other names in the file, each with the reason and the remedy, in words that follow the name.
+  /// All other names in the file, each with the reason and the remedy, in words that follow the name in a
+  /// message.
   [[nodiscard]] virtual std::map<std::string, std::string> left_out() const { return {}; }
   /// The numbers of a column in this rank's rows that `read` will not copy; null if there are none.
   [[nodiscard]] virtual const ColumnNumbers* numbers_in_memory(std::string_view /*column*/) const {
@@ -55,8 +56,8 @@ class TableReader {
   [[nodiscard]] virtual files::FileState opened() const = 0;
   /// Number of bytes that this rank has read from the file so far.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
-  /// Memory in bytes in which this rank keeps the text of a packed file; `read` frees it if columns need the
-  /// memory.
+  /// Size in bytes of the unpacked text that this rank keeps of a packed file; `read` frees it if columns
+  /// need the memory.
   [[nodiscard]] virtual std::int64_t kept_bytes() const { return 0; }
   virtual void let_go_of_kept() {}
 
@@ -66,8 +67,8 @@ class TableReader {
   [[nodiscard]] virtual std::string_view row_word() const { return "row"; }
   /// The types of the columns, "numbers" or "texts", if the source declares types; otherwise empty.
   [[nodiscard]] virtual std::vector<std::string> kinds() const { return {}; }
-  /// The columns of a request, with what the source knows about their types. The caller sets the types of
-  /// `more_columns`. Throws like `ReadPlan`, and for a column in `left_out`.
+  /// The plan for the columns of a request, with what the source knows about their types. The caller sets the
+  /// types of `more_columns`. Throws like `ReadPlan`, and for a column in `left_out`.
   [[nodiscard]] virtual ReadPlan plan(const FrameRequest& request,
                                       std::span<const std::string> more_columns) const;
   /// A scan of the rows on `threads` threads. The plan may have columns that the source lacks.

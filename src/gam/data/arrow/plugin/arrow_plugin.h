@@ -89,9 +89,9 @@ struct tessera_arrow_plugin {
   /// Streams the rows of pieces [first, end) in order, with `columns` (indices in the schema) in this order.
   /// Each record batch has at most 65,536 rows of one piece. Validates text offsets, dictionary indices and
   /// UTF-8. At most one piece's columns are in memory. Streams of one file are independent. A failure names
-  /// the piece and the column. `to`: null, or for each column null or memory of 8 bytes for each row; a
-  /// Parquet column of float64 or int64 is read into it, and the arrays of the batches refer to it; its
-  /// missing float64 are NaN.
+  /// the piece and the column. `to` may be null; else it has, for each column, null or memory of 8 bytes per
+  /// row. A Parquet column of float64 or int64 is read into that memory, to which the arrays of the batches
+  /// then refer; a missing float64 is NaN there.
   int (*stream)(tessera_arrow_file* file, int64_t first, int64_t end, const int64_t* columns, int64_t count,
                 void* const* to, struct ArrowArrayStream* out, struct tessera_arrow_text* why);
   /// Number of decimals with more digits than a float64 that streams have read from this column so far.

@@ -53,7 +53,7 @@ class Metadata {
 
  private:
   std::span<const std::uint8_t> bytes_;
-  std::size_t at_ = 0;  ///< of the table
+  std::size_t at_ = 0;  ///< where the table begins
 };
 
 std::span<const std::uint8_t> bytes_of(const arrow::Buffer& buffer) {
@@ -65,7 +65,7 @@ arrow::Result<std::int64_t> rows_of_message(Input& input, std::int64_t offset, s
                                             std::int64_t body_size) {
   ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::Buffer> message, input.ReadAt(offset, size));
   std::span<const std::uint8_t> bytes = bytes_of(*message);
-  // Before the metadata: their size and, since version 0.15, four bytes 0xff first.
+  // The metadata follow their size; since version 0.15, four bytes 0xff precede the size.
   constexpr std::uint8_t continued[] = {0xff, 0xff, 0xff, 0xff};
   const bool is_new = bytes.size() > 8 && std::memcmp(bytes.data(), continued, 4) == 0;
   const std::size_t before = is_new ? 8 : 4;

@@ -186,12 +186,12 @@ class Stream final : public arrow::RecordBatchReader {
   std::int64_t rows_ = 0;     ///< rows of the piece read so far
   std::vector<int> asked_{};  ///< columns, in the caller's order
   std::vector<int> read_{};   ///< the same columns, in the file's order
-  std::vector<Place> to_{};   ///< for each of these, in the piece being read
+  std::vector<Place> to_{};   ///< destinations of these columns in the piece being read
   std::shared_ptr<arrow::Schema> schema_{};
   Reader reader_{};
   Batches batches_{};
   std::shared_ptr<arrow::RecordBatch> rest_{};
-  std::vector<std::shared_ptr<arrow::Array>> known_{};  ///< valid dictionaries
+  std::vector<std::shared_ptr<arrow::Array>> known_{};  ///< dictionaries that are known to be valid
 };
 
 }  // namespace

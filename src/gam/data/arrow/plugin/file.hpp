@@ -31,9 +31,10 @@ extern std::atomic<std::int64_t> most_buffer_bytes;
 
 /// Returns the record batches of a piece, one per call; null after the last.
 using Batches = std::function<arrow::Result<std::shared_ptr<arrow::RecordBatch>>()>;
-/// Where the values of a column in a piece go; null: to memory of Arrow.
+/// Destination of a column's values in a piece; null: memory of Arrow.
 using Place = std::byte*;
-/// Reads one stream's columns from a piece of a file, to places (or none) if they are suitable.
+/// Reads a stream's columns from a piece of a file. Values whose type allows it go to the destinations `to`,
+/// which may be empty.
 using Reader = std::function<arrow::Result<Batches>(int piece, std::span<const Place> to)>;
 
 /// An open Parquet or Feather file. Thread-safe.

@@ -87,13 +87,15 @@ class PlacedColumn {
       std::int16_t* const levels = levels_.data() + done;
       const std::int64_t read = reader.ReadBatch(rows - done, levels, nullptr, to + done, &values);
       if (read <= 0) return arrow::Status::Invalid("it has fewer values than rows");
-      // Optional values have the level 1, nulls 0. Values move behind the nulls before them.
+      // In an optional column, a value has the level 1, and a null the level 0. The decoder omits nulls: each
+      // value moves to its own row, from the last value on.
       if (values < read && std::count(levels, levels + read, 1) != values)
         return arrow::Status::Invalid("it has fewer values than its levels tell");
       nulls += read - values;
       for (std::int64_t i = read; values < i--;) {
         values -= levels[i];
-        const auto is_there = -static_cast<std::uint64_t>(levels[i]);  // without a branch: all bits, or none
+        const auto is_there = -static_cast<std::uint64_t>(levels[i]);  // a mask (all bits, or none) instead
+                                                                       // of a branch
         const auto bits = std::bit_cast<std::uint64_t>(to[done + values]);
         to[done + i] = std::bit_cast<T>((bits & is_there) | (missing & ~is_there));
       }
@@ -167,7 +169,7 @@ class RowGroup {
   std::shared_ptr<arrow::Schema> schema_;
   std::vector<std::optional<PlacedColumn>> placed_;
   std::shared_ptr<arrow::RecordBatchReader> others_{};
-  std::int64_t left_ = 0;  ///< rows
+  std::int64_t left_ = 0;  ///< rows that are not read yet
 };
 
 class ParquetFile final : public File {

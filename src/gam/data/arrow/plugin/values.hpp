@@ -19,7 +19,8 @@ namespace tessera::arrow_plugin {
     const std::shared_ptr<arrow::Array>& values, std::atomic<std::int64_t>& inexact);
 
 /// Checks what Arrow's readers do not check: offsets of texts, and UTF-8. The caller checks dictionary
-/// indices. A dictionary's values are checked unless they are `known`, which is then set to them.
+/// indices. The values of a dictionary are not checked again if they are `known`; otherwise `known` is set to
+/// them.
 [[nodiscard]] arrow::Status validate(const arrow::Array& values, std::shared_ptr<arrow::Array>& known);
 
 }  // namespace tessera::arrow_plugin

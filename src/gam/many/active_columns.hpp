@@ -21,8 +21,8 @@ inline constexpr int run_rows = run_packets * base::lane_count;
   return base::at(packed_size(size) - packed_size(size - i) + (j - i));
 }
 
-/// The columns of a component, or of the whole design, in the fit of a response: columns of groups that are
-/// not absent, except columns that an infinite lambda makes zero.
+/// The columns of a component, or of the whole design, that the fit of a response uses. Columns of absent
+/// groups are not active, nor are columns that an infinite lambda makes zero.
 class ActiveColumns {
  public:
   /// All columns of the design, which must outlive this object.
@@ -37,10 +37,11 @@ class ActiveColumns {
         first_group_(component.first_group),
         last_group_(component.last_group) {}
 
-  /// Sets the active columns. `absent`: by group of the design. `log_sp`: by smoothing parameter.
+  /// Sets the active columns. `absent` has an element for each group of the design, `log_sp` for each
+  /// smoothing parameter.
   void set(const std::vector<bool>& absent, std::span<const double> log_sp);
 
-  /// The component, if these are not the columns of the whole design.
+  /// The component; only if these are not the columns of the whole design.
   [[nodiscard]] const DesignComponent& component() const noexcept { return *component_; }
   /// The groups of the component are [first_group(), last_group()).
   [[nodiscard]] std::size_t first_group() const noexcept { return base::at(first_group_); }
@@ -60,14 +61,15 @@ class ActiveColumns {
 
   /// Copies the values of the active columns from a vector over all columns of the design.
   void gather(const std::vector<double>& all, std::vector<double>& active) const;
-  /// Writes the values of the active columns to a vector or packed matrix over all columns; in a vector other
-  /// values of the component become zero.
+  /// Writes the values of the active columns to a vector or packed matrix over all columns of the design. In
+  /// a vector, other values of the component become zero.
   void scatter(const std::vector<double>& active, std::vector<double>& all) const;
   void scatter_matrix(const std::vector<double>& packed, std::vector<double>& all) const;
   /// Copies the elements of the active columns from a packed matrix over all columns.
   void gather_matrix(const std::vector<double>& all, std::vector<double>& packed) const;
 
-  /// Calls `use(group, columns, first slot, packets, ends the group)` for each run of packets, in order.
+  /// Calls `use(group, columns, first slot, packets, is last run of the group)` for each run of packets, in
+  /// order.
   template <class Use>
   void for_each_run(const Use& use) const {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
@@ -87,7 +89,7 @@ class ActiveColumns {
  private:
   struct Group {
     bool absent = false;
-    std::vector<int> at;  ///< indices among the columns of the group
+    std::vector<int> at;  ///< indices of the active columns among the columns of the group
     std::vector<int> places;
   };
   const SharedDesign* design_;
@@ -97,7 +99,7 @@ class ActiveColumns {
   int first_group_ = 0;
   int last_group_ = 0;
   std::vector<int> columns_;
-  std::vector<int> place_;  ///< by column, counted from `begin_`
+  std::vector<int> place_;  ///< index among the active columns of each column from `begin_` on
   std::vector<Group> groups_;
 };
 
@@ -124,7 +126,7 @@ class GroupSums {
   std::vector<double> gram_, products_;
 };
 
-/// X' diag(weight) X of all columns of a design, packed. `weight`: by slot.
+/// X' diag(weight) X of all columns of a design, packed. `weight` has an element for each slot.
 [[nodiscard]] std::vector<double> gram_of(const SharedDesign& design, std::span<const double> weight);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -18,33 +18,33 @@ namespace TESSERA_NAMESPACE::gam {
 /// Values of all parameters, with the coefficients at these values.
 struct ManyPoint {
   std::vector<double> log_sp;  ///< infinite: a term at its limit
-  double tau = 0;              ///< log(theta) or log(phi)
+  double tau = 0;              ///< log smoothing parameters; infinite: a term at its limit
   bool poisson = false;        ///< theta is infinite
-  std::vector<double> b;       ///< by column of the design
+  std::vector<double> b;       ///< coefficients, by column of the design
   double value = 0;            ///< value of the criterion
 };
 
 /// Represents log(theta) or log(phi) among the indices of smoothing parameters.
 inline constexpr int index_of_tau = -1;
 
-/// Contributions of the rows and penalties of a component to the derivatives of the criterion, and the
-/// derivatives of its coefficients, by the free parameters on which the component depends.
+/// What a component contributes to the derivatives of the criterion, from its rows and its penalties; and the
+/// derivatives of its coefficients. Both are by the free parameters on which the component depends.
 struct ComponentDerivatives {
-  std::uint64_t version = 0;    ///< version of the component's state to which they belong
+  std::uint64_t version = 0;    ///< `ComponentCriterion::version_` for which the derivatives were computed
   std::vector<int> parameters;  ///< indices of smoothing parameters, then `index_of_tau` for nb
-  std::vector<int> columns;     ///< active columns
+  std::vector<int> columns;     ///< columns of the coefficients in `first` and `second`
   std::vector<double> gradient;
   Matrix hessian;
-  // To be divided by phi for a family with a scale; otherwise used unchanged.
+  // These two are to be divided by phi for a family with a scale.
   std::vector<double> penalty_gradient;
   Matrix penalty_hessian;
   std::vector<std::vector<double>> first;   ///< derivatives of the coefficients, by parameter
   std::vector<std::vector<double>> second;  ///< second derivatives, by pairs of parameters j <= k
 };
 
-/// The part of the criterion for one component: at given parameters, coefficients of different components are
-/// independent. Results for the last parameters are kept, so that a change of one component's smoothing
-/// parameter costs no pass over the rows of other components.
+/// What one component contributes to the criterion: at given parameters, the coefficients of different
+/// components are independent. Results for the last parameters are kept, so that changing a smoothing
+/// parameter of one component needs no pass over the rows of other components.
 class ComponentCriterion {
  public:
   /// The arguments must outlive this object, which must not be moved.
@@ -64,10 +64,10 @@ class ComponentCriterion {
   [[nodiscard]] bool settle(ManyFamily family, double theta, const std::vector<bool>& absent,
                             ManyPoint& point, double tolerance);
 
-  /// Adds what the component contributes to a change of the criterion from the last settled point to other
-  /// values of a smoothing parameter: by how much the penalised log likelihood rises, in its quadratic
-  /// approximation at that point, and half of the change of the log determinants. The point is not settled
-  /// afterwards. Cost: a pass for X'WX if the parameter is at its limit.
+  /// For each value of a smoothing parameter in `log_sp`, adds what the component contributes to the change
+  /// of the criterion from the last settled point. `gains`: by how much the penalised log likelihood rises,
+  /// in its quadratic approximation at that point. `costs`: half of the change of the log determinants. The
+  /// point is not settled afterwards. Cost: a pass for X'WX if the parameter is at its limit.
   void add_changes(const ManyPoint& point, const std::vector<bool>& absent, int parameter,
                    std::span<const double> log_sp, std::vector<double>& gains, std::vector<double>& costs);
 
@@ -76,15 +76,16 @@ class ComponentCriterion {
   [[nodiscard]] double roughness() const noexcept { return roughness_; }  ///< b'Sb
   /// log|A| - log|S|+
   [[nodiscard]] double log_determinants() const { return factor_.log_determinant() - log_penalty_.value; }
-  /// Derivatives, unless `to` has them already. Cost: m + 1 passes like that for X'WX, m parameters.
+  /// Derivatives, unless `to` has them already. Cost for m parameters: m + 1 passes over the rows, each like
+  /// that for X'WX.
   void differentiate(const ManyPoint& point, bool with_tau, ComponentDerivatives& to);
-  /// X'WX and the covariance, with expected weights. The point is not settled afterwards.
+  /// Adds X'WX and the covariance, with expected weights. The point is not settled afterwards.
   [[nodiscard]] bool add_covariance(const ManyPoint& point, PearsonSums& pearson, double& edf,
                                     ResponseFit& out);
 
  private:
   [[nodiscard]] LikelihoodPoint likelihood() const { return {family_, theta_, active_}; }
-  /// Sums the score and X'WX at coefficients b, unless b is unchanged since the last sums.
+  /// Sums the score and X'WX at coefficients b, unless the last sums were at b.
   void sum_rows(const std::vector<double>& b);
   [[nodiscard]] bool find_coefficients(const ManyPoint& point, double tolerance);
   /// `penalty_` = S for all penalties.
@@ -103,15 +104,15 @@ class ComponentCriterion {
   ActiveColumns active_;
   PenaltySums penalties_;
   LikelihoodSums* sums_ = nullptr;
-  // The version of the parameters and coefficients of the sums and the factor.
+  // Changes with the parameters or coefficients at which the sums and the factor were computed.
   std::uint64_t version_ = 0;
   bool has_sums_ = false;
   bool has_loss_ = false;
   bool is_settled_ = false;
   ManyFamily family_ = ManyFamily::nb;
   double theta_ = 0;
-  std::vector<double> log_sp_;        ///< by parameter of the component
-  std::vector<double> b_;             ///< by active column
+  std::vector<double> log_sp_;        ///< of each smoothing parameter of the component
+  std::vector<double> b_;             ///< of each active column
   double decrement_ = 0;              ///< squared length of the next step
   std::vector<double> score_, gram_;  ///< score and X'WX
   std::vector<double> penalty_;       ///< S for all penalties, packed
@@ -124,11 +125,11 @@ class ComponentCriterion {
   // Buffers.
   std::vector<double> next_, from_, step_, gradient_;
   std::vector<double> product_;                 ///< S b
-  std::vector<std::vector<double>> penalised_;  ///< by parameter: lambda S b
+  std::vector<std::vector<double>> penalised_;  ///< lambda S b for each parameter
   std::vector<double> inverse_;                 ///< A^-1, packed
   WeightSums weight_sums_;
-  std::vector<LaneSquare> by_parameter_;  ///< dA, by parameter
-  std::vector<LaneSquare> scaled_;        ///< R^-T dA R^-1, by parameter
+  std::vector<LaneSquare> by_parameter_;  ///< derivative of A by each parameter
+  std::vector<LaneSquare> scaled_;        ///< R^-T dA R^-1 for each parameter
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

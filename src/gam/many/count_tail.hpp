@@ -43,8 +43,8 @@ class CountTail {
   }
 
  private:
-  std::vector<double> of_count_;  ///< weight of each count up to `most_terms`, by count - 1
-  /// By j, up to `most_terms`: the total weight of counts above j. Stirling's series sums the remainder.
+  std::vector<double> of_count_;  ///< weights of the counts 1, 2, … up to `most_terms`
+  /// Total weight of the counts above j, for each j up to `most_terms`. Stirling's series sums the remainder.
   std::vector<double> above_;
   std::vector<std::pair<double, double>> large_;  ///< larger counts, with their weights
 };

@@ -10,13 +10,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Names of the responses and rows of a matrix, from its file; empty: the file has none.
+/// Names of the responses and rows of a matrix, as its file gives them; empty: the file gives none.
 struct MatrixNames {
   std::vector<std::string> responses{};
   std::vector<std::string> rows{};
 };
 
-/// The rows of a stored matrix as responses, or its columns (`in_columns`).
+/// The rows of a stored matrix as responses, or its columns if `in_columns`.
 [[nodiscard]] std::unique_ptr<ResponseSource> dense_responses(const Workers& workers,
                                                               std::unique_ptr<StoredMatrix> stored,
                                                               bool in_columns, MatrixNames names);

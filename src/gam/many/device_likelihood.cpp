@@ -26,7 +26,7 @@ using base::at;
 
 namespace {
 
-/// Responses and their partial sums may take 1/n of a device's memory budget.
+/// Responses and their partial sums may take this fraction (1/n) of a device's memory budget.
 constexpr int responses_share = 2;
 
 struct LikelihoodKernels {
@@ -42,23 +42,23 @@ struct LikelihoodKernels {
 /// A penalty that keeps a coefficient at zero.
 constexpr double penalty_at_limit = 1e300;
 
-/// Memory for one response during its fit: on the host (pinned, mapped into the device's addresses) and on
-/// the device.
+/// Memory for one response during its fit: on the host (pinned, and mapped into the device's addresses), and
+/// on the device.
 struct ResponseMemory {
-  double* host_values;  ///< by slot: the response, then its own weights and offsets
+  double* host_values;  ///< values of the response by slot, then its own weights and offsets by slot
   double* host_input;
   double* host_output;
   double* values;  ///< copy of `host_values` on the device
   double* input;   ///< `mapped_input`, or its copy on the device
   double* sums;
-  // The device's addresses of the host's memory.
+  // Addresses of the host's memory on the device.
   double* mapped_input;
   double* mapped_output;
-  /// Bytes of each part of `host_values` that the device does not have yet.
+  /// Bytes of each part of `host_values` that are not on the device yet.
   std::array<std::size_t, 3> to_copy{};
 };
 
-/// A pass that a fiber waits for.
+/// A pass, and the fiber that waits for it.
 struct WaitingPass {
   LikelihoodRequest request;
   ResponseMemory* memory;
@@ -102,7 +102,8 @@ class DeviceSums final : public LikelihoodSums {
     memory_.to_copy[part] = values.size_bytes();
     on_device = memory_.values + begin;
   }
-  /// A pass over groups [first, last), with the coefficients of their last `score_and_gram` or `settle`.
+  /// The request of a pass over groups [first, last), at the coefficients of their last `score_and_gram` or
+  /// `settle`.
   [[nodiscard]] LikelihoodRequest pass_over(LikelihoodPass pass, ManyFamily family, double theta,
                                             std::size_t first, std::size_t last) const {
     const LikelihoodGroup& last_group = layout_.groups[last - 1];
@@ -131,8 +132,8 @@ class DeviceSums final : public LikelihoodSums {
     WaitingPass waiting{.request = request, .memory = &memory_};
     queue_.wait_for(waiting);
   }
-  /// Calls `use(places, sums)` for each group of the columns that is not absent, with the places of its
-  /// columns.
+  /// Calls `use(places, sums)` for each group of the active columns that is not absent. `places`: indices of
+  /// the group's columns among the active ones.
   template <class Use>
   void for_each_group(const ActiveColumns& active, const Use& use) const {
     std::vector<int> places;
@@ -159,7 +160,7 @@ class DeviceSums final : public LikelihoodSums {
     }
   }
   static constexpr int coefficients = -1;
-  /// Writes the coefficients, or their derivatives by a parameter, for all columns of the groups.
+  /// Writes the coefficients (or their derivatives by a parameter) of all columns of the groups to the input.
   void put_vector(const ActiveColumns& active, const std::vector<double>& values, int parameter) {
     for (std::size_t g = active.first_group(); g < active.last_group(); ++g) {
       const LikelihoodGroup& group = layout_.groups[g];
@@ -173,7 +174,7 @@ class DeviceSums final : public LikelihoodSums {
       }
     }
   }
-  /// Writes a packed matrix, with `other` on the diagonal of columns that are not active.
+  /// Writes a packed matrix to the input. The diagonal elements of inactive columns are `other`.
   void put_matrix(const ActiveColumns& active, const std::vector<double>& packed, double other) {
     for (std::size_t g = active.first_group(); g < active.last_group(); ++g) {
       const std::vector<int>& columns = design_.groups[g].columns;
@@ -292,7 +293,7 @@ std::optional<SettledCoefficients> DeviceSums::settle(const LikelihoodPoint& poi
     take_loss(places, coefs + columns + 1, found.loss, by_tau);
   });
   found.is_settled = !std::isnan(found.decrement);
-  // For later passes at these coefficients.
+  // Later passes need the coefficients at which this one was computed.
   put_vector(active, b, coefficients);
   return found;
 }
@@ -302,7 +303,7 @@ void DeviceSums::weight_derivatives(const LikelihoodPoint& point, const std::vec
                                     WeightSums& to) {
   const ActiveColumns& active = point.active;
   const std::size_t m = first.size();
-  // Tau is the last parameter in the kernels.
+  // In the kernels, tau is the last parameter.
   const auto slot_of = [&](std::size_t j) { return with_tau && j + 1 == m ? at(layout_.parameters - 1) : j; };
   put_matrix(active, inverse, 0);
   const std::vector<double> zeros(at(active.size()));
@@ -362,8 +363,8 @@ double DeviceSums::null_loss(ManyFamily family, double theta, double level) {
 
 }  // namespace
 
-/// Requests of a batch, on the host and on the device; so that one is computed while the next is written,
-/// there are two.
+/// The requests of a batch, on the host and on the device. There are two of these, so that one batch is
+/// computed while the next is written.
 struct RequestMemory {
   PinnedBuffer<LikelihoodRequest> host;
   Buffer<LikelihoodRequest> device;
@@ -372,7 +373,7 @@ struct RequestMemory {
   std::optional<Event> served;
 };
 
-/// What stays on one device between passes.
+/// What a device keeps between passes.
 struct DeviceLikelihood::OnDevice {
   LikelihoodBatch design{};  ///< arguments without requests and blocks
   LikelihoodResponse shared{};
@@ -382,13 +383,13 @@ struct DeviceLikelihood::OnDevice {
   std::array<Buffer<long long>, 2> begins;
 
   std::vector<ResponseMemory> responses;
-  std::vector<FiberPool> fibers;  ///< by host thread
+  std::vector<FiberPool> fibers;  ///< unused fibers of each host thread
   PinnedBuffer<double> host_numbers;
   Buffer<double> device_numbers;
   std::array<RequestMemory, 2> requests;
 
   void load(const SharedDesign& shared_design, const LikelihoodLayout& layout, const Tile& tile);
-  /// Memory for `count` responses at a time, or as many as the budget allows.
+  /// Provides memory for `count` responses at a time, or for as many as the budget allows.
   void reserve(std::size_t count, const SharedDesign& shared_design, std::size_t parts,
                const LikelihoodLayout& layout, const Tile& tile, const DeviceContext& context);
   /// Begins to compute a batch.
@@ -417,7 +418,7 @@ void DeviceLikelihood::OnDevice::reserve(std::size_t count, const SharedDesign& 
                                          const DeviceContext& context) {
   const std::size_t values = shared_design.slots() * parts;
   const auto inputs = at(layout.inputs);
-  // Groups in tiles read their inputs too often for the host's memory.
+  // Tiles of a group's columns read its inputs too often to leave them in the host's memory.
   const std::size_t copied_inputs = layout.has_tiles ? inputs : 0;
   const auto on_host = values + inputs + at(layout.outputs());
   const auto on_device = values + copied_inputs + at(layout.partials());
@@ -473,7 +474,7 @@ void DeviceLikelihood::OnDevice::serve(const Queue::Batch& batch, RequestMemory&
               "copy of a response to the device");
     }
   }
-  // Sorted by pass.
+  // Sorts the requests by pass.
   std::exclusive_scan(of_pass.begin(), of_pass.end(), of_pass.begin(), std::size_t{0});
   for (const Queue::Waiting& waiting : batch) {
     const LikelihoodRequest& request = waiting.request->request;
@@ -560,13 +561,13 @@ void DeviceLikelihood::run(Tile& tile, std::size_t threads, std::size_t response
           try {
             queue.run(on.fibers[i], own, [&](std::size_t j) { fit_with(begin + j); });
           } catch (...) {
-            // There is no memory for the fibers: none has begun.
+            // No memory for fibers: the thread's fits have not begun.
             keep_fault();
             queue.expect_fewer(own);
           }
         });
       } catch (const std::system_error&) {
-        // Continue with the threads that the system has granted.
+        // The system grants no further thread: continue with those that were started.
         if (workers.empty()) throw;
         queue.expect_fewer(own);
       }

@@ -14,8 +14,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Computes `LikelihoodSums` on devices for many responses at once. A fiber of a host thread fits each
-/// response, and waits while the device sums; waiting passes are computed together.
+/// Computes `LikelihoodSums` on devices for many responses at once. Each response is fitted in a fiber of a
+/// host thread, which waits while the device sums. Waiting passes of all fibers are computed together.
 class DeviceLikelihood {
  public:
   /// The design must outlive this object. `own_rows`: responses may have further weights or offsets.
@@ -28,10 +28,10 @@ class DeviceLikelihood {
   [[nodiscard]] const ModuleSource& source() const noexcept { return source_; }
 
   /// Calls `fit` for up to `responses` responses at a time (fewer if the device's memory requires it), each
-  /// in a fiber of `threads` threads, with its own sums on the tile's device; returns when all have returned.
-  /// Thread-safe for tiles of different devices. After a stop request or a failed CUDA call, sums throw an
-  /// exception that `fit` must not catch. Throws `Error(job_fault)` with the failed CUDA call, and passes on
-  /// exceptions of `fit`.
+  /// in a fiber of one of `threads` threads, with its own sums on the tile's device. Returns when all calls
+  /// have returned. Thread-safe for tiles of different devices. After a stop request or a failed CUDA call,
+  /// sums throw an exception that `fit` must not catch. Throws `Error(job_fault)` with the failed CUDA call,
+  /// and passes on exceptions of `fit`.
   void run(Tile& tile, std::size_t threads, std::size_t responses,
            FunctionRef<void(std::unique_ptr<LikelihoodSums>)> fit);
 
@@ -42,9 +42,10 @@ class DeviceLikelihood {
   const SharedDesign& design_;
   LikelihoodLayout layout_;
   ModuleSource source_;
-  std::size_t parts_;  ///< parts of `LikelihoodResponse` that each response has itself
+  std::size_t parts_;  ///< number of parts of `LikelihoodResponse` that each response has itself, not the
+                       ///< design
   std::mutex mutex_;
-  std::map<int, std::unique_ptr<OnDevice>> devices_;  ///< by `Tile::device_index`
+  std::map<int, std::unique_ptr<OnDevice>> devices_;  ///< state by `Tile::device_index`
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -59,7 +59,7 @@ void ElementsByResponse::count(Job& job, const StoredElements& matrix, std::int6
 void ElementsByResponse::place(Job& job, const StoredElements& matrix, std::int64_t first,
                                std::int64_t last) {
   std::vector<std::int32_t> row_of;
-  // The run of the first element.
+  // The row of the first element.
   auto row = std::ranges::upper_bound(matrix.begins, first) - matrix.begins.begin() - 1;
   for (std::int64_t begin = first; begin < last; begin += elements_at_once) {
     stop_if_asked(job.options().stop);
@@ -89,7 +89,7 @@ void ElementsByResponse::place(Job& job, const StoredElements& matrix, std::int6
 ElementsByResponse::ElementsByResponse(Job& job, const StoredElements& matrix, const MemoryOptions& memory) {
   const bool as_floats = matrix.data->is_exact_in_float();
   const std::int64_t elements = matrix.begins.back();
-  // Values come first, because they have the larger alignment.
+  // Values are stored before rows, because they have the larger alignment.
   const std::int64_t value_bytes =
       elements * static_cast<std::int64_t>(as_floats ? sizeof(float) : sizeof(double));
   const auto bytes = at(value_bytes + elements * static_cast<std::int64_t>(sizeof(std::int32_t)));
@@ -102,7 +102,7 @@ ElementsByResponse::ElementsByResponse(Job& job, const StoredElements& matrix, c
   const std::int64_t first = elements * node.rank() / node.size();
   const std::int64_t last = elements * (node.rank() + 1) / node.size();
   together(job.comm(), [&] { count(job, matrix, first, last); });
-  // The counts of all ranks: by rank, then by response.
+  // Number of elements of each response on each rank, ordered by rank, then by response.
   const std::vector<std::int64_t> counts = node.allgatherv(std::span<const std::int64_t>(next_));
   begins_.assign(1, 0);
   for (std::int64_t response = 0; response < matrix.responses; ++response) {

@@ -38,11 +38,12 @@ class ElementsByResponse {
   void place(Job& job, const StoredElements& matrix, std::int64_t first, std::int64_t last);
 
   std::vector<std::int64_t> begins_;
-  std::vector<std::int64_t> next_;  ///< by response: its count, then the place of its next element
+  std::vector<std::int64_t> next_;  ///< for each response: first the number of its elements, later the place
+                                    ///< of its next element
   std::vector<std::byte> memory_;
   files::NodeScratch file_;
   std::int32_t* rows_ = nullptr;
-  float* floats_ = nullptr;  ///< the values, if all are exact as floats
+  float* floats_ = nullptr;  ///< values, if all of them are exact as floats; else null
   double* doubles_ = nullptr;
 };
 

@@ -4,12 +4,12 @@
 #include <tessera/version.hpp>
 
 /// The log likelihood l of one row with prior weight 1, for each family, as a function of the linear
-/// predictor eta. Compiled for the host, where a `Real` is a packet of rows, and for devices. `Math` has the
-/// type `Real`, and its functions `exp` and `log1p`.
+/// predictor eta. Compiled for the host, where a `Real` is a packet of rows, and for devices. `Math` provides
+/// the type `Real` and the functions `exp` and `log1p`.
 namespace TESSERA_NAMESPACE::gam {
 
-/// -l without terms that depend only on the response; for nb also -dl/dtau and -d2l/dtau2, tau = log(theta),
-/// and d2l/(deta dtau).
+/// The loss -l without terms that depend only on the response. For nb also its derivatives -dl/dtau and
+/// -d2l/dtau2, where tau = log(theta), and d2l/(deta dtau).
 template <class Real>
 struct RowLoss {
   Real value{};
@@ -18,7 +18,7 @@ struct RowLoss {
   Real score_by_tau{};
 };
 
-/// Derivatives of the weight w = -d2l/deta2, for nb also by tau; and d3l/(deta dtau2).
+/// Derivatives of the weight w = -d2l/deta2 by eta, and for nb also by tau; for nb also d3l/(deta dtau2).
 template <class Real>
 struct RowWeightDerivatives {
   Real eta{};
@@ -101,9 +101,9 @@ struct GammaRow {
   }
 };
 
-/// Overdispersed counts with the log link. With m = mu / theta (called mean here), q = m / (1 + m) and r = 1
-/// / (1 + m): l = y eta - (y + theta) log(1 + m), without log(theta (theta + 1) ... (theta + y - 1) / theta^y
-/// / y!).
+/// Overdispersed counts with the log link. With m = mu / theta (called mean here), l = y eta - (y + theta)
+/// log(1 + m), without the term log(theta (theta + 1) ... (theta + y - 1) / theta^y / y!). The derivatives
+/// use q = m / (1 + m) and r = 1 / (1 + m).
 template <class Math>
 struct NbRow {
   using Real = typename Math::Real;

@@ -75,7 +75,7 @@ void Fiber::enter_stack() {
   context.uc_stack.ss_sp = lowest_of_stack(memory_);
   context.uc_stack.ss_size = stack_bytes;
   context.uc_link = nullptr;
-  // The pointer as two integers, because makecontext passes only integers.
+  // makecontext passes only integers: pass the pointer as two of them.
   const auto self = reinterpret_cast<std::uintptr_t>(this);
   constexpr int half = 32;
   makecontext(&context, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(self >> half),
@@ -83,7 +83,7 @@ void Fiber::enter_stack() {
   (void)setcontext(&context);
 }
 
-// `jump` is no part of `go`, because a function must not jump to a place that it sets itself.
+// A separate function, because a function must not jump to a place that it has set itself.
 [[gnu::noinline]] void Fiber::jump(Place& to) {
   __builtin_longjmp(to, 1);
 }

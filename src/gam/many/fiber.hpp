@@ -21,15 +21,15 @@ class Fiber {
 
   /// Sets the function that the next `resume` begins; it must not throw. The last one must have ended.
   void set_body(std::function<void()> body);
-  /// Runs the body until it suspends itself or ends. From beginning to end always on the same thread.
+  /// Runs the body until it suspends itself or ends. All calls for one body must be on the same thread.
   void resume();
   /// Returns from `resume`; the next `resume` continues the body. Called only by the body.
   void suspend();
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
 
  private:
-  /// Stack pointer, frame pointer and address, as `__builtin_setjmp` stores them: unlike swapcontext() it
-  /// leaves the signal mask alone, which would take two system calls for each wait.
+  /// Stack pointer, frame pointer and address, as `__builtin_setjmp` stores them. Unlike swapcontext(), it
+  /// leaves the signal mask alone, which saves two system calls per wait.
   using Place = void* [5];
 
   static void enter(unsigned high, unsigned low);
@@ -39,7 +39,7 @@ class Fiber {
   void tell_sanitizer_of_entry();
 
   std::function<void()> body_;
-  void* memory_;  ///< a guard page, then the stack
+  void* memory_;  ///< a guard page, followed by the stack
   Place own_{};
   Place caller_{};
   bool is_entered_ = false;

@@ -49,8 +49,8 @@ using base::at;
 
 namespace {
 
-/// Bytes of responses in a batch of a rank. A batch on devices ends with its slowest response: it must be
-/// large, so that most of its time all devices are busy.
+/// Bytes of responses in a batch of a rank. A batch on devices ends with its slowest response: it is large,
+/// so that all devices are busy most of the time.
 constexpr std::int64_t bytes_of_batch = std::int64_t{256} << 20;
 constexpr std::int64_t bytes_of_device_batch = std::int64_t{1} << 30;
 /// Responses that a device fits concurrently: it is busy while the host computes the next steps of some.
@@ -58,10 +58,10 @@ constexpr std::size_t responses_on_device = 1024;
 /// Minimum number of batches for a source that is read in pieces, so that progress is visible.
 constexpr std::int64_t least_batches = 20;
 
-/// The estimated time of all fits.
+/// Estimates the time of all fits.
 CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const Hardware& hardware) {
-  // Constants measured on 16 cores of a Xeon of 2025 and an H200; other hardware differs by factors.
-  constexpr double passes = 40;  // over the rows of a response, at a typical number of iterations
+  // Constants measured on 16 cores of a Xeon of 2025 and on an H200; other hardware differs by factors.
+  constexpr double passes = 40;  // number of passes over a response's rows, at a typical number of iterations
   constexpr double host_seconds_of_row = 6e-9;
   constexpr double host_seconds_of_product = 0.2e-9;
   constexpr double device_seconds_of_row = 4e-11;
@@ -83,7 +83,7 @@ CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const H
                             all_passes * (on_device + between / threads)};
 }
 
-/// The lines of a file; empty if the path is empty.
+/// The lines of a file that are not empty; none if the path is empty.
 std::set<std::string> names_in(const std::string& path) {
   std::set<std::string> names;
   if (path.empty()) return names;
@@ -96,8 +96,8 @@ std::set<std::string> names_in(const std::string& path) {
   return names;
 }
 
-/// p values adjusted for the false discovery rate; NaN for NaN.
-/// Source: Benjamini and Hochberg, JRSSB 57 (1995), 289-300.
+/// p values adjusted for the false discovery rate. A NaN stays NaN. Source: Benjamini and Hochberg, JRSSB 57
+/// (1995), 289-300.
 std::vector<double> false_discovery_rates(std::span<const double> p_values) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < p_values.size(); ++i) {
@@ -117,7 +117,7 @@ std::vector<double> false_discovery_rates(std::span<const double> p_values) {
 /// Creates the tables of results; called again if all responses are fitted again.
 struct TablesOfResults {
   std::function<std::unique_ptr<TableOutput>()> make_fits;
-  std::function<std::unique_ptr<TableOutput>()> make_tests{};  ///< empty: none
+  std::function<std::unique_ptr<TableOutput>()> make_tests{};  ///< empty: no tests are written
   bool hold_matrices = false;
   bool hold_texts = false;
 };
@@ -158,10 +158,10 @@ class ManyFit {
   struct Batch {
     Plan plan;
     Range responses;
-    std::vector<std::vector<double>> p_values;  ///< by test, for this rank's responses
+    std::vector<std::vector<double>> p_values;  ///< for each test, the p values of this rank's responses
   };
 
-  /// Returns false if a device has failed, but all responses must be computed on one kind of hardware.
+  /// Returns false if a device has failed, so that all responses must be computed again on the CPU.
   [[nodiscard]] bool fit_all() {
     if (outputs_.hold_texts) add_texts();
     std::int64_t begin = take_from_checkpoint();
@@ -252,8 +252,8 @@ class ManyFit {
     (void)open_beside(responses_.offsets, responses_.offsets_matrix);
   }
 
-  /// Uses devices unless the host is estimated to be faster. Not for gaussian responses, which need few
-  /// passes over rows, nor for quasi families: the kernels lack their scale.
+  /// Uses devices unless the host is estimated to be faster. Gaussian responses need few passes over rows,
+  /// and the kernels lack the scale of quasi families: both are fitted on the host.
   void choose_devices(const FormulaTerms& formula) {
     if (job_.on_host() || estimator_.family == ManyFamily::gaussian || estimator_.quasi ||
         LikelihoodLayout(*design_).parameters > most_parameters)
@@ -388,13 +388,14 @@ class ManyFit {
     std::int64_t least =
         device_ ? 4 * static_cast<std::int64_t>(responses_on_device) * std::max(1, job_.inventory().gpus())
                 : std::int64_t{64} * ranks;
-    // Large enough that ranks and batches rarely share a chunk of the file, which each would read.
+    // Batches are so large that two ranks or batches rarely share a chunk of the file: each would read the
+    // whole chunk.
     for (const ResponseReader& reader : readers_)
       least = std::max(least, 4 * reader.source().stored_together() * ranks);
     return std::min({std::max(for_progress, least), in_memory, count});
   }
 
-  /// Shares the responses of a batch out over ranks and devices, by the job's plan, and fits them.
+  /// Divides the responses of a batch among ranks and devices, by the job's plan, and fits them.
   void fit_batch(Range batch) {
     observer_.now(fmt::format("responses {} to {} of {}", batch.begin + 1, batch.end, names_.size()));
     const bool on_devices = use_devices_ && !job_.on_host();
@@ -427,7 +428,7 @@ class ManyFit {
       rows = on_devices ? job_.map<ResponseRow>(plan, indices, on_device, on_host)
                         : job_.map<ResponseRow>(plan, indices, host_only, on_host);
     }
-    // Throws the same error on every rank, because an exception in a pass would be a fault of the job.
+    // An exception in a pass would be a fault of the job: throw the same error on every rank here.
     together(job_.comm(), [&] {
       if (fault_) throw Error(ErrorCode::input, fault_->second);
     });
@@ -443,7 +444,7 @@ class ManyFit {
   [[nodiscard]] ResponseRow fit_one(ResponseFitter& fitter, Range mine, std::int64_t index,
                                     const std::vector<Matrix>& values) {
     try {
-      // The columns of responses, weights and offsets.
+      // The values of a response, its weights and its offsets.
       std::array<std::span<const double>, 3> columns;
       for (std::size_t i = 0; i < values.size(); ++i)
         columns[i + (i == 1 && !has_weights_ ? 1 : 0)] = values[i].column(static_cast<int>(index));
@@ -460,7 +461,7 @@ class ManyFit {
     }
   }
 
-  /// AnnData's X is often log-normalised, and the counts are one of its layers.
+  /// X of AnnData is often log-normalised, and the counts are one of the layers.
   [[nodiscard]] std::string hint_of(std::span<const double> response) const {
     const auto colon = responses_.path.rfind(":/");
     const bool of_counts = estimator_.family == ManyFamily::nb || estimator_.family == ManyFamily::poisson;
@@ -470,12 +471,12 @@ class ManyFit {
                        responses_.path.substr(0, colon));
   }
 
-  /// The number of this rank's host threads for each of its devices.
+  /// Number of this rank's host threads per device.
   [[nodiscard]] std::size_t threads_of_device() {
     return at(std::max(1, job_.threads() / std::max(1, static_cast<int>(job_.devices().size()))));
   }
 
-  /// The values of this rank's chosen responses [begin, end): a matrix for each reader.
+  /// The values of this rank's chosen responses [begin, end): a matrix from each reader.
   [[nodiscard]] std::vector<Matrix> read(Range some) {
     PhaseClock clock(job_.comm(), summary_.phases, "read", "the reading of the responses");
     std::vector<Matrix> values;
@@ -512,7 +513,7 @@ class ManyFit {
     }
   }
 
-  /// Every rank gets the p values of all responses, for the false discovery rates.
+  /// Writes the tests. Every rank gets the p values of all responses, for the false discovery rates.
   void write_tests() {
     if (!tests_) return;
     PhaseClock clock(job_.comm(), summary_.phases, "tests", "the tests");
@@ -559,16 +560,18 @@ class ManyFit {
   std::optional<SharedDesign> design_;
   std::optional<DeviceLikelihood> device_;  ///< only for fits on devices
   ManyEstimator estimator_;
-  FittedModel model_;  ///< that all responses share
+  FittedModel model_;  ///< model that all responses share
   std::optional<ResponseResults> results_;
-  std::vector<ResponseReader> readers_;  ///< of responses, then of weights and of offsets if given
-  std::vector<std::string> names_;       ///< of the responses to fit
-  bool has_weights_ = false;             ///< whether the second of the readers has weights, else offsets
+  std::vector<ResponseReader> readers_;  ///< readers of the responses, then of the weights and of the offsets
+                                         ///< if given
+  std::vector<std::string> names_;       ///< names of the responses to fit
+  bool has_weights_ = false;             ///< the second reader has weights, otherwise offsets
   std::optional<ManyCheckpoint> checkpoint_;
-  bool use_devices_ = false;    ///< if there are any, until one has failed
-  bool any_on_device_ = false;  ///< of the responses so far
+  bool use_devices_ = false;    ///< devices are used; false after one has failed
+  bool any_on_device_ = false;  ///< a response so far was fitted on a device
   std::mutex fault_mutex_;
-  std::optional<std::pair<std::int64_t, std::string>> fault_;  ///< the first response with an invalid value
+  std::optional<std::pair<std::int64_t, std::string>> fault_;  ///< index and message of the first response
+                                                               ///< with an invalid value
   std::optional<FitterPool> fitters_;
   std::vector<Batch> batches_;
   ManySummary summary_;

@@ -13,10 +13,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// An output table gathered in memory on every rank, not written. The arguments must outlive this object.
+/// An output table that is gathered in memory on every rank instead of being written. The arguments must
+/// outlive this object.
 class GatheredColumns final : public TableOutput {
  public:
-  /// `matrices`: a column for each row of the table; null: they are left out.
+  /// `matrices` receives, by name, a matrix with a column for each row of the table; null: matrices are left
+  /// out.
   GatheredColumns(const mpi::Communicator& comm, std::vector<Table::Column>& columns,
                   std::map<std::string, Matrix>* matrices)
       : comm_(comm), columns_(columns), matrices_(matrices) {}

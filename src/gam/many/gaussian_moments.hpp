@@ -8,9 +8,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The sums for a gaussian response with the weights of the design, without passes over its rows. With the
-/// residuals r at b, the residual sum of squares at b + d is |r|^2 - 2 d'X'Wr + d'X'WXd; b is near the least
-/// squares solution, so that no digits are lost.
+/// The sums for a gaussian response with the weights of the design, without a pass over its rows for each
+/// call. With the residuals r at b, the residual sum of squares at b + d is |r|^2 - 2 d'X'Wr + d'X'WXd. No
+/// digits are lost, because b is near the least-squares solution.
 class GaussianMoments final : public LikelihoodSums {
  public:
   /// The design must outlive this object.
@@ -29,16 +29,16 @@ class GaussianMoments final : public LikelihoodSums {
   [[nodiscard]] double null_loss(ManyFamily family, double theta, double level) override;
 
  private:
-  /// Computes X'W (y - offset - X b) and the sums of squares of the residuals, at b = `base_`.
+  /// Computes X'W (y - offset - X b) and the residual sums of squares at b = `base_`.
   void sum_residuals();
 
   const SharedDesign& design_;
   ActiveColumns all_;
-  std::span<const double> y_, weights_, offset_;  ///< by slot
-  std::vector<double> base_;                      ///< b
+  std::span<const double> y_, weights_, offset_;  ///< values by slot
+  std::vector<double> base_;                      ///< coefficients b
   std::vector<double> score_;                     ///< X'Wr
-  std::vector<double> squares_;                   ///< |r|^2 over the rows of each component
-  std::vector<double> step_;                      ///< d of the last `score_and_gram`, by column
+  std::vector<double> squares_;                   ///< residual sum of squares of each component's rows
+  std::vector<double> step_;                      ///< d at the last `score_and_gram`, by column
   std::vector<double> product_;                   ///< X'WX d, by column
 };
 

@@ -23,17 +23,17 @@ using base::store_lanes;
 
 namespace {
 
-/// Sums over all rows, u = y - offset - centre.
+/// Sums over all rows, where u = y - offset - centre.
 struct RowTotals {
-  Lanes squares{};      ///< w u^2
-  Lanes weighted{};     ///< w u
-  Lanes differences{};  ///< y - centre
+  Lanes squares{};      ///< sum of w u^2
+  Lanes weighted{};     ///< sum of w u
+  Lanes differences{};  ///< sum of y - centre
   Lanes zeros{};
   Lanes least = base::all_lanes(infinite);
   Lanes most = base::all_lanes(-infinite);
 };
 
-/// Fills `to` with w u, and adds to the totals.
+/// Sets `to` to w u in each row, and adds to the totals.
 TESSERA_LANE_CLONES void add_totals(const double* y, const double* offset, const double* weights,
                                     double centre, int packets, RowTotals& totals, double* to) {
   RowTotals own = totals;
@@ -53,7 +53,7 @@ TESSERA_LANE_CLONES void add_totals(const double* y, const double* offset, const
   totals = own;
 }
 
-/// With the residual r = u - fit: fills `to` with w r, and adds w r^2 to `squares`.
+/// With the residuals r = u - fit: sets `to` to w r in each row, and adds w r^2 to `squares`.
 TESSERA_LANE_CLONES void weigh_residuals(const double* y, const double* offset, const double* weights,
                                          double centre, const double* fit, int packets, Lanes& squares,
                                          double* to) {
@@ -82,7 +82,7 @@ std::shared_ptr<const GaussianSpectrum> GaussianSpectrum::of(const SharedDesign&
   double all_penalties = 0;
   out->has_constant_ = true;
   for (const DesignComponent& component : design.components) {
-    // Order the columns: unpenalised ones first. `penalty_of`: the penalty of each column.
+    // Order the columns so that unpenalised ones are first. `penalty_of`: the penalty of each column.
     std::vector<double> penalty_of(at(component.end - component.begin));
     for (const int index : component.penalties) {
       const SharedPenalty& penalty = design.penalties[at(index)];
@@ -283,7 +283,7 @@ bool GaussianSpectrum::add_rows(const SharedDesign& design, double padding, Buff
   double level = base::sum_of_lanes(totals.weighted) / sum_of_weights_;
   to.null_deviance = squares - sum_of_weights_ * level * level;
 
-  // The residuals at coordinates near the least squares.
+  // Residuals at coordinates near the least-squares solution.
   constexpr double ridge = 1e-7;
   to.base.assign(to.w.size(), 0);
   to.rest.assign(to.w.size(), 0);
@@ -303,7 +303,7 @@ bool GaussianSpectrum::add_rows(const SharedDesign& design, double padding, Buff
     add_centre(centre, to);
     return true;
   }
-  // Cancellation: sum the squares of the residuals themselves.
+  // The difference would cancel: sum the squares of the residuals themselves.
   Lanes residuals{};
   Lanes of_level{};
   std::array<double, run_rows> fit;
@@ -337,7 +337,7 @@ bool GaussianSpectrum::add_rows(const SharedDesign& design, double padding, Buff
   return true;
 }
 
-/// Undoes the centring of the values.
+/// Corrects the projections for the centre that was subtracted from the values.
 void GaussianSpectrum::add_centre(double centre, Projections& to) const {
   if (centre == 0) return;
   for (const Component& component : components_) {
@@ -352,11 +352,12 @@ struct GaussianSpectrum::Value {
   double curvature = 0;
   double deviance = 0;
   double penalised_deviance = 0;
-  double edf = 0;  ///< of the penalised coordinates
+  double edf = 0;  ///< effective degrees of freedom of the penalised coordinates
 };
 
-/// With the best scale phi = D / (n - M), where D is the penalised deviance and M the dimension of the
-/// unpenalised space: V = (n - M) (1 + log(2 pi phi)) / 2 + sum log(1 + g / lambda) / 2 and constants.
+/// The criterion V at the best scale phi = D / (n - M), where D is the penalised deviance, and M the
+/// dimension of the unpenalised space: V = (n - M) (1 + log(2 pi phi)) / 2 + sum log(1 + g / lambda) / 2, up
+/// to a constant.
 GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, const Projections& of,
                                                    double log_sp) const {
   const bool linear = log_sp == infinite;
@@ -365,7 +366,7 @@ GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, c
   Value out;
   out.deviance = of.squares;
   double roughness = 0;
-  double first = 0;  // of D
+  double first = 0;  // derivative of D
   double second = 0;
   double logarithms = 0;
   double product = 1;
@@ -384,7 +385,7 @@ GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, c
     roughness += rough;
     first += rough;
     second += rough * (1 - 2 * share);
-    // One logarithm per product of some factors, few enough not to overflow.
+    // One logarithm for the product of some factors, few enough that it does not overflow.
     constexpr int most_factors = 16;
     product *= (g + lambda) * inverse_lambda;
     if (++factors % most_factors == 0) {
@@ -404,7 +405,7 @@ GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, c
   return out;
 }
 
-/// Newton's method with step halving, like the search of `ResponseFitter`, for one parameter.
+/// Newton's method with step halving for one parameter, like the search of `ResponseFitter`.
 ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projections& of, double& log_sp,
                                     int& iterations) const {
   const double lower = origin_ - range_below;
@@ -415,7 +416,7 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
   Value here = value_at(design, of, log_sp);
   for (iterations = 0; iterations < most_iterations; ++iterations) {
     if (log_sp == infinite) {
-      // Look for a lower minimum at a finite value, where the deviance can fall by enough.
+      // Where the deviance can fall by enough, look for a lower minimum at a finite value.
       const double most_gain =
           0.5 * (rows_ - design.null_space) * std::log(at_limit.penalised_deviance / of.squares);
       bool found = false;
@@ -452,7 +453,7 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
     for (int halving = 0; halving < most_halvings && !moved; ++halving, step /= 2) {
       const double next = std::clamp(log_sp + step, lower, upper);
       const Value there = value_at(design, of, next);
-      // Near the minimum, differences of the value are rounding: decide by the slope.
+      // For a short step, the difference of the values is rounding: decide by the slope.
       constexpr double short_step = 1e-3;
       moved = std::abs(step) < short_step
                   ? std::abs(there.slope) < std::abs(here.slope)
@@ -541,7 +542,7 @@ bool GaussianSpectrum::fit(const SharedDesign& design, int least_rows, std::span
   out.null_deviance = response.null_deviance;
   const ResponseConstants constants{.rows = static_cast<double>(rows_), .log_weight = log_weights_};
   out.log_likelihood = log_likelihood_of(ManyFamily::gaussian, constants, 0, out.deviance, 0);
-  // For the covariance and the tests an infinite parameter becomes large and finite.
+  // The covariance and the tests use a large finite value in place of an infinite parameter.
   const double of_tests = log_sp == infinite ? origin_ + range_of_tests : log_sp;
   const Value near = log_sp == infinite ? value_at(design, response, of_tests) : value;
   out.coef_of_tests = log_sp == infinite ? coefficients(response, of_tests) : out.coef;

@@ -20,7 +20,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// penalised coordinates, c = w / (g + lambda).
 class GaussianSpectrum {
   struct Projections {
-    std::vector<double> w;     ///< by coordinate: w, or u if unpenalised
+    std::vector<double> w;     ///< w by coordinate; u for unpenalised coordinates
     std::vector<double> base;  ///< coordinates near the least-squares solution
     std::vector<double> rest;  ///< w of the residuals at `base`
     double squares = 0;        ///< sum of squares of these residuals
@@ -31,16 +31,16 @@ class GaussianSpectrum {
   };
 
  public:
-  /// Work memory, reused by successive fits.
+  /// Working memory, reused by successive fits.
   class Buffers {
     friend class GaussianSpectrum;
     std::vector<double> y_, sums_, residual_sums_;
     Projections of_response_;
   };
 
-  /// The spectrum of the rows with a weight. `weight`: by slot; zero for a slot without a row, and for a row
-  /// that is left out. Null for designs of several smoothing parameters, for penalty matrices that are not
-  /// diagonal, and if these rows do not determine the unpenalised coefficients.
+  /// The spectrum of the rows with a positive weight. `weight` is by slot: zero for a slot without a row, and
+  /// for a row that is left out. Null for a design with several smoothing parameters, for penalty matrices
+  /// that are not diagonal, and if these rows do not determine the unpenalised coefficients.
   [[nodiscard]] static std::shared_ptr<const GaussianSpectrum> of(const SharedDesign& design,
                                                                   std::vector<double> weight);
 
@@ -54,15 +54,15 @@ class GaussianSpectrum {
   struct Component {
     int begin = 0;  ///< columns [begin, begin + size) of the design
     int unpenalised = 0;
-    std::vector<double> g{};         ///< by penalised coordinate
+    std::vector<double> g{};         ///< g of each penalised coordinate
     Matrix coordinates{};            ///< coefficients of the design by coordinate, the unpenalised ones first
-    std::vector<double> constant{};  ///< by unpenalised coordinate, of a predictor of one
+    std::vector<double> constant{};  ///< for each unpenalised coordinate: its value for a predictor of one
   };
   struct Group {
     int begin = 0;  ///< packets [begin, end)
     int end = 0;
     int component = 0;
-    std::vector<double> x;  ///< as `LaneColumns`, by coordinate of the component
+    std::vector<double> x;  ///< values as in `LaneColumns`, by coordinate of the component
   };
   struct Value;
 
@@ -86,20 +86,21 @@ class GaussianSpectrum {
   std::vector<Component> components_;
   std::vector<Group> groups_;
   std::vector<int> indices_;    ///< 0, 1, …
-  int coordinates_ = 0;         ///< of all components
-  bool has_constant_ = false;   ///< a constant is an unpenalised function
-  bool in_order_ = false;       ///< row i of the table is slot i
+  int coordinates_ = 0;         ///< number of coordinates of all components
+  bool has_constant_ = false;   ///< constants are among the unpenalised functions
+  bool in_order_ = false;       ///< row i of the table is in slot i
   std::vector<double> weight_;  ///< by slot
-  int rows_ = 0;                ///< number with a weight
-  int first_row_ = 0;           ///< the first of these, as a row of the table
+  int rows_ = 0;                ///< number of rows with a weight
+  int first_row_ = 0;           ///< first row of the table with a weight
   std::vector<int> unused_;     ///< slots of rows of the table without a weight
   std::vector<double> gram_;    ///< X'WX, packed
   double sum_of_weights_ = 0;
   double log_weights_ = 0;
-  double log_determinant_ = 0;  ///< of the unpenalised part of X'WX, halved
-  /// By `values_around_start`: by how much log determinants raise the criterion from its value at the limit.
+  double log_determinant_ = 0;  ///< half of the log determinant of the unpenalised part of X'WX
+  /// For each element of `values_around_start`: by how much the log determinants raise the criterion above
+  /// its value at the limit.
   std::array<double, values_around_start.size()> costs_around_start_{};
-  double origin_ = 0;  ///< where the search begins
+  double origin_ = 0;  ///< log smoothing parameter at which the search begins
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -47,12 +47,12 @@ class MatrixFile {
     return {values.begin(), values.end()};
   }
 
-  /// Names of responses and rows as AnnData or Cell Ranger store them, if there are as many.
+  /// Names of responses and rows where AnnData or Cell Ranger store them, if their number is right.
   [[nodiscard]] MatrixNames names(std::int64_t responses, std::int64_t rows) const {
     MatrixNames names;
     std::vector<std::vector<std::string>> found{texts(index_of("/obs")), texts(index_of("/var"))};
     if (has(path_ + "/barcodes")) found = {texts(path_ + "/barcodes"), texts(path_ + "/features/id")};
-    // In a transposed matrix the observations are the responses.
+    // In a transposed matrix, the observations are the responses.
     for (int turn = 0; turn < (rows == responses ? 1 : 2); ++turn) {
       if (names.rows.empty() && std::ssize(found[0]) == rows) names.rows = found[0];
       if (names.responses.empty() && std::ssize(found[1]) == responses) names.responses = found[1];
@@ -96,21 +96,21 @@ class MatrixFile {
  private:
   [[nodiscard]] hid_t hdf5() const { return file_->hdf5.get(); }
   [[nodiscard]] bool has(const std::string& path) const {
-    // Each part of the path must exist before the next is looked up.
+    // Each part of the path must exist before HDF5 can look up the next.
     for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
       if (H5Lexists(hdf5(), path.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
       if (end == std::string::npos) return true;
     }
   }
 
-  /// The path of the names (index) of a group of AnnData.
+  /// The path of the names (the index) of a group of AnnData.
   [[nodiscard]] std::string index_of(const std::string& group) const {
     if (!is_group(group)) return {};
     const std::string column = attribute(group, "_index");
     return group + "/" + (column.empty() ? "_index" : column);
   }
 
-  /// The texts of a dataset; empty: it has no texts.
+  /// The texts of a dataset; empty: its values are not texts.
   [[nodiscard]] std::vector<std::string> texts(const std::string& path) const {
     std::vector<std::string> all;
     if (path.empty() || !has(path) || is_group(path)) return all;
@@ -159,7 +159,7 @@ std::unique_ptr<ResponseSource> open_sparse(const Workers& workers, const Matrix
                         .data = file.dataset(file.path() + "/data", 1),
                         .indices = file.dataset(file.path() + "/indices", 1),
                         .begins = file.numbers(workers, file.path() + "/indptr")};
-  // `indptr` has one number more than the dimension by which the elements are stored.
+  // `indptr` has one element more than there are rows or columns, whichever the elements are stored by.
   const std::string encoding = file.attribute(file.path(), "encoding-type");
   const bool by_columns =
       encoding == "csc_matrix" || (encoding != "csr_matrix" && std::ssize(matrix.begins) == wide + 1);

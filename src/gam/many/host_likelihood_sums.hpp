@@ -28,8 +28,8 @@ class HostLikelihoodSums final : public LikelihoodSums {
   }
 
   const SharedDesign& design_;
-  std::span<const double> y_, weights_, offset_;  ///< by slot
-  std::vector<double> eta_, mean_;                ///< by slot
+  std::span<const double> y_, weights_, offset_;  ///< values by slot
+  std::vector<double> eta_, mean_;                ///< values by slot
   std::vector<double> gathered_, pair_sums_, predictors_;
 };
 

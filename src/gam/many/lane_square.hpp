@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A square matrix, stored by rows that are padded with zeros to whole packets of eight.
+/// A square matrix stored by rows, each padded with zeros to whole packets of eight.
 class LaneSquare {
  public:
   void resize(int size) {

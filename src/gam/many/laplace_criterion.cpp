@@ -92,7 +92,7 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
   null_space_ = design_.null_space;
   if (estimator_.quasi) leave_out_rows_of_absent(out);
   const bool has_design_weights = moments_ && std::ranges::equal(weights_, design_.weight);
-  // The constants of a gaussian response depend on the weights only.
+  // A gaussian response's constants depend only on the weights.
   if (!has_design_weights || sums_ != moments_.get()) {
     constants_ = constants_of(estimator_.family, y_, weights_, tail_);
     scale_likelihood_ =
@@ -124,9 +124,9 @@ const char* LaplaceCriterion::fault_of(double y) const {
   return nullptr;
 }
 
-/// A group of counts with its own unpenalised curve may have no finite estimate: if all its counts are zero,
-/// or if an unpenalised function is zero in the rows of all positive counts and negative in all other rows.
-/// The curve is then minus infinity, and the model is that of the other groups.
+/// A group of counts with its own unpenalised curve has no finite estimate if all its counts are zero. Nor
+/// has it one if an unpenalised function is zero in the rows of all positive counts, and negative in all
+/// other rows. The curve is then minus infinity, and the model is that of the other groups.
 void LaplaceCriterion::leave_out_absent(ResponseFit& out) {
   absent_.assign(design_.groups.size(), false);
   if (!has_counts() && estimator_.family != ManyFamily::binomial) return;
@@ -137,7 +137,7 @@ void LaplaceCriterion::leave_out_absent(ResponseFit& out) {
   }
 }
 
-/// The rows of absent groups have no deviance, but would count in a scale.
+/// The rows of absent groups have no deviance, but would count in the estimate of a scale.
 void LaplaceCriterion::leave_out_rows_of_absent(ResponseFit& out) {
   for (const int g : out.absent) {
     const RowGroup& group = design_.groups[at(g)];
@@ -163,7 +163,7 @@ bool LaplaceCriterion::has_no_curve(const RowGroup& group) const {
   while (one < last && !counts(one)) ++one;
   if (one == last) return true;
   if (group.own_line.size() != 2) return false;
-  // The value of one of the two columns in a slot.
+  // The value of column 0 or 1 in a slot.
   const auto value = [&](std::size_t slot, int column) {
     const std::size_t packet = (slot - first) / lane_count;
     return group
@@ -176,7 +176,7 @@ bool LaplaceCriterion::has_no_curve(const RowGroup& group) const {
   bool below = false;
   for (std::size_t slot = first; slot < last; ++slot) {
     if (weights_[slot] == 0) continue;
-    // Zero in the row of the first positive count.
+    // This line is zero in the row of the first positive count.
     const double line = b * value(slot, 0) - a * value(slot, 1);
     if (counts(slot) && std::abs(line) > rounding) return false;
     above = above || line > rounding;
@@ -213,7 +213,7 @@ ManyPoint LaplaceCriterion::start() {
   for (std::size_t j = 0; j < point.b.size(); ++j) point.b[j] = level * design_.constant[j];
   if (estimator_.family == ManyFamily::nb)
     point.tau = std::log(estimator_.theta ? *estimator_.theta : theta_by_moments(level));
-  // Each lambda gives its penalty the size of X'WX on the coefficients that it penalises.
+  // Each lambda makes its penalty as large as X'WX on the coefficients that it penalises.
   std::vector<double> by_column(at(design_.columns));
   sums_->for_each(components_.size(), [&](std::size_t c) {
     components_[c]->add_information(family_at(point), theta_at(point), absent_, point, by_column);
@@ -279,8 +279,9 @@ bool LaplaceCriterion::settle(ManyPoint& point, double tolerance) {
   return std::isfinite(point.value);
 }
 
-/// For a family with a scale phi, deviance D, saturated log likelihood l_s and an unpenalised space of
-/// dimension M, V = (D + b'Sb) / (2 phi) - l_s(phi) + log|A| / 2 - log|S|+ / 2 - M log(2 pi phi) / 2.
+/// The criterion for a family with a scale phi, deviance D, saturated log likelihood l_s and an unpenalised
+/// space of dimension M: V = (D + b'Sb) / (2 phi) - l_s(phi) + log|A| / 2 - log|S|+ / 2 - M log(2 pi phi) /
+/// 2.
 void LaplaceCriterion::evaluate(ManyPoint& point) {
   loss_ = 0;
   loss_by_tau_ = 0;
@@ -319,7 +320,7 @@ std::vector<bool> LaplaceCriterion::may_be_lower(const ManyPoint& point, int par
         design_.components[c].parameters.end())
       components_[c]->add_changes(point, absent_, parameter, log_sp, gains, costs);
   }
-  // The criterion becomes lower if the gain exceeds the cost. The approximation is trusted up to a factor.
+  // The criterion falls if the gain exceeds the cost. The approximation is trusted up to this factor.
   constexpr double share = 0.5;
   std::vector<bool> may(log_sp.size());
   for (std::size_t i = 0; i < may.size(); ++i)
@@ -367,7 +368,7 @@ void LaplaceCriterion::differentiate(const ManyPoint& point, ManyDerivatives& to
   if (with_tau) add_tau(point, to);
 }
 
-/// Adds the terms of the derivatives by tau that do not depend on components.
+/// Adds those terms of the derivatives by tau that no component contributes.
 void LaplaceCriterion::add_tau(const ManyPoint& point, ManyDerivatives& to) const {
   const auto last = static_cast<int>(to.parameters.size()) - 1;
   if (family_at(point) == ManyFamily::nb) {
@@ -425,7 +426,7 @@ bool LaplaceCriterion::add_covariance(const ManyPoint& point, ResponseFit& out) 
   }
   if (has_scale()) out.scale = pearson.squares / (out.rows - edf);
   // Source: Fletcher, "Estimating overdispersion when fitting a generalized linear model to sparse data",
-  // Biometrika 99 (2012), 230-237. The slopes of the other families add up to zero.
+  // Biometrika 99 (2012), 230-237. For families other than poisson and binomial, the sum of slopes is zero.
   constexpr double least = -0.9;
   if (estimator_.quasi) out.scale /= 1 + std::max(least, pearson.slopes / out.rows);
   return true;

@@ -24,13 +24,11 @@ struct ManyDerivatives {
 };
 
 /// The criterion of one response, with A = X'WX + S at the coefficients b of the highest penalised
-/// likelihood,
-///
+/// likelihood:
 ///     V = -l(b) + b'Sb / 2 + log|A| / 2 - log|S|+ / 2
-///
-/// for families with known scale; for other families S is relative to phi: see `evaluate`. W: observed
-/// weights. A has a block for each component of the design, so that V is a sum over components, except for
-/// terms that depend only on the response and tau.
+/// W: observed weights. For families with a scale, S is relative to phi: see `evaluate`. A has a block for
+/// each component of the design, so that V is a sum over components, except for terms that depend only on the
+/// response and tau.
 class LaplaceCriterion {
  public:
   /// The design must outlive this object. `sums` computes the sums over rows.
@@ -40,18 +38,21 @@ class LaplaceCriterion {
   /// Reads a response, and finds the absent groups. Returns `converged` if the response has to be fitted.
   [[nodiscard]] ManyStatus set_response(std::span<const double> values, const RowAdjustments& own,
                                         ResponseFit& out);
-  /// The start of the search: equal predictors in all rows; each lambda gives its penalty the size of X'WX on
-  /// the coefficients that it penalises; theta by moments.
+  /// The start of the search: equal predictors in all rows; lambdas that make each penalty as large as X'WX
+  /// on the coefficients that it penalises; theta by the method of moments.
   [[nodiscard]] ManyPoint start();
 
-  /// Finds the coefficients at the parameters of a point, by Newton's method from its coefficients, until the
-  /// squared step in the metric of A / phi is below `tolerance`; sets its criterion. False on failure.
+  /// Finds the coefficients for the parameters of a point, by Newton's method from the point's coefficients,
+  /// until the squared step in the metric of A / phi is below `tolerance`. Sets the point's criterion. False
+  /// on failure.
   [[nodiscard]] bool settle(ManyPoint& point, double tolerance);
-  /// Whether the criterion may be lower at each of some values of a smoothing parameter, by the quadratic
-  /// approximation of the log likelihood at the last settled point. The point is not settled afterwards.
+  /// For each of some values of a smoothing parameter, whether the criterion may be lower there than at the
+  /// last settled point, by the quadratic approximation of the log likelihood at that point. The point is not
+  /// settled afterwards.
   [[nodiscard]] std::vector<bool> may_be_lower(const ManyPoint& point, int parameter,
                                                std::span<const double> log_sp);
-  /// Derivatives at the last settled point. Derivatives in `to` of unchanged components are kept.
+  /// Derivatives at the last settled point. Keeps the derivatives in `to` of components that have not
+  /// changed.
   void differentiate(const ManyPoint& point, ManyDerivatives& to);
 
   /// Sets likelihood and deviance at the last settled point.
@@ -92,18 +93,19 @@ class LaplaceCriterion {
   const SharedDesign& design_;
   ManyEstimator estimator_;
   std::unique_ptr<LikelihoodSums> row_sums_;
-  std::unique_ptr<LikelihoodSums> moments_;  ///< for a gaussian response without missing values
-  LikelihoodSums* sums_ = nullptr;           ///< the sums in use
+  std::unique_ptr<LikelihoodSums> moments_;  ///< sums for a gaussian response without missing values
+  LikelihoodSums* sums_ = nullptr;           ///< sums in use
   // Values of the response:
   std::vector<double> y_;                      ///< by slot
-  std::span<const double> weights_, offsets_;  ///< by slot: the design's, or the next ones
+  std::span<const double> weights_, offsets_;  ///< the design's, or those of the next two members; by slot
   std::vector<double> own_weights_, own_offsets_;
-  std::span<const double> exp_offsets_;  ///< for a family with the log link
+  std::span<const double> exp_offsets_;  ///< e^offset, for a family with the log link
   std::vector<double> own_exp_offsets_;
   double sum_ = 0;
   CountTail tail_;
   ResponseConstants constants_;
-  int null_space_ = 0;  ///< dimension of the unpenalised space without absent groups, if there is a scale
+  int null_space_ = 0;  ///< dimension of the unpenalised space without absent groups, for a family with a
+                        ///< scale
   ScaleLikelihood scale_likelihood_;
   double saturated_ = 0;      ///< saturated loss of a family with a scale
   double start_level_ = 0;    ///< predictor at the start, without the offset

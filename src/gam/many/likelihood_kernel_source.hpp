@@ -10,8 +10,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The kernels of likelihood_kernels.cuh for a family and for a design of these sizes. Values of the data are
-/// arguments, so that tables of equal sizes have equal sources. The module's name identifies the source.
+/// The kernels of likelihood_kernels.cuh for a family and a design of these sizes. Values of the data are
+/// arguments, so that designs of equal sizes have equal sources. The module's name identifies the source.
 [[nodiscard]] ModuleSource likelihood_kernel_source(const LikelihoodLayout& layout, ManyFamily family);
 
 /// The files included by the kernels; embedded at build time.

@@ -35,7 +35,7 @@ constexpr int most_sums =
     fixed::parameters > tile_columns* tile_columns ? fixed::parameters : tile_columns* tile_columns;
 static_assert(packed_size(most_columns_in_registers) <= most_sums);
 
-/// Shared memory of a CUDA block.
+/// A CUDA block's shared memory.
 struct Scratch {
   double of_warp[warps * most_sums];
   /// Inputs of a group whose sums fit into registers.
@@ -62,7 +62,7 @@ void with_family(const LikelihoodRequest& request, Do&& work) {
   }
 }
 
-/// Reads a row; false for a row that does not count.
+/// Reads a row; false for a row without a weight or value.
 bool read_row(const LikelihoodResponse& response, long long slot, double& y, double& weight) {
   weight = response.weights[slot];
   if (response.counts != nullptr) {
@@ -148,7 +148,7 @@ void store_sums(Scratch& scratch, const double (&sums)[N], Put&& put) {
   __syncthreads();
 }
 
-/// X' diag(w) X and X'v of a group. `part`: a pair of tiles of columns, if the group has many columns.
+/// X' diag(w) X and X'v of a group. `part` is a pair of tiles of columns if the group has many columns.
 template <int K>
 struct Products {
   double gram[packed_size(K)] = {};
@@ -251,7 +251,7 @@ struct Work {
     return matrix() + packed_size(group.columns) + parameter * group.columns;
   }
 
-  /// Calls `work(row, y, prior weight, offset)` for each row of this thread that counts.
+  /// Calls `work(row, y, prior weight, offset)` for each row of this thread with a weight and a value.
   template <class Do>
   void for_each_value(Do&& work) const {
     for (int row = chunk.begin + threadIdx.x; row < chunk.end; row += likelihood_threads) {
@@ -261,7 +261,7 @@ struct Work {
       if (read_row(request.response, slot, y, prior)) work(row, y, prior, request.response.offset[slot]);
     }
   }
-  /// Calls `work(columns, y, prior weight, eta)` for each row of this thread that counts.
+  /// Calls `work(columns, y, prior weight, eta)` for each row of this thread with a weight and a value.
   template <int K, class Do>
   void for_each_row(Do&& work) const {
     for_each_value([&](int row, double y, double prior, double offset) {
@@ -330,7 +330,7 @@ void sum_loss(const Work& work, const Family& family, double* to) {
   if (work.part == 0) store_sums(work.scratch, losses, [&](int i, double sum) { to[i] = sum; });
 }
 
-/// The sums of `WeightSums` by parameter, then the sums without a parameter.
+/// The sums of `WeightSums` for each parameter, then those that belong to no parameter.
 template <int K, class Family>
 void sum_weight_derivatives(const Work& work, const Family& family) {
   constexpr int parameters = fixed::parameters;
@@ -341,7 +341,7 @@ void sum_weight_derivatives(const Work& work, const Family& family) {
   // Sums of a group: gram matrices by parameter, sums by pairs, X'(h dw/deta), d/dtau of X' d2l/(deta dtau).
   double* const pairs_to = work.to + parameters * elements;
   double* const vectors_to = pairs_to + parameters * parameters;
-  // A bit for each parameter that changes the predictor of this group.
+  // A bit for each parameter on which the predictor of this group depends.
   unsigned long long related = 0;
   for (int k = 0; k < parameters; ++k) {
     bool is_related = work.request.with_tau != 0 && k == parameters - 1;
@@ -386,7 +386,7 @@ void sum_weight_derivatives(const Work& work, const Family& family) {
   products.store_vector(work.scratch, vectors_to);
 }
 
-/// Scores, weights and losses for a model with an intercept and the offset.
+/// Sums scores, weights and losses of the model that has only an intercept and the offset.
 template <class Family>
 void sum_null_model(const Work& work, const Family& family) {
   double sums[3] = {};
@@ -438,7 +438,7 @@ bool solve(const double (&a)[packed_size(K)], double* x) {
   return true;
 }
 
-/// `CoefficientSearch::advance` by one thread.
+/// `CoefficientSearch::advance`, called by one thread.
 template <int K>
 void advance(const Work& work, double* b) {
   Scratch& scratch = work.scratch;
@@ -452,7 +452,7 @@ void advance(const Work& work, double* b) {
                                          [&](double* x) { return solve<K>(matrix, x); });
 }
 
-/// Newton's search for the coefficients of a group, all of whose rows belong to this block.
+/// Newton's search for the coefficients of a group whose rows all belong to this block.
 template <int K, class Family>
 void settle(const Work& work, const Family& family) {
   Scratch& scratch = work.scratch;

@@ -9,20 +9,20 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Positions of coefficients and sums in the kernels' arguments; they depend only on the design's sizes.
+/// Positions of coefficients and sums in the kernels' arguments. They depend only on the sizes of the design.
 struct LikelihoodLayout {
   explicit LikelihoodLayout(const SharedDesign& design);
 
-  int parameters = 1;                   ///< maximum smoothing parameters of a component, plus tau
-  int inputs = 0;                       ///< numbers that passes read, of all groups
+  int parameters = 1;                   ///< largest number of smoothing parameters of a component, plus tau
+  int inputs = 0;                       ///< total of the numbers that passes read, over all groups
   int blocks = 0;                       ///< CUDA blocks of a pass over all groups
   bool has_tiles = false;               ///< whether the products of some groups are formed in tiles
   bool has_split_groups = false;        ///< whether some groups have several chunks
-  std::vector<LikelihoodGroup> groups;  ///< without their rows
+  std::vector<LikelihoodGroup> groups;  ///< groups, whose pointers to rows are not set
   std::vector<LikelihoodChunk> chunks;
   // Offsets of sums, with space for the sums of any pass.
-  std::vector<long long> partial_begins;  ///< by chunk, then the end; no space for groups of one chunk
-  std::vector<long long> output_begins;   ///< by group, then the end
+  std::vector<long long> partial_begins;  ///< for each chunk, then the end; no space for groups of one chunk
+  std::vector<long long> output_begins;   ///< for each group, then the end
 
   /// The size of the output of a request and of its partial sums, in numbers.
   [[nodiscard]] long long outputs() const { return output_begins.back(); }

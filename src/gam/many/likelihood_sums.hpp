@@ -18,24 +18,25 @@ namespace TESSERA_NAMESPACE::gam {
 /// A point of the search, at which the likelihood of a response is computed.
 struct LikelihoodPoint {
   ManyFamily family;
-  double theta;                 ///< for nb
-  const ActiveColumns& active;  ///< columns of a component, for the coefficients and all sums
+  double theta;                 ///< theta of nb
+  const ActiveColumns& active;  ///< columns of the coefficients and of all sums: those of a component
 };
 
-/// The negative log likelihood, without terms that depend only on the response; for nb with derivatives by
-/// tau = log(theta).
+/// The negative log likelihood, without terms that depend only on the response. For nb also its derivatives
+/// by tau = log(theta).
 struct LossDerivatives {
   double value = 0;
   double by_tau = 0;
   double by_tau_twice = 0;
 };
 
-/// Sums of derivatives of the weights w. h: leverages x'A^-1 x.
+/// Sums of derivatives of the weights w, with the leverages h = x'A^-1 x.
 struct WeightSums {
-  std::vector<std::vector<double>> grams;  ///< by parameter: X' diag(dw) X, packed
+  std::vector<std::vector<double>> grams;  ///< X' diag(dw) X for each parameter, packed
   std::vector<double> leverage_slope;      ///< X' (h dw/deta)
   std::vector<double> score_by_tau_twice;  ///< d/dtau of X' d2l/(deta dtau)
-  /// By two parameters: the sum of h d2w, without terms in the second derivatives of the coefficients.
+  /// For each pair of parameters: the sum of h d2w, without terms in the second derivatives of the
+  /// coefficients.
   Matrix leverage_sums;
 
   void set_zero(std::size_t parameters, int columns) {
@@ -47,12 +48,12 @@ struct WeightSums {
   }
 };
 
-/// Sums over the rows for a model with an intercept and the offset.
+/// Sums over the rows for the null model: an intercept and the offset.
 struct NullDerivatives {
-  double score = 0;   ///< dl/deta
-  double weight = 0;  ///< w
+  double score = 0;   ///< sum of dl/deta
+  double weight = 0;  ///< sum of w
 };
-/// The intercept of this model, by Newton's method. `at(level)` returns the sums at an intercept.
+/// Finds the intercept of the null model by Newton's method. `at(level)` returns the sums at an intercept.
 template <class At>
 double find_null_level(double level, const At& at) {
   constexpr int most_steps = 50;
@@ -60,7 +61,7 @@ double find_null_level(double level, const At& at) {
     const NullDerivatives sums = at(level);
     const double step = sums.score / sums.weight;
     level += std::clamp(step, -1.0, 1.0);
-    // The next Newton step would have the size of this step's square, and would change the loss by the square
+    // The next step would have about the square of this step's size, and would change the loss by the square
     // of that.
     constexpr double negligible = 1e-4;
     if (!(std::abs(step) > negligible)) break;
@@ -68,21 +69,21 @@ double find_null_level(double level, const At& at) {
   return level;
 }
 
-/// For a family with a scale, with the variance V(mu).
+/// Sums for the scale of a family, with the variance V(mu).
 struct PearsonSums {
-  double squares = 0;  ///< prior weight (y - mu)^2 / V
-  double slopes = 0;   ///< V' (y - mu) / V; only of poisson and binomial variances on the host
+  double squares = 0;  ///< sum of prior weight times (y - mu)^2 / V
+  double slopes = 0;   ///< sum of V' (y - mu) / V; only for variances of poisson and binomial, on the host
 };
 
-/// What `LikelihoodSums::settle` finds beside the coefficients.
+/// What `LikelihoodSums::settle` returns, except for the coefficients.
 struct SettledCoefficients {
-  bool is_settled;   ///< otherwise the search failed, and nothing else has a meaning
+  bool is_settled;   ///< if false, the search failed, and the other results are undefined
   double decrement;  ///< `CoefficientSearch::decrement`
   LossDerivatives loss;
 };
 
-/// The sums over the rows of one response that its criterion needs. Each is a pass over the rows of one
-/// component, at its coefficients of the last `score_and_gram`.
+/// The sums over the rows of one response that its criterion needs. Each call is a pass over the rows of one
+/// component, at the coefficients of the component's last `score_and_gram` or `settle`.
 class LikelihoodSums {
  public:
   LikelihoodSums() = default;
@@ -96,7 +97,7 @@ class LikelihoodSums {
     for (std::size_t i = 0; i < count; ++i) work(i);
   }
 
-  /// `y`, the prior weights and the offset, by slot of the design, must stay valid.
+  /// `y`, the prior weights and the offset are by slot of the design, and must stay valid.
   virtual void set_response(std::span<const double> y, std::span<const double> weights,
                             std::span<const double> offset) = 0;
   /// X'(dl/deta), and X'WX with the observed weights, at the coefficients `b`.
@@ -104,8 +105,8 @@ class LikelihoodSums {
                               std::vector<double>& score, std::vector<double>& gram) = 0;
   /// The loss, and for nb X' d2l/(deta dtau).
   [[nodiscard]] virtual LossDerivatives loss(const LikelihoodPoint& point, std::vector<double>& by_tau) = 0;
-  /// Where this is faster: the whole `CoefficientSearch` from `b`, with the packed `penalty` S, and all of
-  /// `score_and_gram` and `loss` at its end. Otherwise empty.
+  /// The whole `CoefficientSearch` from `b` on, with the packed `penalty` S, followed by `score_and_gram` and
+  /// `loss` at its end. Empty where separate passes are used instead.
   [[nodiscard]] virtual std::optional<SettledCoefficients> settle(
       const LikelihoodPoint& /*point*/, const std::vector<double>& /*penalty*/, double /*tolerance*/,
       std::vector<double>& /*b*/, std::vector<double>& /*score*/, std::vector<double>& /*gram*/,
@@ -113,14 +114,14 @@ class LikelihoodSums {
     return {};
   }
   /// Sums of derivatives of the weights. `inverse`: A^-1, packed. `first`: derivatives of the coefficients by
-  /// each parameter, the last by tau if `with_tau`.
+  /// each parameter; with `with_tau`, the last parameter is tau.
   virtual void weight_derivatives(const LikelihoodPoint& point, const std::vector<double>& inverse,
                                   const std::vector<std::vector<double>>& first, bool with_tau,
                                   WeightSums& to) = 0;
   /// X'WX with the expected weights.
   [[nodiscard]] virtual PearsonSums expected_gram(const LikelihoodPoint& point,
                                                   std::vector<double>& gram) = 0;
-  /// The loss over all rows of the null model: an intercept and the offset. Does not affect the other sums.
+  /// The loss of the null model (an intercept and the offset) over all rows. Does not affect the other sums.
   /// `level`: a first guess of the intercept.
   [[nodiscard]] virtual double null_loss(ManyFamily family, double theta, double level) = 0;
 };

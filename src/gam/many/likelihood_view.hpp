@@ -22,8 +22,8 @@ inline constexpr int most_parameters = 64;
 enum class LikelihoodPass { settle, weight_derivatives, null_model, score_and_gram, expected_gram, loss };
 inline constexpr int likelihood_passes = 6;
 
-/// Numbers that a pass reads for a group of `columns` columns: the coefficients; the packed matrix A^-1, or
-/// the penalty for `settle`; the first derivatives by parameter.
+/// Number of values that a pass reads for a group of `columns` columns: the coefficients; then the packed
+/// matrix A^-1, or for `settle` the penalty; then the first derivatives by parameter.
 constexpr int likelihood_inputs(LikelihoodPass pass, int columns, int parameters) {
   switch (pass) {
     case LikelihoodPass::settle: return columns + packed_size(columns);
@@ -33,11 +33,11 @@ constexpr int likelihood_inputs(LikelihoodPass pass, int columns, int parameters
   }
 }
 
-/// Numbers that a pass sums in a group of `columns` columns.
+/// Number of sums that a pass computes for a group of `columns` columns.
 constexpr long long likelihood_sums(LikelihoodPass pass, int columns, int parameters) {
   const long long elements = packed_size(columns);
   switch (pass) {
-    // Sums of `score_and_gram`, the coefficients, the decrement (NaN: failed), and sums of `loss`.
+    // Sums of `score_and_gram`, the coefficients, the decrement (NaN: the search failed), and sums of `loss`.
     case LikelihoodPass::settle: return elements + 2LL * columns + 1 + 3 + columns;
     case LikelihoodPass::weight_derivatives: return parameters * (elements + parameters) + 2LL * columns;
     case LikelihoodPass::null_model: return 3;
@@ -59,7 +59,7 @@ struct LikelihoodGroup {
   long long first_slot;
   int rows;
   int columns;
-  int first_input;  ///< where its `likelihood_inputs` begin
+  int first_input;  ///< index of the group's first value among the inputs
   int first_chunk;
   int end_chunk;
 };
@@ -75,7 +75,7 @@ struct LikelihoodChunk {
 /// (NaN: missing).
 struct LikelihoodResponse {
   const double* y;
-  const unsigned short* counts;  ///< null: `y` has the values
+  const unsigned short* counts;  ///< counts in 16 bits; null: `y` has the values
   const double* weights;
   const double* offset;
 };
@@ -83,24 +83,25 @@ struct LikelihoodResponse {
 /// A pass over the rows of one response.
 struct LikelihoodRequest {
   LikelihoodResponse response;
-  const double* host_input;  ///< inputs by group, in the memory of the host
+  const double* host_input;  ///< inputs by group, in the host's memory
   double* input;             ///< inputs by group: the same memory, or a copy on the device
-  int first_input;           ///< inputs [first, end) are to be copied to the device
+  int first_input;           ///< the device must copy inputs [first, end)
   int end_input;
-  double* sums;    ///< partial sums by chunk, of groups with several chunks
-  double* output;  ///< sums by group, in the memory of the host
+  double* sums;    ///< partial sums by chunk, for groups with several chunks
+  double* output;  ///< sums by group, in the host's memory
   double theta;
   double log_theta;
-  double level;      ///< of a null model
-  double tolerance;  ///< for `settle`
+  double level;      ///< intercept of the null model
+  double tolerance;  ///< tolerance of `settle`
   LikelihoodPass pass;
   int first_group;  ///< the rows of groups [first, end) are summed
   int end_group;
-  int is_poisson;  ///< nb at its limit
+  int is_poisson;  ///< nb at its Poisson limit
   int with_tau;
 };
 
-/// The work of a CUDA block: a chunk of rows, and a part of the products of its columns, for a request.
+/// The work of a CUDA block: for a request, a chunk of rows and one part of the products of the group's
+/// columns.
 struct LikelihoodBlock {
   int request;
   int chunk;

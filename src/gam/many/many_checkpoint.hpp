@@ -15,10 +15,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The results of many models, batch by batch, in files next to a checkpoint: FILE.batch-N has the results of
-/// responses from N on, and the checkpoint's state lists the batches with their checksums. Only rank 0 reads
-/// and writes. A batch is on disk before the state lists it, so that a job killed at any moment loses at most
-/// the batch in progress.
+/// The results of many models, batch by batch, in files next to a checkpoint. FILE.batch-N has the results of
+/// responses from N on; the checkpoint's state lists the batches with their checksums. Only rank 0 reads and
+/// writes. A batch is on disk before the state lists it, so that a job killed at any moment loses at most the
+/// batch in progress.
 ///
 /// All members that are marked *Collective* throw the same `Error` on every rank.
 class ManyCheckpoint {
@@ -30,19 +30,19 @@ class ManyCheckpoint {
 
   /// Whether devices were in use when the state was written.
   [[nodiscard]] bool uses_devices() const noexcept { return uses_devices_; }
-  /// The number of responses with results in the files: the first ones.
+  /// The number of responses with results in the files. They are the first responses of the fit.
   [[nodiscard]] std::int64_t kept() const noexcept { return batches_.empty() ? 0 : batches_.back().end; }
   /// The ranges of responses in the files.
   [[nodiscard]] std::vector<Range> batches() const;
   /// *Collective.* The numbers of a batch, the same on every rank. Nothing if its file is missing or damaged:
-  /// it and later batches are dropped.
+  /// this batch and all later ones are then dropped.
   [[nodiscard]] std::optional<std::vector<double>> read(std::size_t batch);
 
   /// *Collective.* Writes the next batch. `numbers`: the results of this rank's responses in `plan`, the plan
-  /// of the batch. After a failure to write, warns once and writes no further batches. Throws
+  /// of the batch. If it cannot be written, warns once, and writes no further batches. Throws
   /// `Error(job_fault)` if a later start of the job has taken over.
   void keep(Range responses, const Plan& plan, std::span<const double> numbers, bool uses_devices);
-  /// *Collective.* Drops all batches, because all responses are computed again.
+  /// *Collective.* Drops all batches: all responses will be computed again.
   void start_over(bool uses_devices);
   /// *Collective.* Removes all files; call it when the results are on disk.
   void remove() noexcept;

@@ -18,10 +18,11 @@ namespace TESSERA_NAMESPACE::gam {
 /// The terms in a formula without a response.
 [[nodiscard]] FormulaTerms terms_without_response(const std::string& formula);
 [[nodiscard]] SharedDesignRequest design_request(const FormulaTerms& formula, const ManyOptions& options);
-/// `rows`: complete rows of the covariates. Throws `Error(usage)` for a family that `fit_many` does not have.
+/// `rows`: number of complete rows of the covariates. Throws `Error(usage)` for a family that `fit_many`
+/// lacks.
 [[nodiscard]] ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows);
 
-/// Fitters for any number of threads: a thread takes a free fitter, or makes one.
+/// Response fitters for any number of threads. A thread takes a free fitter; if there is none, it makes one.
 class FitterPool {
  public:
   /// Both arguments must outlive this object.

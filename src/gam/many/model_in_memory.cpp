@@ -14,7 +14,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A response of results in memory.
+/// The results of one response, read from results in memory.
 class RecordInMemory final : public ResponseRecord {
  public:
   RecordInMemory(const ManyResults& results, const std::string& name) : results_(results), name_(name) {

@@ -11,7 +11,7 @@ namespace TESSERA_NAMESPACE::gam {
   return columns * (columns + 1) / 2;
 }
 
-/// to += a b for a symmetric matrix a, packed.
+/// to += a b, where a is a packed symmetric matrix.
 inline void add_packed_product(int n, const double* a, const double* b, double* to) {
   for (int i = 0; i < n; ++i) {
     to[i] += *a++ * b[i];

@@ -79,7 +79,8 @@ void PenaltySums::log_determinant(std::span<const double> log_sp, PenaltyTerm& t
   }
   std::vector<double> log_lambdas;
   for (const SharedPenalty& penalty : design_.penalties) {
-    // At the limit of a lambda, the determinants of its penalty and of X'WX + S have a constant ratio.
+    // As lambda goes to its limit, the ratio of the determinants of its penalty and of X'WX + S becomes
+    // constant.
     const double one = log_lambda(penalty, log_sp);
     log_lambdas.push_back(one == infinite ? 0 : one);
   }

@@ -13,12 +13,12 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// log|S|+ up to a constant, with its derivatives by the log smoothing parameters of a component.
 struct PenaltyTerm {
-  double value = 0;  ///< NaN: S has lost rank in rounding
+  double value = 0;  ///< NaN: S has lost rank by rounding
   std::vector<double> gradient;
   Matrix hessian;
 };
 
-/// The penalties of a component on its active columns, for log smoothing parameters that may be infinite.
+/// The penalties of a component, restricted to its active columns. Log smoothing parameters may be infinite.
 class PenaltySums {
  public:
   /// The arguments must outlive this object.
@@ -26,13 +26,13 @@ class PenaltySums {
       : design_(design), component_(component), active_(active) {}
 
   static constexpr int all = -2;
-  /// to += lambda S b for the penalties of one smoothing parameter, or of `all`.
+  /// to += lambda S b, summed over the penalties of one smoothing parameter; with `all`, over all penalties.
   void add_product(std::span<const double> log_sp, int parameter, const std::vector<double>& b,
                    std::vector<double>& to) const;
-  /// packed += lambda S.
+  /// packed += lambda S, as in `add_product`.
   void add_matrix(std::span<const double> log_sp, int parameter, std::vector<double>& packed) const;
   void log_determinant(std::span<const double> log_sp, PenaltyTerm& to) const;
-  /// tr(a lambda S) for a packed matrix a.
+  /// tr(a lambda S), where a is a packed matrix.
   [[nodiscard]] double trace(std::span<const double> log_sp, int parameter,
                              const std::vector<double>& packed) const;
   /// The index of a smoothing parameter among those of the component.

@@ -21,8 +21,8 @@ namespace TESSERA_NAMESPACE::gam {
 
 using FiberPool = std::vector<std::unique_ptr<Fiber>>;
 
-/// Passes requests of many fibers, which wait for them, to one thread that serves them in batches. The fibers
-/// run on a few threads; a thread sleeps only if all of its fibers wait.
+/// Passes requests of many fibers to one thread, which serves them in batches while the fibers wait. The
+/// fibers run on a few threads; such a thread sleeps only if all of its fibers wait.
 template <class Request>
 class RequestQueue {
   struct Thread;
@@ -30,7 +30,7 @@ class RequestQueue {
  public:
   /// Thrown by `wait_for` after the queue was closed.
   struct Closed {};
-  /// A request, and who waits for it.
+  /// A request, and the fiber that waits for it.
   struct Waiting {
     Request* request;
     Fiber* fiber;
@@ -38,19 +38,20 @@ class RequestQueue {
   };
   using Batch = std::vector<Waiting>;
 
-  /// `fibers`: the number of bodies that all threads together will run by `run`. `requests`: how many
-  /// requests each makes at a time, at most.
+  /// `fibers`: the number of bodies that all calls of `run` together will run. `requests`: the largest number
+  /// of requests that a body makes at a time.
   explicit RequestQueue(std::size_t fibers, std::size_t requests = 1)
       : fibers_(fibers), requests_of_fiber_(std::min(requests, most_at_once)) {}
-  /// `run` will be asked for this number of fibers less.
+  /// The calls of `run` will have this number of bodies less.
   void expect_fewer(std::size_t fibers) {
     const std::scoped_lock lock(mutex_);
     fibers_ -= fibers;
     if (fibers_ == 0 || suffice()) ready_.notify_one();
   }
 
-  /// Runs `body(i)` for each index below `count` in a fiber of its own on this thread, and returns when all
-  /// have ended. `body` must not throw. Fibers are taken from `spare` while there are any, and put there.
+  /// Runs `body(i)` for each index below `count`, each in its own fiber on this thread, and returns when all
+  /// have ended. `body` must not throw. Takes fibers from `spare`, makes missing ones, and returns all to
+  /// `spare`.
   void run(FiberPool& spare, std::size_t count, FunctionRef<void(std::size_t)> body) {
     Thread self(spare);
     FiberPool fibers;
@@ -81,8 +82,8 @@ class RequestQueue {
     self.running->suspend();
     if (closed_) throw Closed();
   }
-  /// Calls `work` for each index below `count`, in a few fibers that wait at the same time. Throws what one
-  /// of them throws.
+  /// Calls `work` for each index below `count`, in a few fibers, so that several requests wait at the same
+  /// time. Rethrows an exception of `work`.
   void for_each(std::size_t count, FunctionRef<void(std::size_t)> work) {
     Thread& self = *current_;
     Fiber* const caller = self.running;
@@ -129,9 +130,10 @@ class RequestQueue {
     const std::scoped_lock lock(mutex_);
     return suffice() ? std::exchange(waiting_, {}) : Batch();
   }
-  /// The requests have been served.
+  /// Call when the requests have been served: wakes their fibers.
   void finish(const Batch& batch) { wake(batch); }
-  /// Lets all fibers that wait, or will, throw, except for those in batches that are not finished.
+  /// Makes `wait_for` throw in all fibers that wait or will wait, except for those in batches that are not
+  /// finished.
   void close() {
     Batch waiting;
     {
@@ -143,8 +145,8 @@ class RequestQueue {
   }
 
  private:
-  /// Number of fibers of `for_each`. Each stack takes two of the memory areas to which Linux limits a
-  /// process.
+  /// Maximum number of fibers of `for_each`. Each stack takes two memory mappings, whose number Linux limits
+  /// for a process.
   static constexpr std::size_t most_at_once = 8;
 
   /// A thread in `run`.
@@ -152,7 +154,7 @@ class RequestQueue {
     explicit Thread(FiberPool& pool) : spare(pool) {}
     Fiber* running = nullptr;
     std::vector<Fiber*> ready;
-    std::vector<Waiting> requests;  ///< not yet in the queue
+    std::vector<Waiting> requests;  ///< requests that are not in the queue yet
     std::size_t ended = 0;          ///< bodies that ended since `resume` last counted them
     FiberPool& spare;
     std::mutex mutex;
@@ -175,7 +177,7 @@ class RequestQueue {
 
   /// Resumes each fiber that is ready, and queues their requests. Returns how many bodies have ended.
   std::size_t resume(Thread& self) {
-    // The queue gets requests while others are still to be made, so that they are served meanwhile.
+    // Requests are queued in portions, so that the first are served while others are still being made.
     constexpr std::size_t at_once = 16;
     std::size_t ended = 0;
     for (std::size_t i = 0; i < self.ready.size(); ++i) {
@@ -199,13 +201,13 @@ class RequestQueue {
     if (is_closed) wake(self.requests);
     self.requests.clear();
   }
-  /// Whether the batch is large enough to be served while the other fibers run. If all wait, it is.
+  /// Whether the batch is large enough to be served while other fibers run. It is if all fibers wait.
   [[nodiscard]] bool suffice() const {
     constexpr std::size_t share = 4;
     return !waiting_.empty() && waiting_.size() >= std::min(fibers_, fibers_ * requests_of_fiber_ / share);
   }
   static void wake(const Batch& some) {
-    // Requests of one thread are mostly neighbours: lock its mutex once for them.
+    // Neighbouring requests are mostly of one thread: lock its mutex once for them.
     for (std::size_t i = 0; i < some.size();) {
       Thread& thread = *some[i].thread;
       const std::scoped_lock lock(thread.mutex);

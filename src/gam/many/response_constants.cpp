@@ -35,7 +35,7 @@ double log_factorial(double count) {
                                                    : std::lgamma(count + 1);
 }
 
-/// The term of a row's log likelihood that its loss omits.
+/// The term of a row's log likelihood that its loss lacks.
 double constant_of(ManyFamily family, double y, double weight) {
   switch (family) {
     case ManyFamily::binomial:
@@ -57,7 +57,7 @@ ResponseConstants constants_of(ManyFamily family, std::span<const double> y, std
                                const CountTail& counts) {
   ResponseConstants sums;
   if (is_of_counts(family)) {
-    // Families of counts use only this sum.
+    // Families of counts need no other constant.
     sums.log_likelihood = -counts.sum_of(log_factorial);
     return sums;
   }

@@ -24,11 +24,11 @@ namespace {
 
 constexpr int no_parameter = -2;
 
-/// Range of log(theta): outside this range the criterion for counts is constant.
+/// Range of log(theta). Outside of it the criterion for counts is constant.
 constexpr double least_log_theta = -9.2;
 constexpr double most_log_theta = 16.118;
 
-/// Tolerance of the coefficients in results.
+/// Tolerance of the coefficients in the results.
 constexpr double exact = 1e-20;
 
 }  // namespace
@@ -46,7 +46,7 @@ class ResponseFitter::Search {
     ResponseFit out;
     if (estimator_.family == ManyFamily::gaussian && design_.spectrum && own.weights.empty() &&
         own.offsets.empty()) {
-      // Most responses have all values: look for missing ones only if the spectrum of all rows fails.
+      // Most responses have all values: missing ones are looked for only if the spectrum of all rows fails.
       if (fit_by(design_.spectrum.get(), values, out) || fit_by(by_missing_rows_.of(values), values, out))
         return out;
       out = {};
@@ -81,7 +81,8 @@ class ResponseFitter::Search {
   static double& value_of(ManyPoint& point, int parameter) {
     return parameter >= 0 ? point.log_sp[at(parameter)] : point.tau;
   }
-  /// Whether a parameter has a limit: a term without its penalised part, or a Poisson response.
+  /// Whether a parameter has a limit: for a smoothing parameter a term without its penalised part, for theta
+  /// the Poisson distribution.
   [[nodiscard]] bool has_limit(int parameter) const {
     return parameter >= 0 ? !design_.penalised[at(parameter)].empty() : !criterion_.has_scale();
   }
@@ -95,7 +96,7 @@ class ResponseFitter::Search {
   struct Step {
     std::vector<double> change;
     double predicted = 0;      ///< twice the decrease of the criterion that the quadratic model predicts
-    double largest_slope = 0;  ///< among parameters that are not held at an end of their range
+    double largest_slope = 0;  ///< over the parameters that are not held at an end of their range
     std::vector<bool> held;
   };
 
@@ -133,7 +134,7 @@ class ResponseFitter::Search {
     }
   }
 
-  /// Newton's step with a Hessian that is made positive definite.
+  /// Newton's step, with the Hessian made positive definite.
   Step newton_step(ManyPoint& point, const ManyDerivatives& at_point) {
     Step step;
     std::vector<int> free;
@@ -155,9 +156,10 @@ class ResponseFitter::Search {
     return step;
   }
 
-  /// A parameter along which the criterion falls like c e^-value, so that its minimum is at infinity;
-  /// `no_parameter`: none. Slope and curvature are then equal and opposite, and Newton's steps would have
-  /// length 1. If the search does not take the limit, this returns it again once the slope is much smaller.
+  /// Finds a parameter along which the criterion falls like c e^-value, so that its minimum is at infinity;
+  /// `no_parameter`: none. Slope and curvature are then equal and opposite, and each Newton step would have
+  /// length 1. If the search does not take the limit, the parameter is found again only at a much smaller
+  /// slope.
   int towards_limit(const ManyDerivatives& at_point, const Step& step) {
     for (std::size_t j = 0; j < at_point.parameters.size(); ++j) {
       const int parameter = at_point.parameters[j];
@@ -176,7 +178,7 @@ class ResponseFitter::Search {
     slope_of_limit_.assign(at(design_.parameters) + 1, first_slope_of_limit);
     constexpr double first_tolerance = 1e-8;
     if (!criterion_.settle(point, first_tolerance)) return failed(ManyReason::no_start);
-    // The maximum error of the criterion from inexact coefficients.
+    // Largest error of the criterion that inexact coefficients may cause.
     constexpr double most_slack = 2e-4;
     double slack = most_slack;
     bool is_exact = false;
@@ -199,7 +201,8 @@ class ResponseFitter::Search {
       if (descend(point, derivatives, step, slack)) {
         is_exact = false;
       } else {
-        // Inexact coefficients may make the criterion lower than a step can reach: compute it at exact ones.
+        // Inexact coefficients may make the criterion so low that no step lowers it further: compute it at
+        // exact ones.
         if (!std::exchange(is_exact, true) && criterion_.settle(point, exact)) continue;
         return step.largest_slope < negligible_slope ? settled(point, derivatives)
                                                      : failed(ManyReason::no_step);
@@ -212,8 +215,8 @@ class ResponseFitter::Search {
     return ManyStatus::failed;
   }
 
-  /// Moves a parameter to its limit if the criterion falls towards it like c e^-value: in total by its slope,
-  /// and by nine tenths of this within log(10). Otherwise there may be a minimum before the limit.
+  /// Moves a parameter to its limit if the criterion falls to it like c e^-value: in total by about its
+  /// slope, of which nine tenths within the next log(10). Otherwise there may be a minimum before the limit.
   bool try_limit(ManyPoint& point, const ManyDerivatives& derivatives, int limit) {
     const auto j = std::ranges::find(derivatives.parameters, limit) - derivatives.parameters.begin();
     const double expected = -derivatives.gradient[at(j)];
@@ -228,12 +231,12 @@ class ResponseFitter::Search {
       point = std::move(next);
       return true;
     }
-    // The arrays of rows belong to the refused point: settle the earlier point again.
+    // The criterion's sums are those of the refused point: settle the earlier point again.
     static_cast<void>(criterion_.settle(point, tolerance));
     return false;
   }
 
-  /// Moves to its limit a parameter that is held at the upper end of its range, where the criterion is flat.
+  /// Moves a parameter to its limit if it is held at the upper end of its range, where the criterion is flat.
   bool enter_limits(ManyPoint& point, const ManyDerivatives& derivatives, const Step& step) {
     constexpr double tolerance = 1e-14;
     for (std::size_t j = 0; j < derivatives.parameters.size(); ++j) {
@@ -248,12 +251,13 @@ class ResponseFitter::Search {
     return false;
   }
 
-  /// Moves a parameter at its limit, or in a shallow minimum, to a value at which the criterion is lower: of
-  /// two minima, the search may have reached the higher one. Returns whether a parameter moved.
+  /// Of two minima, the search may have reached the higher one. Moves a parameter that is at its limit, or in
+  /// a shallow minimum, to a value where the criterion is lower. Returns whether a parameter moved.
   bool leave_for_lower(ManyPoint& point, const ManyDerivatives& derivatives) {
     constexpr double tolerance = 1e-14;
     constexpr double coarse = 1e-6;
-    // Without a limit there would be no end if the criterion falls for ever with a coefficient.
+    // Bounds the number of moves: otherwise a criterion that falls for ever with a coefficient would never
+    // end.
     constexpr int most_leaves = 4;
     for (int j = 0; j < design_.parameters && leaves_ < most_leaves; ++j) {
       if (!is_shallow(point, derivatives, j)) continue;
@@ -316,8 +320,8 @@ class ResponseFitter::Search {
     return false;
   }
 
-  /// Moves the coefficients with a short step of the parameters: to second order, unless the second-order
-  /// part exceeds the first-order part.
+  /// Predicts the coefficients after a short step of the parameters: to second order, unless the second-order
+  /// part is larger than the first-order part.
   static void predict_coefficients(ManyPoint& next, const ManyDerivatives& derivatives,
                                    const std::vector<double>& change) {
     constexpr double longest = 2;
@@ -355,7 +359,7 @@ class ResponseFitter::Search {
     return settled(point, derivatives);
   }
 
-  /// The status at an end of the search. If a parameter is at an end of its range that is no limit of the
+  /// The status at the end of the search. If a parameter is at an end of its range that is not a limit of the
   /// model, the criterion has no minimum.
   [[nodiscard]] ManyStatus settled(ManyPoint& point, const ManyDerivatives& derivatives) const {
     for (const int parameter : derivatives.parameters) {
@@ -375,7 +379,7 @@ class ResponseFitter::Search {
     out.theta = estimator_.family != ManyFamily::nb ? 0 : point.poisson ? infinite : std::exp(point.tau);
     out.coef = point.b;
     criterion_.describe(point, out);
-    // Use finite values near the limits for the covariance and the tests.
+    // The covariance and the tests use finite values near the limits.
     for (std::size_t j = 0; j < point.log_sp.size(); ++j) {
       if (point.log_sp[j] == infinite) point.log_sp[j] = origin_[j] + range_of_tests;
     }
@@ -394,11 +398,11 @@ class ResponseFitter::Search {
   GaussianSpectrum::Buffers spectrum_buffers_;
   SpectraByMissingRows by_missing_rows_;
   ManyReason reason_ = ManyReason::none;
-  int leaves_ = 0;  ///< moves of `leave_for_lower`
+  int leaves_ = 0;  ///< number of moves of `leave_for_lower`
   SmallCholesky hessian_;
   std::vector<double> packed_;
-  std::vector<double> origin_;          ///< the starts of the log smoothing parameters
-  std::vector<double> slope_of_limit_;  ///< by parameter + 1: see `may_fall_to_limit`
+  std::vector<double> origin_;          ///< log smoothing parameters at the start
+  std::vector<double> slope_of_limit_;  ///< `largest_slope` of `may_fall_to_limit`, for parameter + 1
 };
 
 ResponseFitter::ResponseFitter(const SharedDesign& design, const ManyEstimator& estimator)

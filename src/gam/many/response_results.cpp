@@ -24,7 +24,7 @@ namespace {
 
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
-/// By the sum of the limits that a response is at.
+/// Names of the limits that a response is at. The index is the sum of these constants.
 constexpr int linear = 1;
 constexpr int poisson = 2;
 constexpr int level_absent = 4;
@@ -36,7 +36,7 @@ constexpr std::array<const char*, 8> limit_names = {"none",
                                                     "linear,level_absent",
                                                     "poisson,level_absent",
                                                     "linear,poisson,level_absent"};
-/// By `ManyReason`.
+/// Indexed by `ManyReason`.
 constexpr std::array<const char*, 6> reason_names = {"none",
                                                      "no coefficients at the start",
                                                      "no step lowers the criterion",
@@ -45,7 +45,7 @@ constexpr std::array<const char*, 6> reason_names = {"none",
                                                      "the covariance is singular"};
 constexpr std::array<const char*, 2> cpu_or_gpu = {"cpu", "gpu"};
 
-/// A column of texts by the index of each row's; below 0: no text.
+/// A column of texts. `index` gives the text of a row; a negative index: no text.
 template <std::size_t Count, class Text, class Index>
 OutputColumn text_column(const char* name, const std::array<Text, Count>& texts,
                          std::span<const ResponseRow> rows, const Index& index_of) {
@@ -119,7 +119,8 @@ ResponseResults::ResponseResults(const SharedDesign& design, const FittedModel& 
     matrices_.push_back({ManyDatasets::smooth_tests, 3 * static_cast<int>(smooths)});
 }
 
-/// The parametric terms of several coefficients: the test of one coefficient is its own.
+/// Lists parametric terms of several coefficients. A term of one coefficient has only the coefficient's own
+/// test.
 void ResponseResults::list_joint_terms(const FittedModel& model) {
   for (const ModelTerm& term : terms_of(model, parse_terms(model.formula))) {
     if (term.smooth) continue;
@@ -162,7 +163,7 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
   const Design& design = design_.design;
   const bool has_scale = estimator_.has_scale();
 
-  // The coefficients in terms of the formula's columns.
+  // Coefficients of the formula's columns.
   const std::vector<double> coef = multiply(design_.to_formula, fit.coef);
   RemlFit model;
   model.coef = multiply(design_.to_formula, fit.coef_of_tests);
@@ -177,7 +178,7 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
                                        1 - fit.deviance / fit.null_deviance});
   if (estimator_.family == ManyFamily::nb) row.values.push_back(fit.theta);
   if (has_scale) row.values.push_back(fit.scale);
-  // In tests of zero variances, this replaces an infinite log smoothing parameter.
+  // Replaces an infinite log smoothing parameter in tests of zero variances.
   constexpr double most_log_sp = 100;
   for (const SharedPenalty& penalty : design_.penalties)
     model.log_sp.push_back(std::min(

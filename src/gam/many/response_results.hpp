@@ -13,30 +13,31 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The results of one response, in the formula's coefficients; NaN where there is no number.
+/// The results of one response, for the formula's coefficients. NaN: there is no number.
 struct ResponseRow {
   ManyStatus status = ManyStatus::failed;
   ManyReason reason = ManyReason::none;
   int limits = -1;                 ///< index among `limit_names`; -1: not fitted
-  bool on_device = false;          ///< its rows were summed by a GPU
-  std::vector<double> values{};    ///< by column of numbers
-  std::vector<double> p_values{};  ///< by test
-  std::vector<double> matrices{};  ///< the rows of `ResponseResults::matrices`, one after the other
+  bool on_device = false;          ///< a GPU has summed its rows
+  std::vector<double> values{};    ///< for each column of numbers
+  std::vector<double> p_values{};  ///< for each test
+  std::vector<double> matrices{};  ///< the response's row of each of `ResponseResults::matrices`, one after
+                                   ///< the other
 };
 
 /// The columns of the results of all responses.
 class ResponseResults {
  public:
-  /// The design must outlive it. `model`: the model that all responses share. `covariances`: with these and
-  /// what belongs to them, as `matrices`.
+  /// The design must outlive this object. `model`: the model that all responses share. `covariances`: the
+  /// results include `matrices`, which a model of one response needs.
   ResponseResults(const SharedDesign& design, const FittedModel& model, const ManyEstimator& estimator,
                   bool covariances);
 
-  /// Thread-safe. Cost: O(p^3) for p coefficients; p values of smooths cost most. Without tests and
+  /// Thread-safe. Cost: O(p^3) for p coefficients, mostly for the p values of smooths. Without tests and
   /// covariances the p values are NaN.
   [[nodiscard]] ResponseRow row_of(const ResponseFit& fit, bool with_tests = true) const;
-  /// What is tested: a parametric coefficient (Wald), a parametric term of several (Wald, jointly), or a
-  /// smooth (Wood 2013).
+  /// The names of the tests: of a parametric coefficient (Wald), of a parametric term with several
+  /// coefficients (Wald, jointly), or of a smooth (Wood 2013).
   [[nodiscard]] const std::vector<std::string>& tests() const noexcept { return tests_; }
   /// The names of `ResponseRow::values`.
   [[nodiscard]] const std::vector<std::string>& value_names() const noexcept { return columns_; }
@@ -47,8 +48,8 @@ class ResponseResults {
                                                   const std::vector<std::string>& names,
                                                   std::int64_t first) const;
   [[nodiscard]] std::vector<OutputMatrix> matrices(std::span<const ResponseRow> rows) const;
-  /// A row as numbers, for checkpoints, and their number, the same for every row. `row_from` throws
-  /// `Error(input)` for others.
+  /// A row as numbers, for checkpoints. `row_size`: how many numbers every row has. `row_from` throws
+  /// `Error(input)` for numbers that are not of a row.
   [[nodiscard]] std::size_t row_size() const;
   [[nodiscard]] std::vector<double> numbers_of(const ResponseRow& row) const;
   [[nodiscard]] ResponseRow row_from(std::span<const double> numbers) const;
@@ -77,7 +78,7 @@ class ResponseResults {
   std::vector<JointTerm> joint_terms_;
   std::vector<NamedMatrix> matrices_;
   bool covariances_ = false;
-  bool absent_curves_ = false;  ///< whether a response may have curves at minus infinity
+  bool absent_curves_ = false;  ///< a response may have a curve at minus infinity
 };
 
 /// A column with a copy of `numbers`.

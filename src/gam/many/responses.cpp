@@ -79,7 +79,7 @@ std::unordered_map<std::string_view, std::size_t> places_of(const std::vector<st
   return places;
 }
 
-/// For each row of the source: the row of the covariates with the same name.
+/// For each row of the source: the row of the covariates that has the same name.
 std::vector<std::size_t> matched_rows(const std::vector<std::string>& covariates,
                                       const std::vector<std::string>& source, const std::string& path) {
   const auto places = places_of(covariates, "the covariates");
@@ -90,7 +90,7 @@ std::vector<std::size_t> matched_rows(const std::vector<std::string>& covariates
   const auto missing = absent_from(covariates, own);
   const auto superfluous = absent_from(source, places);
   if (missing != covariates.end() || superfluous != source.end()) {
-    // There are as many rows, and names are unique: each side lacks a name of the other.
+    // Both have the same number of rows, and names are unique: each has a name that the other lacks.
     throw base::input_error(
         "{}: has no row '{}' of the covariates, and a row '{}' that they lack: give both the same rows, in "
         "any order",
@@ -102,14 +102,14 @@ std::vector<std::size_t> matched_rows(const std::vector<std::string>& covariates
   return rows;
 }
 
-/// The paths that a matrix of this name may have.
+/// The paths that a matrix of this name could have.
 std::vector<std::string> paths_of_matrix(const std::string& name, const TableReader& covariates,
                                          const Responses& responses) {
   std::vector<std::string> paths{covariates.name() + ":/" + name};
   const auto colon = responses.path.rfind(":/");
   if (colon == std::string::npos) return paths;
   paths.push_back(responses.path.substr(0, colon) + ":/layers/" + name);
-  // In place of each part of the path.
+  // Tries the name in place of each part of the path.
   for (auto slash = colon + 1; slash != std::string::npos; slash = responses.path.find('/', slash + 1)) {
     const auto end = responses.path.find('/', slash + 1);
     paths.push_back(responses.path.substr(0, slash + 1) + name +
@@ -178,7 +178,7 @@ std::vector<std::string> names_of_rows(const Workers& workers, TableReader& tabl
   request.every_row = true;
   request.variables = {column_expression(column)};
   request.texts = {request.variables.front().text};
-  // Drop options of other columns: the request does not read these.
+  // Drops the options for other columns, which the request does not read.
   for (auto* const of_options : {&request.options.factors, &request.options.numbers, &request.options.dates})
     of_options->clear();
   const Frame frame = table.read(workers, request, {0, table.rows()});
@@ -230,7 +230,7 @@ void ResponseReader::choose_as(const ResponseReader& of) {
 
 Matrix ResponseReader::read(Range some, std::int64_t rows, FunctionRef<void()> between) const {
   Matrix values;
-  // One read for each run of consecutive responses.
+  // Reads each run of consecutive responses at once.
   for (std::int64_t begin = some.begin; begin < some.end;) {
     between();
     std::int64_t end = begin + 1;

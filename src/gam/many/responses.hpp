@@ -23,8 +23,8 @@ inline constexpr const char* name_in_memory = "the responses in memory";
 /// The name of responses for messages: their path, or `name_in_memory`.
 [[nodiscard]] std::string name_of(const Responses& responses);
 
-/// A matrix of responses in a file or in memory, which is read in parts. Each rank opens and reads it
-/// independently.
+/// A matrix of responses in a file or in memory, which is read in parts. Each rank opens and reads it for
+/// itself.
 class ResponseSource {
  public:
   ResponseSource() = default;
@@ -38,21 +38,23 @@ class ResponseSource {
   [[nodiscard]] virtual const std::vector<std::string>& row_names() const;
   /// *Collective.* Must be called before `read`. Throws the same `Error(input)` on every rank.
   virtual void prepare(Job& /*job*/, const MemoryOptions& /*memory*/) {}
-  /// The values of responses [begin, end): one column for each, by row of the matrix; NaN: missing. Throws
-  /// `Error(input)`.
+  /// The values of responses [begin, end): a column for each, in the order of the matrix's rows; NaN:
+  /// missing. Throws `Error(input)`.
   [[nodiscard]] virtual Matrix read(Range responses) = 0;
-  /// The number of consecutive responses that are read at the cost of one, e.g. those in a chunk.
+  /// The number of consecutive responses that cost as much to read as one of them, e.g. those in a chunk.
   [[nodiscard]] virtual std::int64_t stored_together() const { return 1; }
 };
 
-/// Opens responses with a value for each of `rows` rows. Arguments must outlive the source. `workers` has a
-/// serial communicator. Throws `Error(input)` for a file that is not such a matrix, or has another number of
-/// rows; `Error(usage)` if the matrix is square and the options do not say which dimension the responses are.
+/// Opens responses that have a value for each of `rows` rows. Arguments must outlive the source. `workers`
+/// must have a serial communicator. Throws `Error(input)` for a file that is not such a matrix, or has
+/// another number of rows. Throws `Error(usage)` if the matrix is square and the options do not say whether
+/// its rows or columns are the responses.
 [[nodiscard]] std::unique_ptr<ResponseSource> open_responses(const Workers& workers,
                                                              const Responses& responses, std::int64_t rows);
 
 /// Like `open_responses`, for "FILE.h5:/PATH": a dataset of two dimensions, or the group of a compressed
-/// sparse matrix (data, indices, indptr, and the attribute or dataset `shape`), as AnnData and Cell Ranger.
+/// sparse matrix as AnnData and Cell Ranger write it (data, indices, indptr, and the attribute or dataset
+/// `shape`).
 [[nodiscard]] std::unique_ptr<ResponseSource> open_hdf5_responses(const Workers& workers,
                                                                   const std::string& file,
                                                                   const std::string& path, ResponsesIn in,
@@ -63,18 +65,19 @@ class ResponseSource {
                                                                     const ResponseMatrix& matrix,
                                                                     ResponsesIn in, std::int64_t rows);
 
-/// Refuses covariates with a value for each response. Throws `Error(usage)` if the table lacks a variable,
-/// and a matrix in its own HDF5 file or beside the responses has this name: "…/FC/values" beside
-/// "…/FD/values", or a layer.
+/// Refuses covariates that have a value for each response. Throws `Error(usage)` if the table lacks a
+/// variable whose name a matrix has, in the table's own HDF5 file or beside the responses: "…/FC/values"
+/// beside "…/FD/values", or a layer.
 void refuse_covariates_by_response(const Workers& workers, const TableReader& covariates,
                                    const Responses& responses, std::span<const Expression> variables);
 
-/// Whether the responses are the columns of a matrix, not its rows. Throws like `open_responses`.
+/// Whether the responses are the columns of a matrix; otherwise they are its rows. Throws like
+/// `open_responses`.
 [[nodiscard]] bool responses_in_columns(const std::string& name, std::int64_t matrix_rows,
                                         std::int64_t matrix_columns, ResponsesIn given,
                                         std::int64_t covariate_rows);
 
-/// 1, 2, …: the names of responses without names.
+/// 1, 2, …: names for responses that have none.
 [[nodiscard]] std::vector<std::string> numbers_as_names(std::int64_t count);
 
 /// The texts of a column in all rows. Throws `Error(input)` for a row without a text.
@@ -84,16 +87,16 @@ void refuse_covariates_by_response(const Workers& workers, const TableReader& co
 /// The responses of a fit, in the order of the rows of the covariates.
 class ResponseReader {
  public:
-  /// `row_names`: the names of the covariates' rows, by which rows of the source are matched; empty: by
-  /// position. Throws `Error(input)` if the source has other row names or none.
+  /// `row_names`: the names of the covariates' rows, by which rows of the source are matched; empty: rows are
+  /// matched by position. Throws `Error(input)` if the source has other row names, or none.
   ResponseReader(std::unique_ptr<ResponseSource> source, const std::string& path,
                  const std::vector<std::string>& row_names);
 
   [[nodiscard]] ResponseSource& source() const noexcept { return *source_; }
-  /// Chooses the responses that `of` has chosen: by name if both sources have names, otherwise by index.
-  /// Throws `Error(input)` for a response that this source lacks.
+  /// Chooses the same responses as `of`: by name if both sources have names, otherwise by index. Throws
+  /// `Error(input)` for a response that this source lacks.
   void choose_as(const ResponseReader& of);
-  /// Indices of the responses to read, among the source's.
+  /// Indices in the source of the responses to read.
   std::vector<std::int64_t> chosen{};
 
   /// The values of the chosen responses [begin, end). `between` is called between reads of the source.
@@ -102,7 +105,8 @@ class ResponseReader {
  private:
   std::unique_ptr<ResponseSource> source_;
   std::string path_;
-  std::vector<std::size_t> row_of_;  ///< by row of the source: row of the covariates; empty: same order
+  std::vector<std::size_t> row_of_;  ///< for each row of the source, the row of the covariates; empty: in the
+                                     ///< same order
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

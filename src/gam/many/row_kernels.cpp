@@ -18,7 +18,8 @@ namespace {
 /// More columns are processed in tiles of four.
 constexpr int most_columns_at_once = 7;
 constexpr int tile = 4;
-/// Maximum number of columns whose gram matrix and products with a vector fit into registers together.
+/// Maximum number of columns whose gram matrix and products with a vector fit into registers at the same
+/// time.
 constexpr int most_columns_with_products = 6;
 
 TESSERA_LANE_INLINE const double* packet_at(const LaneColumns& columns, std::ptrdiff_t packet) {
@@ -218,7 +219,7 @@ TESSERA_LANE_CLONES void add_gram_clones(const LaneColumns& columns, const doubl
     for (int b = a; b < columns.count; b += tile) add_tile(columns, weights, packets, a, b, sums);
 }
 
-/// For up to `most_columns_with_products` columns.
+/// For at most `most_columns_with_products` columns.
 TESSERA_LANE_CLONES void add_gram_and_products_clones(const LaneColumns& columns, const double* weights,
                                                       const double* v, int packets, double* gram,
                                                       double* products) {
@@ -260,7 +261,7 @@ TESSERA_LANE_CLONES void quadratic_forms_clones(const LaneColumns& columns, cons
   }
 }
 
-/// `Parameters`: number of parameters, if it is small and the sums fit in registers; otherwise 0.
+/// `Parameters` is the number of parameters if it is small and the sums fit into registers; otherwise 0.
 template <int Parameters>
 TESSERA_LANE_INLINE void add_changes(const WeightDerivatives& weights, const double* leverage, int packets,
                                      const WeightChanges& to) {
@@ -288,7 +289,7 @@ TESSERA_LANE_INLINE void add_changes(const WeightDerivatives& weights, const dou
         Lanes sum = scaled * load_lanes(to.rows + to.stride * k + at);
         if (to.with_tau && k == last) {
           sum += with_tau * predictor;
-          // Twice for tau itself, because d2w contains the mixed term for each of the two factors.
+          // Added twice for tau itself: d2w has a mixed term for each order of the two derivatives.
           if (j == last) sum += with_tau * predictor + h * load_lanes(weights.tau_tau + at);
         }
         if constexpr (Parameters > 0)

@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Sums over rows in packets of eight; each lane is a row. Lanes are summed separately in the order of the
-/// packets, and added at the end: the same bits on every processor.
+/// Sums over rows in packets of eight: each SIMD lane sums every eighth row, in the order of the packets, and
+/// the lanes are added at the end. The bits are the same on every processor.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Some columns of a group of rows: the eight rows of element (packet, column) begin at x[(packet * stride +
@@ -39,24 +39,25 @@ void quadratic_forms(const LaneColumns& columns, const double* packed, int packe
 /// family with a scale phi, tau = log(phi).
 enum class ManyFamily : std::uint8_t { nb, poisson, binomial, gaussian, gamma };
 
-/// Rows of one response in packets: responses, prior weights (zero for rows that do not count), linear
-/// predictors with offsets, and quantities that a family derives from these once for all passes.
+/// Rows of one response in packets: responses, prior weights (zero for rows that are left out), linear
+/// predictors including offsets, and quantities that a family derives from these once for all passes.
 struct ResponseRows {
   const double* y;
   const double* weights;
   double* eta;
-  double* mean;  ///< mu; nb: mu / theta
+  double* mean;  ///< mu; for nb mu / theta
 };
 
-/// Fills `mean` and, per row, the score dl/deta and the weight w = -d2l/deta2; l: log likelihood.
+/// Fills `mean`, and sets, for each row, the score dl/deta and the weight w = -d2l/deta2, where l is the log
+/// likelihood.
 void first_derivatives(ManyFamily family, double theta, const ResponseRows& rows, int packets, double* score,
                        double* weight);
 
 /// Computes the expectation of w for each row.
 void expected_weights(ManyFamily family, double theta, const ResponseRows& rows, int packets, double* to);
 
-/// Sums over rows of -l without terms that depend only on the response, and for nb of dl/dtau and d2l/dtau2;
-/// and per row d2l/(deta dtau).
+/// Sums over rows of the loss, -l without terms that depend only on the response, and for nb of dl/dtau and
+/// d2l/dtau2. For nb also d2l/(deta dtau) in each row.
 struct LossSums {
   base::Lanes loss{};
   base::Lanes by_tau{};
@@ -65,8 +66,8 @@ struct LossSums {
 void add_losses(ManyFamily family, double theta, const ResponseRows& rows, int packets, LossSums& sums,
                 double* score_by_tau);
 
-/// Derivatives of the weight w, each an array of rows: by eta, by eta twice, and for nb by tau, by eta and
-/// tau, by tau twice; and d3l/(deta dtau2).
+/// Derivatives of the weight w in each row: by eta, and by eta twice; for nb also by tau, by eta and tau, and
+/// by tau twice. For nb also d3l/(deta dtau2).
 struct WeightDerivatives {
   double* eta;
   double* eta_eta;
@@ -80,23 +81,26 @@ void weight_derivatives(ManyFamily family, double theta, const ResponseRows& row
 
 /// to = e^x.
 void exp_rows(const double* x, int packets, double* to);
-/// The effect of the derivatives of the weights for some parameters, the last of which is tau if `with_tau`.
+/// How the derivatives of the weights by some parameters change the sums; with `with_tau`, the last parameter
+/// is tau.
 struct WeightChanges {
   int parameters;
   bool with_tau;
-  /// By parameter, `stride` rows apart: derivatives of the linear predictors, then of the weights.
+  /// For each parameter, `stride` rows apart: first derivatives of the linear predictors, replaced by those
+  /// of the weights.
   double* rows;
   std::ptrdiff_t stride;
-  double* leverage_slope;  ///< h dw/deta; h: leverages
-  double* score_by_tau;    ///< d/dtau of d2l/(deta dtau)
-  /// For parameters j <= k, in lanes from element lane_count (parameters j + k) on: the sum of leverage times
-  /// the second derivative of the weight, without terms in second derivatives of the coefficients.
+  double* leverage_slope;  ///< h dw/deta in each row, with the leverages h
+  double* score_by_tau;    ///< d/dtau of d2l/(deta dtau) in each row
+  /// For each pair of parameters j <= k, a packet from element lane_count (parameters j + k) on: the sum of
+  /// the leverage times the second derivative of the weight, without terms in second derivatives of the
+  /// coefficients.
   double* pair_sums;
 };
 void add_weight_changes(const WeightDerivatives& weights, const double* leverage, int packets,
                         const WeightChanges& to);
 
-/// to = a b by row; returns the sum of a b c.
+/// to = a b in each row; `add_sum_of_products` adds the sum of a b c.
 void multiply_rows(const double* a, const double* b, int packets, double* to);
 void add_sum_of_products(const double* a, const double* b, const double* c, int packets, double* sum);
 

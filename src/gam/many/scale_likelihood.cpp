@@ -31,7 +31,7 @@ ScaleLikelihood::Value ScaleLikelihood::at(double phi) const {
       sum.slope -= 0.5 * rows;
       continue;
     }
-    // a log(a) - a - log Gamma(a), with the shape a.
+    // The log likelihood is a log(a) - a - log Gamma(a), where a is the shape.
     const double a = weight / phi;
     const double slope = std::log(a) - boost::math::digamma(a);
     sum.value += rows * (a * std::log(a) - a - std::lgamma(a));

@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 class ScaleLikelihood {
  public:
   ScaleLikelihood() = default;
-  /// `weights`: by slot; zero: no row. Empty for families with known scale.
+  /// `weights`: by slot; zero: no row. Empty for families without a scale.
   ScaleLikelihood(ManyFamily family, std::span<const double> weights);
 
   /// The value and its derivatives by log(phi).

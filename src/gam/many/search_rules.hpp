@@ -13,20 +13,21 @@ namespace TESSERA_NAMESPACE::gam {
 /// Range of a log smoothing parameter around its start.
 inline constexpr double range_below = 20;
 inline constexpr double range_above = 24;
-/// In tests an infinite log smoothing parameter is this far above its start, as far as mgcv's gam goes.
+/// Tests replace an infinite log smoothing parameter by one this far above its start, which is as far as
+/// mgcv's gam goes.
 inline constexpr double range_of_tests = 20;
 
 inline constexpr int most_iterations = 60;
 inline constexpr int most_halvings = 25;
 inline constexpr double longest_step = 4;
-/// Relative differences of the criterion up to this are rounding.
+/// Relative differences of the criterion up to this size are rounding.
 inline constexpr double criterion_rounding = 1e-12;
-/// If no step lowers the criterion, slopes below this count as zero.
+/// If no step lowers the criterion, slopes below this size count as zero.
 inline constexpr double negligible_slope = 1e-6;
 
 /// Whether a criterion may fall like c e^-x towards infinity: its slope and curvature are then equal and
-/// opposite. `largest_slope`: larger slopes are not considered; reduced if the result is true, so that a
-/// limit that is not taken is tried again only much farther out.
+/// opposite. Slopes above `largest_slope` are not considered. If the result is true, `largest_slope` is
+/// reduced, so that a limit that is not taken is tried again only much farther out.
 [[nodiscard]] inline bool may_fall_to_limit(double slope, double curvature, double& largest_slope) {
   constexpr double share = 0.12;
   constexpr double smaller = 0.25;
@@ -37,15 +38,15 @@ inline constexpr double negligible_slope = 1e-6;
 }
 /// The `largest_slope` at the start of a search.
 inline constexpr double first_slope_of_limit = 0.6;
-/// Whether the criterion falls to the limit by about the amount that its slope predicts.
+/// Whether the fall of the criterion to the limit is about as expected from its slope.
 [[nodiscard]] inline bool falls_by(double fall, double expected) {
   constexpr double share = 0.25;
   constexpr double rounding = 1e-7;
   return std::abs(fall - expected) < share * expected + rounding;
 }
 
-/// Distances from the start at which to look for a value below that of the minimum found, by more than
-/// rounding.
+/// Distances from the start at which the search looks for a lower value than that of the minimum found, by
+/// more than rounding.
 inline constexpr std::array values_around_start = {6.0,  5.0,  4.0,  3.0,  2.0,  1.0, 0.0,
                                                    -1.0, -2.0, -3.0, -4.0, -5.0, -6.0};
 inline constexpr double limit_rounding = 1e-6;

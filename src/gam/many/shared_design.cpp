@@ -164,8 +164,8 @@ class SharedDesignMaker {
     }
   }
 
-  /// The scales of the penalised coordinates that make a single penalty the identity; rotates the coordinates
-  /// so that the penalty is diagonal.
+  /// The scales of the penalised coordinates that make a single penalty the identity. Also rotates the
+  /// coordinates so that the penalty is diagonal.
   static std::vector<double> unit_scale(const BlockBasis& basis, Matrix& coordinates) {
     std::vector<double> values;
     if (!basis.diagonals.empty()) {
@@ -196,7 +196,7 @@ class SharedDesignMaker {
     }
   }
 
-  /// Scales columns that have no scale from a single penalty to a mean square of 1.
+  /// Scales each column to a mean square of 1, unless a single penalty has determined its scale.
   void scale_columns() {
     std::vector<bool> scaled(at(out_.columns));
     for (const BlockBasis& basis : bases_) {
@@ -212,7 +212,7 @@ class SharedDesignMaker {
   }
 
   /// Drops unpenalised coordinates that are linear combinations of earlier ones. Parametric coordinates come
-  /// last, so that each smooth without a constraint keeps its constant.
+  /// last, so that each smooth without a constraint keeps its constant function.
   void drop_dependent() {
     std::vector<int> order;
     std::vector<bool> smooth(at(out_.columns));
@@ -308,7 +308,7 @@ class SharedDesignMaker {
     }
   }
 
-  /// Adds the next penalty to its component.
+  /// Assigns the next penalty to its component.
   void note_penalty(const SharedPenalty& penalty) {
     const auto component = std::ranges::find_if(
         out_.components, [&](const DesignComponent& one) { return penalty.begin < one.end; });
@@ -341,7 +341,7 @@ class SharedDesignMaker {
     out_.constant = cholesky_solve(*factor, multiply_t(x_, ones));
   }
 
-  /// For each smooth, whether it is nonzero in a row.
+  /// For each smooth, whether it is nonzero in this row.
   [[nodiscard]] std::vector<bool> smooths_in(int row) const {
     std::vector<bool> in;
     for (const BlockBasis& basis : bases_) {
@@ -413,7 +413,7 @@ class SharedDesignMaker {
 
   /// Finds the components, and sorts columns and groups by component.
   void order_by_component() {
-    // By column, then by group: the first column or group with which it is joined.
+    // For each column, then for each group: the first column or group that it is connected with.
     std::vector<int> first(at(out_.columns) + rows_of_group_.size());
     std::iota(first.begin(), first.end(), 0);
     const auto join = [&](int a, int b) {
@@ -548,7 +548,7 @@ class SharedDesignMaker {
   std::vector<std::size_t> rows_;  ///< complete rows of the table
   std::vector<BlockBasis> bases_;
   Matrix x_;                   ///< complete rows x coordinates
-  std::vector<int> place_of_;  ///< by coordinate of the formula's blocks: the column; -1: dropped
+  std::vector<int> place_of_;  ///< for each coordinate of the formula's blocks, its column; -1: dropped
   std::vector<std::vector<int>> rows_of_group_;
   SharedDesign out_;
 };

@@ -26,22 +26,23 @@ namespace TESSERA_NAMESPACE::gam {
 /// The log smoothing parameter of a term at its limit; the theta of Poisson counts.
 inline constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// Rows with values in the same blocks of coefficients, e.g. the cells of one lineage in a model with a
+/// Rows in which the same blocks of coefficients are nonzero, e.g. the cells of one lineage in a model with a
 /// smooth for each lineage. All other columns are zero in these rows.
 struct RowGroup {
   int begin = 0;  ///< packets [begin, end) of the design's rows
   int end = 0;
-  std::vector<int> columns;  ///< coefficients, ascending
-  std::vector<double> x;     ///< the `x` of `LaneColumns`, for all of `columns`
-  /// The coefficients that no other group has, if an unpenalised combination of them is 1 in each row of the
-  /// group; otherwise empty. If all counts are zero, the curve of such a group is minus infinity.
+  std::vector<int> columns;  ///< coefficients that are nonzero in the group, ascending
+  std::vector<double> x;     ///< values of `columns`, as `LaneColumns::x`
+  /// The coefficients that no other group has, if some unpenalised combination of them is 1 in each row of
+  /// the group; otherwise empty. If all counts of such a group are zero, its curve is minus infinity.
   std::vector<int> own_curve;
-  std::vector<int> own_line;         ///< the unpenalised ones of these, as indices in `columns`
-  std::vector<double> own_constant;  ///< the formula's coefficients of that combination
+  std::vector<int> own_line;         ///< the unpenalised ones among `own_curve`, as indices in `columns`
+  std::vector<double> own_constant;  ///< the combination that is 1 in each row, as coefficients of the
+                                     ///< formula
 };
 
-/// Coefficients that no row or penalty connects with others: X'WX + S has a block for each component. With a
-/// smooth and a level for each lineage, each lineage is a component.
+/// Coefficients that no row and no penalty connects with others, so that X'WX + S has a block for each
+/// component. In a model with a smooth and a level for each lineage, each lineage is a component.
 struct DesignComponent {
   int begin = 0;  ///< columns [begin, end)
   int end = 0;
@@ -49,12 +50,12 @@ struct DesignComponent {
   int last_group = 0;
   std::vector<int> penalties{};   ///< indices of penalties
   std::vector<int> parameters{};  ///< smoothing parameters of these penalties, ascending
-  /// Bases of all its penalties, if some are not diagonal; otherwise empty.
+  /// Bases of all penalties of the component, if some are not diagonal; otherwise empty.
   std::vector<BlockBasis> bases{};
 };
 
 /// A penalty exp(log lambda) b'Sb on the coefficients from `begin` on, with log lambda = log smoothing
-/// parameter + offset. `parameter`: index of the smoothing parameter; -1: log lambda = `offset`.
+/// parameter + offset. `parameter` is the index of the smoothing parameter; -1: log lambda is `offset`.
 struct SharedPenalty {
   int parameter = -1;
   double offset = 0;
@@ -69,7 +70,7 @@ struct SharedPenalty {
 class GaussianSpectrum;
 
 /// The design that all responses of `fit_many` share: the rows of the covariates, in packets of eight, and
-/// the penalties.
+/// the penalties. A slot is the place of a row: lane l of packet k is slot 8 k + l.
 ///
 /// Coefficients are in coordinates in which a single penalty is exactly the identity on its range, and zero
 /// on its null space: even a lambda of e^25 costs no precision. As many functions of the parametric part as
@@ -79,30 +80,32 @@ struct SharedDesign {
   Design design;  ///< terms, blocks and names of the formula
   std::int64_t table_rows = 0;
   int rows = 0;     ///< number of complete rows
-  int packets = 0;  ///< number for all groups
+  int packets = 0;  ///< number of packets of all groups
   int columns = 0;  ///< number of coefficients
-  /// Number of unpenalised functions of the formula without a coefficient, because other functions determine
-  /// them; preferably functions of the parametric part.
+  /// Number of unpenalised functions of the formula that have no coefficient, because other functions
+  /// determine them. Functions of the parametric part are dropped first.
   int dropped = 0;
   std::vector<DesignComponent> components;
-  std::vector<RowGroup> groups;  ///< sorted by component
-  std::vector<int> slot_of_row;  ///< by row of the table: its slot (a packet's lane); -1: a value is missing
-  std::vector<double> offset;    ///< by slot
-  std::vector<double> exp_offset;  ///< by slot: e^offset
-  std::vector<double> weight;      ///< by slot: prior weight; zero if a packet has no row there
+  std::vector<RowGroup> groups;    ///< sorted by component
+  std::vector<int> slot_of_row;    ///< slot of each row of the table; -1: a value is missing
+  std::vector<double> offset;      ///< by slot
+  std::vector<double> exp_offset;  ///< e^offset, by slot
+  std::vector<double> weight;      ///< prior weight, by slot; zero in a slot without a row
   std::vector<SharedPenalty> penalties;
   int parameters = 0;  ///< number of estimated smoothing parameters
   std::vector<std::string> parameter_names;
-  /// By parameter with only diagonal penalties: the coefficients that an infinite lambda makes zero.
+  /// For each parameter whose penalties are all diagonal: the coefficients that an infinite lambda makes
+  /// zero.
   std::vector<std::vector<int>> penalised;
   std::vector<double> gram;          ///< X'WX, packed; zero between components
-  SmallCholesky near_least_squares;  ///< factor of X'WX with a small ridge
+  SmallCholesky near_least_squares;  ///< factor of X'WX plus a small ridge
   std::vector<double> constant;      ///< coefficients whose predictor is closest to 1 in all rows
-  Matrix to_formula;                 ///< coefficients of the formula x columns
-  Matrix from_formula;               ///< columns x coefficients of the formula: the inverse on their range
+  Matrix to_formula;                 ///< a row for each coefficient of the formula, a column for each
+                                     ///< coefficient of the design
+  Matrix from_formula;               ///< the inverse of `to_formula` on its range
   int null_space = 0;                ///< dimension of the unpenalised space
-  std::shared_ptr<const GaussianSpectrum> spectrum;  ///< if asked for, and the design has one
-  // For predictions: as `FittedModel` has them.
+  std::shared_ptr<const GaussianSpectrum> spectrum;  ///< if it was requested, and the design has one
+  // For predictions, as in `FittedModel`.
   Recipe recipe;
   std::vector<std::pair<std::string, std::string>> units;
   std::vector<VariableSummary> summaries;
@@ -115,10 +118,10 @@ struct SharedDesign {
 
 /// Request for a design.
 struct SharedDesignRequest {
-  FormulaTerms formula;  ///< a response is ignored
-  std::string weights;   ///< an expression; empty: weights of 1
+  FormulaTerms formula;  ///< a response in it is ignored
+  std::string weights;   ///< an expression; empty: all weights are 1
   SuppliedKnots knots;
-  bool with_spectrum = true;  ///< responses may be gaussian
+  bool with_spectrum = true;  ///< also computes the spectrum, for gaussian responses
 };
 
 /// Reads the covariates and sets up the model on this rank: `workers` has a serial communicator. The same

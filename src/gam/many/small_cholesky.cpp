@@ -14,7 +14,7 @@ using base::store_lanes;
 
 namespace {
 
-/// to -= factor * from, for the packets from the one with element `first` on.
+/// to -= factor * from, in all packets from that of element `first` on.
 TESSERA_LANE_INLINE void subtract_row(double factor, const double* from, int first, int stride, double* to) {
   for (int i = first / lane_count * lane_count; i < stride; i += lane_count)
     store_lanes(to + i, load_lanes(to + i) - load_lanes(from + i) * factor);

@@ -7,11 +7,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The Cholesky factor R'R of a small matrix, without allocations in repeated calls, computed by lanes: the
-/// same bits on every processor, independent of the installed BLAS.
+/// The Cholesky factor R'R of a small matrix. Repeated calls allocate no memory. It is computed in SIMD
+/// lanes, so that the bits are the same on every processor, whatever BLAS is installed.
 class SmallCholesky {
  public:
-  /// Factors a matrix; `packed`: its upper triangle by rows. False if not numerically positive definite.
+  /// Factors a matrix given as `packed`, its upper triangle by rows. False if it is not numerically positive
+  /// definite.
   [[nodiscard]] bool factor(const std::vector<double>& packed, int size);
   [[nodiscard]] double log_determinant() const;
   /// x = (R'R)^-1 x.

@@ -70,7 +70,7 @@ class SparseResponses final : public ResponseSource {
   }
 
  private:
-  /// Fills in the elements of some responses: `element` returns the row and value of one.
+  /// Writes the elements of some responses to `values`. `element` returns the row and value of an element.
   template <class Element>
   void place(Range some, Range responses, const std::vector<std::int64_t>& begins, Matrix& values,
              const Element& element) const {

@@ -22,9 +22,10 @@ struct StoredElements {
   std::vector<std::int64_t> begins;  ///< first element of each run, then the number of elements
 };
 
-/// `prepare` sorts a matrix stored by rows by response, in two passes over the elements, which the ranks of a
-/// node share: in the memory of each rank up to 64 MiB or its part of `MemoryOptions::node_bytes`, otherwise
-/// in a scratch file of the node. Throws `Error(input)` for a matrix whose parts contradict each other.
+/// A matrix of responses. If it is stored by rows, `prepare` sorts its elements by response, in two passes
+/// over the elements, which the ranks of a node share. Up to 64 MiB, or up to a rank's part of
+/// `MemoryOptions::node_bytes`, each rank sorts in its own memory; otherwise the ranks of a node share a
+/// scratch file. Throws `Error(input)` for a matrix whose parts contradict each other.
 [[nodiscard]] std::unique_ptr<ResponseSource> sparse_responses(const Workers& workers, StoredElements matrix,
                                                                MatrixNames names);
 

@@ -13,18 +13,18 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// A cache, for one thread, of spectra of a design without the rows in which a response is missing. Responses
-/// with the same missing rows share a spectrum; the oldest ones are evicted.
+/// with the same missing rows share a spectrum. The oldest spectra are evicted.
 class SpectraByMissingRows {
  public:
   /// `design` must outlive this object.
   explicit SpectraByMissingRows(const SharedDesign& design);
 
-  /// The spectrum for a response, by row of the table, until the next call. Null if no value is missing, or
-  /// if the other rows have no spectrum.
+  /// The spectrum for a response, valid until the next call. `values` are by row of the table. Null if no
+  /// value is missing, or if the other rows have no spectrum.
   [[nodiscard]] const GaussianSpectrum* of(std::span<const double> values);
 
  private:
-  using Missing = std::vector<std::uint64_t>;  ///< bits by row of the table
+  using Missing = std::vector<std::uint64_t>;  ///< a bit for each row of the table
   struct Entry {
     Missing missing;
     std::shared_ptr<const GaussianSpectrum> spectrum;

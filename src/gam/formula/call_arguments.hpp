@@ -12,9 +12,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Arguments of a call by R's rules: by name, which may be abbreviated, and then by position. Members throw
-/// `Error(usage)`, with the position in the formula, for a value of another kind than requested. The call
-/// must outlive this object.
+/// Arguments of a call, matched by R's rules: by name, which may be abbreviated, and then by position.
+/// Members throw `Error(usage)`, with the position in the formula, for a value of another kind than
+/// requested. The call must outlive this object.
 class CallArguments {
  public:
   /// Throws `Error(usage)` for an argument that the function lacks, and for a missing first argument.
@@ -24,7 +24,7 @@ class CallArguments {
   /// The value of a formal argument; null if it is absent or NULL.
   [[nodiscard]] const Syntax* find(std::string_view name) const;
   [[nodiscard]] std::optional<std::vector<double>> numbers(std::string_view name) const;
-  /// The texts of an argument; numbers are converted to the texts of their levels.
+  /// The texts of an argument; a number becomes the text of its level.
   [[nodiscard]] std::optional<std::vector<std::string>> texts(std::string_view name) const;
   [[nodiscard]] bool truth(std::string_view name, bool otherwise) const;
   [[nodiscard]] int whole(std::string_view name, int otherwise, int least, int most) const;

@@ -47,7 +47,7 @@ constexpr std::string_view other_functions[] = {
 struct Operator {
   std::string_view text;
   Op op;
-  bool swapped = false;  ///< operands are exchanged: a > b becomes b < a
+  bool swapped = false;  ///< the operands are exchanged: a > b becomes b < a
 };
 constexpr Operator arithmetic[] = {
     {"+", Op::add},   {"-", Op::subtract}, {"*", Op::multiply},        {"/", Op::divide},
@@ -159,7 +159,8 @@ class Compiler {
     return {.kind = type.kind, .ordered = type.ordered, .levels = std::move(type.levels)};
   }
 
-  /// The truth value for each level code of a column with the levels FALSE and TRUE, or one of the two.
+  /// The truth value for each level code of a logical column: its levels are FALSE and TRUE, or one of the
+  /// two.
   static std::vector<double> truths_of(std::span<const std::string> levels) {
     std::vector<double> truths;
     for (const std::string& level : levels) truths.push_back(level == "TRUE" ? 1 : 0);
@@ -250,7 +251,7 @@ class Compiler {
     return {.kind = ValueKind::logical};
   }
 
-  /// Replaces the steps of a constant number by those of a text.
+  /// Replaces the steps of a constant number by those of its text.
   void make_text(const Syntax& syntax, Value& value, std::size_t begin, std::size_t end) {
     const auto numbers = constant_numbers(syntax);
     if (!numbers || numbers->size() != 1) return;
@@ -260,7 +261,7 @@ class Compiler {
                 steps.begin() + static_cast<std::ptrdiff_t>(end));
   }
 
-  /// Converts both codes to a common list of levels; `middle` is the first step of b.
+  /// Maps the level codes of both operands to a common list of levels; `middle` is the first step of b.
   void compare_levels(const Syntax& syntax, const Value& a, const Value& b, std::size_t middle, Op op) {
     const bool ordering = op == Op::less || op == Op::less_equal;
     if (a.kind != ValueKind::factor || b.kind != ValueKind::factor)
@@ -291,7 +292,7 @@ class Compiler {
     steps.push_back(codes(b, unseen - 1));
   }
 
-  /// x %in% c(...): never missing.
+  /// x %in% c(...), which is never missing.
   Value membership(const Syntax& syntax, std::size_t stack) {
     const Syntax& set = syntax.children[1];
     const Value value = any(syntax.children[0], stack);
@@ -506,7 +507,7 @@ class Compiler {
     return value;
   }
 
-  /// The levels given for a number; they may be texts.
+  /// The levels of a factor of numbers, which the call may give as texts.
   static std::optional<std::vector<double>> numbers_of_levels(const CallArguments& given) {
     const auto texts = given.texts("levels");
     if (!texts) return std::nullopt;
@@ -526,7 +527,7 @@ class Compiler {
                       level);
   }
 
-  /// Selects and orders the levels; values with other levels are missing.
+  /// Selects and orders the levels; a value with another level becomes missing.
   void choose_levels(Value& value, const std::vector<std::string>& wanted) {
     std::vector<double> table;
     for (const std::string& level : value.levels) {
@@ -537,7 +538,7 @@ class Compiler {
     value.levels = wanted;
   }
 
-  /// Sorts levels in R's way for texts, but in byte order.
+  /// Sorts levels as R sorts texts, but in byte order.
   void sort_levels(Value& value) {
     std::vector<std::string> sorted = value.levels;
     std::ranges::sort(sorted);
@@ -578,7 +579,7 @@ class Compiler {
     return value;
   }
 
-  /// The statistic, over all rows, of the last value on the stack.
+  /// The statistic over all rows of the value on top of the stack.
   std::vector<double> measured(Statistic::Kind kind, const Syntax& syntax, std::vector<double> arguments,
                                std::size_t size) {
     needs_knowledge = true;
@@ -598,7 +599,7 @@ class Compiler {
                     deparse(syntax), found.size(), size);
     return found;
   }
-  /// The index of the first step of the operand on top of the stack; `least`: the earliest possible index.
+  /// The index of the first step of the operand on top of the stack, at or after the step `least`.
   [[nodiscard]] std::size_t operand_begin(std::size_t least) const {
     int wanted = 1;
     std::size_t at = steps.size();
@@ -668,7 +669,8 @@ class Compiler {
     return value;
   }
 
-  /// R's cut.default: intervals of equal length, whose outer ends are extended by a thousandth of the range.
+  /// Breaks as in R's cut.default: intervals of equal length, whose outer ends are extended by a thousandth
+  /// of the range.
   static std::vector<double> equal_intervals(double least, double largest, int count) {
     double width = largest - least;
     double from = least;

@@ -23,17 +23,18 @@ struct ValueType {
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 
-/// A statistic over all rows whose operand is not missing.
+/// A statistic of an operand over all rows in which it is not missing.
 struct Statistic {
   enum class Kind {
-    levels,      ///< the distinct values, sorted
-    range,       ///< the least and the largest
+    levels,      ///< the distinct values of the operand, sorted
+    range,       ///< the minimum and the maximum
     moments,     ///< mean, sqrt(sum((x - mean)^2) / (n - 1)) and sqrt(sum(x^2) / (n - 1))
-    polynomial,  ///< of degree `arguments[0]`: the recurrence for `Expression::Op::polynomial`
-    quantiles    ///< R's quantiles of type 7 at `arguments[2…]`, of the values from `arguments[0]` to `[1]`
+    polynomial,  ///< the recurrence for `Expression::Op::polynomial`, up to degree `arguments[0]`
+    quantiles    ///< R's quantiles of type 7 at the probabilities `arguments[2…]`, of the values from
+                 ///< `arguments[0]` to `arguments[1]`
   };
   Kind kind;
-  std::string call;  ///< text of the call; a model stores the result under it
+  std::string call;  ///< text of the call, under which a model stores the result
   std::vector<Expression::Step> steps;
   std::vector<std::string> columns;  ///< columns that the steps read
   std::vector<double> arguments{};

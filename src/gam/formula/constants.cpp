@@ -52,7 +52,7 @@ Numbers joined(const Syntax& tree) {
   return out;
 }
 
-/// The argument of a call by its name, or by its position among the unnamed ones; null if absent.
+/// An argument of a call: by its name, or else by its position among the unnamed arguments; null if absent.
 const Syntax* argument(const Syntax& call, std::string_view name, std::size_t place) {
   std::size_t unnamed = 0;
   const Syntax* placed = nullptr;
@@ -144,7 +144,7 @@ Syntax number_node(double value, std::size_t position) {
   return negative;
 }
 
-/// A single value as it is; several values as a call of c().
+/// A node for a value; for several values, a call of c().
 template <class Values, class MakeNode>
 Syntax node_of(const Values& values, const Syntax& from, const MakeNode& make) {
   if (values.size() == 1) return make(values.front());

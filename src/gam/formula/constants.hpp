@@ -17,7 +17,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// The value of TRUE, FALSE, T or F.
 [[nodiscard]] std::optional<bool> constant_truth(const Syntax& syntax);
 
-/// The call with its constant named arguments, except `by`, evaluated to a value or to c() of values.
+/// The call with its constant named arguments evaluated, except `by`: each becomes a value, or a call of c()
+/// of values.
 [[nodiscard]] Syntax with_constants(Syntax call);
 
 }  // namespace TESSERA_NAMESPACE::gam

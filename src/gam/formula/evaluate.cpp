@@ -37,7 +37,7 @@ double modulo(double a, double b) {
   return b == 0 || !std::isfinite(quotient) ? missing_value : a - std::floor(quotient) * b;
 }
 
-// R's round() since 4.0.0: the nearer of the two decimals around x; ties go to the even one.
+// R's round() since 4.0.0: of the two decimals on either side of x, the nearer one; ties go to the even one.
 double rounded(double x, double digits) {
   if (std::isnan(digits) || !std::isfinite(x)) return std::isnan(digits) ? digits : x;
   digits = std::floor(digits + 0.5);
@@ -46,7 +46,7 @@ double rounded(double x, double digits) {
     const double unit = std::pow(10, -digits);
     return std::nearbyint(x / unit) * unit;
   }
-  // More digits than a double has: x is unchanged.
+  // A double has no more digits: x is unchanged.
   if (x == 0 || digits + std::ceil(-std::log10(std::abs(x))) > 15) return x;
   const double unit = std::pow(10, digits);
   const double scaled = x * unit;
@@ -88,7 +88,7 @@ double place_in(const Step& step, double value) {
   return found == step.table.end() ? step.number : static_cast<double>(found - step.table.begin());
 }
 
-/// The index of a value in a large sorted table, by binary search (if the step's `index` is 1).
+/// The index of a value in a large sorted table (`index` of the step is then 1), by binary search.
 double place_among_sorted(const Step& step, double value) {
   if (std::isnan(value)) return value;
   const auto found = std::lower_bound(step.table.begin(), step.table.end(), value);
@@ -96,8 +96,9 @@ double place_among_sorted(const Step& step, double value) {
                                                       : static_cast<double>(found - step.table.begin());
 }
 
-/// The index, from 0, of the interval of `table` that contains x, like R's .bincode. Bit 0 of the step's
-/// `index`: intervals are closed on the right, else left. Bit 1: the outermost is closed at both ends.
+/// The index, from 0, of the interval between breaks in `table` that contains x, like R's .bincode. Bit 0 of
+/// the step's `index`: intervals are closed on the right, otherwise on the left. Bit 1: the outermost
+/// interval is closed at both ends.
 double interval_of(const Step& step, double x) {
   const std::vector<double>& breaks = step.table;
   const bool right = (step.index & 1) != 0;
@@ -119,7 +120,7 @@ double polynomial(const Step& step, double x) {
          std::sqrt(square[step.index]);
 }
 
-/// sum_j weights[j] B_j(x) for B-splines; outside the knots, the polynomials of the outermost cells.
+/// The spline sum_j weights[j] B_j(x). Outside the knots, the polynomial of the outermost cell is continued.
 double spline_sum(std::span<const double> knots, std::span<const double> weights, std::size_t degree,
                   double x) {
   std::size_t cell = degree;

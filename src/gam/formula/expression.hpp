@@ -50,7 +50,7 @@ struct Expression {
     pmin,
     pmax,
     round,  ///< R's round() of a number to a number of decimals
-    less,   ///< comparisons and logical values are 1, 0 and NaN
+    less,   ///< the result of comparisons and logical operators is 1, 0 or NaN
     less_equal,
     equal,
     unequal,
@@ -63,8 +63,8 @@ struct Expression {
     match,       ///< index of the value in `table`; `number` if it is not there
     in_set,      ///< whether the value is in `table`; false for a missing value
     interval,    ///< index of the interval between breaks in `table`: see cut() in compile.cpp
-    polynomial,  ///< column `index` of the orthogonal polynomials with the recurrence in `table`
-    spline       ///< the spline of `table`: see evaluate.cpp
+    polynomial,  ///< column `index` of the orthogonal polynomials whose recurrence is in `table`
+    spline       ///< a spline: see `table` in evaluate.cpp
   };
   struct Step {
     Op op;
@@ -82,13 +82,13 @@ struct Expression {
 
   std::string text;  ///< canonical spelling, e.g. "log(e)" or "I(x^2)": the variable's name
   std::vector<Step> steps;
-  bool factor = false;  ///< factor(x): the levels of the column, which may be numbers
-  /// For a computed expression: the text that `compile` reads; the number of the column, from 1, if there are
-  /// several, as for poly(x, 2); and the table's columns that it reads.
+  bool factor = false;  ///< the expression is factor(x): the levels of the column, which may be numbers
+  /// For a computed expression: the text that `compile` reads; the number of this column, from 1, if the text
+  /// has several, such as poly(x, 2); and the columns of the table that the text reads.
   std::string source{};
   int part = 1;
   std::vector<std::string> reads{};
-  std::vector<std::string> numeric{};  ///< those columns that must be numbers
+  std::vector<std::string> numeric{};  ///< those columns of `reads` that must be numbers
   bool logical = false;                ///< the value is known to be TRUE or FALSE
 
   /// True for a single column, which may be a factor, or for factor() of one.

@@ -45,8 +45,8 @@ class TermExpansion {
     // Order of R's terms(): by degree, and by appearance within a degree.
     std::stable_sort(terms.begin(), terms.end(),
                      [](const ParsedTerm& a, const ParsedTerm& b) { return a.size() < b.size(); });
-    // mgcv writes the parametric part as a formula, which terms() parses again: the variables of a product
-    // are in the order in which this second formula names them.
+    // mgcv writes the parametric part as a formula, which terms() parses again. So the variables of a product
+    // are in the order in which this second formula first names them.
     std::vector<int> order(variables_.size(), -1);
     int named = 0;
     for (const ParsedTerm& term : terms) {
@@ -65,7 +65,7 @@ class TermExpansion {
  private:
   // A sum, in which smooths, offsets and the intercept are allowed.
   Terms sum(const Syntax& tree) {
-    // A long sum is a left-leaning chain: iterate along it, since a recursion could be too deep.
+    // A long sum is a left-leaning chain of operators: iterate along it, since a recursion could be too deep.
     std::vector<const Syntax*> signs;
     const Syntax* first = &tree;
     for (; first->is_binary("+") || first->is_binary("-"); first = first->children.data())
@@ -263,7 +263,7 @@ class TermExpansion {
       formula_error(exponent.position,
                     "the power {} of terms must be a whole number of at least 1: write arithmetic inside I()",
                     deparse(exponent));
-    // (a + b)^2 = (a + b) * (a + b). Repeated multiplication stops adding terms once all products are there.
+    // (a + b)^2 = (a + b) * (a + b). Once all products exist, further multiplications add no terms.
     Terms result = base;
     const double times = std::min(exponent.number, static_cast<double>(max_terms));
     for (std::size_t power = 1; power < static_cast<std::size_t>(times); ++power) {
@@ -393,7 +393,7 @@ std::vector<Expression> FormulaTerms::variables() const {
 
 namespace {
 
-/// Parses the left-hand side; cbind() gives the proportion of successes (0 if there are no trials).
+/// Parses the left-hand side. cbind() gives the proportion of successes, which is 0 without trials.
 void read_response(const Syntax& tree, FormulaTerms& formula) {
   if (!tree.is_call("cbind")) {
     formula.response = expression_from(tree);
@@ -466,7 +466,7 @@ FormulaTerms parse_terms(std::string_view text) {
 
 namespace {
 
-/// Finds the positions of '.' among the terms, from left to right.
+/// Finds the positions of '.' among the terms of the tree, from left to right.
 void find_points(const Syntax& tree, std::vector<std::size_t>& places) {
   if (tree.is_name(".")) places.push_back(tree.position);
   if (tree.kind != Kind::call) {

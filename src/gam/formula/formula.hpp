@@ -18,8 +18,9 @@ struct MarginSpec : BasisOptions {
   Expression variable;
   std::vector<Expression> others;  ///< the second and later variables of an isotropic smooth
   std::string basis = "ps";        ///< the name of an available basis
-  bool centred = false;            ///< margin of ti(): constrained to sum to zero over the rows
-  bool fixed = false;              ///< fx: its penalty is omitted; for all margins see `SmoothSpec::fixed`
+  bool centred = false;            ///< margin of ti(): its functions sum to zero over the rows
+  bool fixed = false;              ///< fx: the margin's penalty is omitted; for all margins see
+                                   ///< `SmoothSpec::fixed`
   friend bool operator==(const MarginSpec&, const MarginSpec&) = default;
 
   /// Calls `use(variable)` for each variable of the margin, in order.
@@ -36,21 +37,22 @@ struct SmoothSpec {
   bool tensor = false;
   bool interaction = false;  ///< ti(): a tensor product of constrained margins, not constrained further
   bool normalise = true;     ///< te's np: reparameterise each margin
-  /// `by_spaces`: t2(). Each margin has a penalised and an unpenalised space; each product of one space per
+  /// `by_spaces`: t2(). Each margin has a penalised and an unpenalised space. Each product of one space per
   /// margin has a ridge penalty, except the product of all unpenalised spaces. `full`: each function of an
-  /// unpenalised space counts as a space.
+  /// unpenalised space is a space of its own.
   bool by_spaces = false;
   bool full = false;
-  std::vector<int> orders;  ///< t2()'s ord: numbers of penalised margins of its products; empty: all
+  std::vector<int> orders;  ///< t2()'s ord: keeps products with these numbers of penalised margins; empty:
+                            ///< all products
   /// bs="fs" or "sz": a curve for each level of a factor. Until the types of its variables are known
-  /// (design/model_terms.hpp), the only margin has all variables; then the first margin has the numeric ones,
-  /// and each later margin is a random effect of one factor.
+  /// (design/model_terms.hpp), one margin has all variables. Then the first margin has the numeric ones, and
+  /// each later margin is a random effect of one factor.
   bool factor_smooth = false;
   bool sum_to_zero = false;  ///< bs="sz": the curves add up to zero over the levels of each factor
   std::optional<Expression> by;
   std::string label;  ///< R's label: "s(x)", "te(x,z)", "s(x):fac" (before levels are appended)
-  /// Smooths with the same id have the basis of the first one, constructed from the variables of all, and
-  /// share smoothing parameters; empty: none.
+  /// Smooths with the same id share smoothing parameters. They have the basis of the first one, constructed
+  /// from the variables of all. Empty: no id.
   std::string id;
   bool fixed = false;      ///< fx: no penalty
   std::vector<double> sp;  ///< smoothing parameter by penalty; negative: estimated; empty: all are estimated
@@ -75,12 +77,13 @@ struct FormulaTerms {
   std::string text;     ///< the user's text, with normalised blanks; of a list its whole text
   Expression response;  ///< for cbind(successes, failures): the proportion of successes
   std::optional<Expression>
-      trials{};  ///< for cbind(): successes + failures, which multiply the prior weights
+      trials{};  ///< for cbind(): successes + failures, by which prior weights are multiplied
   bool intercept = true;
   std::vector<ParametricTerm> parametric;  ///< main effects first, then interactions, as in R's terms()
   std::vector<SmoothSpec> smooths;
   std::vector<Expression> offsets;
-  std::vector<Expression> model_frame{};  ///< of rewritten terms, without offsets: see model_terms.hpp
+  std::vector<Expression> model_frame{};  ///< variables of terms that were rewritten, without offsets: see
+                                          ///< model_terms.hpp
   bool all_columns = false;  ///< the formula has '.', for all columns of the table: see `with_columns`
   std::vector<FormulaTerms> further{};  ///< of the second and later predictors
 

@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-/// Converts syntax trees to the parts of a formula, such as smooths.
+/// Converts syntax trees to parts of a formula, such as smooths.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Converts a call of s, te, ti or t2, with mgcv's defaults and its rules for k and m. Throws `Error(usage)`

@@ -6,7 +6,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 std::vector<double> polynomial_contrast(std::size_t levels, std::size_t degree) {
-  // Gram's polynomials at points centred at 0, by their recurrence, with positive leading coefficients.
+  // Gram's polynomials at equally spaced points around 0, by their recurrence, with positive leading
+  // coefficients.
   const auto n = static_cast<double>(levels);
   std::vector<double> before(levels, 0);
   std::vector<double> now(levels, 1 / std::sqrt(n));

@@ -196,7 +196,8 @@ bool is_given_k(const Syntax* k) {
   return k != nullptr && !is_missing(*k) && integer(*k, "k") != -1;  // -1 means the default
 }
 
-/// Sets m and k of one margin. In te() a margin of d variables has the default k 5^d, and the minimum 3.
+/// Sets m and k of one margin. For a margin of d variables in te(), the default of k is 5^d, and the minimum
+/// 3.
 void take_orders(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& call) {
   const bool tensor = call.text != "s";
   if (m != nullptr) {
@@ -213,7 +214,7 @@ void take_orders(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syn
   }
 }
 
-/// Checks m and k by the rules of the basis, and sets its defaults.
+/// Checks m and k by the rules of the basis, and sets the defaults of the basis.
 void settle(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& call) {
   if (const auto fault = basis_of(margin.basis).settle(margin)) {
     const Syntax* at = fault->argument == "m" ? m : is_given_k(k) ? k : &call;
@@ -221,7 +222,8 @@ void settle(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& 
   }
 }
 
-/// A margin's value of an argument, which is either a single value for all margins or a vector.
+/// The value of an argument for one margin: the argument is a single value for all margins, or a vector with
+/// one for each.
 const Syntax* of_margin(const Syntax* value, std::string_view argument, std::size_t margin,
                         std::size_t margins, std::string_view vector = "c") {
   if (value == nullptr) return nullptr;
@@ -235,7 +237,7 @@ const Syntax* of_margin(const Syntax* value, std::string_view argument, std::siz
 const Syntax* order_of_margin(const Syntax* value, std::size_t margin, std::size_t margins, bool tensor) {
   if (value == nullptr) return nullptr;
   if (!tensor) return value;
-  // In mgcv, m=c(2,1) is m=2 for the first margin and m=1 for the second; a list has a pair for each margin.
+  // In mgcv, m=c(2,1) is m=2 for the first margin and m=1 for the second; list() has a pair for each margin.
   return of_margin(value, "m", margin, margins, value->is_call("list") ? "list" : "c");
 }
 
@@ -281,8 +283,8 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
   return sizes;
 }
 
-/// Reads the points of a basis from xt=list(…). `known`: an element that is read elsewhere. Other elements
-/// are rejected if they would change the basis; the rest have no effect, as in mgcv.
+/// Reads the points of a basis from xt=list(…). `known`: an element that is read elsewhere. Any other element
+/// is rejected if it would change the basis; otherwise it has no effect, as in mgcv.
 void set_points(MarginSpec& margin, const Syntax& value, std::string_view known = {}) {
   const bool has_points = basis_of(margin.basis).several;
   const auto ignore = [&](const std::string& what) {
@@ -443,12 +445,12 @@ SmoothSpec smooth_from(const Syntax& given) {
   auto next = variables.begin();
   for (std::size_t i = 0; i < margins; ++i) {
     MarginSpec margin;
-    // At least one of the variables of bs="sz" is numeric.
+    // At least one variable of bs="sz" is numeric.
     margin.variables = smooth.sum_to_zero ? 1 : smooth.factor_smooth ? sizes[i] - 1 : sizes[i];
     const Syntax* xt = arguments.find("xt");
     margin.basis = smooth.factor_smooth ? basis_of_curves(xt, call)
                                         : basis_from(of_margin(arguments.find("bs"), "bs", i, margins), call);
-    // As in mgcv, tp replaces these bases, which have one variable, in a margin of several variables.
+    // As in mgcv, a margin of several variables has tp instead of these bases, which have one variable.
     constexpr std::array of_one{"cr", "cs", "ps", "cp"};
     if (margin.variables > 1 && std::ranges::find(of_one, margin.basis) != of_one.end()) margin.basis = "tp";
     if (margin.variables > 1 && !basis_of(margin.basis).several)
@@ -477,7 +479,8 @@ SmoothSpec smooth_from(const Syntax& given) {
                     smooth.factor_smooth ? "bs=\"fs\"" : call.text + "()");
     margin.centred = smooth.interaction && !is_random_effect(margin.basis) &&
                      is_centred(of_margin(arguments.find("mc"), "mc", i, margins));
-    // Settle it later: the defaults depend on the number of numeric variables, and types are not known yet.
+    // The defaults of bs="sz" depend on the number of numeric variables, whose types are not known yet:
+    // settle them later.
     smooth.margins.push_back(smooth.sum_to_zero ? as_written : std::move(margin));
   }
 

@@ -13,7 +13,8 @@ namespace {
 /// Second derivatives of the first (or last) cubic B-splines at an end.
 std::vector<double> second_derivatives(std::span<const double> knots, std::size_t count, bool at_upper) {
   std::vector<double> out(count);
-  // B'' of a cubic B-spline at x is a combination of linear B-splines, one of which is 1 at an end.
+  // B'' of a cubic B-spline at x is a combination of linear B-splines. At an end only one of these is not
+  // zero: it is 1.
   const auto slope = [&](std::size_t j, std::size_t degree) {
     const double width = knots[j + degree] - knots[j];
     return width > 0 ? static_cast<double>(degree) / width : 0;

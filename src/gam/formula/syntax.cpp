@@ -195,7 +195,7 @@ class Parser {
   }
 
   Syntax unary() {
-    if (is_at(negation)) return binary(negation);  // a + !b > c is a + !(b > c) in R
+    if (is_at(negation)) return binary(negation);  // in R, a + !b > c is a + !(b > c)
     if (!token_.is("+") && !token_.is("-")) return power();
     const Deeper deeper(*this);
     const Token op = advance();
@@ -315,8 +315,8 @@ bool is_syntactic(std::string_view name) {
   return good_start && std::all_of(name.begin(), name.end(), continues_name);
 }
 
-// The fewest digits that determine the value: R's text if 15 digits suffice, otherwise more digits than R
-// prints, since models are read back from texts. Exponential notation only if it is shorter.
+// Prints the fewest digits that determine the value, because models are read back from texts. This is R's
+// text if 15 digits suffice; otherwise R prints fewer. Exponential notation is used only if it is shorter.
 std::string deparse_number(double value) {
   int digits = 1;
   std::string shortest = fmt::format("{:.0e}", value);

@@ -26,7 +26,8 @@ struct Syntax {
   double number = 0;
   std::vector<Syntax> children;             ///< arguments or operands
   std::vector<std::string> argument_names;  ///< for a call; "" for an argument without a name
-  std::size_t position = 0;                 ///< position of its first character; of a binary operator itself
+  std::size_t position = 0;                 ///< position of the first character; for a binary operator, of
+                                            ///< the operator
   [[nodiscard]] bool is_name(std::string_view name) const { return kind == Kind::name && text == name; }
   [[nodiscard]] bool is_constant(std::string_view name) const {
     return kind == Kind::constant && text == name;

@@ -131,11 +131,12 @@ void set_value(const NamedOption& given, const NumberRange&, Value& value) {
   refuse(given, "it must be one of " + words);
 }
 
-/// Parses "dose=low,mid,high"; a text in double quotes may contain ',' and '='. `all`: a column without
-/// levels is refused.
+/// Parses "dose=low,mid,high"; a text in double quotes may contain ',' and '='. `all`: refuses a column
+/// without levels.
 void add_levels(std::map<std::string, std::vector<std::string>>& lists, const NamedOption& given, bool all);
 
-/// The text that `set_value` reads back as this value; levels: "dose=low,mid site=a". Empty: no value.
+/// The text that `set_value` reads back as this value; for levels "dose=low,mid site=a". Empty: there is no
+/// value.
 template <class Value>
 [[nodiscard]] std::string text_of_value(const Value& value) {
   if constexpr (std::is_enum_v<Value>) {

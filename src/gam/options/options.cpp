@@ -25,9 +25,8 @@ struct Words {
   std::string_view value{};    ///< placeholder of the value in the help
   std::string_view aliases{};  ///< another name
   bool repeatable = false;
-  bool decides = false;  ///< whether a checkpoint made with another value is refused
-  bool only_if_set =
-      false;  ///< a deciding option that a checkpoint names only if it does not have the default
+  bool decides = false;      ///< whether a checkpoint made with another value is refused
+  bool only_if_set = false;  ///< a checkpoint names this deciding option only if it does not have its default
 };
 
 template <class Options>
@@ -50,8 +49,8 @@ constexpr auto& member_of(auto& options) {
     return member_of<Path...>(options.*Member);
 }
 
-/// The option that sets `Member`, or the nested member at `Path`. The text is parsed according to the
-/// member's type, or by `read`.
+/// A row of the table: the option that sets `Member`, or the nested member at `Path`. Its text is parsed
+/// according to the member's type, or by `read`.
 template <auto Member, auto... Path>
 constexpr auto option(Words words) {
   using Options = decltype(owner_of(Member));
@@ -81,7 +80,7 @@ constexpr auto option(Words words, decltype(Row<decltype(owner_of(Member))>::rea
   return row;
 }
 
-/// Adds one column per use of the option, since a column's name may have any characters, even commas.
+/// Adds one column for each use of the option: a column's name may have any characters, even commas.
 void add_column(std::vector<std::string>& columns, const NamedOption& given) {
   columns.push_back(given.value);
 }
@@ -431,7 +430,7 @@ const Row<TableOptions> of_tables[]{
          .help = "Fields that mean a missing value, comma-separated; 'NA,N/A,' includes the empty field",
          .decides = true},
         [](TableOptions& o, const NamedOption& g, const NumberRange&) {
-          const auto texts = base::split(g.value, ',');  // "NA,,-" is NA, the empty text and "-"
+          const auto texts = base::split(g.value, ',');  // "NA,,-" lists NA, the empty text and "-"
           o.missing.assign(texts.begin(), texts.end());
         }),
     option<&TableOptions::factors>(

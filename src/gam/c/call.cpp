@@ -62,7 +62,8 @@ class WorkBeside final : public FitObserver {
     bool is_line = false;
     std::string text;
   };
-  /// Waits up to `pause` for messages, and takes them. Sets `is_over` once the work has ended.
+  /// Waits for at most `pause`, and takes the messages that have arrived. Sets `is_over` once the work has
+  /// ended.
   std::deque<News> take_news(bool& is_over) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, pause, [&] { return is_over_ || !news_.empty(); });
@@ -114,7 +115,7 @@ class WorkBeside final : public FitObserver {
   }
   void add(News one) {
     const std::scoped_lock lock(mutex_);
-    // A new activity replaces the previous one if the caller has not taken that yet.
+    // A new activity replaces the previous one if the caller has not taken it yet.
     if (!one.is_line && !news_.empty() && !news_.back().is_line) news_.pop_back();
     news_.push_back(std::move(one));
     changed_.notify_one();
@@ -132,7 +133,7 @@ class WorkBeside final : public FitObserver {
   std::thread thread_;  // last, because it uses the members above
 };
 
-/// Calls the callbacks on the thread that does the work: for progress, and for cancellation.
+/// Calls the caller's callbacks on the thread that does the work: for progress, and to ask for cancellation.
 class Telling final : public FitObserver {
  public:
   Telling(tessera_gam_progress progress, tessera_gam_cancelled cancelled, void* context, StopRequest& stop)

@@ -35,7 +35,7 @@ tessera_gam_answer answer_of(const char* function, const tessera_gam_call* given
   return handle_of(Answer{std::move(*answer)});
 }
 
-/// Appends the codes of the next part of the rows, whose levels may differ.
+/// Appends the codes of the next part of the rows, whose list of levels may differ.
 void append(Factor& all, const Factor& part) {
   std::vector<std::int32_t> codes;
   for (const std::string& level : part.levels) {
@@ -47,7 +47,7 @@ void append(Factor& all, const Factor& part) {
     all.codes.push_back(code < 0 ? code : codes[static_cast<std::size_t>(code)]);
 }
 
-/// Appends the next part of the rows.
+/// Appends the predictions of the next part of the rows.
 void append(std::optional<Predictions>& all, const Predictions& part) {
   if (!all) {
     all = part;
@@ -69,7 +69,7 @@ void append(std::optional<Predictions>& all, const Predictions& part) {
   }
 }
 
-/// *Collective.* Broadcasts the model of rank 0.
+/// *Collective.* Broadcasts the model from rank 0.
 Model known_everywhere(const mpi::Communicator& comm, const Model& model) {
   if (comm.size() == 1) return model;
   const bool is_root = comm.rank() == 0;

@@ -21,7 +21,7 @@ std::string_view name_of(Kind kind) {
   return kind == Kind::table ? "table" : kind == Kind::model ? "model" : "answer";
 }
 
-/// Holds one object at a time. `generation`: of the object; if the slot is empty, of the next object.
+/// Holds one object at a time. `generation` is that of the object; in an empty slot, that of the next object.
 struct Slot {
   std::uint32_t generation = 0;
   Kind kind{};
@@ -54,7 +54,8 @@ class HandleTable {
   }
 
   void close(Kind kind, std::uint64_t handle) {
-    std::shared_ptr<void> closed;  // destroyed after the mutex is unlocked (declared before it)
+    std::shared_ptr<void> closed;  // declared before the lock, so that the object is destroyed after the
+                                   // mutex is unlocked
     const std::scoped_lock lock(mutex_);
     closed = release(static_cast<std::size_t>(&slot_of(kind, handle) - slots_.data()));
   }

@@ -21,7 +21,8 @@ enum class Kind : std::uint8_t { table = 1, model = 2, answer = 3 };
 /// A table of results.
 struct Answer {
   Predictions table;
-  std::shared_ptr<const ManyResults> many{};  ///< of fits with covariances, for the models of responses
+  std::shared_ptr<const ManyResults> many{};  ///< results of fits with covariances, from which models of
+                                              ///< responses are made
 };
 
 template <class Object>
@@ -37,7 +38,7 @@ inline constexpr Kind kind_of<Answer> = Kind::answer;
 [[nodiscard]] std::uint64_t add_handle(Kind kind, std::shared_ptr<void> object);
 [[nodiscard]] std::shared_ptr<void> find_handle(Kind kind, std::uint64_t handle);
 void close_handle(Kind kind, std::uint64_t handle);
-/// Calls `change` with the object, while no call uses the object; throws `Error(usage)` if one does.
+/// Calls `change` with the object while no call uses it. Throws `Error(usage)` if a call does.
 void change_unused(Kind kind, std::uint64_t handle, FunctionRef<void(void* object)> change);
 void close_all_handles();
 
@@ -50,7 +51,7 @@ template <class Object>
 [[nodiscard]] std::shared_ptr<const Object> object_of(std::uint64_t handle) {
   return std::static_pointer_cast<const Object>(find_handle(kind_of<Object>, handle));
 }
-/// The table of an answer, likewise.
+/// The table of an answer; it stays alive like the object of `object_of`.
 [[nodiscard]] inline std::shared_ptr<const Predictions> table_of(std::uint64_t answer) {
   auto of = object_of<Answer>(answer);
   return {of, &of->table};

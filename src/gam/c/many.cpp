@@ -91,7 +91,7 @@ ResponseMatrix matrix_of(const tessera_gam_responses& given) {
   }
 }
 
-/// The path of a matrix in a file, or the matrix.
+/// Sets the path of a matrix in a file, or the matrix in memory.
 void set_matrix(const tessera_gam_responses& given, std::string& path,
                 std::optional<ResponseMatrix>& matrix) {
   if (given.path == nullptr) {
@@ -103,7 +103,7 @@ void set_matrix(const tessera_gam_responses& given, std::string& path,
   path = given.path;  // any bytes: a path need not be UTF-8
 }
 
-/// Sets the matrix of the responses' weights or offsets.
+/// Sets the weights or offsets of the responses.
 void set_beside(const tessera_gam_responses* given, const char* name, std::string& path,
                 std::optional<ResponseMatrix>& matrix) {
   if (given == nullptr) return;
@@ -113,7 +113,7 @@ void set_beside(const tessera_gam_responses* given, const char* name, std::strin
   set_matrix(beside, path, matrix);
 }
 
-/// In the answer numbers are computed columns, and factors are kept ones.
+/// In an answer, columns of numbers count as computed columns, and factors as kept columns.
 Answer answer_of(std::vector<Table::Column> columns, std::int64_t rows) {
   Answer answer{.table = {.plan = Plan::over_hosts(rows, 1), .table_rows = rows}};
   for (Table::Column& column : columns) {
@@ -125,7 +125,7 @@ Answer answer_of(std::vector<Table::Column> columns, std::int64_t rows) {
   return answer;
 }
 
-/// Fits with what the models of responses need, if there are covariances.
+/// The answer of fits; with covariances it keeps what the models of responses need.
 Answer answer_of_fits(ManyResults results) {
   const std::int64_t rows = results.summary.responses;
   if (!results.shared) return answer_of(std::move(results.fits), rows);

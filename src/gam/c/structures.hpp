@@ -12,8 +12,8 @@
 /// Structures of the C interface, whose size may differ between versions of the library.
 namespace TESSERA_NAMESPACE::gam::c {
 
-/// The size of a structure in its first version: the end of the member that was then the last. Members that
-/// are added later do not change this size.
+/// The size of a structure in its first version, which ends with the member that was then the last. Members
+/// that are added later do not change this size.
 template <class Structure>
 constexpr std::size_t first_size = 0;
 template <>
@@ -34,7 +34,7 @@ constexpr std::size_t first_size<tessera_gam_responses> = offsetof(tessera_gam_r
 /// Larger sizes are refused: no version has a structure of so many bytes.
 constexpr std::size_t largest_structure = 4096;
 
-/// The number of bytes that a structure of `size` bytes has in common with this version's. Throws
+/// How many bytes a structure of `size` bytes has in common with this version's structure. Throws
 /// `Error(usage)` if no version has that size.
 template <class Structure>
 [[nodiscard]] std::size_t shared_size(std::size_t size, const char* name) {
@@ -45,8 +45,8 @@ template <class Structure>
   return std::min(size, sizeof(Structure));
 }
 
-/// The defaults `own`, overwritten by the caller's structure. Throws `Error(usage)` if the caller sets a
-/// member that this version does not have.
+/// The defaults `own`, overwritten by the members of the caller's structure. Throws `Error(usage)` if the
+/// caller sets a member that this version does not have.
 template <class Structure>
 [[nodiscard]] Structure read_structure(const Structure* given, Structure own, const char* name) {
   const std::size_t shared = shared_size<Structure>(given->size, name);
@@ -58,7 +58,7 @@ template <class Structure>
   return own;
 }
 
-/// Copies as many bytes as the caller's structure has.
+/// Copies the bytes for which the caller's structure has room.
 template <class Structure>
 void write_structure(Structure* to, Structure filled) {
   filled.size = to->size;

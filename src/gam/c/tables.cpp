@@ -54,7 +54,7 @@ LevelOrder order_of(std::int32_t given) {
   }
 }
 
-/// Adds a column, and the object that owns its memory.
+/// Adds a column to a table, and keeps the object that owns the column's memory.
 void add_column(std::uint64_t handle, Table::Column column, std::shared_ptr<const void> owner = nullptr) {
   change_unused(Kind::table, handle, [&](void* object) {
     Table& table = in_memory(object);

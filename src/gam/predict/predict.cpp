@@ -54,7 +54,7 @@ std::vector<Expression> variables_of(const PredictionPlan& plan, const FormulaTe
   return variables;
 }
 
-/// A report of levels that the fit did not have: "3 rows have levels of 'g' unknown to the fit ('d', 'e')".
+/// A remark on levels that the fit did not have: "3 rows have levels of 'g' unknown to the fit ('d', 'e')".
 std::string unseen_of(const ColumnReading& column) {
   std::string levels;
   for (const std::string& level : column.unseen_levels)
@@ -124,10 +124,10 @@ FittedModel known_everywhere(const mpi::Communicator& comm, FittedModel model, b
   return model;
 }
 
-/// Adds the unseen levels of a part of the table to those of earlier parts.
+/// Adds the unseen levels of a part of the table to those of the parts before.
 void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading> part) {
   if (sums.empty()) return sums.assign(part.begin(), part.end());
-  // Expressions after the columns may differ between parts and are not counted.
+  // Expressions follow the columns. They may differ between parts, and are not counted.
   for (std::size_t i = 0; i < std::min(sums.size(), part.size()); ++i) {
     ColumnReading& sum = sums[i];
     const std::size_t listed = std::max(sum.unseen_levels.size(), part[i].unseen_levels.size());
@@ -136,7 +136,7 @@ void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading>
     levels.insert(part[i].unseen_levels.begin(), part[i].unseen_levels.end());
     sum.unseen_levels.assign(levels.begin(), levels.end());
     sum.more_unseen = sum.more_unseen || part[i].more_unseen;
-    // If levels were omitted, list no more than for a single part.
+    // If some levels were not listed, list no more than for a single part.
     if (sum.more_unseen && levels.size() > listed) sum.unseen_levels.resize(listed);
   }
 }
@@ -188,12 +188,12 @@ class TablePrediction {
   [[nodiscard]] std::int64_t rows_of_part() const {
     const mpi::Communicator& comm = job_.comm();
     if (options_.rows_at_once > 0) return options_.rows_at_once;
-    // Memory per row: numbers, the texts from which they are parsed, and predictions twice.
+    // Memory per row: the numbers, the texts from which they are parsed, and the predictions twice.
     const std::int64_t columns = column_count();
     const std::int64_t bytes_of_row = 16 * std::ssize(request_.variables) + 24 * std::ssize(kept_.variables) +
                                       8 * columns + (on_hosts_alone() ? 0 : 16) + 16;
     const std::int64_t wanted = job_.local_range(job_.plan(rows())).size() * bytes_of_row;
-    // The text of a compressed table counts towards a given limit; free memory already excludes it.
+    // Only a given limit includes the text of a compressed table; measured free memory already excludes it.
     const std::int64_t kept = options_.node_bytes ? table_->kept_bytes() : 0;
     const std::int64_t share = share_memory(comm, wanted + kept, options_.node_bytes).bytes - kept;
     const std::int64_t own = wanted <= share ? 1 : wanted / std::max<std::int64_t>(share, 1) + 1;
@@ -207,7 +207,7 @@ class TablePrediction {
       try {
         return predict_once(rows);
       } catch (const Error& error) {
-        // A rank has lost its last device: read the rows again by a plan for the remaining devices.
+        // A rank has lost its last device: plan for the remaining devices, and read the rows again.
         if (error.code() != ErrorCode::outdated_plan || source_.plan) throw;
       }
     }
@@ -316,7 +316,7 @@ class TablePrediction {
   }
 
   void evaluate(const Rows& rows, Predictions& out) {
-    if (out.columns.empty()) return;  // no coefficients in the model matrix, or no terms
+    if (out.columns.empty()) return;  // the model matrix has no coefficients, or there are no terms
     if (plan_.design_rows || options_.draws > 0) {
       const std::size_t columns = out.columns.size();
       const bool to_mean = options_.type == PredictionType::response;
@@ -414,7 +414,7 @@ class TablePrediction {
           const double low = one.fit - quantile_ * one.se;
           const double high = one.fit + quantile_ * one.se;
           if (!to_mean) return upper ? high : low;
-          // Orders the ends, since a link may be decreasing.
+          // A link may be decreasing: order the ends.
           const auto [least, most] = std::minmax({family.mean(low), family.mean(high)});
           return upper ? most : least;
         });
@@ -468,7 +468,7 @@ class TablePrediction {
     return plan_.posterior.terms.count > 0 || plan_.terms || plan_.design_rows || options_.draws > 0 ||
            crossed();
   }
-  /// Whether variances need pairs of levels, which only the CPU looks up.
+  /// Whether variances depend on pairs of levels: only the CPU can look these up.
   [[nodiscard]] bool crossed() const {
     return !plan_.terms && !plan_.posterior.covariance.empty() &&
            plan_.design.parted_columns.runs().size() > 1;
@@ -480,7 +480,7 @@ class TablePrediction {
       if (column.unseen > 0) throw base::input_error("{}: {}", source_.name, unseen_of(column));
     }
   }
-  /// The effect of unseen levels of a variable on a prediction.
+  /// How a prediction treats rows with an unseen level of a variable, in words.
   [[nodiscard]] std::string_view made_of_unseen(const std::string& variable) const {
     const auto is_it = [&](const auto& one) { return one.first == variable; };
     if (std::ranges::any_of(plan_.nan_at_unseen_levels, is_it)) return "its terms are NA there";
@@ -494,7 +494,7 @@ class TablePrediction {
   void leave_out_absent(const Rows& rows, Predictions& out) const {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-    // The mean tends to 0 in the families whose predictor may be minus infinity.
+    // In families whose predictor may be minus infinity, the mean tends to 0.
     const double limit = options_.type == PredictionType::response ? 0 : -infinity;
     const std::size_t size = model_.coef.size();
     gam::design_rows(job_, out.plan, rows, [&](std::size_t first, std::span<const double> elements) {
@@ -554,7 +554,8 @@ class TablePrediction {
   std::vector<ColumnReading> unseen_;
   std::optional<ResponseDistribution> response_;  ///< distribution for prediction intervals
   Matrix draws_;                                  ///< draws of the coefficients, one per column
-  double quantile_ = 0;                           ///< half the width of an interval, in standard errors
+  double quantile_ = 0;                           ///< half the width of an interval, as a number of standard
+                                                  ///< errors
 };
 
 }  // namespace

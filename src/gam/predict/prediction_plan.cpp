@@ -48,7 +48,7 @@ void refuse_unknown(const std::vector<std::string>& names, const std::vector<Mod
   }
 }
 
-/// Removes the unmarked blocks, and raw terms that no other block uses.
+/// Removes the blocks that are not marked, and raw terms that no marked block uses.
 void keep_blocks(Design& design, const std::vector<bool>& kept) {
   std::vector<CoefBlock> blocks;
   for (std::size_t b = 0; b < kept.size(); ++b) {
@@ -66,7 +66,7 @@ void keep_blocks(Design& design, const std::vector<bool>& kept) {
 enum class UnseenLevel { is_zero, is_missing };
 
 UnseenLevel effect_of_unseen_level(const CoefBlock& block, const std::string& factor, NewLevels policy) {
-  // The by variable is last.
+  // A by variable is the last variable of its block.
   const bool by = !block.by_level.empty() && block.variables.back() == factor;
   if (policy == NewLevels::na || by || !block.penalty) return UnseenLevel::is_missing;
   return block.is_factor_smooth() && policy != NewLevels::population ? UnseenLevel::is_missing
@@ -90,7 +90,7 @@ class PredictionPlanner {
     if (plan_.terms) divide();
     if (plan_.offsets && model_.family.several() != nullptr) divide_by_predictor();
     if (options_.type == PredictionType::iterms && needs_covariance(options_)) add_uncertainty_of_mean();
-    // The ends of intervals are computed on the scale of the predictor.
+    // The ends of intervals and the draws are computed on the scale of the predictor.
     plan_.posterior.response = options_.type == PredictionType::response && options_.interval == 0 &&
                                options_.prediction_interval == 0 && options_.draws == 0 &&
                                model_.family.several() == nullptr;
@@ -142,7 +142,7 @@ class PredictionPlanner {
       for (const int block : term.blocks) kept[at(block)] = is_kept;
       all_parametric = all_parametric && (is_kept || term.smooth);
     }
-    // The coefficients of centred columns are meaningful only all together.
+    // Only all coefficients of centred columns together have a meaning.
     PredictiveModel from = all_parametric && plan_.offsets && !options_.unconditional
                                ? model_.predictive()
                                : PredictiveModel{model_.design, model_.coef, model_.covariance};
@@ -279,7 +279,8 @@ class PredictionPlanner {
   std::vector<ModelTerm> terms_;
   std::vector<const ModelTerm*> asked_for_;
   PredictionPlan plan_;
-  Matrix uncertainty_root_;  ///< for unconditional standard errors
+  Matrix uncertainty_root_;  ///< root of the covariance that the smoothing parameters add, for unconditional
+                             ///< standard errors
 };
 
 }  // namespace

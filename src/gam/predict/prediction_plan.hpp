@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-/// The options of a prediction applied to a model.
+/// Decides from a model and the options of a prediction what is computed for a row.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A term as in `predict.gam`: a parametric term of the formula, or a smooth. A smooth by a factor is one
 /// term per level.
 struct ModelTerm {
   std::string label;        ///< R's label: "(Intercept)", "poly(x, 2)", "s(x):facL1"
-  std::vector<int> blocks;  ///< indices of the design's blocks that belong to it
+  std::vector<int> blocks;  ///< indices of the term's blocks in the design
   bool smooth = false;
 };
 
@@ -28,8 +28,8 @@ struct ModelTerm {
 
 /// The part of a model that a prediction uses, and what it outputs for a row.
 struct PredictionPlan {
-  /// The design with only the requested terms; other variables are not read. Coefficient indices are
-  /// unchanged.
+  /// The design with only the requested terms. Coefficient indices are unchanged; variables of other terms
+  /// are not read.
   Design design;
   Posterior posterior;
   bool terms = false;        ///< one output column per term; CPU only
@@ -41,10 +41,10 @@ struct PredictionPlan {
   double constant = 0;  ///< the intercept, if no column contains it
   /// By variable: the output columns that are NaN in a row with an unseen level of the variable.
   std::vector<std::pair<std::string, std::vector<int>>> nan_at_unseen_levels;
-  /// A coefficient vector with which the linear predictor is 1 in rows at minus infinity, and 0 in others;
-  /// empty: there are no such rows.
+  /// Coefficients of a predictor that is 1 in rows at minus infinity, and 0 in all other rows; empty: no row
+  /// is at minus infinity.
   std::vector<double> absent_rows;
-  /// By column of terms: coefficients that the model does not have.
+  /// For each column of terms: coefficients that the model left out.
   std::vector<std::vector<int>> absent_of_term;
   /// Variables whose unseen levels are allowed in predicted rows.
   std::vector<std::string> unseen_is_complete;

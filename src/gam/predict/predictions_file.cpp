@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Purpose of collectives in the watchdog's messages.
+/// What the collectives do, for the watchdog's messages.
 constexpr const char* writing = "the writing of the predictions";
 
 OutputColumn numbers_column(const std::string& name, std::span<const double> numbers) {
@@ -41,7 +41,8 @@ OutputColumn kept_column(const Table::Column& kept) {
   return column;
 }
 
-/// *Collective.* The format of the path's ending. Without one: CSV, or in folders Parquet if available.
+/// *Collective.* The format by the ending of the path. Without an ending: CSV for a file; for a folder
+/// Parquet if it can be written.
 OutputFormat format_of(const mpi::Communicator& comm, const std::string& path) {
   if (const auto format = output_format_of(path)) return *format;
   return is_folder_name(path) ? parquet_or(comm, OutputFormat::csv) : OutputFormat::csv;

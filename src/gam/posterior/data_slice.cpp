@@ -26,7 +26,7 @@ using base::at;
 /// Maximum number of combinations; larger requests should be made as a table.
 constexpr std::int64_t most_rows = 100'000'000;
 
-/// A column that the formula's right-hand side reads, and the model's summary of it, or null.
+/// A column that the formula's right-hand side reads; and the model's summary of it, or null.
 struct ColumnOfModel {
   std::string name;
   const VariableSummary* summary;
@@ -42,7 +42,7 @@ std::vector<ColumnOfModel> columns_of(const FittedModel& model) {
   for (const Expression& variable : terms.variables()) {
     if (variable.text == terms.response.text) continue;
     for (const std::string& name : variable.columns()) {
-      // If only factor(x) reads x, the summary of factor(x) serves for x.
+      // If x is read only by factor(x), the summary of factor(x) serves for x.
       const VariableSummary* summary = summary_of(column_expression(name).text);
       if (summary == nullptr && variable.is_column()) summary = summary_of(variable.text);
       const auto known = std::ranges::find(columns, name, &ColumnOfModel::name);
@@ -79,7 +79,7 @@ Values parsed(const ChosenValues& chosen, const VariableSummary& summary) {
   return values;
 }
 
-/// Rows [rows.begin, rows.end) of a column that cycles through its values, repeating each `run` times.
+/// Rows [rows.begin, rows.end) of a column that cycles through its values, each repeated `run` times.
 Table::Column column_of(const std::string& name, const Values& values, std::int64_t run, Range rows) {
   const auto place = [&](std::int64_t row) { return at(row / run) % values.count(); };
   if (values.levels.empty()) {

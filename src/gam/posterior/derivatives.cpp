@@ -46,7 +46,7 @@ class DerivativeRows {
       for (int i = 0; i < order; ++i) component.margin = derivative_of(std::move(component.margin));
     } else {
       const auto [low, high] = extent_of(model, grid.axes()[axis]);
-      // A compromise between truncation error and rounding.
+      // These steps balance truncation error against rounding.
       step_ = (order == 1 ? 1e-5 : 3e-4) * (high - low);
     }
     rows_.emplace(grid.block(), components);
@@ -75,7 +75,7 @@ class DerivativeRows {
 
   std::size_t axis_;
   int order_;
-  double step_ = 0;  ///< step of central differences; 0: the derivative is exact
+  double step_ = 0;  ///< step of central differences; 0: derivatives are exact
   std::optional<CoefBlockRows> rows_;
 };
 

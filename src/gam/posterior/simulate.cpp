@@ -55,7 +55,7 @@ std::vector<Predictions::Column> columns_of_draws(int draws, const std::vector<d
   return columns;
 }
 
-/// Returns the prior weights of a part, and removes their column unless it is to be kept.
+/// Returns the prior weights of a part of the rows. Removes their column unless the caller keeps it.
 std::vector<double> take_weights(Predictions& part, const SimulateOptions& options, bool trials) {
   if (options.weights.empty()) return {};
   const auto column = std::ranges::find(part.kept, options.weights, &Table::Column::name);
@@ -76,7 +76,8 @@ std::vector<double> take_weights(Predictions& part, const SimulateOptions& optio
 std::vector<std::string> simulate_responses(Job& job, const Model& model, const Table& table,
                                             FunctionRef<void(const Predictions&)> take,
                                             const SimulateOptions& options, FitObserver* observer) {
-  // Numbers per part: its draws take some tens of megabytes over all ranks, however many there are.
+  // Numbers per part, over all ranks: the draws of a part take some tens of megabytes, whatever the number of
+  // rows.
   constexpr std::int64_t numbers_of_part = 1 << 22;
   constexpr std::int64_t rows_of_block = 1 << 10;
   const FittedModel& fitted = model.fitted();
@@ -112,7 +113,7 @@ std::vector<std::string> simulate_responses(Job& job, const Model& model, const 
         });
         const Range mine = job.local_range(part.plan);
         const std::int64_t first = part.first_row + mine.begin;
-        // Replaces means by responses.
+        // Draws responses in place of the means.
         for_each_block(job, {0, mine.size()}, rows_of_block, [&](Range rows) {
           for (int draw = 0; draw < options.draws; ++draw) {
             for (std::int64_t i = rows.begin; i < rows.end; ++i) {

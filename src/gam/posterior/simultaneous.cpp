@@ -19,18 +19,19 @@ namespace {
 
 using base::at;
 
-/// Limited, since a draw costs the square of this number, and a point stores a weight for each coefficient.
+/// Limits: a draw costs the square of the number of coefficients, and a point stores a weight for each
+/// coefficient.
 constexpr int most_simulated_coefficients = 2000;
 constexpr std::int64_t most_weights = 10'000'000;
 
-/// Combinations of the coefficients [begin, begin + size), divided by their standard errors.
+/// Points as combinations of the coefficients [begin, begin + size), divided by their standard errors.
 struct ScaledPoints {
   std::vector<Combination> points;
   int begin = 0;
   Matrix covariance;
 };
 
-/// The scaled points of a piece; empty without a covariance, since there is no band then.
+/// The scaled points of a piece; empty if the model lacks the covariance, since there is no band then.
 ScaledPoints scaled_points(const PartedMatrix& covariance, const Piece& piece) {
   ScaledPoints out;
   int begin = std::numeric_limits<int>::max();
@@ -65,7 +66,7 @@ ScaledPoints scaled_points(const PartedMatrix& covariance, const Piece& piece) {
 /// R's type-8 quantile of sorted values.
 double quantile_of(const std::vector<double>& sorted, double probability) {
   const auto n = static_cast<double>(sorted.size());
-  const double place = 1.0 / 3 + probability * (n + 1.0 / 3) - 1;  // index from 0
+  const double place = 1.0 / 3 + probability * (n + 1.0 / 3) - 1;  // position of the quantile, from 0
   const double low = std::clamp(std::floor(place + 4 * std::numeric_limits<double>::epsilon()), 0.0, n - 1);
   const double high = std::min(low + 1, n - 1);
   const double share = std::clamp(place - low, 0.0, 1.0);

@@ -30,7 +30,7 @@ using base::at;
 
 constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
-/// Number of grid points per numeric variable, for a grid over `numbers` variables.
+/// Number of grid points per variable, for a grid over `numbers` numeric variables.
 int points_of_each(int numbers, int wanted) {
   if (wanted > 0) return wanted;
   switch (numbers) {
@@ -62,7 +62,7 @@ std::string name_of(const DesignVariable& variable) {
   return expression.is_column() ? expression.columns().front() : variable.name;
 }
 
-/// A column of texts for local rows.
+/// A column of texts for this rank's rows: the `text`-th text of each row's piece.
 Table::Column text_column(const std::string& name, const std::vector<Piece>& pieces, std::size_t text,
                           const std::vector<std::size_t>& piece_of_row) {
   Factor factor;
@@ -76,7 +76,7 @@ Table::Column text_column(const std::string& name, const std::vector<Piece>& pie
   return {name, std::move(factor)};
 }
 
-/// Adds columns for the fit minus and plus this many standard errors.
+/// Adds columns for the estimate minus and plus this many standard errors.
 void add_ends(Predictions& out, const std::string& suffix, FunctionRef<double(std::size_t row)> errors_at) {
   const std::vector<double> fit = out.columns[0].values;
   const std::vector<double> se = out.columns[1].values;
@@ -186,7 +186,7 @@ void for_each_block(Job& job, Range range, std::int64_t block, FunctionRef<void(
 double numbers_of_rows(const std::vector<Piece>& pieces, double columns) {
   double numbers = 0;
   for (const Piece& piece : pieces) {
-    // Numbers per row: weights with their indices, the overhead of an array, and the variables.
+    // Numbers per row: the combination's weights and indices, the overhead of an array, and the variables.
     const double of_row = 2.0 * static_cast<double>(piece.combination(0).size()) + 4 +
                           static_cast<double>(piece.describe(0).size()) + columns;
     numbers += of_row * static_cast<double>(piece.points);

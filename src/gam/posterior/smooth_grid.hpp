@@ -12,13 +12,14 @@
 #include <utility>
 #include <vector>
 
-/// Results that have rows: estimates at the points of grids.
+/// Results with one row per point: estimates at the points of grids.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A smooth on a grid of points. Not thread-safe.
 class SmoothGrid {
  public:
-  /// `points`: per numeric variable; 0: as in `SmoothOptions::points`. All arguments must outlive the grid.
+  /// `points`: number per numeric variable; 0: as in `SmoothOptions::points`. All arguments must outlive the
+  /// grid.
   SmoothGrid(const FittedModel& model, const CoefBlock& block, int points);
 
   [[nodiscard]] const CoefBlock& block() const noexcept { return block_; }
@@ -28,7 +29,7 @@ class SmoothGrid {
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
   /// The values of the margins' variables at a point, in the order of `CoefBlockRows`.
   [[nodiscard]] std::vector<double> at(std::int64_t point) const;
-  /// The values of `at(point)` with the indices of the design's variables, including the by variable.
+  /// The values of `at(point)`, each with the index of its variable in the design; includes the by variable.
   [[nodiscard]] std::vector<std::pair<int, double>> described(std::int64_t point) const;
 
  private:
@@ -36,7 +37,7 @@ class SmoothGrid {
   std::span<const Component> margins_;
   std::vector<SmoothAxis> axes_;
   std::vector<std::vector<double>> values_;  ///< grid values of each axis
-  std::vector<std::size_t> order_;           ///< axes by index, slowest first
+  std::vector<std::size_t> order_;           ///< indices of the axes, slowest first
   std::vector<std::pair<int, double>> by_;
   std::int64_t size_ = 1;
 };
@@ -47,19 +48,21 @@ struct Piece {
   std::int64_t points = 0;
   /// The design's variables and their values at a point; for a factor the index of its level.
   std::function<std::vector<std::pair<int, double>>(std::int64_t)> describe;
-  std::function<Combination(std::int64_t)> combination;  ///< of coefficients, estimated at a point
+  std::function<Combination(std::int64_t)> combination;  ///< estimate at a point, as a combination of
+                                                         ///< coefficients
 };
 
 /// The points of a smooth. Throws like `SmoothGrid`.
 [[nodiscard]] Piece piece_of(const FittedModel& model, const CoefBlock& block, int points);
 
-/// This rank's rows for some pieces, one per point: the piece's texts, and the variables of any piece.
+/// This rank's rows for some pieces, one row per point: the texts of the piece, and a column for each
+/// variable that any piece has.
 struct PieceRows {
   Predictions described;                  ///< the rows, without numeric columns
-  std::vector<std::size_t> piece_of_row;  ///< for each local row, the index of its piece
-  std::vector<Combination> combinations;  ///< for each local row, its combination
+  std::vector<std::size_t> piece_of_row;  ///< index of the piece of each local row
+  std::vector<Combination> combinations;  ///< combination of each local row
 };
-/// Memory of the pieces' rows with `columns` columns of results, as a number of doubles.
+/// Memory of the pieces' rows, as a number of doubles, if the results have `columns` columns.
 [[nodiscard]] double numbers_of_rows(const std::vector<Piece>& pieces, double columns);
 [[nodiscard]] PieceRows rows_of(const Job& job, const Design& design,
                                 const std::vector<std::string>& text_columns,
@@ -74,11 +77,12 @@ struct PieceRows {
 /// `Error(interrupted)` on every rank if the job is asked to stop.
 void for_each_block(Job& job, Range range, std::int64_t block, FunctionRef<void(Range block)> work);
 
-/// Adds the bounds of credible intervals with this probability to the columns fit and se; none if it is 0.
+/// Adds the bounds of credible intervals with this probability, computed from the columns fit and se; adds
+/// none if the probability is 0.
 void add_interval(Predictions& out, double probability);
 
-/// *Collective.* A row for each point of the pieces: texts of the piece, variables that any piece has, and
-/// the estimates with bands.
+/// *Collective.* A result with a row for each point of the pieces: the texts of its piece, the variables that
+/// any piece has, and the estimate with its bands.
 [[nodiscard]] Predictions answer_of(Job& job, const FittedModel& model,
                                     const std::vector<std::string>& text_columns,
                                     const std::vector<Piece>& pieces, const SmoothOptions& options);

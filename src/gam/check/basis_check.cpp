@@ -32,10 +32,10 @@ const RawTerm& raw_term_of(const Design& design, const CoefBlock& block) {
   });
 }
 
-/// The numeric variables of a smooth; empty for a smooth with factors, except for a factor smooth.
+/// The numeric variables of a smooth. Empty for a smooth with factors, unless it is a factor smooth.
 std::optional<std::vector<int>> covariates_of(const Design& design, const CoefBlock& block) {
   const std::vector<Component>& components = raw_term_of(design, block).components;
-  // The by variable comes before the margins; each variable of a margin has a list of knots.
+  // The by variable comes before the variables of the margins, each of which has a list of knots.
   const std::size_t first = block.variables.size() > block.knots.size() ? 1 : 0;
   std::vector<int> out;
   for (std::size_t c = first; c < components.size(); ++c) {
@@ -109,7 +109,7 @@ class BasisChecks {
     if (covariates->size() == 1) {
       const std::vector<std::size_t> order = order_by(covariates->front());
       bool drawn = false;
-      // Shuffled residuals are in random order, so they need no sorting by the variable.
+      // Shuffled residuals have a random order in any case: sort only the unshuffled ones by the variable.
       examine([&](const std::vector<double>& values) {
         double sum = 0;
         for (std::size_t i = 1; i < values.size(); ++i) {
@@ -148,8 +148,8 @@ class BasisChecks {
     return order;
   }
 
-  /// The values that give the distances; in a tensor product, scaled by the estimate's variation along each
-  /// variable.
+  /// The coordinates between which distances are measured. For a tensor product, each is scaled by the
+  /// variation of the estimate along it.
   [[nodiscard]] std::vector<std::vector<double>> places(const CoefBlock& block,
                                                         const std::vector<int>& covariates) {
     std::vector<std::vector<double>> columns;
@@ -184,7 +184,8 @@ class BasisChecks {
     return columns;
   }
 
-  /// Sets a smooth's by variable to 1, or to the block's level, in all rows: the smooth alone remains.
+  /// Sets a smooth's by variable to 1, or to the block's level, in all rows, so that only the smooth itself
+  /// varies.
   void leave_out_by(const CoefBlock& block) {
     if (block.variables.size() <= block.knots.size()) return;
     Variable& by = rows_.variables[at(rows_.index_of(block.variables.back()))];

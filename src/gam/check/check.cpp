@@ -68,7 +68,7 @@ class TableCheck {
   }
 
  private:
-  /// Sums over the rows: powers of deviance residuals, and other statistics.
+  /// Indices of sums over the rows: powers of deviance residuals, and other statistics.
   enum Sum { count, first, second, third, fourth, pearson, zeros, expected_zeros, zero_variance, sum_count };
 
   [[nodiscard]] Workers workers() const { return {job_.comm(), job_.host_team()}; }
@@ -129,7 +129,7 @@ class TableCheck {
     if (distribution) out.zeros = {sums[zeros], sums[expected_zeros], std::sqrt(sums[zero_variance])};
   }
 
-  /// Adds a row, in the user's units.
+  /// Adds a row to the sums, in the user's units.
   void add_row(const RowResiduals::Residual& residual, std::size_t row, const ResponseDistribution* zero,
                std::span<double> sums, Extent& extent) const {
     const double d = residual.deviance * unit_;
@@ -143,7 +143,7 @@ class TableCheck {
     const double difference = rows_.response_factor * number(rows_.response, row) - mean;
     const double prior = rows_.prior_weight < 0 ? 1 : rows_.prior_factor * number(rows_.prior_weight, row);
     const double variance = model_.family.variance(mean);
-    // If the mean rounds to a limit, the variance is zero, and the response is at the limit.
+    // The variance is zero if the mean has rounded to a limit; the response is then at that limit too.
     if (!(variance <= 0)) sums[pearson] += prior * difference * difference / variance * unit_ * unit_;
     if (zero == nullptr) return;
     const double probability = zero->probability_of_zero(mean);
@@ -152,7 +152,7 @@ class TableCheck {
     sums[zero_variance] += probability * (1 - probability);
   }
 
-  /// The distribution of responses; empty for a quasi family.
+  /// The distribution of responses; empty for a quasi family, which has none.
   [[nodiscard]] static std::optional<ResponseDistribution> distribution_of(const FittedModel& model) {
     try {
       return ResponseDistribution(model.family, model.scale);
@@ -189,7 +189,7 @@ class TableCheck {
     return out;
   }
 
-  /// On rank 0: quartiles and basis checks from the sample.
+  /// On rank 0: computes quartiles and basis checks from the sample.
   void check_sample(Check& out) {
     observer_.now("checking the dimensions of bases");
     const std::uint64_t seed = base::split_mix(options_.seed);
@@ -227,7 +227,7 @@ class TableCheck {
     });
   }
 
-  /// A frame of the sampled rows with two residuals and the frame's variables.
+  /// A frame of the sampled rows: two residuals, and the frame's variables.
   [[nodiscard]] Frame frame_of(std::span<const double> numbers, std::size_t rows) const {
     Frame out;
     out.rows = {0, static_cast<std::int64_t>(rows)};

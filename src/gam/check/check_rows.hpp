@@ -11,7 +11,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// Throws `Error(usage)` for invalid options.
 void require_valid(const CheckOptions& options);
 
-/// *Collective.* `check` for rows in memory, which need the column `CheckOptions::series` if that is set.
+/// *Collective.* `check` for rows in memory. If `CheckOptions::series` is set, the rows must have this
+/// column.
 [[nodiscard]] Check check_rows(Job& job, const ModelRows& rows, const CheckOptions& options,
                                FitObserver& observer);
 

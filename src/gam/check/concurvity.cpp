@@ -41,8 +41,8 @@ double square_sum(std::span<const double> values) {
   return dot(values, values);
 }
 
-/// A maximal linearly independent subset of some columns. With dependent columns, such as the levels of a
-/// random effect and the intercept, a direction of the triangle would be rounding.
+/// A maximal linearly independent subset of some columns. If columns are dependent, such as the levels of a
+/// random effect and the intercept, some directions of the triangle are mere rounding.
 std::vector<int> independent(const Matrix& triangle, const std::vector<int>& rows, std::vector<int> columns) {
   constexpr double least = 1e-12;
   Matrix scaled = submatrix(triangle, rows, columns);
@@ -58,7 +58,7 @@ std::vector<int> independent(const Matrix& triangle, const std::vector<int>& row
   return kept;
 }
 
-/// The part of the columns `of` that is in the span of all other columns.
+/// How much of the columns `of` lies in the span of all other columns.
 Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& others,
                              const ComponentColumns& of, std::span<const double> coef) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
@@ -70,14 +70,14 @@ Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& oth
   for (int j = 0; j < of.size; ++j) columns.push_back(of.begin + j);
   const Matrix both = triangle_of(submatrix(triangle, rows, columns));
   const int first = static_cast<int>(by.size());
-  // The term's columns in an orthogonal basis whose first rows are the projection on the other columns.
+  // The term's columns in an orthogonal basis. The first rows are their projection on the other columns.
   const Matrix all = submatrix(both, 0, both.rows(), first, of.size);
   const Matrix top = submatrix(all, 0, std::min(first, all.rows()), 0, of.size);
   const auto beta = coef.subspan(at(of.begin), at(of.size));
   Concurvity::Values out{unknown, square_sum(multiply(top, beta)) / square_sum(multiply(all, beta)),
                          square_sum(top.values()) / square_sum(all.values())};
-  // The largest canonical correlation, computed from a basis of the columns' span, since a level may have
-  // fewer rows than columns.
+  // The largest canonical correlation, computed from a basis of the columns' span: the columns may be
+  // dependent, since a level may have fewer rows than columns.
   std::vector<int> own_columns(at(of.size));
   std::iota(own_columns.begin(), own_columns.end(), of.begin);
   std::vector<int> spanning = independent(triangle, rows, std::move(own_columns));

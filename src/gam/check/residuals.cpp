@@ -38,7 +38,7 @@ constexpr ResidualColumn all_columns[]{{"fitted", ResidualType::fitted},
                                        {"response", ResidualType::response},
                                        {"working", ResidualType::working}};
 
-/// Number of columns for `ResidualType::fit`: the first ones.
+/// Number of columns for `ResidualType::fit`: the first ones of the list.
 constexpr std::ptrdiff_t columns_of_fit = 4;
 
 std::vector<ResidualColumn> columns_of(ResidualType type) {
@@ -56,7 +56,7 @@ class ResidualsOfRows {
   explicit ResidualsOfRows(const ModelRows& rows)
       : family_(rows.model().family), rows_(rows.rows()), frame_(rows.frame()) {}
 
-  /// The residual of the row at `place`; `eta`: its linear predictor, in the units of the fit.
+  /// The residual of the row at `place`. `eta` is its linear predictor in the units of the fit.
   [[nodiscard]] double of(ResidualType type, double eta, std::size_t place) const {
     const double mean = family_.mean(eta) / rows_.response_factor;
     const double difference = number(rows_.response, place) - mean;
@@ -92,7 +92,7 @@ class ResidualsOfRows {
   const Frame& frame_;
 };
 
-/// Copies of the design's variables under names that a table allows, which expressions are not.
+/// Copies of the design's variables. A table does not allow expressions as names, so they have other names.
 std::vector<Table::Column> variables_of_terms(const ModelRows& rows) {
   std::vector<std::string> names = rows.model().design.known_numbers();
   for (const auto& [factor, levels] : rows.model().design.known_levels()) names.push_back(factor);

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-/// The triangular factor R of the QR decomposition of the model matrix. R keeps all digits of the columns; a
-/// crossproduct keeps only half of them.
+/// The triangular factor R of the QR decomposition of the model matrix. R keeps all digits of the columns,
+/// while a crossproduct keeps half of them.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Triangular factors of blocks of rows, joined in pairs: block 2k with block 2k + 1, then the results, and
@@ -22,9 +22,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// it the bits, depends only on the block numbers. At most two factors per level wait for their partners.
 class TriangleTree {
  public:
-  /// Adds the factor of a block, without rows if the block has no complete row. Thread-safe.
+  /// Adds the factor of a block; it has no rows if the block has no complete row. Thread-safe.
   void add(std::int64_t block, Matrix triangle) { add({0, block}, std::move(triangle)); }
-  /// The waiting factors, packed into numbers for another rank.
+  /// The waiting factors as numbers, for sending to another rank.
   [[nodiscard]] std::vector<double> numbers() const;
   void add_numbers(std::span<const double> numbers);
   /// The factor of all blocks, none of which may be missing. It has at most one row per column.
@@ -38,10 +38,10 @@ class TriangleTree {
   std::map<Node, Matrix> waiting_;
 };
 
-/// *Collective.* The triangular factor of the complete rows of the model matrix, by one scan of the rows on
-/// the job's hosts; the result is on rank 0, and empty on the others. `plan` defines the blocks. Cost: 3 p^2
-/// operations per row for p columns. Memory: some 5 p^2 numbers per thread, and two factors for each doubling
-/// of the number of blocks.
+/// *Collective.* The triangular factor of the model matrix's complete rows, by one scan of the rows on the
+/// hosts of the job. The result is on rank 0, and empty on other ranks. `plan` defines the blocks. Cost: 3
+/// p^2 operations per row for p columns. Memory: some 5 p^2 numbers per thread, and two factors for each
+/// doubling of the number of blocks.
 [[nodiscard]] Matrix row_triangle(Job& job, const Plan& plan, const Rows& rows);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -35,7 +35,7 @@ double tail_of_ratio(double f, double df, double residual_df) {
 int estimated_parameters(const Family& family) {
   int count = 0;
   for (std::size_t i = 0; i < family.parameter_count(); ++i) count += family.estimates(i) ? 1 : 0;
-  // Without the scale if it is among them, since it is counted separately.
+  // If the scale is among the parameters, it is not counted here: mgcv counts it separately.
   return count - (count > 0 && !family.scale_is_known() ? 1 : 0);
 }
 
@@ -82,7 +82,7 @@ TermAnova anova(const Model& model) {
         coef.push_back(fitted.coef[at(i)]);
       }
     }
-    // All columns of the term were dropped.
+    // All of the term's columns were dropped.
     if (places.empty()) continue;
     const JointTest test = test_jointly(submatrix(fitted.covariance.core, places, places), coef, estimated,
                                         fitted.residual_df());

@@ -28,12 +28,13 @@ bool has_unit_weights(const ResponseSample& sample) {
   return std::ranges::all_of(sample.weight, [](double weight) { return weight == 1; });
 }
 
-/// The whole-number response with prior weight 1 that has this deviance residual; empty if there is none.
+/// Finds the whole-number response with prior weight 1 that has this deviance residual; empty if there is
+/// none.
 std::optional<double> response_of(const Family& family, double mean, double residual) {
   const auto distance = [&](double y) {
     return std::copysign(std::sqrt(std::max(0.0, family.deviance(y, mean, 1))), y - mean);
   };
-  // Bisection over whole numbers, since residuals increase with responses.
+  // Bisection over whole numbers, because residuals increase with the response.
   constexpr double most_told_apart = 1e15;
   double low = 0;
   double high = 1;

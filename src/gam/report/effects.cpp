@@ -51,7 +51,7 @@ std::string title_of(const CoefBlock& block, double edf) {
 }
 
 /// The combinations of levels of a parametric term or random effect. Components are in the order of raw
-/// columns; names are in the order of the formula, which for parametric terms is the reverse.
+/// columns. In the names, variables have the order of the formula, which is the reverse for parametric terms.
 Levels levels_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> components,
                  bool random) {
   BlockEstimates term(model, block, components);
@@ -83,8 +83,8 @@ Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const
   Curve curve;
   curve.variable = model.design.variables[at(axes[spline].variable)].name;
   curve.x = grid(model, axes[spline], points);
-  // The other margins are random effects, or belong to a factor smooth: draw a line for each combination of
-  // the levels of their factors, with numeric variables at 1.
+  // The other margins are random effects, or belong to a factor smooth. Draw a line for each combination of
+  // the levels of their factors; numeric variables of these margins are 1.
   int lines = 1;
   for (const Component& other : margins) lines *= other.kind == Component::Kind::factor ? other.levels : 1;
   std::vector<double> values(margins.size(), 1.0);

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-/// The numbers in each term's plot, computed from its coefficients and their covariance alone, as in mgcv's
-/// `plot.gam` and `predict(type = "terms", se = TRUE)`.
+/// The numbers in the plot of each term. They depend only on the term's coefficients and their covariance, as
+/// in mgcv's `plot.gam` and `predict(type = "terms", se = TRUE)`.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A smooth of one numeric variable. For te() of a number and a factor (as a random effect), and for factor
@@ -32,7 +32,7 @@ struct Surface {
   std::string y_variable;
   std::vector<double> x;
   std::vector<double> y;
-  Matrix fit;  ///< x by y
+  Matrix fit;  ///< a row for each x, a column for each y
   Matrix se;
 };
 
@@ -52,19 +52,19 @@ struct Effect {
   std::string title;  ///< mgcv's axis label: "s(x,4.23):facL1"; for a factor its label
   std::string by;     ///< a numeric by variable, which multiplies the term; empty: none
   std::variant<Curve, Surface, Levels, NotDrawn> shape;
-  std::string by_factor = {};  ///< for a smooth by a factor at one level: the factor, and
-  std::string by_level = {};   ///< the level
+  std::string by_factor = {};  ///< factor of a smooth by a factor at one level
+  std::string by_level = {};   ///< level of that factor
   double edf = 0;              ///< effective degrees of freedom of a smooth
 };
 
 struct EffectOptions {
   int curve_points = 150;
-  int surface_points = 60;  ///< per variable
+  int surface_points = 60;  ///< points per variable of a surface
 };
 
 /// The effects of a model's terms, in order, without the intercept and purely numeric parametric terms. A
-/// smooth by a factor has one effect per level. Points are equally spaced over the data, or over the cells of
-/// the basis if the model lacks the extent of the data. Pure. Cost: O(K^2) a point for K coefficients.
+/// smooth by a factor has one effect per level. Points are equally spaced over the range of the data; if the
+/// model lacks that range, over the cells of the basis. Pure. Cost: O(K^2) per point for K coefficients.
 [[nodiscard]] std::vector<Effect> effects_of(const FittedModel& model, const EffectOptions& options = {});
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -67,7 +67,7 @@ class FigureFiles {
 
   /// Paths of the files; the list comes last.
   [[nodiscard]] std::vector<std::string> paths() const;
-  /// Throws for an existing file of `paths` that is not known to belong to a report.
+  /// Throws if a file of `paths` exists and is not known to belong to a report.
   void refuse_others() const;
   [[nodiscard]] std::string write() const;
 

@@ -13,7 +13,7 @@
 /// The pictures of a page as separate files.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A picture as SVG; its numbers, and the individual rows that it shows, as CSV.
+/// A picture as SVG, and two CSV texts: the numbers in it, and the individual rows that it shows.
 struct Picture {
   std::string svg;
   std::string csv = {};
@@ -31,8 +31,8 @@ struct CsvColumn {
   return csv_text(std::span(columns.begin(), columns.size()));
 }
 
-/// A picture of `Plot::svg`, with a style sheet and a size added; light or dark by the reader's preference.
-/// The light version has literal colours, for programs without CSS variables and media queries.
+/// A picture of `Plot::svg` with a style sheet and a size. It is light or dark as the reader prefers. The
+/// light version has literal colours, for programs without CSS variables and media queries.
 [[nodiscard]] std::string standalone_svg(std::string_view svg);
 
 /// A file name for a label: "s_x_fa" for "s(x):fa". It has at most 80 letters, digits, '.', '_' and '-', and

@@ -63,7 +63,7 @@ class Page {
   /// The effects that share a picture.
   struct Panel {
     CurvePanel curves;
-    std::size_t end;  ///< index after the last of its effects
+    std::size_t end;  ///< index of the effect after the panel's last one
   };
 
   template <class... Parts>
@@ -282,7 +282,8 @@ class Page {
     const std::string title = "<code>" + escaped(effect.title) + "</code>";
     if (const auto* surface = std::get_if<Surface>(&effect.shape)) {
       const Places sampled = rows_ != nullptr ? places_of(effect, *surface, *rows_) : Places();
-      // Adds the occupied cells of all rows to the sampled rows, unless the effect is that of a single level.
+      // The sample lacks some rows: add the cells of the outline that contain a row. These are of rows with
+      // any level, and not for a smooth by a factor at one level.
       Places all = sampled;
       if (rows_ == nullptr || (!rows_->is_whole() && effect.by_factor.empty())) {
         const Places cells = places_of(*surface, model_.outline);
@@ -349,8 +350,8 @@ class Page {
     }
   };
 
-  /// Deviance residuals, or standardised ones for an AR1 model. For discrete responses, whose residuals lie
-  /// on a few curves: quantile residuals, if they are known.
+  /// The residuals to plot: deviance residuals, or standardised ones for an AR1 model. For discrete
+  /// responses, whose residuals lie on a few curves, quantile residuals if they are known.
   [[nodiscard]] Residuals residuals_of(const std::optional<ResponseSample>& discrete) const {
     const DataOutline& outline = model_.outline;
     Residuals out;
@@ -521,7 +522,7 @@ class Page {
     add("</section>\n");
   }
 
-  /// Adds plots of responses in groups.
+  /// Adds plots in which discrete responses are grouped.
   void of_discrete(const ResponseSample& sample, std::string_view kind) {
     figure("residuals binned", binned_residuals(model_, sample),
            "Mean Pearson residuals in groups of rows of similar predictors. 95 % of them are in the band if "
@@ -629,7 +630,7 @@ class Page {
 
   const FittedModel& model_;
   const PageOptions& options_;
-  const RowSample* rows_;  ///< a sample of the model's rows; null: none
+  const RowSample* rows_;  ///< sample of the model's rows; null: there is none
   std::vector<Effect> effects_;
   std::vector<Panel> panels_;
   std::string out_;

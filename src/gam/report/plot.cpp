@@ -14,7 +14,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-constexpr double letter = 6.9;  ///< average width of a letter in a tick's label
+constexpr double letter = 6.9;  ///< average width of a letter in the label of a tick
 constexpr double tick_length = 4;
 constexpr std::size_t longest_category = 26;
 
@@ -49,14 +49,14 @@ double room_above(const PlotAxis& y) {
   return power ? 22 : 10;
 }
 
-/// Left margin of a key of lines.
+/// Space to the left of the names in a key of lines.
 constexpr double key_left = 50;
 constexpr double key_row = 17;
 constexpr double key_sample = 16;
 constexpr double key_letter = 6.3;
 constexpr std::size_t longest_key = 24;
 
-/// Calls `put(x, row, name)` for each name of a key, in rows from the top down.
+/// Calls `put(x, row, name)` for each name of a key; rows are numbered from the top.
 template <class Put>
 void for_each_in_key(std::span<const std::string> names, const Put& put) {
   double x = key_left;
@@ -127,7 +127,7 @@ void Plot::x_ticks() {
   for (std::size_t i = 0; i < x_.categories.size(); ++i)
     tick(across(static_cast<double>(i) + 0.5), shortened(x_.categories[i], longest_category));
   if (!x_.categories.empty()) return;
-  // Ticks: as many as fit with their labels.
+  // Draw as many ticks as there is space for labels.
   std::vector<double> positions;
   TickLabels labels;
   for (int count = 5; count >= 2; --count) {
@@ -205,7 +205,7 @@ void Plot::line(std::span<const double> x, std::span<const double> y, std::strin
 }
 
 void Plot::points(std::span<const double> x, std::span<const double> y, std::string_view style) {
-  // A zero-length segment with round ends is drawn as a dot.
+  // A segment of length zero with round ends is drawn as a dot.
   std::set<std::string> dots;
   for (std::size_t i = 0; i < x.size(); ++i) {
     dots.insert(fmt::format("M{} {}h0", px(across(x[i])), px(down(y[i]))));

@@ -38,7 +38,7 @@ struct PlotSize {
   double above = 0;  ///< space above the frame for a key; included in the height
 };
 
-/// The rectangles of one colour in a filled plot: x from, x to, y from, y to.
+/// A rectangle of a filled plot, by its ends in x and in y.
 struct PlotRectangle {
   double left, right, bottom, top;
 };
@@ -59,11 +59,11 @@ class Plot {
  public:
   Plot(PlotText text, PlotAxis x, PlotAxis y, PlotSize size = {}, double right_margin = 12);
 
-  // Marks are painted in the order of the calls. Spans of one call have the same size.
+  // Marks are painted in the order of the calls. The spans of one call must have the same size.
   void band(std::span<const double> x, std::span<const double> low, std::span<const double> high,
             std::string_view style = "band");
   void line(std::span<const double> x, std::span<const double> y, std::string_view style = "line");
-  /// Coinciding points are painted once.
+  /// Points that coincide are painted once.
   void points(std::span<const double> x, std::span<const double> y, std::string_view style = "points");
   void segment(double x1, double y1, double x2, double y2, std::string_view style);
   /// Draws segments, given as pairs of end points.
@@ -78,7 +78,8 @@ class Plot {
   void rug(std::span<const double> x);
   /// Writes a text that starts at a position.
   void label(double x, double y, std::string_view text, std::string_view style = "tick");
-  /// Draws a colour scale with ticks in the right margin (`legend_margin`), the lowest colour at the bottom.
+  /// Draws a colour scale with ticks in the right margin (`legend_margin`), the colour of the least value at
+  /// the bottom.
   void legend(Interval values, std::span<const std::string> colours);
   /// Writes the names of lines above the frame, in the space of `key_height`; the i-th in `colour_style(i)`.
   void key(std::span<const std::string> names);

@@ -53,7 +53,7 @@ struct Box {
   std::string level;
   double rows;
   double mean;
-  double error;  ///< standard error of the mean if residuals do not depend on the level
+  double error;  ///< standard error of the mean, assuming that residuals do not depend on the level
   double first, median, third;
   double lower, upper;  ///< ends of the whiskers
   std::vector<double> outliers{};
@@ -81,7 +81,8 @@ Box box_of(const std::string& level, std::vector<double> residuals, double devia
   return box;
 }
 
-/// Keeps `max_boxes` boxes, in order: those whose means are farthest from `mean`, in standard errors.
+/// Keeps the `max_boxes` boxes whose means are farthest from `mean`, in standard errors; their order does not
+/// change.
 void keep_farthest(std::vector<Box>& boxes, double mean) {
   if (boxes.size() <= max_boxes) return;
   std::vector<std::size_t> order(boxes.size());
@@ -108,10 +109,10 @@ Picture residual_qq_plot(std::string_view kind, std::span<const double> residual
   std::vector<double> high;
   const std::size_t thinned = std::max<std::size_t>(1, scores.size() / 200);
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    // Keeps the points at the ends, and thins out those in between.
+    // Keeps all points at the two ends, and thins out those between them.
     if (i % thinned != 0 && i > thinned && i + thinned + 1 < scores.size()) continue;
     band.push_back(scores[i]);
-    // The asymptotic standard error of an order statistic in a normal sample of this size.
+    // The asymptotic standard error of an order statistic of a normal sample of this size.
     const double p = (static_cast<double>(i) + 0.5) / static_cast<double>(scores.size());
     const double density = std::exp(-scores[i] * scores[i] / 2) / std::sqrt(2 * std::numbers::pi);
     const double error = slope * std::sqrt(p * (1 - p) / static_cast<double>(scores.size())) / density;

@@ -24,7 +24,7 @@ using files::JsonField;
 
 constexpr int version = 2;
 constexpr const char* kind_of_report = "a run report that tessera-fit wrote";
-/// Maximum size; a rank takes some hundred bytes.
+/// Maximum size of a run report, which has some hundred bytes per rank.
 constexpr std::int64_t max_bytes = std::int64_t{1} << 30;
 
 [[noreturn]] void reject(const std::string& path, const std::string& why) {
@@ -46,7 +46,7 @@ std::vector<std::string> hosts_of(const JsonField& ranks, RunRecord& run) {
   return hosts;
 }
 
-/// Sets the range of rows of the table that a part has.
+/// Sets the range of the table's rows in a part.
 void set_rows(RunRecord::Part& part, const JsonField& begin, const JsonField& end, std::int64_t rows) {
   part.begin = begin.whole<std::int64_t>(0, rows);
   part.end = end.whole<std::int64_t>(part.begin, rows);

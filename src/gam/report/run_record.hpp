@@ -15,7 +15,7 @@ struct RunRecord {
   struct Part {
     int rank = 0;
     std::string host;
-    std::string device;  ///< name, with the number if a rank has several devices; or "CPU"
+    std::string device;  ///< name of the device, with its number if the rank has several; or "CPU"
     std::int64_t begin = 0;
     std::int64_t end = 0;
   };
@@ -27,7 +27,7 @@ struct RunRecord {
 
   std::string model;  ///< checksum of the model's file: `FittedModel::checksum`
   std::string verdict;
-  std::int64_t rows = 0;   ///< rows of the file
+  std::int64_t rows = 0;   ///< number of rows of the file
   std::int64_t block = 0;  ///< rows per block of the reproducible sums
   int ranks = 0;
   int nodes = 0;
@@ -37,8 +37,9 @@ struct RunRecord {
   std::vector<Phase> phases;
 };
 
-/// Reads and validates an untrusted run report: ranks, devices and rows must exist. Throws `Error(input)`,
-/// with the field, if there is no such file, or it is not a run report, has another format, or is damaged.
+/// Reads and validates a run report, which is untrusted: its ranks, devices and rows must exist. Throws
+/// `Error(input)` if there is no such file, if it is not a run report or has another format, or if it is
+/// damaged; the message then names the field.
 [[nodiscard]] RunRecord load_run_record(const std::string& path);
 
 /// The division of rows among devices and ranks, as a strip from the first row to the last.

@@ -18,8 +18,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Decimals for estimates and standard errors, as in R's printCoefmat: the smallest number has four
-/// significant digits, and no column ends in zeros. Empty if the numbers differ too much for a common layout.
+/// Number of decimals for estimates and standard errors, as in R's printCoefmat: the smallest number has four
+/// significant digits, and no column ends in zeros. Empty if the numbers differ too much for a common number
+/// of decimals.
 std::optional<int> shared_decimals(const FittedModel& model) {
   constexpr int digits = 4;
   constexpr int most = 9;

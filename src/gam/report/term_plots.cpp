@@ -40,8 +40,8 @@ Colour between(const Colour& a, const Colour& b, double share) {
           a.blue + share * (b.blue - a.blue)};
 }
 
-/// Colours that are blue below zero, brown above, and pale at zero: readable with colour blindness, and
-/// equally dark at both ends.
+/// Colours that are blue below zero, brown above, and pale at zero. They can be told apart with colour
+/// blindness, and are equally dark at both ends.
 std::vector<std::string> signed_colours() {
   constexpr Colour below{33, 92, 152};
   constexpr Colour zero{246, 245, 240};
@@ -69,7 +69,7 @@ std::string standing_for(const std::string& what, const std::string& by) {
   return by.empty() ? what : fmt::format("{}, at {} = 1", what, by);
 }
 
-/// The ends of an axis of a filled plot: the extent of its points.
+/// The ends of an axis of a filled plot are its outermost points.
 Interval ends_of(const std::vector<double>& values) {
   return {values.front(), values.back()};
 }
@@ -88,7 +88,7 @@ std::string filled_svg(PlotText text, const Surface& surface, const Matrix& valu
                        const Places* places = nullptr) {
   Plot plot(std::move(text), {surface.x_variable, ends_of(surface.x)},
             {surface.y_variable, ends_of(surface.y)}, {360, 284}, legend_margin(range));
-  // The rectangles around points, by colour; adjacent ones of the same colour are merged.
+  // The rectangles around points, by colour. Adjacent rectangles of the same colour are merged.
   std::vector<std::vector<PlotRectangle>> rectangles(colours.size());
   const auto edge = [](const std::vector<double>& positions, int i) {
     const auto last = static_cast<int>(positions.size()) - 1;
@@ -125,7 +125,7 @@ std::string filled_svg(PlotText text, const Surface& surface, const Matrix& valu
   return plot.svg();
 }
 
-/// Whether each line has a band (and a colour, if there are several).
+/// Whether each line has a band, and its own colour if there are several lines.
 bool has_bands(const Curve& curve) {
   return curve.lines.size() <= line_colours;
 }
@@ -148,7 +148,8 @@ std::vector<std::size_t> rows_of(const Effect& effect, const RowSample& rows) {
   return found;
 }
 
-/// The weighted working residual of a row (Pearson's); unweighted for a family without a variance function.
+/// A row's Pearson residual, i.e. the weighted working residual; for a family without a variance function the
+/// working residual.
 double partial_residual(const FittedModel& model, const RowSample& rows, std::size_t row) {
   const double eta = rows.linear_predictor[row];
   const double mean = model.family.mean(eta);
@@ -158,7 +159,7 @@ double partial_residual(const FittedModel& model, const RowSample& rows, std::si
                               : difference * std::sqrt(rows.weight[row] / variance);
 }
 
-/// Maximum number of rows in a rug of single lines; above that, counts are drawn.
+/// Maximum number of rows that a rug shows as single lines; for more, bars show counts.
 constexpr std::size_t longest_rug = 600;
 
 std::vector<long long> counts_of(std::span<const double> values, Interval range) {
@@ -171,7 +172,8 @@ std::vector<long long> counts_of(std::span<const double> values, Interval range)
   return counts;
 }
 
-/// Adds the rug, and partial residuals if each line belongs to one effect without a numeric by variable.
+/// Adds the rug to a panel. Adds partial residuals too, if each line belongs to one effect without a numeric
+/// by variable.
 void add_rows(CurvePanel& panel, std::span<const Effect* const> members, const FittedModel& model,
               const RowSample& rows) {
   const auto* x = column_of(rows.variables, panel.curve.variable);
@@ -196,7 +198,7 @@ void add_rows(CurvePanel& panel, std::span<const Effect* const> members, const F
   }
 }
 
-/// An estimate per line, with the levels one below the other.
+/// A picture with the levels one below the other, and the estimate and interval of each.
 std::string listed_svg(const Effect& effect, const Levels& levels) {
   std::vector<std::size_t> order(levels.names.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -242,7 +244,7 @@ std::string listed_svg(const Effect& effect, const Levels& levels) {
   return plot.svg();
 }
 
-/// Estimates of many levels against normal quantiles, the distribution of the random effect.
+/// A picture of the estimates of many levels against normal quantiles, since random effects are normal.
 std::string quantiles_svg(const Effect& effect, const Levels& levels) {
   std::vector<double> fits;
   for (const Estimate& one : levels.values) fits.push_back(one.fit);
@@ -324,7 +326,7 @@ std::string curve_svg(const CurvePanel& panel, const DataOutline& outline, std::
                 panel.partial.empty() ? "" : " and partial residuals")
           : fmt::format("{} curves, one a level, between {} and {}.", lines, number_text(range.low),
                         number_text(range.high));
-  // Each line has a colour, with a key, if there are enough colours.
+  // If there are enough colours, each line has its own, explained by a key.
   const bool coloured = lines > 1 && has_bands(curve);
   const double above = coloured ? key_height(panel.key) : 0;
   Plot plot({panel.title, description}, {curve.variable, widened(ends_of(curve.x))},

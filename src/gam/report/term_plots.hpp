@@ -23,36 +23,36 @@ struct CurvePanel {
     std::vector<double> x;
     std::vector<double> y;
   };
-  std::vector<std::string> key{};  ///< names of coloured lines, with degrees of freedom: "a, 4.23"
-  std::string label;               ///< "s(x)", "s(x):f"
+  std::vector<std::string> key{};  ///< names of coloured lines with their degrees of freedom: "a, 4.23"
+  std::string label;               ///< label of the smooth: "s(x)", "s(x):f"
   std::string title;               ///< title of the y axis
   std::string by;                  ///< a numeric by variable; empty: none
   Curve curve;
-  std::vector<Points> partial{};  ///< one per line; empty: none
-  /// For successes among trials, whose residuals lie on curves: means of partial residuals in groups of rows
-  /// with similar x, drawn instead of `partial`.
+  std::vector<Points> partial{};  ///< partial residuals of each line; empty: none
+  /// For successes among trials, whose residuals lie on curves: the means of partial residuals in groups of
+  /// rows with similar x, which are drawn in place of `partial`.
   std::vector<Points> means{};
   std::vector<double> rug{};  ///< values of the sampled rows; empty: unknown
 };
 
-/// The panel that begins with the effect `next`, a curve, and includes the following curves of the same
-/// smooth for other levels of its factor. Sets `next` to the effect after these. `rows`: a sample of the
-/// rows, or null.
+/// The panel that begins with the curve at `next`. It includes the following curves of the same smooth for
+/// other levels of its factor. Sets `next` to the effect after the panel. `rows`: a sample of the rows, or
+/// null.
 [[nodiscard]] CurvePanel panel_of(std::span<const Effect> effects, std::size_t& next,
                                   const FittedModel& model, const RowSample* rows);
 
-/// The extent of the curves, of their bands of two standard errors if each has a colour, and of partial
-/// residuals or their means.
+/// The extent of the curves, of partial residuals or their means, and, if each curve has a band, of the bands
+/// of two standard errors.
 [[nodiscard]] Interval extent_of(const CurvePanel& panel);
 
 /// An axis for curves of this extent, with space for the strip below them.
 [[nodiscard]] Interval axis_of(Interval curves);
 
-/// The curves with their bands, above the distribution of the rows: `panel.rug` or, if that is empty, the
-/// counts of the outline. `y`: the axis that several plots share.
+/// The curves with their bands, and below them the distribution of the rows: `panel.rug`, or the counts of
+/// the outline if that is empty. `y`: the axis that several plots share.
 [[nodiscard]] std::string curve_svg(const CurvePanel& panel, const DataOutline& outline,
                                     std::optional<Interval> y);
-/// The numbers of the plot, and those of its partial residuals; these are empty if it has none.
+/// The numbers of the plot. `partial_csv`: those of its partial residuals; empty if it has none.
 [[nodiscard]] std::string curve_csv(const CurvePanel& panel);
 [[nodiscard]] std::string partial_csv(const CurvePanel& panel);
 
@@ -63,13 +63,13 @@ struct Places {
 };
 /// Positions of the sampled rows of an effect; for a smooth by a factor, only rows with its level.
 [[nodiscard]] Places places_of(const Effect& effect, const Surface& surface, const RowSample& rows);
-/// The centres of cells with rows, of any level; empty if the outline lacks the variables.
+/// The centres of the cells that contain a row, of any level; empty if the outline lacks the variables.
 [[nodiscard]] Places places_of(const Surface& surface, const DataOutline& outline);
-/// The surface with NaN at points whose nearest row is farther than a tenth of the range of the points, as
-/// with `too.far = 0.1` in mgcv's plot.gam (exclude.too.far).
+/// The surface with NaN at points that are too far from any row: the nearest row is farther than a tenth of
+/// the range of the points, as with `too.far = 0.1` in mgcv's plot.gam (exclude.too.far).
 [[nodiscard]] Surface without_far(Surface surface, const Places& places);
 
-/// Two pictures, with colours and contours: of the estimate, and of its standard error.
+/// Two pictures with colours and contours: the estimate, and its standard error.
 struct SurfacePictures {
   std::string estimate;
   std::string standard_error;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
-/// Bytes of the first character of `text`; 0 if it is invalid in XML (not UTF-8, U+FFFE, U+FFFF).
+/// Number of bytes of the first character of `text`; 0 if it is invalid in XML (not UTF-8, U+FFFE, U+FFFF).
 std::size_t xml_character_bytes(std::string_view text) {
   return text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF") ? 0
                                                                               : utf8_character_bytes(text);

@@ -10,8 +10,8 @@
 /// Tables as R prints them; small p-values are printed as a bound ("<2e-16").
 namespace TESSERA_NAMESPACE::gam {
 
-/// A header row, then the other rows. The first column has names; the last one has the stars of p-values, or
-/// nothing.
+/// The rows of a table; the first row is the header. The first column has names; the last column has the
+/// significance stars of p-values, or nothing.
 using TextTable = std::vector<std::vector<std::string>>;
 
 /// The table as text, its first column left-aligned, all others right-aligned. A name takes one line.

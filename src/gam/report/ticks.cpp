@@ -20,7 +20,7 @@ struct TickStep {
   int digit;
   int power;
 
-  /// The position of i steps, with a single rounding.
+  /// The position of tick number i, rounded once.
   [[nodiscard]] double times(double i) const {
     const double scale = std::pow(10.0, std::abs(power));
     return power < 0 ? i * digit / scale : i * digit * scale;
@@ -44,7 +44,8 @@ TickStep nearest_step(double wanted) {
 
 std::vector<double> ticks_of(double low, double high, double count) {
   const TickStep step = nearest_step((high - low) / count);
-  // The tolerance keeps a tick at an end of the interval, whose quotient may be rounded to the wrong side.
+  // The tolerance keeps a tick at an end of the interval, where the quotient may be rounded to the wrong
+  // side.
   const double first = std::ceil(low / step.times(1) - 1e-9);
   const double last = std::floor(high / step.times(1) + 1e-9);
   std::vector<double> out;
@@ -58,7 +59,7 @@ std::vector<double> ticks_of(double low, double high, double count) {
 
 std::vector<double> ticks(double low, double high, int count) {
   std::vector<double> out;
-  // An untrusted model may contain any numbers: an empty interval, or one too wide for doubles, has no ticks.
+  // A model is untrusted: an empty interval, or one too wide for doubles, has no ticks.
   if (!(high - low > 0) || !std::isfinite((high - low) / count) || (high - low) / (1e3 * count) == 0)
     return out;
   for (double wanted = count; (out = ticks_of(low, high, wanted)).size() < 2 && wanted < 1e3;) wanted *= 1.5;

@@ -15,7 +15,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// its decimal number.
 [[nodiscard]] std::vector<double> ticks(double low, double high, int count = 5);
 
-/// Ticks as texts, with a true minus sign and the fewest decimals, equal for all, that distinguish them.
+/// Texts of ticks, with a true minus sign. All have the same number of decimals, the fewest that distinguish
+/// the ticks.
 struct TickLabels {
   std::vector<std::string> texts;
   int power = 0;  ///< common power of ten: nonzero if numbers are very large or small

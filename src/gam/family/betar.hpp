@@ -49,8 +49,8 @@ struct Betar : UsualParts {
     return (log(inside) - log1p(-inside) - of_one.digamma + of_other.digamma) /
            (phi * (of_one.trigamma + of_other.trigamma));
   }
-  /// -2 log likelihood, without the part of the saturated model, which needs an iteration and does not depend
-  /// on the mean.
+  /// -2 log likelihood, without the part of the saturated model. That part does not depend on the mean, and
+  /// needs an iteration.
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
     const double inside = within(eps, y, 1 - eps);
     return 2 * prior * (minus_log(inside, mu) + log(inside) + log1p(-inside));

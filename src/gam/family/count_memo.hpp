@@ -10,8 +10,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Caches a value for each count below a limit, since counts recur. The values are the same as without the
-/// cache. Not thread-safe.
+/// Caches a value for each count below a limit, since the same counts occur in many rows. The values are the
+/// same as without the cache. Not thread-safe.
 template <class Value>
 class CountMemo {
  public:

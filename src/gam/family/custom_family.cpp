@@ -82,7 +82,7 @@ std::size_t behind_text(std::string_view toml, std::size_t at) {
   return toml.size();
 }
 
-/// Rejects dotted keys a.a.a.a, which a family does not have: with very many parts the parser would make
+/// Rejects dotted keys such as a.a.a.a, which a family does not have. A key of very many parts would make
 /// nested tables, whose recursive destruction overflows the stack.
 void check_dotted_keys(std::string_view toml, const std::string& origin) {
   constexpr int max_dots = 32;
@@ -230,7 +230,7 @@ std::string to_toml(const CustomFamily& family) {
 
 std::optional<double> predictor_of(const CustomFamily& family, double mean) {
   const auto miss = [&](double eta) { return family.inverse_link(eta) - mean; };
-  // A grid with values from 1e-6 to 1e6 on each side of 0: a pole of the link is between two of them.
+  // A grid with values from 1e-6 to 1e6 on each side of 0: two neighbours enclose a pole of the link.
   std::vector<double> grid{0};
   for (int quarter = -24; quarter <= 24; ++quarter) {
     const double eta = std::pow(10.0, quarter / 4.0);
@@ -244,7 +244,7 @@ std::optional<double> predictor_of(const CustomFamily& family, double mean) {
     if (i + 1 == grid.size() || !std::isfinite(miss_low)) continue;
     double high = grid[i + 1];
     const double miss_high = miss(high);
-    // If a monotone link changes its sign across a pole (1/eta at 0), there is no mean at the pole.
+    // A monotone link that changes its sign at a pole (as 1/eta does at 0) has no mean there.
     const bool rises = family.derivative(low) > 0;
     if (!std::isfinite(miss_high) || !(rises ? miss_low < 0 && miss_high > 0 : miss_low > 0 && miss_high < 0))
       continue;

@@ -51,7 +51,7 @@ std::optional<double> number_of(const Syntax& tree) {
   return positive ? std::optional(-*positive) : std::nullopt;
 }
 
-/// The value of a number, or the values of c(a, b); empty for anything else.
+/// The value of a number, or the values of c(a, b); empty for any other expression.
 std::vector<double> numbers_of(const Syntax& tree) {
   if (const auto one = number_of(tree)) return {*one};
   std::vector<double> all;
@@ -98,7 +98,7 @@ std::vector<std::string_view> names_of(FamilyList<F...> /*list*/) {
   return {F::name...};
 }
 
-/// Initial estimates of the parameters, for these constants.
+/// Initial estimates of the parameters of a family with these constants.
 template <class F>
 std::vector<double> first_values(std::vector<double> constants) {
   std::vector<double> values;
@@ -157,7 +157,7 @@ std::optional<double> choice_of(const std::string& word) {
   return std::nullopt;
 }
 
-/// R's power(lambda), as the name of a link.
+/// The name of the link that R calls power(lambda).
 std::string_view power_link(const std::string& text) {
   constexpr std::pair<const char*, const char*> known[] = {{"power(0)", "log"},
                                                            {"power(1)", "identity"},
@@ -168,7 +168,7 @@ std::string_view power_link(const std::string& text) {
   return found == std::end(known) ? std::string_view(text) : std::string_view(found->second);
 }
 
-/// The arguments of a call, from which a family takes those that it knows; the rest are unknown.
+/// The arguments of a call. A family takes those that it knows; the rest are unknown arguments.
 struct GivenArguments {
   std::optional<std::string> link{};
   std::vector<double> theta{};
@@ -209,8 +209,8 @@ GivenArguments given_to(const std::vector<WrittenFamily::Argument>& arguments) {
   return given;
 }
 
-/// The values in a call, with R's defaults. As in mgcv, a negative theta is minus an initial estimate, and 0
-/// means no estimate.
+/// The family with the values in a call, and R's defaults for others. As in mgcv, a negative theta is minus
+/// an initial estimate, and theta = 0 means no estimate.
 template <class F>
 Family with_values(const GivenArguments& given) {
   std::vector<double> constants = first_constants<F>();
@@ -228,7 +228,7 @@ Family with_values(const GivenArguments& given) {
                           std::ranges::any_of(given.theta, [](double value) { return value < 0; }));
 }
 
-/// The available family that comes closest to one of mgcv's that is not available.
+/// Advice for a family of mgcv that is not available: the nearest available one.
 std::optional<std::string_view> nearest_to(std::string_view name) {
   constexpr std::pair<const char*, const char*> known[] = {
       {"ocat", "write binomial for one cut of the ordered categories, such as y > 2"},
@@ -325,8 +325,8 @@ Family Family::at_working(std::span<const double> working) const {
     if (!estimates(static_cast<std::size_t>(i))) return family.parameter(i);
     double inside = working[static_cast<std::size_t>(i)];
     double value = family.parameter_at(i, inside);
-    // Rounding may have put the mean at an end of its interval, where no predictor exists: use approximately
-    // the last one inside.
+    // Rounding may have put the mean at an end of its interval, where there is no predictor: approach the
+    // last one inside.
     while (std::isfinite(inside) && !std::isfinite(family.working(i, value)))
       value = family.parameter_at(i, inside *= 0.95);
     return value;
@@ -423,7 +423,7 @@ Family Family::on_side(int side) const {
 }
 
 PredictorRange Family::predictors() const {
-  // Checks the ends -1, 0 and 1: links map the ends 0 and 1 of ranges of means to these.
+  // The ends can only be -1, 0 or 1: links map the ends 0 and 1 of ranges of means to these.
   const auto valid = [&](double eta) {
     const double y = side_ < 0 ? -0.5 : 0.5;
     return std::isfinite(deviance(y, mean(eta), 1));
@@ -629,7 +629,7 @@ Family chosen_family(const std::string& text) {
     try {
       return Family(parse_custom_family(toml, path));
     } catch (const Error& fault) {
-      throw Error(ErrorCode::input, fault.what());  // the error is in a file, not in an option
+      throw Error(ErrorCode::input, fault.what());  // the fault is in a file, not in an option
     }
   }
   const auto refuse = [&](const std::string& why) {

@@ -60,7 +60,7 @@ class Family {
   [[nodiscard]] std::vector<std::string_view> link_names() const;
   /// The family with the named link; nothing if it lacks that link.
   [[nodiscard]] std::optional<Family> linked(std::string_view name) const;
-  /// Whether the means of different fits may be on either side of a pole of the link.
+  /// Whether the link has a pole with valid means on both sides. All means of one fit are on one side.
   [[nodiscard]] bool has_two_sides() const;
   /// The sign of all means of a fit, 1 or -1; 0: any.
   [[nodiscard]] int side() const { return side_; }
@@ -72,7 +72,7 @@ class Family {
   [[nodiscard]] std::span<const double> parameters() const { return parameters_; }
   /// Number of values that are parameters of the likelihood.
   [[nodiscard]] std::size_t parameter_count() const;
-  /// Whether the parameter with this index is estimated (and its value an estimate), or else fixed.
+  /// Whether the parameter with this index is estimated; otherwise it is fixed.
   [[nodiscard]] bool estimates(std::size_t index) const;
   [[nodiscard]] bool estimates_parameters() const;
   /// This family with other values.
@@ -80,24 +80,24 @@ class Family {
   /// This family with theta estimated or fixed; it must have parameters.
   [[nodiscard]] Family estimated(bool estimated) const;
   [[nodiscard]] std::vector<std::string_view> parameter_names() const;  ///< names of all values
-  /// Whether the values are valid (a theta above 0, say); `at` does not check them.
+  /// Whether the values are valid, e.g. theta is above 0; `at` does not check this.
   [[nodiscard]] bool has_such_parameters() const;
   /// The values, with the parameters on their working scales.
   [[nodiscard]] std::vector<double> working_parameters() const;
   [[nodiscard]] Family at_working(std::span<const double> working) const;
-  /// For messages: the meaning of a likelihood that rises towards a limit of the first parameter.
+  /// For messages: what it means that the likelihood rises towards a limit of the first parameter.
   [[nodiscard]] std::string_view at_limit() const;
 
   [[nodiscard]] std::string_view name() const;
   /// The text that `chosen_family` reads: "poisson", "binomial(probit)", "nb(theta=3)", "tw(theta=-1.5)".
   [[nodiscard]] std::string text() const;
-  /// As mgcv prints it: the name, or "Negative Binomial(2.345)".
+  /// The name as mgcv prints it: "Negative Binomial(2.345)".
   [[nodiscard]] std::string title() const;
   /// The link's name; for several predictors all names, separated by blanks.
   [[nodiscard]] std::string link_name() const;
   [[nodiscard]] std::string_view residuals() const;
   [[nodiscard]] bool scale_is_known() const;
-  /// The scale phi of the working model: 1, or a parameter of the likelihood; empty: REML determines it.
+  /// The scale phi of the working model: 1, or a parameter of the likelihood; empty: it is estimated by REML.
   [[nodiscard]] std::optional<double> scale() const;
   [[nodiscard]] bool linear() const;
   [[nodiscard]] Start start() const;
@@ -106,16 +106,16 @@ class Family {
 
   [[nodiscard]] double mean(double eta) const;
   [[nodiscard]] double derivative(double eta) const;
-  /// The variance function V(mu); NaN for families whose steps do not use it, scat and betar.
+  /// The variance function V(mu); NaN for scat and betar, whose steps do not use it.
   [[nodiscard]] double variance(double mu) const;
   /// The weight of a row with this prior weight in a working model.
   [[nodiscard]] double working_weight(double eta, double prior) const;
   /// The deviance of one row, relative to the saturated model.
   [[nodiscard]] double deviance(double y, double mu, double prior) const;
-  /// Whether the deviance of passes omits the saturated model's likelihood: subtract `SaturatedSum`.
+  /// Whether the deviance that passes sum lacks the saturated model's likelihood: subtract `SaturatedSum`.
   [[nodiscard]] bool deviance_lacks_saturated() const;
-  /// Whether the null model has the constant mean of maximum likelihood even without an offset; otherwise it
-  /// has the mean of the responses.
+  /// Whether the constant mean of the null model is that of maximum likelihood even without an offset;
+  /// otherwise it is the mean of the responses.
   [[nodiscard]] bool null_is_likeliest() const;
   /// The predictor of a mean; empty if there is none.
   [[nodiscard]] std::optional<double> predictor(double mean) const;
@@ -123,22 +123,23 @@ class Family {
   [[nodiscard]] std::optional<std::string_view> response_fault(double y) const;
 
   /// One row's term of -2 log likelihood at the given scale, like the terms of R's family()$aic. mgcv's
-  /// bam()$aic is the sum over the rows at `aic_scale`, plus 2 if the scale is estimated, plus twice the
+  /// bam()$aic is the sum of these terms at `aic_scale`, plus 2 if the scale is estimated, plus twice the
   /// total edf. 0 for a row without weight; NaN for a custom family, whose density is unknown.
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double scale) const;
-  /// Whether R rounds the response or weight, but only in the likelihood: a binomial row whose successes or
-  /// trials are not whole numbers. The deviance then does not give its likelihood.
+  /// Whether R rounds the response or the weight in the likelihood, but not in the deviance: in a binomial
+  /// row whose successes or trials are not whole numbers. The likelihood of such a row cannot be computed
+  /// from its deviance.
   [[nodiscard]] bool likelihood_rounds(double y, double weight) const;
   [[nodiscard]] double aic_scale(double deviance, double rows, double scale) const;
-  /// The term that AIC adds to the saturated model's part: the deviance divided by the scale, except for the
-  /// inverse Gaussian. `weights` is the sum of the prior weights.
+  /// AIC is the sum of this term and of the saturated model's part. The term is the deviance divided by the
+  /// scale, except for the inverse Gaussian. `weights` is the sum of the prior weights.
   [[nodiscard]] double aic_misfit(double deviance, double weights, double scale) const;
 
   // Functions of many rows, in loops compiled for the family.
 
-  /// The index of the first invalid response; their number if all are valid.
+  /// The index of the first invalid response; the number of responses if all are valid.
   [[nodiscard]] std::size_t first_fault(std::span<const double> responses) const;
-  /// The contribution to `SaturatedSum` of any response with weight 1; empty if responses differ in it.
+  /// What each response of weight 1 adds to `SaturatedSum`; empty if this depends on the response.
   [[nodiscard]] std::optional<double> constant_saturated(double scale) const;
 
   /// CUDA C++ source that defines `family_of(parameters)`, an object with the parts of a `RowFamily`. The

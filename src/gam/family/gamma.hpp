@@ -14,7 +14,7 @@ struct Gamma : UsualParts {
   static constexpr char residuals[] =
       " They are close to normal only where the spread is small relative to the mean.";
 
-  /// Refuses 0 too: no response may be at the limit of the means.
+  /// A response of 0 is refused too: it would be at the limit of the means.
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
   static double link(double mu) { return log(mu); }
   /// The lower bound is the smallest normal number, since means may have any unit.

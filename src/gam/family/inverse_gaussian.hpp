@@ -14,7 +14,7 @@ struct InverseGaussian : UsualParts {
   static constexpr char residuals[] =
       " They are close to normal only where the spread is small relative to the mean.";
 
-  /// Refuses 0 too: no response may be at the limit of the means.
+  /// A response of 0 is refused too: it would be at the limit of the means.
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
   static double link(double mu) { return link_of(Link::inverse_square, mu); }
   static double mean(double eta) { return mean_of(Link::inverse_square, eta); }
@@ -27,7 +27,7 @@ struct InverseGaussian : UsualParts {
   }
   static double first_mean(double y, double) { return y; }
   static double aic_scale(double, double, double scale) { return scale; }
-  /// The deviance divided by the scale at which mgcv evaluates R's aic(), which is deviance / weights.
+  /// The deviance divided by deviance / weights, the scale at which mgcv evaluates R's aic().
   static double aic_misfit(double weights) { return weights; }
   static double minus_two_log_likelihood(double y, double mu, double weight, double scale) {
     constexpr double pi = 3.141592653589793;

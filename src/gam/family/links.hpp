@@ -21,8 +21,8 @@ inline double normal_probability(double x) {
 inline double normal_density(double x) {
   return 0.39894228040143268 * exp(-0.5 * x * x);
 }
-/// The normal quantile, by Newton's method for the lower tail, starting at 0: the distribution function is
-/// convex below 0, so that iterates do not overshoot.
+/// The normal quantile by Newton's method. It starts at 0 in the lower tail, where the distribution function
+/// is convex, so that iterates do not overshoot.
 inline double probit_of(double p) {
   const double tail = p < 0.5 ? p : 1 - p;
   double x = 0;

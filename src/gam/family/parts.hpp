@@ -6,22 +6,22 @@
 #include <cmath>
 #include <limits>
 
-/// The parts of a family. A family is one type in its own file, such as gaussian.hpp. Host and kernels use
-/// the same source for its functions, which may use the functions here, and the parts of the standard library
-/// that `standard_headers()` provides. A family that lacks a part does not compile (`BuiltInFamily`). A
-/// family with parameters, such as nb.hpp, has them as members, and is constructed where it is used from an
-/// array, which in a kernel is an argument.
+/// The parts of a family. A family is one type in its own file, such as gaussian.hpp; a type that lacks a
+/// part does not compile (`BuiltInFamily`). Host and kernels use the same source for its functions, which may
+/// use the functions here, and the parts of the standard library that `standard_headers()` provides. A family
+/// with parameters, such as nb.hpp, has them as members. It is constructed where it is used, from an array of
+/// the parameters; in a kernel this array is an argument.
 namespace TESSERA_NAMESPACE::gam {
 
-/// From which means the first step of a fit starts.
+/// The means from which the first step of a fit starts.
 enum class Start {
   response,  ///< the rows' responses
   adjusted,  ///< the responses, moved off the limits of the means
-  mean,      ///< the mean of all responses, by a constant predictor
+  mean,      ///< the mean of all responses, as a constant predictor
 };
 
-/// Limits of the mean for an infinite predictor, at which responses may lie: the likelihood may then increase
-/// without bound. Infinite: no such limit.
+/// Limits of the mean at an infinite predictor. If responses lie at a limit, the likelihood may increase
+/// without bound. Infinite: there is no such limit.
 struct Limits {
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
@@ -43,8 +43,8 @@ concept RowFamily = requires(const F family, double x) {
   {+family.derivative(x)};      // derivative of the mean with respect to the predictor
   {+family.weight(x, x, x)};    // prior (dmu/deta)^2 / V(mu); arguments: prior weight, mean and derivative
   {+family.deviance(x, x, x)};  // deviance of a row; arguments: response, mean and prior weight
-  // `mean_step(y, mu)`, if present: the step of the mean by Fisher scoring, in place of y - mu. V is then the
-  // inverse of the expected information on the mean.
+  // `mean_step(y, mu)`, if present, is the Fisher scoring step of the mean, used in place of y - mu. V is
+  // then the inverse of the expected information on the mean.
 };
 
 /// Number of parameters of a family's likelihood, in addition to the mean.
@@ -88,21 +88,21 @@ constexpr int likelihood_term_count(int parameters) {
   return 1 + parameters + parameters * (parameters + 1) / 2;
 }
 
-/// The parts that a family with values has in addition to a constructor from an array of them.
+/// The parts that a family with values has, in addition to a constructor from an array of its values.
 template <class F>
 concept ValuedFamily = RowFamily<F> &&(value_count_of<F>() > 0) && requires(const F family, double x) {
   {+family.parameter(0)};     // the first value
   {F::parameter_name(0)[0]};  // R's name
   {+family.working(0, x)};    // the first value on its working scale, not finite if it is invalid. Parameters
                               // are estimated on working scales, where every number is valid
-  {+family.parameter_at(0, x)};  // the inverse: a parameter from its working scale
+  {+family.parameter_at(0, x)};  // the inverse of `working`: a parameter from its working scale
   // `first_working(i)`: the initial estimate of a parameter; `first_constant(i)`: R's default of a constant.
-  // `choices`, if present: words for the values of the constant, which is then an index. `title` and
+  // `choices`, if present: words for the values of a constant, which is then an index among them. `title` and
   // `shown_count`, if present: a report prints `title`, the first `shown_count` values and a closing bracket,
   // e.g. Negative Binomial(2.1).
 };
 
-/// The parts that a family with likelihood parameters has in addition.
+/// The parts that a family with parameters of its likelihood has in addition.
 template <class F>
 concept ParametricFamily = ValuedFamily<F> && requires(const F family, double x, double* out) {
   {+F::parameter_count};
@@ -111,15 +111,16 @@ concept ParametricFamily = ValuedFamily<F> && requires(const F family, double x,
   {F::at_limit[0]};  // for messages: what it means that the likelihood rises towards a limit of the first
                      // parameter
   {family.likelihood_terms(x, x, out)};  // at y and mu, for a prior weight of 1: minus the log likelihood,
-                                         // without terms that have no parameter; its first derivatives by the
-                                         // working parameters; its second ones, upper triangle row by row
-  // `scale()`, if present: phi, which is one of the parameters. `null_is_likeliest`, if present: the
-  // null model has the constant mean of maximum likelihood, not the mean of the responses.
-  // `saturated_mean(y)`, if present: the mean of maximum likelihood for a response whose deviance omits the
-  // saturated model's likelihood; else it is the response.
+                                         // without terms that have no parameter; then its first derivatives
+                                         // by the working parameters; then its second derivatives, upper
+                                         // triangle row by row
+  // `scale()`, if present: phi, which is one of the parameters. `null_is_likeliest`, if present: the constant
+  // mean of the null model is that of maximum likelihood, not the mean of the responses. `saturated_mean(y)`,
+  // if present: the mean of maximum likelihood for one response, for a family whose deviance lacks the
+  // saturated model's likelihood; for other families this mean is the response.
 };
 
-/// A family that has no values, or that has all parts needed for its values and parameters.
+/// A family without values, or one with all parts that its values and parameters need.
 template <class F>
 concept ParametricOrNot = (value_count_of<F>() == 0) ||
                           (ValuedFamily<F> && (parameter_count_of<F>() == 0 || ParametricFamily<F>));
@@ -138,7 +139,7 @@ concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F f
   {+family.first_mean(x, x)};    // first mean of a row; arguments: response and prior weight (see `Start`)
   {+family.aic_scale(x, x, x)};  // scale of AIC's likelihood; arguments: deviance, rows and scale
   {+family.minus_two_log_likelihood(x, x, x, x)};  // of y, mu, prior weight > 0 and scale, like family()$aic
-  {+family.likelihood_rounds(x, x)};               // bool: that likelihood rounds response or weight
+  {+family.likelihood_rounds(x, x)};               // bool: this likelihood rounds the response or the weight
   // The valid responses form an interval. `saturated_is_constant`, if present: the saturated model's
   // likelihood does not depend on the response.
 };
@@ -197,13 +198,13 @@ struct Linked : F {
   [[nodiscard]] double weight(double prior, double mu, double slope) const {
     return prior * slope * slope / F::variance(mu);
   }
-  /// NaN for an invalid mean, so that a fit halves a step to that predictor.
+  /// NaN for an invalid mean, so that a fit halves the step that leads to it.
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
     const bool inside = (!F::limits.has_lower() || mu > F::limits.lower) &&
                         (!F::limits.has_upper() || mu < F::limits.upper) && !(side * mu < 0);
     return inside ? F::deviance(y, mu, prior) : std::numeric_limits<double>::quiet_NaN();
   }
-  /// Whether a mean is nearly at a limit: only for counts and proportions, with their absolute scale.
+  /// Whether a mean is nearly at a limit; only counts and proportions, which have an absolute scale, can be.
   [[nodiscard]] bool is_at_end(double mu) const {
     if (which == Link::log) return F::limits.has_upper() && mu > F::limits.upper - near_end;
     return which == Link::identity && F::scale_is_known && F::limits.has_lower() &&
@@ -214,7 +215,8 @@ struct Linked : F {
   }
 
   Link which;
-  /// The sign of all means, 1 or -1, if the link has a pole. 0: no pole, or either sign.
+  /// If the link has a pole: the sign of all means, 1 or -1. 0: the link has no pole, or the sign is not
+  /// decided.
   double side = 0;
   Start start = F::start == Start::response && F::links[0] == Link::identity && which != Link::inverse
                     ? Start::mean

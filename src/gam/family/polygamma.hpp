@@ -38,7 +38,7 @@ struct StirlingRest {
   double second;  ///< trigamma(x) - 1/x - 1/(2 x^2), its second derivative
 };
 
-/// Computed from Stirling's series; for small x from the series at x + 1, x + 2, ...
+/// Uses Stirling's series at x; for small x, the series at a larger x + n.
 inline StirlingRest stirling_rest(double x) {
   constexpr double half_log_two_pi = 0.91893853320467274;
   if (x >= stirling_from) return {stirling_tail(x), digamma_tail(x), trigamma_tail(x)};

@@ -81,14 +81,14 @@ struct Quasi : UsualParts {
   [[nodiscard]] double weight(double prior, double mean, double slope) const {
     return prior * slope * slope / variance(mean);
   }
-  /// NaN for an invalid mean, so that a fit halves a step to that predictor.
+  /// NaN for an invalid mean, so that a fit halves the step that leads to it.
   [[nodiscard]] double deviance(double y, double mean, double prior) const {
     if (which != constant && (!(mean > 0) || (which == mu_1_mu && !(mean < 1))))
       return std::numeric_limits<double>::quiet_NaN();
     switch (which) {
       case constant: return prior * (y - mean) * (y - mean);
       case mu: return Poisson::deviance(y, mean, prior);
-      // For a response of 0, -log(mean) remains, as in R.
+      // For a response of 0 only -log(mean) remains, as in R.
       case mu_2: return -2 * prior * (log((y > 0 ? y : 1.0) / mean) - (y - mean) / mean);
       case mu_3: return InverseGaussian::deviance(y, mean, prior);
       case mu_1_mu: break;
@@ -109,8 +109,8 @@ struct Quasi : UsualParts {
   Start start = Start::response;
 };
 
-/// The link, too, decides which responses are valid. A mean has a limit at an infinite predictor if the
-/// variance is mu (1 - mu), or mu with the log link.
+/// Which responses are valid depends on the link too. A mean has a limit at an infinite predictor if the
+/// variance is mu (1 - mu), or if it is mu with the log link.
 template <>
 struct Linked<Quasi> : Quasi {
   constexpr Linked(Quasi quasi, Link link, double side_of_means) : Quasi(quasi), side(side_of_means) {

@@ -61,7 +61,7 @@ double tweedie_below(double y, double mean, double power, double scale) {
   const double rate = std::pow(mean, 2 - power) / (scale * (2 - power));
   const double shape = (2 - power) / (power - 1);
   const double unit = scale * (power - 1) * std::pow(mean, power - 1);
-  // Sums the terms up to this many standard deviations of the Poisson distribution from its mean.
+  // Sums the terms within this many standard deviations of the Poisson distribution from its mean.
   constexpr double reach = 8;
   const double spread = reach * std::sqrt(rate) + reach * reach / 2;
   const double first = std::floor(std::max(0.0, rate - spread));
@@ -76,8 +76,8 @@ double tweedie_below(double y, double mean, double power, double scale) {
 
 }  // namespace
 
-/// The mean of `cumulative` over a normal distribution of the predictor, by the trapezoidal rule, which
-/// converges exponentially for a smooth function times the normal density.
+/// The mean of `cumulative` over a normal predictor, by the trapezoidal rule, which converges exponentially
+/// if a smooth function is multiplied by the normal density.
 struct ResponseDistribution::Mixture {
   const ResponseDistribution& of;
   double predictor;
@@ -154,7 +154,7 @@ double ResponseDistribution::cumulative_at(double y, double mean, double scale) 
       return bm::cdf(bm::students_t_distribution<double, MathPolicy>(parameter_), (y - mean) / scale);
     case Kind::beta:
       if (y <= 0 || y >= 1) return y >= 1 ? 1 : 0;
-      // If the mean is rounded to a limit, all responses are at that limit.
+      // If the mean has rounded to a limit, all responses are at that limit.
       if (mean <= 0 || mean >= 1) return mean <= 0 ? 1 : 0;
       return bm::ibeta(mean * parameter_, (1 - mean) * parameter_, y, MathPolicy());
     case Kind::positive:
@@ -196,7 +196,8 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
     }
     case Kind::positive: {
       if (!inverse_gaussian_) return gamma(1 / scale, mean * scale);
-      // Michael, Schucany and Haas, The American Statistician 30 (1976), without cancellation.
+      // By the method of Michael, Schucany and Haas, The American Statistician 30 (1976), in a form without
+      // cancellation.
       const double z = std::normal_distribution<double>()(random);
       const double w = mean * scale * z * z / 2;
       const double smaller = mean / (1 + w + std::sqrt(w * (2 + w)));

@@ -16,7 +16,8 @@ class ResponseDistribution {
   /// P(Y <= y) at a mean.
   [[nodiscard]] double cumulative(double y, double mean) const;
   /// Probabilities of a response at a mean with a prior weight, which is the number of trials for a binomial
-  /// family. NaN if the weight defines no distribution: 0, or other than 1 in a family without a scale.
+  /// family. NaN if the weight is 0, or if it is not 1 in a family without a scale: there is no distribution
+  /// then.
   struct Probabilities {
     double below = 0;  ///< P(Y < y)
     double up_to = 0;  ///< P(Y <= y)
@@ -25,12 +26,12 @@ class ResponseDistribution {
   /// The randomised quantile residual: the normal quantile of a probability between P(Y < y) and P(Y <= y),
   /// chosen by the random bits `drawn`. NaN if these are NaN. Source: Dunn and Smyth, JCGS 5 (1996).
   [[nodiscard]] double quantile_residual(double y, double mean, double weight, std::uint64_t drawn) const;
-  /// P(Y = 0) at a mean, for counts and Tweedie responses; NaN for other families, in which zeros do not
-  /// occur, or are one of only two values.
+  /// P(Y = 0) at a mean, for counts and Tweedie responses. NaN for other families: their responses are never
+  /// 0, or 0 is one of only two values.
   [[nodiscard]] double probability_of_zero(double mean) const;
   /// The p-quantile of a response whose linear predictor is normal with standard deviation `error`: a mixture
   /// of the family's distributions. Accurate to 1e-6 of the spread; 0 < p < 1; NaN if an argument is NaN.
-  /// Cost: some hundred values of `cumulative`, more if `error` far exceeds the spread of responses.
+  /// Cost: some hundred calls of `cumulative`, more if `error` far exceeds the spread of responses.
   [[nodiscard]] double quantile(double p, double predictor, double error) const;
   /// Draws a response at a mean. `weight`: prior weight, which divides the scale. For a binomial response it
   /// is the number of trials, a whole number, and the result is the proportion of successes; poisson, nb,
@@ -46,7 +47,7 @@ class ResponseDistribution {
 
   Family family_;
   double scale_;
-  double parameter_ = 0;  ///< theta, nu, p or phi
+  double parameter_ = 0;  ///< theta of nb, nu of scat, p of tw or phi of betar
   Kind kind_ = Kind::gaussian;
   bool inverse_gaussian_ = false;
 };

@@ -12,11 +12,12 @@
 #include <optional>
 #include <vector>
 
-/// Caches, for one pass, of the terms of the likelihood that depend only on a row's response and the family's
-/// parameters. CPU only. Results do not depend on earlier rows. Not thread-safe.
+/// Caches the terms of the likelihood that depend only on a row's response and the family's parameters, for
+/// one pass. CPU only. Results do not depend on earlier rows. Not thread-safe.
 namespace TESSERA_NAMESPACE::gam {
 
-/// For nb: values by count, since counts recur. Results are the same as without the cache.
+/// For nb: values by count, since the same counts occur in many rows. Results are the same as without the
+/// cache.
 class NbMemo {
  public:
   [[nodiscard]] Nb::ResponsePart response_part(const Nb& family, double y) {
@@ -32,9 +33,10 @@ class NbMemo {
   CountMemo<Nb::ResponsePart> known_;
 };
 
-/// For tw: with p fixed, the series of the density and its derivatives are functions of one number s,
-/// interpolated in cells of s at Chebyshev points. Errors above rounding, as for p near 1, where the density
-/// has many modes, are detected at intermediate points; such a cell uses the series.
+/// For tw: with p fixed, the series of the density and its derivatives depend on one number s. They are
+/// interpolated in cells of s, from Chebyshev points. Where p is near 1 the density has many modes, and
+/// interpolation may be less exact than rounding: intermediate points show this, and such a cell uses the
+/// series.
 class TwMemo {
  public:
   [[nodiscard]] TweedieSeries response_part(const Tw& family, double y) {

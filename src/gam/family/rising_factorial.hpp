@@ -7,8 +7,8 @@
 
 /// Gamma(theta + y) / Gamma(theta) for y >= 0: the rising factorial theta (theta + 1) … (theta + y - 1) of a
 /// count. The logarithm and its derivatives are as accurate for theta = 10^10, where they nearly cancel in a
-/// likelihood, as for theta = 1: no values of lgamma or digamma are subtracted. Uses Stirling's series from
-/// `stirling_from` on, and the recurrence below.
+/// likelihood, as for theta = 1: no values of lgamma or digamma are subtracted. Uses Stirling's series for
+/// arguments of at least `stirling_from`, and the recurrence for smaller ones.
 ///
 /// Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 6.1.15, 6.1.41, 6.3.18 and 6.4.11.
 namespace TESSERA_NAMESPACE::gam {

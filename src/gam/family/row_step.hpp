@@ -25,9 +25,9 @@ inline double mean_step([[maybe_unused]] const F& family, double y, double mu) {
 }
 
 /// Factor that raises the weight of a row near a limit of the means; the row's score is unchanged. A step is
-/// halved while any row leaves the range of means, so a row at a limit could stop all others. With 1e4 the
-/// row stays within the range as long as other rows push it out by less than 1e4 times its score, and its
-/// weight, at most 1e12 of an inner row's, does not dominate.
+/// halved while any row leaves the range of means, so a single row at a limit could stop all others. With a
+/// factor of 1e4, the row stays within the range as long as other rows push it out by less than 1e4 times its
+/// score. Its weight is at most 1e12 times an inner row's, and does not dominate.
 template <RowFamily F>
 inline double caution_at([[maybe_unused]] const F& family, [[maybe_unused]] double mu) {
   if constexpr (requires { family.is_at_end(mu); }) {

@@ -11,15 +11,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Minus twice the log likelihood of the saturated model, row by row, with a cache by response. Not
+/// Minus twice the log likelihood of the saturated model, summed row by row, with a cache by response. Not
 /// thread-safe.
 class SaturatedSum {
  public:
   /// The family must outlive this object.
   SaturatedSum(const Family& family, double scale) : family_(&family), scale_(scale) {}
 
-  /// Adds to `sum` minus twice the log likelihood of these rows, without deviance / scale. Only rows with a
-  /// rounded likelihood depend on the mean: `predictor(i)` is called only for these. Empty `weights`: all 1.
+  /// Adds to `sum` minus twice the log likelihood of these rows, without the part deviance / scale.
+  /// `predictor(i)` is called only for a row whose likelihood rounds: only such rows depend on the mean.
+  /// Empty `weights`: all are 1.
   [[nodiscard]] double add(double sum, std::span<const double> responses, std::span<const double> weights,
                            const std::function<double(std::size_t)>& predictor);
 
@@ -29,7 +30,7 @@ class SaturatedSum {
 
   const Family* family_;
   double scale_;
-  CountMemo<double> counts_;  ///< values by count, for the weight 1
+  CountMemo<double> counts_;  ///< values by count, for rows of weight 1
   TwMemo series_;
 };
 

@@ -33,7 +33,7 @@ struct Scat : UsualParts {
   [[nodiscard]] double parameter_at(int i, double working) const {
     return i == 0 ? exp(working) + least : exp(working);
   }
-  /// As in mgcv a fixed nu may be below min.df.
+  /// As in mgcv, a fixed nu may be below min.df.
   static void settle_constants(double* values) {
     if (values[0] <= values[2]) values[2] = 0.9 * values[0];
   }
@@ -73,7 +73,7 @@ struct Scat : UsualParts {
     const double share = square / (1 + square);
     const double log_tail = log1p(square);
     const RisingFactorialSlope slope = rising_factorial_slope(nu / 2, 0.5);
-    // Derivatives with respect to nu; that of `share` is -share (1 - share)/nu.
+    // Derivatives with respect to nu. The derivative of `share` is -share (1 - share)/nu.
     const double by_nu = 0.5 * (log_tail - (nu + 1) / nu * share - slope.first + 1 / nu);
     const double by_nu_nu =
         0.5 * (-share / nu + share / (nu * nu) + (nu + 1) / (nu * nu) * share * (1 - share) -

@@ -24,7 +24,7 @@ struct TweedieParts : UsualParts {
   static double mean(double eta) { return exp_at_least(eta, 2.2250738585072014e-308); }
   static double derivative(double eta) { return mean(eta); }
   [[nodiscard]] double variance(double mu) const { return pow(mu, p()); }
-  /// dmu/deta is mu; computing its square could overflow.
+  /// dmu/deta is mu, but computing its square could overflow.
   [[nodiscard]] double weight(double prior, double mu, double) const { return prior * pow(mu, 2 - p()); }
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
     return 2 * prior * half_tweedie_deviance(y, mu, p());
@@ -80,7 +80,8 @@ struct Tweedie : TweedieParts<Tweedie> {
   double power;
 };
 
-/// mgcv's tw: maximum likelihood estimates of phi and of p, between bounds a and b, as log((p - a)/(b - p)).
+/// mgcv's tw: phi and p are estimated by maximum likelihood; p lies between bounds a and b, and is estimated
+/// as log((p - a)/(b - p)).
 struct Tw : TweedieParts<Tw> {
   static constexpr char name[] = "tw";
   static constexpr int parameter_count = 2;

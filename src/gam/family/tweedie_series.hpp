@@ -56,7 +56,8 @@ inline TweedieSeries tweedie_by_laplace(double c, double s) {
 inline TweedieSeries tweedie_series(double c, double s) {
   constexpr double log_two_pi = 1.8378770664093453;
   constexpr double steps_per_width = 1.7;
-  constexpr double from_few = 40;       // if (1 + c) J is below this, the terms at j near 0 count
+  constexpr double from_few = 40;       // below this value of (1 + c) J, the terms at j near 0 are not
+                                        // negligible
   constexpr double negligible = 1e-17;  // size of a term that ends the sum, relative to the largest
   constexpr int most_terms = 1000;
   const double peak = exp(s);
@@ -70,9 +71,9 @@ inline TweedieSeries tweedie_series(double c, double s) {
 
   double largest = 0;
   double sum = 0;
-  double d1 = 0;  // weighted sums of j - J, and of its square
+  double d1 = 0;  // weighted sums of j - J, and of (j - J)^2
   double d2 = 0;
-  double c1 = 0;  // weighted sums of dg/dc, of its square, and of its product with j - J
+  double c1 = 0;  // weighted sums of dg/dc, of (dg/dc)^2, and of dg/dc (j - J)
   double c2 = 0;
   double cd = 0;
   double cc = 0;                                                // weighted sum of d2g/dc2
@@ -83,7 +84,7 @@ inline TweedieSeries tweedie_series(double c, double s) {
     double slope = 0;
     double curvature = 0;
     if (few) {
-      // Nothing cancels here: use the terms as they are defined, with log_factorial updated along j.
+      // There is no cancellation here: use the terms as they are defined, and update log_factorial along j.
       const Polygamma at = polygamma(c * j);
       if (j > from) log_factorial += log(from);
       if (j < from) log_factorial -= log(j);
@@ -140,7 +141,7 @@ struct TweedieDeviance {
   double by_pp;
 };
 
-/// The integrals of exp(a x), x exp(a x) and x^2 exp(a x) from 0 to `end`; e is exp(a end).
+/// The integrals from 0 to `end` of exp(a x), x exp(a x) and x^2 exp(a x); e is exp(a end).
 struct ExponentialMoments {
   double zeroth;
   double first;
@@ -149,7 +150,7 @@ struct ExponentialMoments {
 inline ExponentialMoments exponential_moments(double a, double end, double e) {
   const double z = a * end;
   if (fabs(z) < 1) {
-    // The sum of z^k / (k! (k + 3)) gives one integral, and integration by parts the others.
+    // One integral is the sum of z^k / (k! (k + 3)); the others follow from it by integration by parts.
     constexpr double terms[] = {1.0 / 3,
                                 1.0 / 4,
                                 1.0 / 10,
@@ -185,7 +186,7 @@ inline double log_ratio_of(double y, double mu) {
 /// The integral of (y - t) t^-p from `mu` to y.
 inline TweedieDeviance tweedie_deviance(double y, double mu, double p) {
   const double b = 2 - p;
-  double e = 1 / b;  // in units in which the mean is 1
+  double e = 1 / b;  // in units where the mean is 1
   double e_p = e * e;
   double e_pp = 2 * e_p * e;
   const double log_mu = log(mu);

@@ -21,8 +21,8 @@ decltype(auto) visit_index(int index, int link, int side, FamilyList<First, Rest
   return use(family_of<First>(parameters));
 }
 
-/// Calls `use` with the family as an object of its own type, so that loops are compiled for each family.
-/// Sources that include this are recompiled when the list changes; others are not.
+/// Calls `use` with the family as an object of its own type, so that loops are compiled for each family. When
+/// the list of families changes, only sources that include this header are recompiled.
 template <class Use>
 decltype(auto) visit(const Family& family, Use&& use) {
   if (const CustomFamily* custom = family.custom()) return use(*custom);

@@ -22,8 +22,9 @@
 /// describes its parts.
 namespace TESSERA_NAMESPACE::gam {
 
-/// te()'s parametrisation by values at K points, for a basis whose map to these values is ill-conditioned:
-/// the basis keeps its own coefficients, and these matrices give mgcv's quantities in terms of values.
+/// te() parametrises a margin by its values at K points. For a basis whose map to these values is
+/// ill-conditioned, the basis keeps its own coefficients, and these matrices give mgcv's quantities in terms
+/// of the values.
 struct PointValues {
   Matrix values;   ///< values at the points as a function of the basis' own coefficients
   Matrix map;      ///< map of the basis parametrised by values
@@ -35,22 +36,24 @@ struct MorePenalty {
   int rank = 0;
 };
 
-/// A basis of one variable: X = R map, with R the raw columns of `component`.
+/// A basis of one variable: X = R map, where R has the raw columns of `component`.
 struct Basis {
   Component component;                ///< the caller sets its `variable`
-  Matrix map;                         ///< raw x K; empty: the identity
+  Matrix map;                         ///< raw columns x K; empty: the identity
   Matrix penalty;                     ///< K x K, symmetric, not scaled; empty: the identity
   int rank = 0;                       ///< rank of the penalty
-  std::vector<MorePenalty> more;      ///< nested penalties: each penalises a part of the space of another
-  std::vector<double> knots;          ///< in mgcv's form; none for a random effect
+  std::vector<MorePenalty> more;      ///< further, nested penalties: each penalises a part of the space that
+                                      ///< another one penalises
+  std::vector<double> knots;          ///< knots in mgcv's form; none for a random effect
   bool unit_rows = false;             ///< every row of X is nonnegative and sums to one
-  std::optional<double> row_sum;      ///< sum of |x| over a row, if known in advance
-  bool fixed = false;                 ///< its penalty is not among the penalties of a product
-  bool nodal = false;                 ///< coefficients are values already: te()'s `np` has no effect
-  std::optional<PointValues> points;  ///< te's parametrisation, if it is ill-conditioned: see `PointValues`
-  std::vector<double> constant;       ///< the coefficients of the constant 1; empty: all ones
+  std::optional<double> row_sum;      ///< largest sum of |x| over a row, if known in advance
+  bool fixed = false;                 ///< the basis adds no penalty to a product
+  bool nodal = false;                 ///< the coefficients are values already, so that te()'s `np` has no
+                                      ///< effect
+  std::optional<PointValues> points;  ///< te()'s parametrisation if it is ill-conditioned: see `PointValues`
+  std::vector<double> constant;       ///< coefficients of the constant function 1; empty: all are 1
   std::vector<double>
-      constraint{};  ///< c of the basis' own constraint c'b = 0, absorbed in the map; empty: none
+      constraint{};  ///< c of the basis' own constraint c'b = 0, which the map has absorbed; empty: none
 
   [[nodiscard]] int size() const noexcept { return map.empty() ? component.raw_size() : map.cols(); }
 };
@@ -63,9 +66,9 @@ struct Basis {
 
 /// te()'s reparameterisation of a margin: the coefficients become the values at K equally spaced points of
 /// [low, high], with map P and penalty P'SP, where P = B(points)^-1. Returns false, and leaves the basis
-/// unchanged, if mgcv finds B(points) too close to singular (a cyclic basis whose ends coincide). If its
-/// singular values are more than 1e3 apart (a cyclic P-spline of even K over its period), the coefficients
-/// stay and `Basis::points` is set.
+/// unchanged, if mgcv finds B(points) too close to singular (a cyclic basis whose ends coincide). If the
+/// singular values of B(points) differ by a factor above 1e3 (a cyclic P-spline of even K over its period),
+/// the coefficients do not change, and `Basis::points` is set.
 bool reparameterise_at_points(Basis& basis, double low, double high);
 
 /// The values of a margin's four nonzero columns at x: raw columns `first … first + 3`.

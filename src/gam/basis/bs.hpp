@@ -18,8 +18,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Ascending knots from the outer and inner ends: the inner knots are equally spaced over the inner interval;
-/// knots from the outer ends on have the spacing of the outer interval.
+/// Ascending knots, given the ends of the outer and of the inner interval. The inner knots are equally spaced
+/// over the inner interval. At each end, `degree + 1` knots from the outer end outwards have the spacing of
+/// an equal division of the outer interval.
 [[nodiscard]] inline std::vector<double> bs_knots(int k, int degree, std::span<const double> ends) {
   const int inner = k - degree - 1;
   const double step = (ends[3] - ends[0]) / (k - degree);

@@ -56,7 +56,7 @@ struct Cc {
       data.require_knots(data.k, true);
       return cc_basis(supplied);
     }
-    // With knots = c(LOW, HIGH), a limit beyond the data counts as one more distinct value.
+    // With knots = c(LOW, HIGH), a limit beyond the data is one more distinct value.
     std::int64_t beyond = 0;
     if (data.has_limits())
       beyond = (supplied.front() < data.min ? 1 : 0) + (supplied.back() > data.max ? 1 : 0);

@@ -20,9 +20,10 @@ class FarField;
 /// In cell c, with t = (x - breaks[c]) / (breaks[c + 1] - breaks[c]), the values at raw columns `c * stride +
 /// 0 … 3` are v_a(t) = sum_i cells[c][4 a + i] t^i. Outside the breaks every v_a continues linearly (with
 /// value and slope at the end); a cyclic margin instead wraps x into the range of the breaks. B-splines have
-/// stride 1. cr and cc have stride 2: value and second derivative at knot c, then at c + 1.
+/// stride 1. cr and cc have stride 2: the four raw columns are value and second derivative at knot c, then at
+/// knot c + 1.
 struct Margin {
-  std::vector<double> breaks;  ///< cells + 1, increasing
+  std::vector<double> breaks;  ///< one more than there are cells, increasing
   bool uniform = false;        ///< equally spaced: the cell is found by one division
   bool cyclic = false;
   int stride = 1;
@@ -33,28 +34,29 @@ struct Margin {
 
 /// One variable's part in a numeric component: (x - centre) * factor.
 struct NumericPart {
-  int variable = 0;  ///< index into the frame, and into `Design::variables`
+  int variable = 0;  ///< index in the frame, and in `Design::variables`
   double centre = 0;
   double factor = 1;
 };
 
-/// Columns of radial functions of x: with u = (x - shift) / unit, and u_j the u of point j, column c is sum_j
-/// map(j, c) |u - u_j|^3 / 12 + map(n, c) + map(n + 1, c) u. The weights of the n points make each column a
-/// cubic between neighbouring points, and a line outside.
+/// Columns of radial functions of x. With u = (x - shift) / unit, and u_j for point j, column c is sum_j
+/// map(j, c) |u - u_j|^3 / 12 + map(n, c) + map(n + 1, c) u. The n points have such weights that each column
+/// is a cubic between neighbouring points, and a line outside.
 struct RadialColumns {
-  std::vector<double> points;  ///< increasing
+  std::vector<double> points;  ///< in increasing order
   double shift = 0;
   double unit = 1;  ///< a power of two
-  Matrix map;       ///< n + 2 x columns
+  Matrix map;       ///< a row for each of the n points, then two for the line; a row has one number for each
+                    ///< column
   friend bool operator==(const RadialColumns&, const RadialColumns&) = default;
 };
 
-/// Columns of radial functions of several variables, and polynomials. With u the variables minus their
-/// shifts, column c is sum_j w(j, c) function(|u - point j|) + sum_i w(n + i, c) prod(u^powers[i]), w being
-/// the component's `combinations`.
+/// Columns that combine radial functions of several variables with polynomials. u is the vector of the
+/// variables minus their shifts, and w the component's `combinations`: column c is sum_j w(j, c) function(|u
+/// - point j|) + sum_i w(n + i, c) prod(u^powers[i]).
 struct IsotropicColumns {
   RadialFunction function;
-  Matrix points;  ///< n x variables, minus the shifts
+  Matrix points;  ///< a row for each of the n points: the variables minus their shifts
   std::vector<double> shift;
   std::vector<std::vector<int>> powers;
   std::shared_ptr<const FarField> far_field{};  ///< fast evaluation; null: columns are evaluated directly
@@ -66,7 +68,7 @@ struct Component {
   /// dense ones.
   using Kind = ComponentKind;
   Kind kind = Kind::numeric;
-  int variable = 0;           ///< index into the frame, and into `Design::variables`
+  int variable = 0;           ///< index in the frame, and in `Design::variables`
   std::vector<int> others{};  ///< the other variables of an isotropic smooth
   int levels = 0;
   Margin margin;
@@ -75,11 +77,11 @@ struct Component {
   Matrix combinations;
   std::optional<RadialColumns> radial;  ///< definition of the dense columns of a margin
   std::optional<IsotropicColumns> isotropic;
-  /// Summands of a numeric component; empty: the variable itself. A fit thus centres and scales its numeric
-  /// columns before any product is summed (see standardise.hpp).
+  /// A numeric component is the sum of these parts; empty: the variable itself. Parts let a fit centre and
+  /// scale its numeric columns before any product is summed (see standardise.hpp).
   std::vector<NumericPart> parts;
   /// Minimum and maximum of a spline's variable over the complete rows of the job. Set only in a fit;
-  /// model.json stores it in the outline.
+  /// model.json has them in the outline.
   std::array<double, 2> extent{};
   [[nodiscard]] int raw_size() const noexcept {
     switch (kind) {
@@ -96,7 +98,8 @@ struct Component {
   [[nodiscard]] bool is_curve() const noexcept {
     return kind == Kind::spline || (kind == Kind::dense && !isotropic);
   }
-  /// Calls `use(variable)` for each variable of the component, by reference, so that `use` may change it.
+  /// Calls `use(variable)` for each variable of the component. The argument is a reference: `use` may change
+  /// the variable.
   template <class Self, class Use>
   static void for_each_variable(Self& self, const Use& use) {
     use(self.variable);

@@ -11,8 +11,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Cyclic B-splines on K + 1 increasing knots, the last being the first plus one period, penalised by cyclic
-/// differences.
+/// Cyclic B-splines on K + 1 increasing knots, whose last knot is the first one plus a period. The penalty is
+/// on cyclic differences.
 [[nodiscard]] inline Basis cp_basis(std::span<const double> knots, int order, bool uniform, int degree = 3) {
   const int size = static_cast<int>(knots.size()) - 1;
   const double period = knots.back() - knots.front();

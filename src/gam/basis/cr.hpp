@@ -11,8 +11,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Cubic regression spline: coefficients are the values at K increasing knots, the penalty is the
-/// integral of the squared second derivative. Source: Wood, Generalized Additive Models (2017), sec. 5.3.1.
+/// Cubic regression spline. Coefficients are the values at K increasing knots; the penalty is the integral of
+/// the squared second derivative. Source: Wood, Generalized Additive Models (2017), sec. 5.3.1.
 [[nodiscard]] inline Basis cr_basis(std::span<const double> knots) {
   const int size = static_cast<int>(knots.size());
   const int inner = size - 2;
@@ -20,7 +20,8 @@ namespace TESSERA_NAMESPACE::gam {
   const auto width = [&](int i) {
     return (knots[static_cast<std::size_t>(i) + 1] - knots[static_cast<std::size_t>(i)]) / unit;
   };
-  // Continuity gives B gamma = D beta for the inner second derivatives; the outer ones are zero.
+  // The second derivatives gamma at inner knots follow from continuity: B gamma = D beta. At the outer knots
+  // they are zero.
   Matrix d(inner, size);
   Matrix b(inner, inner);
   for (int i = 0; i < inner; ++i) {

@@ -14,13 +14,13 @@ namespace {
 
 using base::at;
 
-/// The terms of the columns' sums: first the functions whose weights are contiguous, then functions found by
-/// index.
+/// The terms of the sums of the columns: first the functions whose weights are contiguous, then functions
+/// whose weights are found by index.
 struct FarSums {
   const double* expansion;
   int expanded;
   const double* weights;
-  int all;  ///< number of all functions, each with a weight
+  int all;  ///< number of all functions, of both kinds
   const int* near;
   int near_count;
 };
@@ -29,7 +29,7 @@ struct FarSums {
 #include "base/each_width.hpp"
 
 constexpr double most_left_out = 1e-12;
-/// Maximum number of near points of a square that is not divided.
+/// A square with at most this many near points is not divided.
 constexpr int most_near = 100;
 constexpr int most_divisions = 16;
 constexpr int least_points = 200;
@@ -68,7 +68,8 @@ class FarField::Builder {
       low[v] = of(*least);
       high[v] = of(*most);
     }
-    // The extra size is for points outside the sample's range: the sample may lack the outermost values.
+    // The tree is a little larger than the range of the points: these are a sample, and may lack the
+    // outermost values.
     const double half = 0.55 * std::max(high[0] - low[0], high[1] - low[1]);
     std::vector<int> all(field_.places_.size());
     std::iota(all.begin(), all.end(), 0);
@@ -105,7 +106,8 @@ class FarField::Builder {
   }
 
  private:
-  /// The coefficients of F and H by power: real and imaginary parts of F, then of H, each for all columns.
+  /// The coefficients of F and H by power. For each power: the real and imaginary parts of F, then those of
+  /// H, each for all columns.
   using Expansion = std::vector<double>;
   static constexpr std::size_t f_re = 0;
   static constexpr std::size_t f_im = 1;
@@ -118,7 +120,7 @@ class FarField::Builder {
     return expansion.data() + (4 * at(power) + part) * columns_;
   }
 
-  /// The largest |value| of each column at a subset of the points.
+  /// The largest |value| of each column at some of the points.
   [[nodiscard]] std::vector<double> ranges_of_columns(const Matrix& combinations) const {
     constexpr std::size_t looked_at = 64;
     std::vector<double> ranges(columns_);
@@ -175,7 +177,7 @@ class FarField::Builder {
     }
   }
 
-  /// Moves an expansion to the centre of a quarter, which has half the size.
+  /// Moves an expansion to the centre of a quarter. Powers are scaled, because a quarter has half the size.
   [[nodiscard]] Expansion moved(const Expansion& from, Complex shift) const {
     constexpr double half = 0.5;
     Expansion to(from.size());
@@ -228,7 +230,8 @@ class FarField::Builder {
     }
   }
 
-  /// The parent's expansion, moved, plus the points that are far from this square but not from its parent.
+  /// The expansion of a square: its parent's expansion, moved, plus the points that are far from the square
+  /// but not from its parent.
   [[nodiscard]] Expansion expansion_of(int index, const Expansion& around) const {
     const Square& square = field_.squares_[at(index)];
     const Part& part = parts_[at(index)];
@@ -245,7 +248,7 @@ class FarField::Builder {
 
   /// Stores the expansion as coefficients of the real functions of `evaluate`, in their order.
   void fill_leaf(const Leaf& leaf, Expansion& expansion) const {
-    // Uses Re(conj(t) F_0) = Re(t conj(F_0)).
+    // Since Re(conj(t) F_0) = Re(t conj(F_0)), the constant of F is added to the linear term of H.
     for (std::size_t c = 0; c < columns_; ++c) {
       row(expansion, 1, h_re)[c] += row(expansion, 0, f_re)[c];
       row(expansion, 1, h_im)[c] -= row(expansion, 0, f_im)[c];
@@ -271,13 +274,13 @@ class FarField::Builder {
   struct Part {
     int parent;  ///< index of the parent square; -1: none
     int level;
-    std::vector<int> far;  ///< points that are near the parent but far from this square
+    std::vector<int> far;  ///< points that are far from this square, but near its parent
   };
 
   FarField& field_;
   std::size_t columns_;
   std::vector<Part> parts_;      ///< squares of the tree
-  std::vector<double> weights_;  ///< weights by point, then by column
+  std::vector<double> weights_;  ///< weights of each point; a point has one for each column
   double tolerance_ = 1;         ///< allowed truncation error for a weight of 1
 };
 
@@ -293,7 +296,7 @@ FarField::FarField(HostTeam* team, const IsotropicColumns& columns, const Matrix
   Builder builder(*this, combinations);
   builder.make_tree();
   if (team != nullptr) builder.expand(*team);
-  // Counted with the near functions, since polynomials are evaluated like them.
+  // Polynomials are counted with the near functions, because they are evaluated like these.
   std::size_t most = 0;
   for (Leaf& leaf : leaves_) {
     for (std::size_t k = 0; k < powers_.size(); ++k) leaf.near.push_back(points_ + static_cast<int>(k));

@@ -45,11 +45,12 @@ class FarField {
  public:
   /// Whether a far field pays for these columns: from some 100 points on.
   [[nodiscard]] static bool applies(const IsotropicColumns& columns);
-  /// `combinations`: the component's combinations. Built on the threads of the team; bits do not depend on
-  /// their number.
+  /// `combinations`: those of the component. The far field is built on the threads of the team; its bits do
+  /// not depend on their number.
   FarField(HostTeam& team, const IsotropicColumns& columns, const Matrix& combinations)
       : FarField(&team, columns, combinations) {}
-  /// Memory of the expansions of a far field in bytes, computed from its tree alone, in a few milliseconds.
+  /// Bytes of memory that the expansions of a far field will take. Only the tree is built for this, in a few
+  /// milliseconds.
   [[nodiscard]] static std::int64_t bytes(const IsotropicColumns& columns, const Matrix& combinations);
 
   /// Number of doubles that `evaluate` needs as scratch.
@@ -60,24 +61,24 @@ class FarField {
 
   /// Maximum number of places evaluated at once.
   static constexpr int together = 8;
-  /// One number per function of each leaf, and per function with contiguous weights: either its coefficient
-  /// in one combination of the columns, or its sum over places.
+  /// A number for each function of each leaf, and for each function with contiguous weights. It is the
+  /// function's coefficient in one combination of the columns, or the function's sum over places.
   struct Functions {
     std::vector<double> expanded;
     std::vector<double> near;
   };
   [[nodiscard]] Functions none() const;
-  /// The sum of the columns times `coef`.
+  /// The coefficients of the functions in the sum of the columns times `coef`.
   [[nodiscard]] Functions combined(const double* coef) const;
   /// Computes the columns' sums over places from the sums of the functions, and adds them to `out`.
   void add_columns(const Functions& sums, double* out) const;
 
-  /// Outputs of `evaluate`; those that are null are not computed.
+  /// Outputs of `evaluate`. An output whose pointer is null is not computed.
   struct Wanted {
-    double* const* columns = nullptr;  ///< one array of columns per place
+    double* const* columns = nullptr;  ///< for each place, an array with a number for each column
     const Functions* combined = nullptr;
-    double* combination = nullptr;  ///< one number per place
-    Functions* sums = nullptr;      ///< the functions' sums are added here
+    double* combination = nullptr;  ///< for each place, a number
+    Functions* sums = nullptr;      ///< the sums of the functions are added to this
   };
   /// Evaluates `count` places of one leaf.
   void evaluate(int leaf, int count, const std::array<double, 2>* u, double* scratch,
@@ -85,19 +86,20 @@ class FarField {
 
  private:
   static constexpr int degree = 30;
-  /// Number of functions of an expansion: Re t^k and Im t^k up to the degree, and below it those times |t|^2.
+  /// Number of functions of an expansion: Re t^k and Im t^k up to the degree, and for k below the degree the
+  /// products of these with |t|^2.
   static constexpr int expanded = 4 * degree;
   using Complex = std::complex<double>;
 
   struct Leaf {
     double x, y, inverse_radius;
     std::vector<int> near;
-    std::size_t begin;  ///< where its expansion begins
+    std::size_t begin;  ///< where the leaf's expansion begins
     bool expanded;
   };
   struct Square {
     double x, y, half;
-    std::array<int, 4> quarters{};  ///< indices of the four quarters; 0: not divided
+    std::array<int, 4> quarters{};  ///< indices of the square's four quarters; 0: the square is a leaf
     int leaf = -1;
   };
   class Builder;
@@ -109,10 +111,11 @@ class FarField {
   RadialFunction function_;
   int columns_;
   int points_;
-  std::vector<std::array<double, 2>> places_;  ///< places of the points
-  std::vector<std::array<int, 2>> powers_;     ///< powers of the polynomials
-  std::vector<double> weights_;                ///< in panels of four columns: of points, then of polynomials
-  std::vector<double> expansions_;             ///< by leaf, in panels of four columns
+  std::vector<std::array<double, 2>> places_;  ///< the points
+  std::vector<std::array<int, 2>> powers_;     ///< powers of each polynomial
+  std::vector<double> weights_;                ///< weights of the points, then of the polynomials, in panels
+                                               ///< of four columns
+  std::vector<double> expansions_;             ///< expansion of each leaf, in panels of four columns
   std::vector<Square> squares_;
   std::vector<Leaf> leaves_;
   std::size_t scratch_ = 0;

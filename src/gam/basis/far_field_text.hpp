@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of functions at a few places. Compiled for each register width: see base/each_width.hpp.
 
-/// Computes four columns at a time of `columns`, at `count` places of `FarField::together`.
+/// Computes the sums of `columns` columns, four at a time, at `count` of at most `FarField::together` places.
 TESSERA_TARGET void sum_functions(const FarSums& sums, int columns, int count, const double* functions,
                                   double* const* out) {
   constexpr int together = FarField::together;

@@ -22,7 +22,7 @@ namespace {
 
 using base::at;
 
-/// A column gets the sign of its first value that exceeds this fraction of its largest value.
+/// A column gets the sign of its first value that is larger than this fraction of its largest value.
 constexpr double sign_threshold = 0.1;
 
 std::vector<double> row_of(const Matrix& values, int i) {
@@ -82,7 +82,8 @@ Matrix radial_matrix(HostTeam& team, const RadialFunction& function, const Matri
   return out;
 }
 
-/// Truncates E by its eigenvectors. Symmetric point sets give eigenvalues of multiplicity up to `variables`.
+/// Truncates E by its eigenvectors. If the points are symmetric, an eigenvalue may occur up to `variables`
+/// times.
 Truncated truncate_matrix(HostTeam& team, const Matrix& e, int size, int variables) {
   return truncate(team, e.rows(), size, product_with(team, e), variables);
 }
@@ -95,7 +96,7 @@ double polynomial(std::span<const int> powers, std::span<const double> u) {
   return value;
 }
 
-/// The basis functions at a point; the columns are combinations of them.
+/// The values at a point of the basis functions, of which the columns are combinations.
 std::vector<double> functions_at(const IsotropicColumns& columns, std::span<const double> x) {
   std::vector<double> u(x.begin(), x.end());
   for (std::size_t v = 0; v < u.size(); ++v) u[v] -= columns.shift[v];
@@ -109,7 +110,7 @@ std::vector<double> functions_at(const IsotropicColumns& columns, std::span<cons
   return out;
 }
 
-/// The columns with the weights `map`, a row for each value.
+/// The columns at `values`, a row for each. `map` has the weights of the basis functions in the columns.
 Matrix columns_at(HostTeam& team, const IsotropicColumns& columns, const Matrix& map, const Matrix& values) {
   constexpr std::int64_t rows_at_once = 256;
   Matrix out(values.rows(), map.cols());
@@ -272,7 +273,8 @@ Matrix polynomials_at_points(const IsotropicColumns& columns) {
 }
 
 /// The basis with these columns: radial columns with the given weights and penalty, then unpenalised
-/// polynomials. With `of_unit_size`, all columns but the constant get a mean square of one over the values.
+/// polynomials. With `of_unit_size`, all columns except the constant are scaled to a mean square of one over
+/// the values.
 Basis isotropic_basis(HostTeam& team, IsotropicColumns columns, const Matrix& weights, const Matrix& penalty,
                       const Matrix& values, bool of_unit_size) {
   const int count = weights.rows();
@@ -315,7 +317,7 @@ IsotropicColumns columns_of(RadialFunction function, const Matrix& points, std::
           polynomials_below(degree, points.cols())};
 }
 
-/// The basis whose radial columns are the combinations Z of the truncated functions, with fixed signs.
+/// The basis whose radial columns are combinations of the truncated functions by Z, with fixed signs.
 Basis basis_of_columns(HostTeam& team, IsotropicColumns columns, const Truncated& truncated, Matrix z,
                        const Matrix& values, bool of_unit_size) {
   fix_signs(z, multiply(truncated.values, z));
@@ -331,7 +333,7 @@ Basis isotropic_thin_plate(HostTeam& team, const Matrix& values, const Matrix& p
   IsotropicColumns columns = columns_of(thin_plate_function(order, values.cols()), points, means, order);
   const Truncated truncated =
       truncate_matrix(team, radial_matrix(team, columns.function, columns.points), size, values.cols());
-  // Makes the weights of the points orthogonal to the unpenalised polynomials.
+  // Makes the weights of the points orthogonal to the polynomials that are not penalised.
   Matrix z = null_columns(multiply_tn(truncated.weights, polynomials_at_points(columns)));
   return basis_of_columns(team, std::move(columns), truncated, std::move(z), values, true);
 }

@@ -17,20 +17,20 @@
 /// a column for each variable.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Names of the radial functions in model files, by `RadialKind`.
+/// Names of the radial functions in model files, in the order of `RadialKind`.
 inline constexpr std::array radial_names{"r^p",        "r^p log r",  "spherical", "exponential",
                                          "matern 3/2", "matern 5/2", "matern 7/2"};
 
-/// R's as.character() of a number, as before R 4.3: at most fifteen significant digits.
+/// A number as text, like R's as.character() before R 4.3: at most fifteen significant digits.
 [[nodiscard]] std::string text_in_r(double value);
 
-/// The mean as R computes it: corrected once by the mean of the differences.
+/// The mean as R computes it: the sum divided by the number, corrected once by the mean of the differences.
 [[nodiscard]] double mean_of(std::span<const double> values);
 [[nodiscard]] std::vector<double> means_of(const Matrix& values);
 
-/// The distinct points, in no meaningful order. If there are more than `most` values and distinct points, the
-/// sample of `most` that mgcv draws with R's `seed`. mgcv compares and sorts points of several variables by
-/// the text of the values minus `means`.
+/// The distinct points, in no particular order. If there are more than `most` values and more than `most`
+/// distinct points, the sample of `most` points that mgcv draws with R's `seed`. mgcv compares and sorts
+/// points of several variables by the text of the values minus `means`.
 [[nodiscard]] Matrix distinct_points(const Matrix& values, std::span<const double> means, int most,
                                      std::uint32_t seed);
 
@@ -38,45 +38,45 @@ inline constexpr std::array radial_names{"r^p",        "r^p log r",  "spherical"
 /// vary fastest.
 [[nodiscard]] std::vector<std::vector<int>> polynomials_below(int degree, int variables);
 
-/// Orthonormal columns Z with a' Z = 0, as in mgcv: the first columns of the Householder factor Q that makes
-/// a' Q lower triangular at its end. With symmetric points an element that is only rounding may decide the
-/// sign of a reflection, as it does in mgcv; here such an element is set to zero.
+/// Orthonormal columns Z with a' Z = 0, as in mgcv: the first columns of the Householder factor Q for which
+/// a' Q is zero except for a triangle at its end. If points are symmetric, an element that is mere rounding
+/// may decide the sign of a reflection in mgcv; here such an element is set to zero.
 [[nodiscard]] Matrix null_columns(const Matrix& a);
 
 /// Fixes the sign of each function by its values at the points.
 void fix_signs(Matrix& z, const Matrix& values);
 
-/// Truncated functions of a spline, for the symmetric matrix E of radial functions: the weights U of the
-/// points, the values E U at the points, and the penalty U'E U.
+/// The truncated functions of a spline whose radial functions at the points are the symmetric matrix E: the
+/// weights U of the points, the values E U at the points, and the penalty U'E U.
 struct Truncated {
   Matrix weights, values, form;
 };
 
-/// U: the eigenvectors of E for the `size` eigenvalues of largest absolute value; the identity if there are
-/// `size` points. `multiply` and `starts`: see `extreme_eigen`.
+/// Sets U to the eigenvectors of E for the `size` eigenvalues of largest absolute value; to the identity if
+/// there are `size` points. `multiply` and `starts`: see `extreme_eigen`.
 [[nodiscard]] Truncated truncate(HostTeam& team, int points, int size, const SymmetricProduct& multiply,
                                  int starts);
 
-/// Thin plate regression splines of any number of variables and any order with 2 order > variables, by mgcv's
-/// construction. Columns: the radial ones, then the polynomials of degree below the order; all but the
-/// constant have a mean square of one over `values`. Column signs are Tessera's. `size`: at most the number
-/// of points. Source: Wood, J. R. Statist. Soc. B 65 (2003), sec. 2.
+/// Thin plate regression splines of any number of variables, and of any order with 2 order > variables, by
+/// mgcv's construction. The radial columns come first, then the polynomials of degree below the order. All
+/// columns except the constant have a mean square of one over `values`. Column signs are Tessera's. `size`:
+/// at most the number of points. Source: Wood, J. R. Statist. Soc. B 65 (2003), sec. 2.
 ///
 /// Cost: that of `extreme_eigen` with points^2 operations per product, plus points times `size` per value, on
 /// the threads of the team.
 [[nodiscard]] Basis isotropic_thin_plate(HostTeam& team, const Matrix& values, const Matrix& points,
                                          std::span<const double> means, int order, int size);
 
-/// Duchon splines by mgcv's construction, with a penalty on derivatives of an order and the functions r^power
-/// or r^power log r: like thin plate splines, except for the scales of columns. Source: Wood, Generalized
-/// Additive Models (2017), sec. 5.5.2.
+/// Duchon splines by mgcv's construction, with a penalty on derivatives of this order, and the functions
+/// r^power or r^power log r. Like thin plate splines, except for the scales of the columns. Source: Wood,
+/// Generalized Additive Models (2017), sec. 5.5.2.
 [[nodiscard]] Basis duchon_spline(HostTeam& team, const Matrix& values, const Matrix& points,
                                   std::span<const double> means, int order, int power, int size);
 
-/// Gaussian process smooths with a correlation function of scale 1 / range; scale 0 sets the range to the
-/// largest distance between two points. Columns: eigenvectors, penalised by their eigenvalues; then the
-/// constant and, unless `stationary`, the variables. Source: Kammann and Wand, Applied Statistics 52 (2003),
-/// 1.
+/// Gaussian process smooths with a correlation function of scale 1 / range. Scale 0 stands for a range equal
+/// to the largest distance between two points. Columns: eigenvectors, penalised by their eigenvalues; then
+/// the constant and, unless `stationary`, the variables. Source: Kammann and Wand, Applied Statistics 52
+/// (2003), 1.
 [[nodiscard]] Basis gaussian_process(HostTeam& team, const Matrix& values, const Matrix& points,
                                      std::span<const double> means, RadialFunction function, bool stationary,
                                      int size);
@@ -88,8 +88,8 @@ struct Truncated {
 /// The component that evaluates isotropic columns, with the weights in `map`.
 [[nodiscard]] Component isotropic_component(IsotropicColumns columns, const Matrix& map);
 
-/// The dense columns of a component at a point x, which has a value for each variable. The size of `row` is
-/// the number of columns wanted.
+/// The dense columns of a component at a point x, which has a value for each variable. The size of `row` says
+/// how many columns are wanted.
 void evaluate_dense(const Component& component, std::span<const double> x, std::span<double> row);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -26,26 +26,29 @@ struct MarginData : BasisOptions {
   bool factor = false;  ///< true only for a random effect
   int levels = 0;       ///< number of levels of a factor
 
-  std::int64_t distinct = 0;  ///< number of distinct values in the complete rows of the job; may stop above k
+  std::int64_t distinct = 0;  ///< number of distinct values in the complete rows of the job; counting may
+                              ///< stop above k
   double min = 0;
   double max = 0;
-  std::vector<double> supplied;  ///< knots, ascending; if there are two, limits; empty: none
-  Matrix supplied_points;        ///< knots of an isotropic basis, a column for each variable; no rows: none
-  /// *Collective.* k quantiles of the distinct values, together with the limits if two are given.
+  std::vector<double> supplied;  ///< knots in ascending order; two numbers: limits; empty: none are supplied
+  Matrix supplied_points;        ///< knots of an isotropic basis, with a column for each variable; no rows:
+                                 ///< none are supplied
+  /// *Collective.* k quantiles of the distinct values, to which the limits are added if they are given.
   std::function<std::vector<double>(std::span<const double> limits)> quantiles;
 
-  /// *Collective.* The values in the rows of mgcv's bam setup sample, in order: a column for each variable.
+  /// *Collective.* The values in the rows of mgcv's bam setup sample, in their order: a column for each
+  /// variable.
   std::function<Matrix()> setup_values;
 
   [[nodiscard]] bool has_limits() const { return supplied.size() == 2; }
-  /// The supplied limits, or the limits of the data. Throws if data lie outside.
+  /// The supplied limits, or else the limits of the data. Throws if data lie outside the supplied limits.
   [[nodiscard]] std::pair<double, double> limits() const;
 
   /// Throws `Error(input)` if there are fewer than `needed` distinct values.
   void require_distinct(std::int64_t needed) const { require_distinct(needed, distinct); }
   void require_distinct(std::int64_t needed, std::int64_t available) const;
-  /// Throws `Error(usage)` unless `all` distinct knots are supplied. `or_limits`: the message also offers
-  /// limits.
+  /// Throws `Error(usage)` unless the supplied knots are `all` in number and distinct. `or_limits`: the
+  /// message offers limits too.
   void require_knots(int all, bool or_limits) const;
   /// Throws `Error(input)` if data lie outside [low, high].
   void require_covered(double low, double high) const;

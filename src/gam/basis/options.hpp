@@ -19,16 +19,16 @@ namespace TESSERA_NAMESPACE::gam {
 /// The options that a formula gives for a basis.
 struct BasisOptions {
   int k = 0;              ///< basis dimension before constraints; 0: the default
-  std::vector<double> m;  ///< orders, with the meaning that the basis gives them; NaN: the default
+  std::vector<double> m;  ///< orders, whose meaning depends on the basis; NaN: the default
   int variables = 1;      ///< number of variables: more than 1 for an isotropic smooth
-  /// Maximum number of points of an isotropic basis, and R's seed for drawing them.
+  /// Maximum number of points of an isotropic basis, and R's seed for the sample of points.
   int most_points = 2000;
   std::uint32_t seed = 1;
   std::vector<std::string> ignored{};  ///< options that have no effect, as in mgcv: reported in the log
   friend bool operator==(const BasisOptions&, const BasisOptions&) = default;
 };
 
-/// Why an argument, "k" or "m", is invalid.
+/// Why an argument ("k" or "m") is invalid.
 struct OptionFault {
   std::string_view argument;
   std::string text;
@@ -39,7 +39,7 @@ struct OptionFault {
   return i < options.m.size() && !std::isnan(options.m[i]) ? options.m[i] : otherwise;
 }
 
-/// Sets a missing k to `usual`, or higher if the orders need more; refuses a k below `least`.
+/// Sets a missing k to `usual`, or to a higher value that the orders need; refuses a k below `least`.
 [[nodiscard]] inline std::optional<OptionFault> set_default_k(BasisOptions& options, int usual, int least,
                                                               std::string_view basis) {
   if (options.k == 0) options.k = std::max(usual, least);
@@ -48,7 +48,7 @@ struct OptionFault {
                      fmt::format("k={} is too small: bs=\"{}\" needs at least {}", options.k, basis, least)};
 }
 
-/// Removes the orders after the first `behind` ones, which mgcv ignores. For a basis without orders, the
+/// Removes all orders after the first `behind` ones, which mgcv ignores. For a basis without orders, the
 /// default m = c(2, 0) is not reported.
 inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string_view basis) {
   if (options.m.size() <= behind) return;
@@ -63,8 +63,8 @@ inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string
   options.ignored.push_back(fmt::format("m has no effect on bs=\"{}\"{}", basis, beyond));
 }
 
-/// P-splines: m[0] is the order of the splines, one less than their degree, and m[1] the order of the
-/// differences; one number sets both.
+/// P-splines: m[0] is the degree of the splines minus one, and m[1] the order of the differences; a single
+/// number sets both.
 [[nodiscard]] inline std::optional<OptionFault> settle_differences(BasisOptions& options, int least,
                                                                    std::string_view basis) {
   constexpr int most = 3;

@@ -13,7 +13,8 @@
 /// Code shared by tp, ts, ds and gp: the default k, and the points.
 namespace TESSERA_NAMESPACE::gam {
 
-/// mgcv's default k: 10, 30 or 100 more than the number of polynomials, by the number of variables.
+/// Sets mgcv's default k: the number `free` of polynomials, plus `of_one` for one variable, `of_two` for two,
+/// and 100 for more.
 [[nodiscard]] inline std::optional<OptionFault> settle_points(BasisOptions& options, int free, int of_one,
                                                               int of_two, std::string_view basis) {
   constexpr int of_more = 100;
@@ -34,7 +35,7 @@ namespace TESSERA_NAMESPACE::gam {
   return points;
 }
 
-/// The values from which a basis is made, its points, and the means of the values.
+/// The points of a basis; and the values, with their means, from which it is made.
 struct BasisPoints {
   Matrix values, points;
   std::vector<double> means;

@@ -11,7 +11,7 @@ namespace TESSERA_NAMESPACE::gam {
 enum class RadialKind {
   power,        ///< scale r^p
   power_log,    ///< scale r^p log r, p even
-  spherical,    ///< 1 - 1.5 e + 0.5 e^3 up to e = 1, e = scale r
+  spherical,    ///< 1 - 1.5 e + 0.5 e^3 up to e = 1; here and below e = scale r
   exponential,  ///< exp(-e^exponent)
   matern_3,     ///< (1 + e) exp(-e)
   matern_5,     ///< (1 + e + e^2 / 3) exp(-e)
@@ -26,7 +26,7 @@ struct RadialFunction {
   friend bool operator==(const RadialFunction&, const RadialFunction&) = default;
 };
 
-/// The function's value at a distance, whose square is given.
+/// The function's value at a distance; `square` is the square of the distance.
 inline double radial_value(const RadialFunction& function, double square) {
   if (function.kind == RadialKind::power || function.kind == RadialKind::power_log) {
     double value = function.scale;

@@ -9,10 +9,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// mgcv's shrinkage: the penalty on the null space relative to the smallest nonzero eigenvalue.
+/// mgcv's shrinkage factor: the penalty on the null space, relative to the smallest nonzero eigenvalue.
 inline constexpr double shrinkage = 0.1;
 
-/// Adds a penalty on the null space: for column j of its orthonormal basis `null_space`, `shares[j]` times
+/// Adds a penalty on the null space. Column j of its orthonormal basis `null_space` gets `shares[j]` times
 /// the smallest nonzero eigenvalue.
 inline void shrink(Basis& basis, const Matrix& null_space, std::span<const double> shares) {
   const int size = basis.size();

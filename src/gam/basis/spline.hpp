@@ -6,8 +6,8 @@
 #include <cmath>
 
 /// Evaluation of margins (see `Margin`), from the same source on the host and in a kernel. `evaluate` takes a
-/// `Margin`; terms/evaluation.hpp takes the tables of a pass, which have reciprocal widths, and extra cells
-/// for the extrapolation.
+/// `Margin`. A pass has its own tables instead (terms/evaluation.hpp), with reciprocal widths, and extra
+/// cells for the extrapolation.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Wraps x into the period from `first` to `last`, for a cyclic basis.
@@ -17,7 +17,7 @@ inline double wrap_into_period(double x, double first, double last) {
   return x - period * floor((x - first) / period);
 }
 
-/// Number of the `count` increasing breaks that are <= x; 0 for NaN.
+/// The number of breaks that are <= x; 0 for NaN. The `count` breaks are increasing.
 inline int breaks_up_to(const double* breaks, int count, double x) {
   // Branch-free, since the outcome of a comparison is unpredictable.
   int low = 0;

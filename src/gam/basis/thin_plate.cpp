@@ -27,9 +27,10 @@ std::vector<double> in_units(std::span<const double> values, double shift, doubl
   return out;
 }
 
-/// Calls `use(i, cubes, distances)` with sum_j w_j |u_i - u_j|^3 / 12 and sum_j w_j |u_i - u_j| / 2 for each
-/// point; u increases. On either side of u_i these sums are cubics and lines whose coefficients are sums of
-/// w_j u_j^p, in the widest type, since they are small differences of large numbers.
+/// Calls `use(i, cubes, distances)` for each point, with sum_j w_j |u_i - u_j|^3 / 12 and sum_j w_j |u_i -
+/// u_j| / 2; u is increasing. On either side of u_i these sums are cubics and lines, whose coefficients are
+/// sums of w_j u_j^p. They are computed in the widest type, because the results are small differences of
+/// large numbers.
 template <class Use>
 void for_each_radial_sum(std::span<const double> u, std::span<const double> weights, const Use& use) {
   using Wide = long double;
@@ -58,7 +59,7 @@ void multiply_radial(std::span<const double> u, std::span<const double> x, std::
   });
 }
 
-/// Values and second derivatives in u of the columns at the points, in rows 2 i and 2 i + 1 for point i.
+/// Values, and second derivatives in u, of the columns at the points: rows 2 i and 2 i + 1 belong to point i.
 Matrix at_points(const RadialColumns& radial) {
   const std::vector<double> u = in_units(radial.points, radial.shift, radial.unit);
   const std::size_t points = u.size();
@@ -107,7 +108,7 @@ Basis thin_plate_basis(HostTeam& team, std::span<const double> values, std::span
   const Truncated truncated = truncate(
       team, count, size, [&](std::span<const double> x, std::span<double> y) { multiply_radial(u, x, y); },
       1);
-  // Makes the weights of the points orthogonal to the unpenalised polynomials.
+  // Makes the weights of the points orthogonal to the polynomials that are not penalised.
   Matrix polynomials(count, free_columns);
   std::ranges::fill(polynomials.column(0), 1.0);
   std::ranges::copy(u, polynomials.column(1).begin());

@@ -13,20 +13,21 @@
 /// Source: Wood, J. R. Statist. Soc. B 65 (2003), sec. 2; Generalized Additive Models (2017), sec. 5.5.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The spline of `size` coefficients, at most the number of points, with a penalty on second derivatives.
-/// Columns have a mean square of one over `values`: first the radial ones, from the eigenvectors for the
-/// eigenvalues of largest absolute value; then the constant and x. Column signs are Tessera's.
+/// The spline of `size` coefficients (at most the number of points) with a penalty on second derivatives.
+/// First come the radial columns, from the eigenvectors for the eigenvalues of largest absolute value; then
+/// the constant and x. Columns have a mean square of one over `values`. Column signs are Tessera's.
 ///
 /// Cost: that of `extreme_eigen` with points^2 operations per product, plus points^2 times `size`: 0.3 s for
 /// 2,000 points and 10 coefficients.
 [[nodiscard]] Basis thin_plate_basis(HostTeam& team, std::span<const double> values,
                                      std::span<const double> points, int size);
 
-/// The dense component that evaluates these columns, using their values and second derivatives at the points.
+/// The dense component that evaluates these columns, by their values and second derivatives at the points.
 /// Cost: points^2 times columns.
 [[nodiscard]] Component radial_component(RadialColumns radial);
 
-/// `count` rounded up to a multiple of four, at least eight, since products process dense columns in fours.
+/// `count` rounded up to a multiple of four, but at least eight, because products process dense columns in
+/// fours.
 [[nodiscard]] constexpr int dense_columns(int count) {
   return count <= 8 ? 8 : (count + 3) / 4 * 4;
 }

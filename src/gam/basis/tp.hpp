@@ -17,8 +17,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// bs="tp": a thin plate regression spline of any number of variables. For one variable with a
-/// second-derivative penalty it is a piecewise cubic.
+/// bs="tp": a thin plate regression spline of any number of variables. With one variable and a penalty on
+/// second derivatives, it is a piecewise cubic.
 struct Tp {
   static constexpr char name[] = "tp";
   static constexpr bool random_effect = false;
@@ -58,7 +58,7 @@ struct Tp {
   static bool is_cubic(const BasisOptions& options) {
     return options.variables == 1 && order_of(options) == 2;
   }
-  /// The default order is the smallest with continuous derivatives.
+  /// The default order is the smallest one with which the spline has continuous derivatives.
   static std::optional<OptionFault> settle_as(BasisOptions& options, std::string_view basis) {
     constexpr int most = 10;
     const int dimensions = options.variables;

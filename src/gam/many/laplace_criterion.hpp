@@ -25,7 +25,9 @@ struct ManyDerivatives {
 
 /// The criterion of one response, with A = X'WX + S at the coefficients b of the highest penalised
 /// likelihood:
+///
 ///     V = -l(b) + b'Sb / 2 + log|A| / 2 - log|S|+ / 2
+///
 /// W: observed weights. For families with a scale, S is relative to phi: see `evaluate`. A has a block for
 /// each component of the design, so that V is a sum over components, except for terms that depend only on the
 /// response and tau.

@@ -61,7 +61,7 @@ TESSERA_API const char* tessera_error(void);
 enum tessera_device_failure {
   TESSERA_ON_FAILURE_CPU = 0,     ///< falls back to the CPU
   TESSERA_ON_FAILURE_ERROR = 1,   ///< TESSERA_JOB_FAULT
-  TESSERA_ON_FAILURE_EXCLUDE = 2  ///< goes on without the device
+  TESSERA_ON_FAILURE_EXCLUDE = 2  ///< continues without the device
 };
 enum tessera_policy {
   TESSERA_POLICY_AUTO = 0,  ///< GPUs if there are any, else the CPU
@@ -115,7 +115,8 @@ typedef struct tessera_options {
   int32_t allow_sharing;              ///< not 0: several ranks may drive one GPU
   int32_t threads;                    ///< host threads of this rank; 0: chosen by the library
   double collective_timeout_seconds;  ///< 0: none
-  double memory_fraction;             ///< of a device's memory, above 0 and up to 1 (since version 2)
+  double memory_fraction;             ///< fraction of a device's memory that the job may use, above 0 and up
+                                      ///< to 1 (since version 2)
   int32_t parts_in_flight;  ///< 1 to 8: parts of a tile that are computed at a time (since version 2)
   // Since version 3:
   int32_t may_move_units;  ///< not 0: as `tessera::JobOptions::may_move_units`
@@ -159,7 +160,7 @@ typedef struct tessera_failure {
   const char* stage;  ///< "probe", "claim", "score", "bind", "allocate" or "tile"
   const char* reason;
 } tessera_failure;
-/// A `tessera::Verdict`: the same on every rank. Later versions may append to it.
+/// A `tessera::Verdict`: the same on every rank. Later versions may append members.
 typedef struct tessera_verdict {
   int32_t ran;           ///< a `tessera_ran`
   int32_t devices;       ///< GPUs that computed, by UUID; 0 unless `ran` is TESSERA_RAN_DEVICES
@@ -169,8 +170,8 @@ typedef struct tessera_verdict {
                          ///< devices
   int32_t excluded_count;
   const tessera_failure*
-      excluded;  ///< `excluded_count`: why devices were left out, in order; null if none was
-  const tessera_failure* failure;  ///< the first one; null unless `ran` is TESSERA_RAN_FALLBACK
+      excluded;  ///< `excluded_count` failures for which devices were left out, in order; null if none was
+  const tessera_failure* failure;  ///< the first failure; null unless `ran` is TESSERA_RAN_FALLBACK
   double imbalance;     ///< share of `busiest_rank` divided by that in a plan for hosts; 1: balanced
   const char* absence;  ///< why no device was used, if `ran` is TESSERA_RAN_HOST; else ""
   const char* reason;   ///< how the pass ended, if `ran` is TESSERA_RAN_NONE; else ""
@@ -224,11 +225,11 @@ TESSERA_API int32_t tessera_tile_stopping(const tessera_tile* tile);
 /// Fails the tile: the whole job falls back to the CPU. The first reason is kept.
 TESSERA_API void tessera_tile_fail(tessera_tile* tile, const char* reason);
 
-/// Functions of the program. They get the caller's `context`; `units` and `results` point to the first unit
-/// of the tile; `arrays` points to one pointer per array, to its first unit of the tile. In a function for
-/// devices, all of these are in the device's memory. Units that are only read must not be written. They
-/// return 0, or any other number to fail: the tile of a device, or, on the host, the pass on every rank. They
-/// run on threads of the job, must not call MPI, and no exception or longjmp may leave them.
+/// Functions of the program. Arguments: `context` is the caller's; `units` and `results` point to the first
+/// unit of the tile; `arrays` has a pointer for each array, to its first unit of the tile. In a function for
+/// devices, all of these are in the device's memory. Units that are only read must not be written. A function
+/// returns 0, or any other number to fail: on a device the tile, on the host the pass on every rank.
+/// Functions run on threads of the job and must not call MPI; no exception or longjmp may leave them.
 typedef int (*tessera_device_function)(tessera_tile* tile, void* units, void* context);
 typedef int (*tessera_host_function)(const tessera_host_tile* tile, void* units, void* context);
 typedef int (*tessera_device_map)(tessera_tile* tile, const void* units, void* results, void* context);
@@ -248,10 +249,10 @@ typedef int (*tessera_host_array_function)(const tessera_host_tile* tile, void* 
                                            void* context);
 
 /// *Collective.* Computes in place: `units` are this rank's `count` units of the plan, of `unit_bytes` each.
-/// Writes of devices are undone before a fallback to the host function. A null `on_device`, on every
-/// rank, runs the pass only on the hosts. A tile that exceeds the device's memory budget at
-/// `device_bytes_per_unit` is cut into parts. Two parts are computed at a time, by calls of `on_device` on
-/// different threads and streams. `device_bytes_per_unit` 0: tiles are not cut.
+/// Writes of devices are undone before a fallback to the host function. If `on_device` is null, on every
+/// rank, the pass runs only on the hosts. A tile is cut into parts if its units, at `device_bytes_per_unit`
+/// each, exceed the device's memory budget. Two parts are then computed at a time, by calls of `on_device` on
+/// different threads and streams. If `device_bytes_per_unit` is 0, tiles are not cut.
 TESSERA_API int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int64_t count,
                                 size_t unit_bytes, size_t device_bytes_per_unit,
                                 tessera_device_function on_device, tessera_host_function on_host,
@@ -278,12 +279,12 @@ TESSERA_API int tessera_sum_add(tessera_sum* sum, const double* block);
 /// The operation that combines the values of blocks: <tessera/job/reducer.hpp> has the rules for equal
 /// values, NaN, sums and plans without units.
 enum tessera_operation {
-  TESSERA_SUM = 0,  ///< of doubles: rounded at each addition, unlike `tessera_reduce`
+  TESSERA_SUM = 0,  ///< a sum of doubles is rounded at each addition, unlike that of `tessera_reduce`
   TESSERA_MINIMUM = 1,
   TESSERA_MAXIMUM = 2,
-  TESSERA_MINIMUM_AT = 3,  ///< of a `tessera_double_at`, or the structure of another type
+  TESSERA_MINIMUM_AT = 3,  ///< minimum of a `tessera_double_at`, or of the structure of another type
   TESSERA_MAXIMUM_AT = 4,
-  TESSERA_OWN = 5  ///< `tessera_reducer::combine`
+  TESSERA_OWN = 5  ///< uses `tessera_reducer::combine`
 };
 enum tessera_type { TESSERA_DOUBLE = 0, TESSERA_FLOAT = 1, TESSERA_INT32 = 2, TESSERA_INT64 = 3 };
 /// A value and its position, such as the index of a unit; INT64_MAX without units.
@@ -312,7 +313,7 @@ typedef struct tessera_reducer {
   int32_t type;       ///< a `tessera_type`
   int64_t count;      ///< 1 or more: number of values, combined element by element
   // For TESSERA_OWN, which has no type:
-  size_t value_bytes;    ///< of one value, which is aligned to 16 bytes or less
+  size_t value_bytes;    ///< bytes of one value, which is aligned to 16 bytes or less
   const void* identity;  ///< the neutral value: the result without units
   tessera_combine combine;
   void* context;  ///< passed to `combine`

@@ -228,7 +228,7 @@ TESSERA_GAM_API int tessera_gam_model_load(const char* path, tessera_gam_model* 
 ///   are not known
 /// - "rank" of each penalty; "null_space_dim" of each smooth; "block_terms": for each element of
 ///   design.blocks in the model's text, the index of its term in design.terms
-/// - options as they were given: "select" (0 or 1); "given_sp" and "min_sp", 0 x 1 if they were not
+/// - options as they were given: "select" (0 or 1); "given_sp" and "min_sp", 0 x 1 if they were not given
 /// - "sample", the rows stored by the option sample: a column's numbers, or the indices of its levels, from 0
 /// - 1 x 1: "n", rows of the fit; "n_dropped", rows with a missing value; "converged" (0 or 1); "iterations";
 ///   "edf_total", "edf1_total", "edf2_total"; "scale"; "scale_is_estimated" (0 or 1); "covariance_scale";
@@ -285,7 +285,7 @@ enum tessera_gam_layout {
   TESSERA_GAM_CSR = 1,    ///< compressed sparse rows
   TESSERA_GAM_CSC = 2     ///< compressed sparse columns
 };
-/// The type of its numbers.
+/// The type of a matrix's numbers or indices.
 enum tessera_gam_number {
   TESSERA_GAM_FLOAT64 = 0,
   TESSERA_GAM_FLOAT32 = 1,
@@ -299,64 +299,66 @@ enum tessera_gam_number {
   TESSERA_GAM_UINT64 = 9
 };
 
-/// Responses: a matrix in memory or in a file, or the columns of a table. All is read in place, and must not
-/// change before the call returns.
+/// Responses: a matrix in memory or in a file, or the columns of a table. Data in memory are read in place,
+/// and must not change before the call returns.
 ///
-/// A dense matrix has its element of row i and column j at `values[i * row_stride + j * column_stride]`. Of a
-/// sparse one `values[k]` for k from `begins[r]` to `begins[r + 1]` are elements of row r (CSR) or column r
-/// (CSC), and `indices[k]` are their columns or rows, from 0 and in any order; all others are 0, and several
-/// of one place are added. NaN is a missing value. Unused members are 0.
+/// A dense matrix has its element of row i and column j at `values[i * row_stride + j * column_stride]`. In a
+/// sparse matrix, `values[k]` for k from `begins[r]` to `begins[r + 1]` are elements of row r (CSR) or column
+/// r (CSC); `indices[k]` are their columns or rows, from 0, in any order. All other elements are 0; several
+/// elements at one place are added. NaN is a missing value. Unused members must be 0.
 typedef struct tessera_gam_responses {
   size_t size;              ///< sizeof(tessera_gam_responses)
-  tessera_gam_table table;  ///< its columns are the responses; 0: the matrix is described by what follows
+  tessera_gam_table table;  ///< table whose columns are the responses; 0: the matrix is described by the
+                            ///< members below
   int32_t layout;           ///< a `tessera_gam_layout`
-  int32_t value_type;       ///< of `values`, a `tessera_gam_number`
-  int32_t index_type;       ///< of `indices` and `begins`: TESSERA_GAM_INT32 or TESSERA_GAM_INT64
+  int32_t value_type;       ///< type of `values`, a `tessera_gam_number`
+  int32_t index_type;       ///< type of `indices` and `begins`: TESSERA_GAM_INT32 or TESSERA_GAM_INT64
   int64_t rows;
   int64_t columns;
   const void* values;
   size_t value_count;        ///< the number of elements that may be read from `values`, and from `indices`
-  int64_t row_stride;        ///< of a dense matrix, in elements; not negative
-  int64_t column_stride;     ///< from column to column, likewise
-  const void* indices;       ///< of a sparse matrix
-  const void* begins;        ///< of a sparse matrix: rows + 1 (CSR) or columns + 1 (CSC) of them
-  const char* const* names;  ///< of the responses, copied; null: "1", "2", ...
-  size_t name_count;         ///< as many as responses, or 0
-  /// Matrices beside these responses, of as many rows and columns; null: none. Their responses go by name if
-  /// both have names. Weights are multiplied with the prior weights, and 0 leaves a row out of that response;
-  /// offsets are added to its linear predictor.
+  int64_t row_stride;        ///< stride from row to row of a dense matrix, in elements; not negative
+  int64_t column_stride;     ///< stride from column to column, in elements; not negative
+  const void* indices;       ///< indices of a sparse matrix
+  const void* begins;        ///< begins of a sparse matrix: rows + 1 (CSR) or columns + 1 (CSC) elements
+  const char* const* names;  ///< names of the responses, which are copied; null: "1", "2", ...
+  size_t name_count;         ///< number of names: that of the responses, or 0
+  /// Matrices of weights and offsets, with as many rows and columns as this one; null: none. Their responses
+  /// are matched by name if both have names. Weights are multiplied with the prior weights, and 0 leaves a
+  /// row out of that response; offsets are added to its linear predictor.
   const struct tessera_gam_responses* weights;
   const struct tessera_gam_responses* offsets;
-  /// A matrix in a file, in place of one in memory, as `tessera::gam::Responses::path`: "FILE.npy",
-  /// "FILE.h5:/PATH", or a table whose columns are the responses. With covariates in a file the option
-  /// checkpoint may be given. Null: none.
+  /// A matrix in a file in place of one in memory, as `tessera::gam::Responses::path`: "FILE.npy",
+  /// "FILE.h5:/PATH", or a table whose columns are the responses. If the covariates are in a file too, the
+  /// option checkpoint may be given. Null: none.
   const char* path;
 } tessera_gam_responses;
 #define TESSERA_GAM_RESPONSES \
   { sizeof(tessera_gam_responses), 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL }
 
 /// Fits a formula without a response, "s(t, by=lineage) + offset(log_size)", to each response:
-/// `tessera::gam::fit_many` (<tessera/gam/many.hpp>). Rows of the covariates and of the responses go by
-/// position. `fits` receives an answer with a row for each response, whose columns docs/many.md lists: texts,
-/// as its name and "status", are kept columns. `tests`, which may be null, receives one with the p and q
-/// values of each term. Options: those of `ManyOptions`, of `Responses` and of `JobOptions`, and comm. After
-/// a call that was interrupted or killed, one with the same checkpoint resumes, and gives the same values.
+/// `tessera::gam::fit_many` (<tessera/gam/many.hpp>). Rows of the covariates and of the responses are matched
+/// by position. `fits` receives an answer with a row for each response, whose columns docs/many.md lists;
+/// texts, such as the name and "status", are kept columns. `tests`, which may be null, receives an answer
+/// with the p and q values of each term. Options: those of `ManyOptions`, of `Responses` and of `JobOptions`,
+/// and comm. After a call was interrupted or killed, a call with the same checkpoint resumes, and gives the
+/// same values.
 ///
-/// Which dimension of a matrix has the responses is found by the number of rows of the covariates;
-/// responses-in says it where both fit. A value that the family does not have is an error with its response
-/// and row (TESSERA_GAM_INPUT).
+/// Which dimension of a matrix has the responses is found by the number of rows of the covariates; where both
+/// dimensions fit, the option responses-in decides. A value that the family does not have is an error with
+/// its response and row (TESSERA_GAM_INPUT).
 ///
-/// With comm the call is *collective* as `tessera_gam_fit` is, but each rank gives all rows of the covariates
-/// and the whole matrix, such as a mapped file: it reads a part of the responses, and gets the results of
-/// all. Results have the same bits on any number of ranks and threads.
+/// With comm the call is *collective*, like `tessera_gam_fit`. But each rank must give all rows of the
+/// covariates and the whole matrix, such as a mapped file: it reads a part of the responses, and gets the
+/// results of all. Results have the same bits on any number of ranks and threads.
 ///
-/// Memory: the model matrix, up to 256 MB of responses at a time, and the results; with covariances twice the
-/// fits, and p(p + 1)/2 numbers for each response of p coefficients.
+/// Memory: the model matrix, up to 256 MB of responses at a time, and the results; with covariances also p(p
+/// + 1)/2 numbers for each response of p coefficients, and the fits a second time.
 TESSERA_GAM_API int tessera_gam_fit_many(const char* formula, tessera_gam_table covariates,
                                          const tessera_gam_responses* responses, const tessera_gam_call* call,
                                          tessera_gam_answer* fits, tessera_gam_answer* tests);
-/// The model of a response by its name, from the `fits` of a call with the option covariances: the same that
-/// `tessera_gam_model_load` reads from a file of fits, without residuals. TESSERA_GAM_USAGE for a response
+/// The model of a response by its name, from the `fits` of a call with the option covariances: the same model
+/// as `tessera_gam_model_load` reads from a file of fits, without residuals. TESSERA_GAM_USAGE for a response
 /// that has no fit, or is not there.
 TESSERA_GAM_API int tessera_gam_many_model(tessera_gam_answer fits, const char* response,
                                            tessera_gam_model* model);
@@ -409,7 +411,7 @@ TESSERA_GAM_API int tessera_gam_slice(tessera_gam_model model, const char* at, t
 /// Extent of an answer.
 typedef struct tessera_gam_answer_info {
   size_t size;     ///< sizeof(tessera_gam_answer_info)
-  size_t rows;     ///< of each column
+  size_t rows;     ///< number of rows of each column
   size_t columns;  ///< computed columns, followed by columns copied from the table or the grid
   size_t kept;     ///< number of copied columns
   size_t remarks;

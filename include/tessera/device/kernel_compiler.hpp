@@ -31,7 +31,8 @@ struct ModuleSource {
   std::string name;  ///< for messages
   std::string text;
   std::vector<NamedHeader> headers;
-  std::vector<std::string> options;  ///< of NVRTC, without the architecture: "--std=c++20", "--fmad=true"
+  std::vector<std::string> options;  ///< options of NVRTC, without the architecture: "--std=c++20",
+                                     ///< "--fmad=true"
 };
 
 /// Compiled code for a device.

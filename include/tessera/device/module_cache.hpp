@@ -18,16 +18,16 @@ namespace TESSERA_NAMESPACE {
 struct ModuleCacheOptions {
   /// Null: NVRTC, opened at the first lookup.
   std::shared_ptr<KernelCompiler> compiler;
-  /// Folder of the disk cache; not given: `default_module_directories()`; empty: no disk cache.
+  /// Folder of the disk cache. Not given: `default_module_directories()`. Empty: there is no disk cache.
   std::optional<std::string> directory;
-  /// Maximum size of each folder; not given: $TESSERA_CACHE_MIB, or 256 MiB.
+  /// Maximum size of each folder. Not given: $TESSERA_CACHE_MIB, or 256 MiB.
   std::optional<std::int64_t> max_bytes = std::nullopt;
 };
 
-/// The folders of the disk cache; all are searched, and the first that is writable is written to:
-/// $XDG_CACHE_HOME/tessera, or else $HOME/.cache/tessera if HOME exists; then $TMPDIR/tessera-UID, or
-/// /tmp/tessera-UID, accessible to this user only. $TESSERA_CACHE_DIR replaces all of them; if it is set but
-/// empty, there is no disk cache.
+/// The folders of the disk cache: $XDG_CACHE_HOME/tessera, or else $HOME/.cache/tessera if HOME exists; then
+/// $TMPDIR/tessera-UID, or /tmp/tessera-UID, accessible to this user only. All are searched; the first that
+/// is writable is written to. $TESSERA_CACHE_DIR replaces all of them; if it is set but empty, there is no
+/// disk cache.
 [[nodiscard]] TESSERA_EXPORT std::vector<std::string> default_module_directories();
 
 /// A cache of kernels that are compiled at run time, in memory and on disk: each source is compiled once for
@@ -53,14 +53,15 @@ class TESSERA_EXPORT ModuleCache {
   /// Counts since construction.
   struct Statistics {
     std::int64_t compiles = 0;     ///< calls of the compiler, failed ones included
-    std::int64_t memory_hits = 0;  ///< found in this process
-    std::int64_t disk_hits = 0;    ///< found on disk
-    std::int64_t adopted = 0;      ///< added by `adopt`
+    std::int64_t memory_hits = 0;  ///< modules found in this process
+    std::int64_t disk_hits = 0;    ///< modules found on disk
+    std::int64_t adopted = 0;      ///< outcomes added by `adopt`
     std::int64_t rejected = 0;     ///< files that were truncated, corrupt or of another key
   };
   /// The state of the disk cache.
   struct Disk {
-    std::string directory;  ///< last written to, or else the first choice; empty: no disk cache
+    std::string directory;  ///< folder last written to, or else the first choice; empty: there is no disk
+                            ///< cache
     std::string problem;    ///< why the last write failed; empty if it succeeded
   };
 

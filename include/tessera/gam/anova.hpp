@@ -18,7 +18,8 @@ struct TermTest {
   /// For a parametric term its number of columns; for a smooth the reference degrees of freedom.
   double df = 0;
   double edf = std::numeric_limits<double>::quiet_NaN();  ///< effective degrees of freedom of a smooth
-  double statistic = 0;  ///< F if the scale is estimated, else chi-squared; all NaN: not tested
+  double statistic = 0;  ///< F statistic if the scale is estimated, else chi-squared; NaN, like the other
+                         ///< numbers: not tested
   double p_value = 0;
 };
 
@@ -38,7 +39,7 @@ struct ModelFigures {
   /// `edf1`. Unknown if a random effect is too large to be tested.
   double edf2 = 0;
   double residual_df = 0;        ///< n - edf1 - (edf2 - edf)
-  double log_likelihood = 0;     ///< NaN: a family without a likelihood
+  double log_likelihood = 0;     ///< NaN for a family without a likelihood
   double log_likelihood_df = 0;  ///< edf2 + the number of other estimated parameters (scale, family)
   double aic = 0;                ///< AIC from the two numbers above: R's `AIC(m)`
   double plain_aic = 0;          ///< AIC with edf in place of edf2: mgcv's `m$aic`
@@ -54,7 +55,7 @@ struct DevianceRow {
   double residual_deviance = 0;  ///< for families with parameters: -2 log likelihood, times the scale
   double df = std::numeric_limits<double>::quiet_NaN();
   double deviance = std::numeric_limits<double>::quiet_NaN();
-  double statistic = std::numeric_limits<double>::quiet_NaN();  ///< F
+  double statistic = std::numeric_limits<double>::quiet_NaN();  ///< F statistic
   double p_value = std::numeric_limits<double>::quiet_NaN();
 };
 

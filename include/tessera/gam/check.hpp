@@ -30,9 +30,9 @@ struct CheckOptions {
 /// Whether a smooth's basis is large enough: a row of `k.check`.
 struct BasisCheck {
   std::string label;
-  int coefficients = 0;  ///< k'
+  int coefficients = 0;  ///< mgcv's k': number of coefficients
   double edf = 0;
-  double k_index = 0;  ///< NaN, like the p-value, for a smooth of factors
+  double k_index = 0;  ///< NaN for a smooth of factors, and so is the p-value
   double p_value = 0;
 };
 
@@ -47,11 +47,11 @@ struct ResidualSummary {
   double largest = 0;
 };
 
-/// Randomised quantile residuals of the sample, increasing; they are standard normal if the model is correct:
-/// the normal quantile of P(Y < y) + u P(Y = y), u uniform (Dunn and Smyth, J. Comput. Graph. Stat. 5
+/// Randomised quantile residuals of the sample, sorted. Each is the normal quantile of P(Y < y) + u P(Y = y)
+/// with a uniform u, and standard normal if the model is correct (Dunn and Smyth, J. Comput. Graph. Stat. 5
 /// (1996)). Excludes rows whose prior weight leaves the distribution unknown.
 struct QuantileResiduals {
-  std::vector<double> residuals;  ///< empty: a family with only a variance function
+  std::vector<double> residuals;  ///< empty for a family with only a variance function
   std::vector<double> normal;     ///< the quantiles of (i - 1/2) / n
   std::vector<double> lower;      ///< bounds that contain each residual with probability 0.95
   std::vector<double> upper;
@@ -68,7 +68,8 @@ struct Concurvity {
   };
   std::vector<std::string> labels;  ///< "para", then the smooths; empty: not computed
   std::vector<Values> whole;        ///< concurvity of each component with all others
-  std::vector<Values> pairwise;     ///< of component j with component i, at i * labels + j; 1 if i = j
+  std::vector<Values> pairwise;     ///< concurvity of component j with component i, at index i *
+                                    ///< labels.size() + j; 1 if i = j
 };
 
 struct Check {
@@ -87,9 +88,9 @@ struct Check {
     double expected = 0;
     double deviation = 0;
   };
-  std::optional<Zeros> zeros{};  ///< none: another family, or prior weights
+  std::optional<Zeros> zeros{};  ///< empty for other families, and with prior weights
   Concurvity concurvity{};
-  std::vector<double> autocorrelation{};  ///< at lags from 1 on; empty: not requested
+  std::vector<double> autocorrelation{};  ///< autocorrelation at lags 1, 2, …; empty: not requested
 };
 
 /// *Collective.* Checks a model against its table, whose complete rows and responses must be those of the

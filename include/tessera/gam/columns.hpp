@@ -40,7 +40,8 @@ struct TableDescription {
   std::string name;
   std::int64_t rows = 0;
   std::vector<ColumnDescription> columns{};
-  std::map<std::string, std::string> left_out{};  ///< other names, each with why it is not a column
+  std::map<std::string, std::string> left_out{};  ///< other names in the table, each with the reason why it
+                                                  ///< is not a column
 };
 
 /// *Collective.* Describes the columns of a table, in the table's order, for inspection before a fit; the

@@ -17,7 +17,7 @@ class Family;
 /// cheap to copy; a move is a copy. Any thread may read it.
 class TESSERA_EXPORT ResponseFamily {
  public:
-  /// gaussian
+  /// The gaussian family with the identity link.
   ResponseFamily();
 
   ResponseFamily(const ResponseFamily&) = default;

@@ -50,7 +50,7 @@ struct FitOptions {
   /// gam: in the order of its `full.sp`; empty: 0.
   std::vector<double> min_sp{};
   bool select = false;  ///< smooths may be shrunk to zero: their null spaces are penalised, as in mgcv
-  double gamma = 1;     ///< above 1: smoother, as mgcv's; in REML a row counts as 1 / gamma rows
+  double gamma = 1;     ///< mgcv's gamma: above 1 fits are smoother; in REML a row counts as 1 / gamma rows
   /// Store in the model the data that reports and predictions at typical values need: the residuals of a
   /// sample of the rows, typical values of each variable, and the occupancy of smooths of two numbers.
   bool residuals = true;
@@ -88,7 +88,7 @@ class TESSERA_EXPORT FitObserver {
 struct PhaseTime {
   std::string name;
   double seconds = 0;
-  std::int64_t bytes = 0;  ///< read from the file, or from columns in passes, by all ranks
+  std::int64_t bytes = 0;  ///< bytes that all ranks have read from the file, or from columns in passes
 };
 
 /// Estimated time of the passes over the rows, from a cost model of rows, products per row, host threads and

@@ -23,17 +23,17 @@ namespace TESSERA_NAMESPACE::gam {
 
 struct ResponseResult {
   std::string_view status{};       ///< how the fit ended, e.g. "converged": docs/many.md; a static text
-  std::vector<double> values{};    ///< by `ManyDesign::columns`; NaN: no value
-  std::vector<double> p_values{};  ///< by `ManyDesign::tests`; NaN: no value
+  std::vector<double> values{};    ///< for each of `ManyDesign::columns`; NaN: no value
+  std::vector<double> p_values{};  ///< for each of `ManyDesign::tests`; NaN: no value
 };
 
 /// The rows, bases and penalties that the models of many responses share. An immutable value, cheap to copy;
 /// any thread may use it.
 class TESSERA_EXPORT ManyDesign {
  public:
-  /// `formula`, `covariates` and `options` as for `fit_many`; a table in memory has all rows. Not collective:
-  /// the same bits on every rank. Throws `Error` like `fit_many`. Cost: a reading of the covariates, and some
-  /// passes of p^2 operations per row for p coefficients.
+  /// `formula`, `covariates` and `options` as for `fit_many`; a table in memory must have all rows. Not
+  /// collective; the bits are the same on every rank. Throws `Error` like `fit_many`. Cost: a reading of the
+  /// covariates, and some passes of p^2 operations per row for p coefficients.
   ManyDesign(const std::string& formula, const Table& covariates, const ManyOptions& options = {});
   ~ManyDesign();
   // A move is a copy.
@@ -55,12 +55,12 @@ class TESSERA_EXPORT ManyDesign {
   std::shared_ptr<State> state_;
 };
 
-/// Fits one response, on the calling thread: the numbers of `fit_many`, with the same bits. `values`: by row
-/// of the covariates, NaN for a missing one. `weights`, such as those of a bootstrap, are multiplied with
-/// the design's weights, and zero leaves a row out; `offsets` are added to the linear predictor; an empty
-/// span: none. Pure; any thread may call it at any time, also within a pass of a job. Bounds: 60 outer
-/// iterations, 100 inner steps in each. Throws `Error(usage)` for another number of values, and
-/// `Error(input)`, with the row, for a value that the family does not have.
+/// Fits one response on the calling thread. The numbers are those of `fit_many`, with the same bits. `values`
+/// has a value for each row of the covariates; NaN: missing. `weights`, such as those of a bootstrap, are
+/// multiplied with the design's weights, and zero leaves a row out; `offsets` are added to the linear
+/// predictor. An empty span: none. Pure; any thread may call it at any time, also within a pass of a job.
+/// Makes at most 60 outer iterations, each with at most 100 inner steps. Throws `Error(usage)` for another
+/// number of values, and `Error(input)`, with the row, for a value that the family does not have.
 [[nodiscard]] TESSERA_EXPORT ResponseResult fit_response(const ManyDesign& design,
                                                          std::span<const double> values,
                                                          std::span<const double> weights = {},

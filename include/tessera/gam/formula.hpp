@@ -18,7 +18,7 @@ struct FormulaTerms;
 class TESSERA_EXPORT FormulaError : public Error {
  public:
   struct Refusal {
-    std::size_t position;  ///< in bytes
+    std::size_t position;  ///< offset in the formula, in bytes
     std::string message;
   };
   explicit FormulaError(std::vector<Refusal> refusals);

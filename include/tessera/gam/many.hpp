@@ -26,11 +26,11 @@ enum class ResponsesIn : std::uint8_t {
   columns
 };
 
-/// A matrix of responses in a file that every rank can open: a table whose columns are the responses, in any
-/// format of `Table`; NumPy's "FILE.npy"; or within an HDF5 file, as "FILE.h5:/PATH", a dataset of two
-/// dimensions or a group of a compressed sparse matrix with `data`, `indices`, `indptr` and `shape`, as
-/// AnnData's `X` and `layers` are. In place of the path, `matrix` or `table` may be given: a matrix in
-/// memory, or a table whose columns are the responses; each rank has all of it.
+/// A matrix of responses in a file that every rank can open. `path` is a table whose columns are the
+/// responses, in any format of `Table`; or NumPy's "FILE.npy"; or, within an HDF5 file, "FILE.h5:/PATH": a
+/// dataset of two dimensions, or a group of a compressed sparse matrix with `data`, `indices`, `indptr` and
+/// `shape`, such as AnnData's `X` and `layers`. In place of the path, `matrix` or `table` may be given: a
+/// matrix in memory, or a table whose columns are the responses; each rank must have all of it.
 struct Responses {
   std::string path{};
   ResponsesIn in = ResponsesIn::automatic;
@@ -38,14 +38,15 @@ struct Responses {
   std::optional<ResponseMatrix> matrix{};
   std::optional<Table> table{};
   /// Column of the covariates whose texts match the rows of the covariates to the rows of the responses: to
-  /// AnnData's names of observations, or to the column of the same name in a table. Empty: by position.
+  /// AnnData's names of observations, or to the column of the same name in a table. Empty: rows are matched
+  /// by position.
   std::string key{};
-  /// Matrices of the same shape, as `path`, whose responses are matched by name if both have names; empty:
-  /// none. Weights are multiplied with the prior weights, and zero leaves a row out of that response; offsets
-  /// are added to the linear predictors.
+  /// Matrices like that at `path`, of the same shape. Their responses are matched by name if both have names.
+  /// Empty: none. Weights are multiplied with the prior weights, and zero leaves a row out of that response;
+  /// offsets are added to the linear predictors.
   std::string weights{};
   std::string offsets{};
-  std::optional<ResponseMatrix> weights_matrix{};  ///< in memory, in place of `weights`
+  std::optional<ResponseMatrix> weights_matrix{};  ///< matrix in memory, in place of `weights`
   std::optional<ResponseMatrix> offsets_matrix{};
 };
 
@@ -59,26 +60,25 @@ struct ManyOptions {
   /// A response with fewer values, or with values in a smaller share of the rows, is not fitted (`too_few`).
   int min_rows = 2;
   double min_share = 0;
-  /// Matrices that are compressed by rows are sorted in the memory of each rank up to 64 MiB, or its part of
-  /// `node_bytes`, else in a scratch file of each node.
+  /// A matrix that is compressed by rows is sorted. Each rank sorts up to 64 MiB, or its part of
+  /// `node_bytes`, in its memory; a larger matrix is sorted in a scratch file of each node.
   MemoryOptions memory{};
-  /// Keeps the covariances of the coefficients, which standard errors of a response's predictions need: in
-  /// HDF5, or in `ManyResults`.
+  /// Keeps the covariances of the coefficients, in HDF5 or in `ManyResults`. Standard errors of a response's
+  /// predictions need them.
   bool covariances = false;
   /// Checkpoint file, written after every batch of responses; a later call with the same input and options
   /// resumes from it, on any number of ranks, and gives the same values (`Checkpoint`). The batches are
   /// beside it, in FILE.batch-N. All these files are removed at the end. Empty: no checkpoint.
   std::string checkpoint{};
-  /// If a device fails after other devices have computed responses, all responses are computed anew on the
-  /// CPU.
+  /// If a device fails after other devices have computed responses, computes all responses anew on the CPU.
   bool require_one_kind = false;
 };
 
-/// The files that `fit_many` writes; the ending of each determines its format (.h5, .csv, .parquet,
-/// .feather). From fits in HDF5, `load_model` reads the model of a response.
+/// The files that `fit_many` writes. The ending of a file determines its format (.h5, .csv, .parquet,
+/// .feather). `load_model` reads the model of a response from fits in HDF5.
 struct ManyOutputs {
   std::string fits;     ///< fits: a row for each response
-  std::string tests{};  ///< tests: a row for each response, with p and q values of each term; empty: none
+  std::string tests{};  ///< tests: a row for each response, with the p and q value of each term; empty: none
 };
 
 /// The number of responses for each way in which a fit can end.
@@ -94,10 +94,10 @@ struct ManyResults {
   std::vector<Table::Column> fits{};   ///< columns as in a file of `ManyOutputs::fits`
   std::vector<Table::Column> tests{};  ///< columns as in a file of `ManyOutputs::tests`
   ManySummary summary{};
-  /// Only with `ManyOptions::covariances`: the matrices of a file of `ManyOutputs::fits` by name, a column
-  /// for each response. "covariance": the upper triangle of each, row by row.
+  /// Only with `ManyOptions::covariances`: the matrices of a file of `ManyOutputs::fits` by name, with a
+  /// column for each response. A column of "covariance" has the upper triangle, row by row.
   std::map<std::string, Matrix> matrices{};
-  std::optional<Model> shared{};  ///< only with covariances: what all models share; its numbers are zero
+  std::optional<Model> shared{};  ///< only with covariances: what all models share; its estimates are zero
 };
 
 /// *Collective.* Fits the formula to each response by Laplace REML, like mgcv's `gam(method = "REML")`. Each
@@ -105,19 +105,19 @@ struct ManyResults {
 /// Saefken, JASA 111 (2016)). The results have the same bits for any number of ranks and threads, and do not
 /// depend on other responses. The formula has no response: "s(t, by = lineage) + offset(log_size)".
 ///
-/// A table of covariates in memory has all rows on each rank. Rows without a value of a variable are left
-/// out, and a missing value of a response leaves its row out of that fit only. Throws the same `Error` on
+/// A table of covariates in memory must have all rows on each rank. Rows without a value of a variable are
+/// left out; a missing value of a response leaves its row out of that fit only. Throws the same `Error` on
 /// every rank: `usage` for a family or a term that is not supported, or options that contradict each other;
-/// `input` for data that cannot be read or that the family does not have, with response and row;
-/// `interrupted` when the job is asked to stop. Nothing is left of the outputs then.
+/// `input`, with response and row, for data that cannot be read or that the family does not have;
+/// `interrupted` when the job is asked to stop. No output file is left then.
 ///
-/// Computed on the GPUs of all ranks, or on their host threads if there is no GPU or, under
-/// `Policy::automatic`, the CPU is expected to be faster; results of the two differ in the last bits.
-/// Gaussian and quasi responses are computed on the CPU. Memory of a rank: the model matrix, of 8 bytes for
-/// each row and coefficient that is not zero there, and some hundred megabytes of responses at a time, on a
-/// GPU a gigabyte. Cost of a response of n rows with k coefficients that are not zero in a row: about 20
-/// passes of n k^2 operations, and as many more as 6 times the number of smoothing parameters that a row
-/// depends on; a gaussian one with one smoothing parameter one pass of n k.
+/// The fits run on the GPUs of all ranks. They run on the host threads if there is no GPU or, under
+/// `Policy::automatic`, if the CPU is expected to be faster; the last bits then differ. Gaussian and quasi
+/// responses always run on the CPU. Memory of a rank: the model matrix, with 8 bytes for each nonzero
+/// element, and some hundred megabytes of responses at a time (on a GPU a gigabyte). Cost of a response of n
+/// rows with k nonzero coefficients in each: about 20 passes of n k^2 operations, plus 6 more passes for each
+/// smoothing parameter that a row depends on. A gaussian response with one smoothing parameter takes one pass
+/// of n k operations.
 [[nodiscard]] TESSERA_EXPORT ManySummary fit_many(Job& job, const std::string& formula,
                                                   const Table& covariates, const Responses& responses,
                                                   const ManyOptions& options, const ManyOutputs& outputs,
@@ -132,9 +132,9 @@ struct ManyResults {
                                                   const ManyOptions& options = {},
                                                   FitObserver* observer = nullptr);
 
-/// The model of a response among results with covariances: the model that `load_model` reads from a file of
-/// them. Pure. Throws `Error(usage)` for a response that is not there or has no fit, and for results without
-/// covariances.
+/// The model of a response from results with covariances: the same as `load_model` reads from a file of these
+/// results. Pure. Throws `Error(usage)` for a response that is not among the results or has no fit, and for
+/// results without covariances.
 [[nodiscard]] TESSERA_EXPORT Model model_of(const ManyResults& results, const std::string& response);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -65,7 +65,8 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] double gamma() const noexcept;
   /// The defaults in a model of an earlier version.
   [[nodiscard]] const SmoothingOptions& smoothing_options() const noexcept;
-  [[nodiscard]] std::int64_t rows_dropped() const noexcept;  ///< outside the subset, or with a missing value
+  [[nodiscard]] std::int64_t rows_dropped() const noexcept;  ///< rows outside the subset, or with a missing
+                                                             ///< value
 
   /// Whether the scale was estimated, with the smoothing parameters at the minimum of REML: R's
   /// `scale.estimated`. Otherwise the family fixes it. *Every rank.*
@@ -73,7 +74,7 @@ class TESSERA_EXPORT Model {
   /// The scale of the covariance: if estimated, the Pearson statistic over n minus the edf, as in mgcv.
   [[nodiscard]] double covariance_scale() const noexcept;
   [[nodiscard]] double null_deviance() const noexcept;       ///< R's `null.deviance`, with the offset
-  [[nodiscard]] double residual_df() const noexcept;         ///< n less the edf: R's `df.residual`
+  [[nodiscard]] double residual_df() const noexcept;         ///< n minus the edf: R's `df.residual`
   [[nodiscard]] double r_squared_adjusted() const noexcept;  ///< `r.sq` of `summary.gam`
   [[nodiscard]] double deviance_explained() const noexcept;  ///< `dev.expl` of `summary.gam`
   [[nodiscard]] double reml() const noexcept;                ///< the minimum of fREML: mgcv's `gcv.ubre`

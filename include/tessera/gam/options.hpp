@@ -85,10 +85,10 @@ TESSERA_EXPORT void check_option(OptionSet set, const NamedOption& given);
 /// false, "least": 0.001, "most": 1000}, …], "predict": …}; "choices" and "alias" where there are any.
 [[nodiscard]] TESSERA_EXPORT std::string options_json();
 
-/// Sets in `options` those of the given options that it has (`options_of`), and marks them as read. The
-/// option "family" may be the name of a file, "@FILE"; "rho" is a number or "auto"; "levels" and "ordered"
-/// are lists by column, "dose=low,mid,high": a text in double quotes may contain ',' and '=', and "" for a
-/// quote.
+/// Sets the members of `options` whose options are given (`options_of` lists them), and marks these options
+/// as read. The option "family" may be the name of a file, "@FILE"; "rho" is a number or "auto"; "levels" and
+/// "ordered" are lists by column, "dose=low,mid,high": a text in double quotes may contain ',' and '=', and
+/// "" for a quote.
 ///
 /// Sizes in bytes may end in K, M, G or T, powers of 1024. Throws `Error(usage)`, with name and value, for an
 /// invalid value, and as `family` and the functions that take the options do. Pure, except for "family" with

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-/// Results of a fitted model other than predictions of a table. Every function takes a complete model, the
-/// same on every rank, as `load_model` returns it, is *collective*, and computes on the hosts of the job;
-/// results do not depend on ranks and threads.
+/// Results of a fitted model other than predictions of a table. Every function takes a complete model, as
+/// `load_model` returns it, which must be the same on every rank. Every function is *collective*, and
+/// computes on the hosts of the job. Results do not depend on ranks and threads.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Values of a column at which to predict.
@@ -38,9 +38,10 @@ struct DataSlice {
 
 struct SmoothOptions {
   std::optional<std::vector<std::string>> terms{};  ///< labels of smooths; nothing: all
-  int points = 0;              ///< per numeric variable; 0: 100 for one, 40 for two, 15 for three, 6 for more
+  int points = 0;              ///< grid points per numeric variable; 0: 100 for smooths of one, 40 of two, 15
+                               ///< of three, 6 of more
   double interval = 0.95;      ///< probability of the bands; 0: none
-  int draws = 10'000;          ///< for simultaneous bands; 0: no such bands
+  int draws = 10'000;          ///< number of draws for simultaneous bands; 0: no such bands
   std::uint64_t seed = 1;      ///< seed of the draws
   bool unconditional = false;  ///< include the uncertainty of the smoothing parameters
 };
@@ -76,7 +77,7 @@ struct DerivativeOptions : SmoothOptions {
 /// *Collective.* Linear predictors of the rows of one table minus those of another with the same number of
 /// rows. Uses only the options terms, kept columns (of the first table), new levels, interval and
 /// `unconditional`. The job must have `Policy::cpu`; both model matrices are in memory. The differences are
-/// divided over the ranks as predictions of the first table.
+/// distributed over the ranks like predictions of the first table.
 [[nodiscard]] TESSERA_EXPORT Predictions table_differences(Job& job, const Model& model, const Table& minuend,
                                                            const Table& subtrahend,
                                                            const PredictOptions& options = {});
@@ -84,11 +85,12 @@ struct DerivativeOptions : SmoothOptions {
 struct SimulateOptions {
   int draws = 1;
   std::uint64_t seed = 1;
-  bool unconditional = false;         ///< coefficients: include the uncertainty of the smoothing parameters
-  bool posterior_predictive = false;  ///< responses: draw the coefficients anew for each draw
-  std::string weights{};  ///< responses: the table's column of prior weights, or of trials; empty: 1
-  NewLevels new_levels = NewLevels::mgcv;  ///< responses: how unseen levels are treated
-  std::vector<std::string> keep{};         ///< responses: columns of the table to copy to the output
+  bool unconditional = false;         ///< for coefficients: include the uncertainty of the smoothing
+                                      ///< parameters
+  bool posterior_predictive = false;  ///< for responses: draw the coefficients anew for each draw
+  std::string weights{};  ///< for responses: the table's column of prior weights, or of trials; empty: 1
+  NewLevels new_levels = NewLevels::mgcv;  ///< for responses: how unseen levels are treated
+  std::vector<std::string> keep{};         ///< for responses: columns of the table to copy to the output
 };
 
 /// *Collective.* Draws from the posterior distribution of the coefficients, N(b, V), one row per draw, by a
@@ -103,12 +105,12 @@ struct SimulateOptions {
                                                           const SimulateOptions& options = {},
                                                           const SmoothOptions& smooths = {});
 
-/// *Collective.* New responses for the rows of a table at their estimated means, as R's `simulate`, or at the
-/// means for the coefficients of each draw of `simulate_coefficients`: a column `draw.1`, … for each draw, by
-/// a generator whose numbers depend only on the seed, the row and the draw. (If covariates are centred
-/// internally, the coefficients' draws differ from `simulate_coefficients`'.) `take` gets them in parts, as
-/// in `predict_in_parts`. Returns the remarks. Throws `Error(usage)` for a family with only a variance
-/// function; `Error(input)` for invalid weights.
+/// *Collective.* Draws new responses for the rows of a table: a column `draw.1`, … for each draw. Means are
+/// the estimated ones, as in R's `simulate`, or those for the coefficients of each draw of
+/// `simulate_coefficients`. The random numbers depend only on the seed, the row and the draw. (If covariates
+/// are centred internally, the coefficients' draws differ from `simulate_coefficients`'.) `take` gets the
+/// responses in parts, as in `predict_in_parts`. Returns the remarks. Throws `Error(usage)` for a family with
+/// only a variance function; `Error(input)` for invalid weights.
 TESSERA_EXPORT std::vector<std::string> simulate_responses(Job& job, const Model& model, const Table& table,
                                                            FunctionRef<void(const Predictions& part)> take,
                                                            const SimulateOptions& options = {},

@@ -36,7 +36,8 @@ enum class NewLevels {
 
 struct PredictOptions {
   PredictionType type = PredictionType::link;
-  bool standard_errors = false;  ///< of the posterior mean; on the response's scale times |dmu/deta|
+  bool standard_errors = false;  ///< adds standard errors of the posterior mean; for the response they are
+                                 ///< multiplied by |dmu/deta|
   /// Terms to predict, named as in `summary`, including "(Intercept)"; nothing: all. Other terms count as 0
   /// in sums and in the model matrix, and get no column with type terms; variables that only they use are not
   /// read.
@@ -50,8 +51,9 @@ struct PredictOptions {
   /// Bounds of the credible interval with this probability, above 0 and below 1; 0: none. For the response,
   /// the bounds of the linear predictor, transformed to means.
   double interval = 0;
-  /// With type response: bounds of the interval that contains a new response with this probability, quantiles
-  /// of the family's distribution mixed over the normal approximation of the linear predictor; 0: none.
+  /// With type response: bounds of the interval that contains a new response with this probability; 0: none.
+  /// They are quantiles of the family's distribution, mixed over the normal approximation of the linear
+  /// predictor.
   double prediction_interval = 0;
   /// Standard errors, intervals and draws include the uncertainty of the smoothing parameters.
   bool unconditional = false;
@@ -71,7 +73,7 @@ struct PredictOptions {
 struct Predictions {
   struct Column {
     std::string name;  ///< "fit", "se", "lower", "upper", "prediction.lower", …; "s(x)", "s(x).se", …
-    std::vector<double> values;  ///< one per row
+    std::vector<double> values;  ///< one value per row
   };
 
   Plan plan;                           ///< division of the table's rows, or of a part's rows
@@ -79,7 +81,7 @@ struct Predictions {
   std::int64_t table_rows = 0;         ///< number of rows of the whole table
   std::vector<Column> columns{};       ///< the same on every rank
   std::vector<Table::Column> kept{};   ///< copied columns of the table
-  double constant = 0;                 ///< for terms: the intercept, which no term contains
+  double constant = 0;                 ///< with type terms: the intercept, which no term contains
   std::vector<std::string> remarks{};  ///< unseen factor levels, one line per factor; the same on every rank
 
   /// The values of a column; empty if there is no column of this name.

@@ -15,11 +15,11 @@ enum class ResidualType {
   pearson,   ///< (y - mu) sqrt(w / V(mu)), V the family's variance; NaN for scat, betar and custom families
   response,  ///< y - mu
   working,   ///< (y - mu) times the slope of the link
-  partial,   ///< for partial residual plots: Pearson's, or the working one if that is NaN
+  partial,   ///< the Pearson residual, or the working one if that is NaN: for partial residual plots
   fitted,    ///< not a residual: mu
   linear_predictor,  ///< eta, with all offsets
   working_weight,    ///< w (dmu/deta)^2 / V(mu), the row's weight in the last working model
-  all,               ///< all of these but `partial`, each a column of its name
+  all,               ///< all of these except `partial`, each in a column of this name
   fit                ///< the columns `fitted`, `linear_predictor`, `working_weight` and `deviance`
 };
 

@@ -22,8 +22,8 @@ using NumbersInPlace =
 /// Indices in the caller's memory, counted from 0.
 using IndicesInPlace = std::variant<std::span<const std::int32_t>, std::span<const std::int64_t>>;
 
-/// The element of row i and column j is `values[i * row_stride + j * column_stride]`: by rows the strides are
-/// (columns, 1), by columns (1, rows). They are not negative.
+/// A matrix whose element in row i and column j is `values[i * row_stride + j * column_stride]`. Stored by
+/// rows, the strides are (columns, 1); stored by columns, (1, rows). Strides must not be negative.
 struct DenseMatrix {
   NumbersInPlace values;
   std::int64_t rows = 0;

@@ -103,10 +103,11 @@ struct Table {
 
   [[nodiscard]] bool in_files() const noexcept { return !paths.empty(); }
 
-  Plan plan{};                                        ///< in memory: the distribution of the rows
-  std::vector<Column> columns{};                      ///< in memory
-  std::vector<std::shared_ptr<const void>> owners{};  ///< memory of the spans; none: the caller owns it
-  std::vector<std::string> paths{};                   ///< files and folders; none: in memory
+  Plan plan{};                                        ///< for a table in memory: the distribution of the rows
+  std::vector<Column> columns{};                      ///< for a table in memory
+  std::vector<std::shared_ptr<const void>> owners{};  ///< owners of the spans' memory; none: the caller owns
+                                                      ///< it
+  std::vector<std::string> paths{};                   ///< files and folders; none: the table is in memory
   TableOptions options{};                             ///< for files: how fields are parsed
 };
 

@@ -20,16 +20,18 @@ struct TableOptions {
   std::vector<std::string> dates{};
   std::int64_t block_rows = 8192;  ///< rows per block of the reproducible sums
 
-  // The following options are for text files, and errors with other formats. Separator of fields, one
-  // character, or "tab". Empty: the first of comma, tab, semicolon and bar that gives the first 100 rows and
-  // the header the same number of fields, at least two; else a comma.
+  // The following options are for text files; with other formats they are errors.
+  //
+  // Separator of fields: one character, or "tab". Empty: the first of comma, tab, semicolon and bar that
+  // gives the first 100 rows and the header the same number of fields, at least two; else a comma.
   std::string sep{};
-  /// The decimal mark, "." or ",". Empty: a comma if fields are separated by semicolons or tabs, and the
-  /// first 100 rows have a column in which every comma is between digits, and no column with points.
+  /// The decimal mark, "." or ",". Empty: a point, unless fields are separated by semicolons or tabs, some
+  /// column has only commas between digits in the first 100 rows, and no column has a point; the mark is then
+  /// a comma.
   std::string dec{};
   std::string comment{};  ///< a character: lines that begin with it, also after blanks, are skipped
-  bool header = true;     ///< the first row has the columns' names; else they are V1, V2, ...
-  std::int64_t skip = 0;  ///< lines before the table
+  bool header = true;     ///< the first row has the columns' names; otherwise they are V1, V2, ...
+  std::int64_t skip = 0;  ///< number of lines to skip before the table
 };
 
 /// Where columns are stored between the passes of a fit.

@@ -49,7 +49,7 @@ struct CubicColumns {
 };
 
 /// Columns of radial functions of the distance to points, and polynomials: thin plate splines and related
-/// bases. With u the variables minus `shift`, over `unit`, column c is
+/// bases. u is the vector of the variables, minus `shift` and divided by `unit`. Column c is
 ///
 ///     sum_j map(j, c) f(|u - points[j]|) + sum_i map(n + i, c) prod_v u[v]^powers[i][v]
 ///
@@ -64,10 +64,10 @@ struct RadialFunctions {
   int power = 3;
   double scale = 1;
   double exponent = 1;
-  Matrix points{};              ///< n x variables, in u: mgcv's Xu if `unit` is 1
-  std::vector<double> shift{};  ///< by variable: mgcv's shift
+  Matrix points{};              ///< n x variables, in units of u: mgcv's Xu if `unit` is 1
+  std::vector<double> shift{};  ///< for each variable: mgcv's shift
   double unit = 1;
-  std::vector<std::vector<int>> powers{};  ///< of each polynomial, by variable
+  std::vector<std::vector<int>> powers{};  ///< for each polynomial, the power of each variable
   Matrix map{};                            ///< (n + polynomials) x columns: mgcv's UZ, except for signs
 };
 
@@ -81,7 +81,7 @@ struct Term {
   /// For a smooth without `by`: mgcv's `term`. Expressions of columns, such as "log(x)" or "poly(x, 2)1".
   std::vector<std::string> variables{};
   std::string by{};           ///< empty: none
-  std::string by_level{};     ///< if `by` is a factor
+  std::string by_level{};     ///< level of `by`, if that is a factor
   int first_coefficient = 0;  ///< mgcv's `first.para` - 1
   int coefficients = 0;
   std::vector<TermFactor> factors{};
@@ -95,11 +95,12 @@ struct Term {
   /// For ti(): the `constraint` of each margin, on the coefficients of the margin's basis; empty for a
   /// margin without one.
   std::vector<std::vector<double>> margin_constraints{};
-  /// Columns of X Z, from 0 on, that `map` omits, determined by earlier smooths: mgcv's `del.index` - 1.
+  /// Columns of X Z, from 0 on, that `map` leaves out because earlier smooths determine them: mgcv's
+  /// `del.index` - 1.
   std::vector<int> dropped{};
   /// Number of further unpenalised functions that `map` leaves out since other terms determine them.
   int undetermined = 0;
-  std::vector<std::vector<double>> knots{};  ///< by variable; empty for a basis without knots
+  std::vector<std::vector<double>> knots{};  ///< knots of each variable; empty for a basis without knots
   int penalties = 0;                         ///< number of the smooth's penalties in `Model::penalties`
   int null_space = 0;                        ///< dimension of the unpenalised space: mgcv's `null.space.dim`
   double edf = 0;                            ///< effective degrees of freedom
@@ -139,14 +140,14 @@ struct SmoothTest {
   std::string label{};
   double edf = 0;
   double reference_df = 0;
-  double statistic = 0;  ///< F if the scale is estimated, else chi-squared; NaN with its p-value: not tested
+  double statistic = 0;  ///< F if the scale is estimated, else chi-squared; NaN, like the p-value: not tested
   double p_value = 0;
 };
 
 /// The tests of R's `summary.gam`.
 struct TermTests {
-  std::vector<CoefficientTest> coefficients{};  ///< of the parametric terms, in order
-  std::vector<SmoothTest> smooths{};            ///< of the smooths, in order
+  std::vector<CoefficientTest> coefficients{};  ///< tests of the parametric terms' coefficients, in order
+  std::vector<SmoothTest> smooths{};            ///< tests of the smooths, in order
 };
 
 /// A variable of the model, or a column from which its variables are computed.
@@ -154,7 +155,7 @@ struct ModelVariable {
   std::string name{};
   bool factor = false;
   bool ordered = false;               ///< R's ordered factor
-  std::vector<std::string> levels{};  ///< of a factor: R's `xlevels`
+  std::vector<std::string> levels{};  ///< levels of a factor: R's `xlevels`
   /// "contr.treatment" or "contr.poly" for a factor that a parametric term codes by contrasts.
   std::string contrasts{};
   /// mgcv's `var.summary`: minimum, median and maximum of a numeric variable; the most frequent level of a
@@ -170,7 +171,7 @@ struct ModelResponse {
   std::string name{};  ///< as in the formula: "y", "log(y)"; empty in a model of an earlier version
   /// "number", "factor", or "counts": cbind(successes, failures).
   std::string type{};
-  std::vector<std::string> levels{};  ///< of a factor: failure and success
+  std::vector<std::string> levels{};  ///< levels of a factor: failure and success
 };
 
 /// Rows of the table of a fit, stored on request (`FitOptions::sample`), with the columns that the formula
@@ -179,9 +180,9 @@ struct SampledRows {
   struct Column {
     std::string name{};
     std::vector<double> values{};       ///< for a factor, the indices of its levels; NaN: missing
-    std::vector<std::string> levels{};  ///< of a factor
+    std::vector<std::string> levels{};  ///< levels of a factor
   };
-  std::vector<std::int64_t> rows{};  ///< their row numbers in the table, from 0, ascending
+  std::vector<std::int64_t> rows{};  ///< row numbers in the table of the sampled rows, from 0, ascending
   std::vector<Column> columns{};
 };
 

@@ -18,7 +18,7 @@ namespace TESSERA_NAMESPACE {
 
 /// Copies between the host and the devices of this rank, since the construction of the array.
 struct ArrayTraffic {
-  std::int64_t uploads = 0;  ///< of whole tiles, or of their parts
+  std::int64_t uploads = 0;  ///< copies of whole tiles, or of their parts
   std::int64_t uploaded_bytes = 0;
   std::int64_t downloads = 0;
   std::int64_t downloaded_bytes = 0;
@@ -60,9 +60,9 @@ class TESSERA_EXPORT ArrayBase {
 namespace detail {
 
 enum class ArrayUse {
-  read,    ///< the last version
-  write,   ///< the next version, from scratch
-  modify,  ///< the next version, which begins as the last one
+  read,    ///< reads the last version
+  write,   ///< writes the next version, from scratch
+  modify,  ///< writes the next version, which begins as the last one
 };
 
 /// The use of an array in a pass.

@@ -16,7 +16,7 @@ struct ExerciseRate {
   /// A device below this fraction of that median is slow.
   static constexpr double slow_fraction = 0.75;
 
-  double value = 0;   ///< per second, the best of a few runs; 0: not measured
+  double value = 0;   ///< amount per second, the best of a few runs; 0: not measured
   double median = 0;  ///< median over the job's devices of the same name and number of sharers
 
   [[nodiscard]] bool is_slow() const noexcept { return value > 0 && value < slow_fraction * median; }
@@ -26,20 +26,20 @@ struct ExerciseRate {
 /// is the specification's, other rates are 0.
 struct DeviceExercise {
   std::string failure;       ///< the stage and the reason: "kernel: …"; empty if all results were right
-  double open_seconds = 0;   ///< to open its context; 0 if it was open before, or is simulated
+  double open_seconds = 0;   ///< seconds to open its context; 0 if it was open before, or is simulated
   ExerciseRate to_device;    ///< bytes from pinned host memory
   ExerciseRate from_device;  ///< bytes to pinned host memory
   ExerciseRate memory;       ///< bytes read and written in device memory
   ExerciseRate arithmetic;   ///< FP64 operations
 };
 
-/// A sum over all devices or all ranks.
+/// A sum over all devices, or over all ranks.
 struct ExercisedSum {
   std::string path;       ///< "NCCL", "the hosts" or "MPI"; empty if there was no sum
   std::string reason;     ///< why there was no sum, or no NCCL; else empty
   std::string failure;    ///< why it failed; empty if the result was right everywhere
-  std::size_t bytes = 0;  ///< of each summand
-  double seconds = 0;     ///< on the slowest rank, the best of a few runs
+  std::size_t bytes = 0;  ///< bytes of each summand
+  double seconds = 0;     ///< seconds on the slowest rank, the best of a few runs
 };
 
 /// The outcome of `exercise`, the same on every rank.

@@ -550,15 +550,15 @@ class TESSERA_EXPORT Job {
     std::int64_t width = 0;                   ///< doubles of a reduction; the same on every rank
     std::int64_t max_blocks = std::numeric_limits<std::int64_t>::max();
     std::int64_t device_bytes_per_unit = 0;
-    FunctionRef<void()> prepare;                 ///< before any work
-    FunctionRef<void(Tile&)> on_device;          ///< for a part of a tile
-    FunctionRef<void(const HostTile&)> on_host;  ///< for some whole blocks
+    FunctionRef<void()> prepare;                 ///< runs before any work
+    FunctionRef<void(Tile&)> on_device;          ///< computes a part of a tile
+    FunctionRef<void(const HostTile&)> on_host;  ///< computes some whole blocks
     FunctionRef<void()> restore;                 ///< undoes the writes of device functions
-    FunctionRef<void()> finish{};                ///< after the work, before the vote; may be empty
+    FunctionRef<void()> finish{};                ///< runs after the work, before the vote; may be empty
     /// The data of the pass can be moved to the ranks of another plan, and back: the same on every rank.
     bool can_move = false;
-    FunctionRef<void(const Plan& other)> bring{};      ///< before the work; *collective*
-    FunctionRef<void(const Plan& other)> take_back{};  ///< after the vote; *collective*
+    FunctionRef<void(const Plan& other)> bring{};      ///< runs before the work; *collective*
+    FunctionRef<void(const Plan& other)> take_back{};  ///< runs after the vote; *collective*
     std::span<const detail::ArrayAccess> arrays{};
   };
   /// The plan of the arrays of a pass (at least one).
@@ -623,7 +623,7 @@ class TESSERA_EXPORT Job {
   static void overwrite(std::span<Unit> units, const std::vector<Unit>& by) {
     for (std::size_t i = 0; i < by.size(); ++i) units[i] = by[i];
   }
-  /// For memory that was not written to yet.
+  /// Call it for memory that was not written to yet.
   static void prefer_huge_pages(void* memory, std::size_t bytes) noexcept;
   /// True if a pass over `plan` begins on devices.
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const;

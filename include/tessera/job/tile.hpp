@@ -115,7 +115,7 @@ struct HostTile {
   int thread = 0;   ///< 0 to threads - 1
   int threads = 1;  ///< constant in a pass, and in its fallback
   int device = -1;  ///< the tile's device, by index among the rank's devices; -1 in a pass on hosts
-  int lane = 0;     ///< as `Tile::lane`
+  int lane = 0;     ///< see `Tile::lane`
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -65,8 +65,8 @@ class TESSERA_EXPORT Arena {
   StreamView stream_;
   std::size_t next_bytes_;  ///< minimum size of the next slab
   std::vector<MemoryLease> slabs_;
-  std::size_t used_ = 0;         ///< of the last slab
-  std::size_t used_before_ = 0;  ///< of the slabs before it
+  std::size_t used_ = 0;         ///< bytes used of the last slab
+  std::size_t used_before_ = 0;  ///< bytes used of the slabs before it
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -19,7 +19,7 @@ class ProcessClaim;
 struct TESSERA_EXPORT ClaimedDevice {
   DeviceInfo info;
   int sharers = 1;            ///< ranks that drive this device; more than one only if sharing is allowed
-  int sharers_elsewhere = 0;  ///< ranks of other jobs among them
+  int sharers_elsewhere = 0;  ///< those of the sharers that are ranks of other jobs
   std::int64_t reserved_elsewhere_bytes = 0;  ///< device memory that ranks of other jobs have reserved
 
   /// Device memory that this rank may use: the minimum of the free memory and `DeviceInfo::memory_fraction`
@@ -30,8 +30,8 @@ struct TESSERA_EXPORT ClaimedDevice {
 
 /// This rank's part of the agreement among the ranks of its node.
 struct Claim {
-  int node = 0;   ///< this rank's node; nodes are numbered from 0 in the order of their lowest ranks
-  int nodes = 1;  ///< nodes of the job
+  int node = 0;   ///< number of this rank's node, from 0 in the order of the nodes' lowest ranks
+  int nodes = 1;  ///< number of nodes of the job
   std::vector<ClaimedDevice> devices;
   std::optional<Absence> absence;  ///< present exactly when `devices` is empty
   /// Why the claim is not protected against other jobs on the node (their locks could not be read or set);

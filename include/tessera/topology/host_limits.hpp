@@ -34,7 +34,7 @@ struct MemoryLimit {
 
   Scope scope = Scope::node;
   CgroupId group;                ///< the cgroup, if the scope is one
-  std::int64_t limit_bytes = 0;  ///< for all processes that share it
+  std::int64_t limit_bytes = 0;  ///< limit for all processes that share it together
   /// Bytes left; an upper bound: reclaimable file pages count as free, and free swap is added.
   std::int64_t free_bytes = 0;
   std::string source;  ///< the file that sets the limit, or "ulimit -v", "ulimit -d"
@@ -53,7 +53,7 @@ struct TESSERA_EXPORT HostLimits {
   std::vector<CpuQuota> cpu;        ///< empty: unlimited
   std::vector<MemoryLimit> memory;  ///< empty only if the kernel reports nothing
 
-  /// The smallest quota; of equal ones the outermost, which most processes share. Null: there is none.
+  /// The smallest quota; ties: the outermost, which most processes share. Null: there is none.
   [[nodiscard]] const CpuQuota* tightest_cpu() const noexcept;
   /// The limit with the fewest bytes left. Null: there is none.
   [[nodiscard]] const MemoryLimit* tightest_memory() const noexcept;

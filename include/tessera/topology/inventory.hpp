@@ -24,13 +24,13 @@ struct InventoryDevice {
   ComputeCapability capability;
   int multiprocessors = 0;
   std::int64_t total_memory_bytes = 0;
-  std::int64_t memory_budget_bytes = 0;  ///< already divided among the sharers
+  std::int64_t memory_budget_bytes = 0;  ///< budget of this rank, already divided among the sharers
   int numa_node = -1;
   int sharers = 1;
   bool simulated = false;
   bool host = false;        ///< the rank's host threads (`JobOptions::hosts`): its last device
-  std::uint64_t score = 0;  ///< already divided among the sharers
-  bool excluded = false;    ///< it failed, and is left out of plans (`OnDeviceFailure::exclude`)
+  std::uint64_t score = 0;  ///< score of this rank's share, already divided among the sharers
+  bool excluded = false;    ///< the device has failed, and is left out of plans (`OnDeviceFailure::exclude`)
 
   /// `DeviceInfo::has_host_memory`.
   [[nodiscard]] bool has_host_memory() const noexcept { return simulated || host; }
@@ -50,7 +50,8 @@ struct InventoryRank {
   int usable_threads = 0;
   /// The rank's equal share of the cores and quotas that ranks of its node share, at least 1.
   int fair_threads = 0;
-  std::string fair_threads_from;  ///< its origin: "its 8 hardware threads, shared by 2 ranks"
+  std::string fair_threads_from;  ///< where the number comes from: "its 8 hardware threads, shared by 2
+                                  ///< ranks"
 };
 
 /// The claimed devices of all ranks with their scores, identical on every rank.

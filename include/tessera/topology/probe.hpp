@@ -19,8 +19,8 @@ struct HostInfo {
   std::string allowed_cpuset;        ///< cores this rank may use, a list: "0-15,32-47"
   int allowed_cores = 0;             ///< physical cores among them
   int allowed_threads = 0;           ///< hardware threads among them
-  std::vector<int> numa_nodes;       ///< their NUMA nodes, as the kernel counts them
-  std::string cpu_model;             ///< empty if it is not known
+  std::vector<int> numa_nodes;       ///< NUMA nodes of these cores, as the kernel counts them
+  std::string cpu_model;             ///< empty if not known
   std::vector<CpuQuota> cpu_quotas;  ///< CPU quotas of this rank's cgroups: `HostLimits::cpu`
 };
 

@@ -106,7 +106,7 @@ PassTime time_pass(Job& job, const Plan& plan, const BalanceSuite& suite) {
         const auto start = Clock::now();
         iterate_on_host(tile.range.size(), suite.rounds);
         if (tile.device >= 0) {
-          // A host's time counts per thread that computes: the threads that drive GPUs do not.
+          // A host's time counts for each thread that computes; threads that drive GPUs do not compute.
           const bool of_host = devices[static_cast<std::size_t>(tile.device)].host;
           const auto threads = of_host ? tile.threads - (std::ssize(devices) - hosts) : 1;
           seconds[static_cast<std::size_t>(tile.device)] += since(start) / static_cast<double>(threads);

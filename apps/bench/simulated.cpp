@@ -49,7 +49,9 @@ double noise_of(std::int64_t row) {
 
 double response(const SimulatedModel& model, double eta, std::int64_t row) {
   if (model.family == "binomial()") return uniform(noise_stream, row) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
-  if (model.family == "nb()") return count_of(std::exp(eta) * gamma_of(2, row) / 2, row);  // theta = 2
+  if (model.family == "nb()")
+    return count_of(std::exp(eta) * gamma_of(2, row) / 2, row);  // negative binomial with
+                                                                 // theta = 2
   if (model.family == "tw()") {
     // Tweedie with p = 1.5, phi = 2: a Poisson number of exponential variates.
     const double root = std::exp(0.5 * eta);

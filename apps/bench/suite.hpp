@@ -35,7 +35,7 @@ struct SuiteOptions {
 
 struct Suite {
   std::string name;         ///< the name on the command line
-  std::string description;  ///< one line
+  std::string description;  ///< description in one line
   /// *Collective.* Measures over the ranks of `comm`. Only the result of rank 0 is printed. An `Error` must
   /// be thrown on every rank, as by `tessera::together`.
   std::function<std::vector<Measurement>(const mpi::Communicator& comm, const SuiteOptions& options)> run;

@@ -64,7 +64,8 @@ inline unsigned long peak_address_space() noexcept {
   return line != nullptr ? std::strtoul(line + std::strlen(key), nullptr, 10) / 1024 : 0;
 }
 
-/// The message `what`. To "out of memory" under an address space limit, adds the limit that would suffice.
+/// The message `what`. If an address space limit has caused "out of memory", adds the limit that would
+/// suffice.
 inline std::array<char, 4096> with_needed_space(const char* what) noexcept {
   constexpr unsigned long of_blas = 192;  // MiB: for a buffer of OpenBLAS and other threads
   std::array<char, 4096> text{};

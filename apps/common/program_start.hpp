@@ -41,8 +41,8 @@ inline bool start(CLI::App& app, std::optional<mpi::Session>& session, int argc,
       is_alone = needs_one_rank();
       if (is_alone && !is_first) return false;
     } catch (const Error&) {
-      // MPI may remove its own arguments below. There all ranks report a remaining error together: if one
-      // rank ended here, a launcher might kill rank 0 before it prints.
+      // MPI may remove its own arguments below. If an error remains after that, all ranks report it together:
+      // if one rank ended here, a launcher might kill rank 0 before it prints.
     }
   }
   const mpi::Runtime launched = is_alone ? mpi::Runtime::serial : mpi::launched_runtime();

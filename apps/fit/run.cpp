@@ -21,7 +21,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The string to replace if it is `-`: the path itself; of a list, its element `-`, or `none` if it has none.
+/// The string to replace if it is `-`. For a path, that is the path itself; for a list, its element `-`, or
+/// `none` if the list has no such element.
 std::string& piped(std::string& path, std::string& /*none*/) {
   return path;
 }

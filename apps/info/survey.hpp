@@ -53,8 +53,8 @@ struct DeviceDetails {
 struct Survey {
   Question question;
   Inventory inventory;
-  std::vector<Surroundings> around;    ///< by rank
-  std::vector<DeviceDetails> details;  ///< by device of the inventory
+  std::vector<Surroundings> around;    ///< one for each rank
+  std::vector<DeviceDetails> details;  ///< one for each device of the inventory
   std::vector<Software> software;
   std::string fault_points;  ///< active fault injection; only in test builds
   std::optional<Plan> plan;

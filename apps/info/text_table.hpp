@@ -18,7 +18,7 @@ class TextTable {
   [[nodiscard]] std::string text() const;
 
  private:
-  std::vector<std::vector<std::string>> rows_;  // the first row: headings
+  std::vector<std::vector<std::string>> rows_;  // the first row has the headings
 };
 
 }  // namespace tessera::info

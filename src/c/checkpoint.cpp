@@ -67,7 +67,7 @@ int64_t tessera_checkpoint_generation(const tessera_checkpoint* checkpoint) {
 int tessera_checkpoint_save(tessera_checkpoint* checkpoint, const void* state, size_t bytes) {
   return status_of([&] {
     require(checkpoint, "tessera_checkpoint_save", "checkpoint");
-    std::string_view saved;  // only on rank 0
+    std::string_view saved;  // empty except on rank 0
     tessera::together(checkpoint->comm, [&] {
       if (checkpoint->comm.rank() != 0) return;
       if (bytes > 0) require(state, "tessera_checkpoint_save", "state");

@@ -34,8 +34,8 @@ class OutputStream {
   [[noreturn]] void fail() const;
 
   std::string name_;
-  base::Descriptor descriptor_;     ///< of a pipe, terminal or other device
-  std::optional<OutputFile> file_;  ///< a regular file
+  base::Descriptor descriptor_;     ///< descriptor of a pipe, terminal or other device
+  std::optional<OutputFile> file_;  ///< output to a regular file
 };
 
 }  // namespace tessera::files

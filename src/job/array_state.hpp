@@ -57,7 +57,7 @@ class ArrayState {
   void free_uncommitted() noexcept;
 
   Job::State& job;
-  int number = 0;  ///< the same on every rank
+  int number = 0;  ///< identifies the array; the same on every rank
   Plan plan;
   std::size_t unit_bytes;
   std::int64_t version = 0;

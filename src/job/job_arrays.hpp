@@ -105,7 +105,7 @@ class JobArrays {
   void commit_places(std::span<const ArrayAccess> used) const;
 
   Job::State& job_;
-  std::vector<ArrayState*> all_;  ///< in the order of their construction
+  std::vector<ArrayState*> all_;  ///< arrays in the order of their construction
   int made_ = 0;
   bool streams_ = false;
 };

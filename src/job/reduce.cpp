@@ -122,9 +122,9 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
                                     std::span<const detail::ArrayAccess> arrays) {
   const int lanes = state().most_lanes(device_bytes_per_unit, arrays);
   const int threads_of_tiles = state().pass_threads.all(lanes);
-  std::vector<ReproducibleSum> sums;          // by GPU lane of this rank, or by host thread
+  std::vector<ReproducibleSum> sums;          // one for each GPU lane of this rank, or for each host thread
   std::optional<SharedSum> shared;            // used instead of `sums` for a wide sum on hosts
-  std::vector<std::vector<double>> partials;  // by host thread: the sum over its current block
+  std::vector<std::vector<double>> partials;  // for each host thread, the sum over its current block
   const auto begin = [&](int workers, bool all_share) {
     // At least one sum even on a rank without a tile, for the allreduce. Constructed in place, since
     // copying a wide one would take longer than the pass.
@@ -194,7 +194,7 @@ void Job::combine_blocks(const Plan& plan, const detail::BlockReduction& reducti
                          std::span<const detail::ArrayAccess> arrays, void* result) {
   const std::size_t bytes = reduction.value_bytes;
   const int lanes = state().most_lanes(reduction.device_bytes_per_unit, arrays);
-  std::vector<BlockTree> trees;  // by GPU lane of this rank, or by host thread
+  std::vector<BlockTree> trees;  // one for each GPU lane of this rank, or for each host thread
   const auto begin = [&] {
     trees.assign(static_cast<std::size_t>(std::max(state().pass_threads.all(lanes), threads())),
                  BlockTree(bytes, reduction.combine));
@@ -235,7 +235,7 @@ void Job::combine_blocks(const Plan& plan, const detail::BlockReduction& reducti
              .prepare = begin,
              .on_device = on_device,
              .on_host = on_host,
-             .restore = begin,  // with the remaining devices, or with the host threads
+             .restore = begin,  // begins again, with the remaining devices or the host threads
              .finish = merge,
              .can_move = !arrays.empty(),
              .arrays = arrays});

@@ -82,11 +82,11 @@ struct alignas(apart_bytes) StreamQueue {
   StreamQueue(StreamView of, std::size_t classes) : stream(of), bins(classes) {}
 
   StreamView stream;
-  std::vector<BlockList<&Block::in_bin>> bins;  ///< by size class
+  std::vector<BlockList<&Block::in_bin>> bins;  ///< lists of cached blocks, one for each size class
   std::size_t leases = 0;
   std::uint64_t returns = 0;
-  std::uint64_t complete = 0;  ///< the work before this many returns is known to be complete
-  std::uint64_t marked = 0;    ///< `mark` covers the work before this many returns
+  std::uint64_t complete = 0;  ///< number of returns up to which all work is known to be complete
+  std::uint64_t marked = 0;    ///< number of returns up to which `mark` covers the work
   EventView mark;
 };
 

@@ -15,9 +15,9 @@ namespace TESSERA_NAMESPACE::detail {
 
 /// The devices of a job, some of them excluded.
 struct RemainingDevices {
-  std::vector<std::uint64_t> scores;       ///< of all devices, by rank and index
-  std::vector<std::int64_t> rank_offsets;  ///< as `Plan::over_devices` takes them
-  std::vector<bool> excluded;              ///< one for each score
+  std::vector<std::uint64_t> scores;       ///< scores of all devices, by rank and index
+  std::vector<std::int64_t> rank_offsets;  ///< first device of each rank, as for `Plan::over_devices`
+  std::vector<bool> excluded;              ///< for each score, whether the device is excluded
 
   [[nodiscard]] bool is_excluded(const PlannedTile& tile) const {
     return excluded[static_cast<std::size_t>(rank_offsets[static_cast<std::size_t>(tile.rank)] +
@@ -25,7 +25,7 @@ struct RemainingDevices {
   }
 };
 
-/// The scores, with zeros for excluded devices. If all others are zero too, they become ones.
+/// The scores, with zeros for excluded devices. If all other scores are zero too, these become ones.
 [[nodiscard]] std::vector<std::uint64_t> remaining_scores(std::span<const std::uint64_t> scores,
                                                           const std::vector<bool>& excluded);
 

@@ -52,7 +52,7 @@ struct Balancer::State {
   ReplanSchedule schedule{options.iterations, options.gain};
   std::shared_ptr<PassTimes> times{};
   WorkEstimate work{};
-  std::vector<double> shortest{};  ///< of each part of this rank, over the counted iterations
+  std::vector<double> shortest{};  ///< shortest time of each part of this rank, over the counted iterations
   bool on_devices = false;         ///< the times were measured on devices
   bool said = false;               ///< the shortage of blocks was reported
 

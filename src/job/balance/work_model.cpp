@@ -9,8 +9,8 @@ namespace TESSERA_NAMESPACE {
 namespace {
 
 // Standard deviations of natural logarithms. Chosen by simulation: `work_estimate_test.cpp` has the cases.
-constexpr double noise = 0.02;        ///< for a measured time
-constexpr double spread = 2;          ///< for a device's factor
+constexpr double noise = 0.02;        ///< deviation of a measured time
+constexpr double spread = 2;          ///< deviation of a device's factor
 constexpr double step_of_work = 0.1;  ///< Cauchy scale of the steps of the work, per length of a mean tile
 
 constexpr int most_steps = 30;

@@ -81,7 +81,8 @@ class NcclPath {
   BallotBox& ballots_;
   Alarm alarm_;
   std::unique_ptr<nccl::Library> library_;  // null on a rank without a member
-  std::vector<nccl::Member> members_;       // by claimed device; null for devices that were left out
+  std::vector<nccl::Member> members_;       // handle of each claimed device; null for devices that were left
+                                            // out
   std::string reason_;
 };
 

@@ -45,7 +45,7 @@ struct Level {
   std::atomic<InfoHandler> info_handler = nullptr;
   std::atomic<int> before = 0;         ///< the level that was installed before; -1: none
   std::atomic<pthread_t> inside = {};  ///< the thread that is running the handler
-  Action action{};                     ///< as the application installed it
+  Action action{};                     ///< the handler as the application installed it
 
   [[nodiscard]] bool calls(const Action& other) const noexcept {
     return simple_handler == simple_handler_of(other) && info_handler == info_handler_of(other);

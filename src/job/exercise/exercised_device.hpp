@@ -71,8 +71,8 @@ class ExercisedDevice {
   DeviceContext* context_ = nullptr;
   KernelView kernel_;
   PinnedMemory host_;
-  MemoryLease from_;  ///< on the device
-  MemoryLease to_;    ///< on the device
+  MemoryLease from_;  ///< source, on the device
+  MemoryLease to_;    ///< destination, on the device
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -18,7 +18,7 @@ inline constexpr int adder_threads = 256;  ///< threads of a block
 struct AdderStep {
   std::int64_t count = 0;   ///< number of vectors to add
   std::int64_t width = 0;   ///< elements of a vector
-  std::int64_t blocks = 0;  ///< for each tile of columns; also the number of resulting vectors
+  std::int64_t blocks = 0;  ///< number of blocks for each tile of columns, and of resulting vectors
   std::int32_t columns = 0;
   std::int32_t rows = 0;  ///< a power of two
 };

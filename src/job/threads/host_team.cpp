@@ -128,7 +128,7 @@ struct HostTeam::State {
   }
 
   SharedFunction<void()> progress;
-  bool caller_works;  ///< as thread 0
+  bool caller_works;  ///< the calling thread is thread 0
   std::size_t invited = 0;
   FunctionRef<void(int)> work;
   alignas(64) Gate gate;

@@ -17,7 +17,7 @@ namespace TESSERA_NAMESPACE::detail {
 [[nodiscard]] std::string version_text(int version);
 
 struct FoundDevices {
-  std::vector<DeviceInfo> devices;    ///< in CUDA's order
+  std::vector<DeviceInfo> devices;    ///< usable devices, in CUDA's order
   std::optional<Absence> absence;     ///< present exactly when `devices` is empty
   std::vector<std::string> broken{};  ///< from the survey
 };

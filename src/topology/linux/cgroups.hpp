@@ -11,7 +11,7 @@ namespace TESSERA_NAMESPACE::detail {
 
 /// A cgroup of this process: its own, or an ancestor.
 struct Cgroup {
-  std::filesystem::path folder;  ///< as this process sees it: without the prefix `root` of tests
+  std::filesystem::path folder;  ///< path as this process sees it, without the prefix `root` of tests
   int version = 2;
 };
 

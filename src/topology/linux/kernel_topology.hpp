@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::detail {
 struct Nearness {
   int numa_node = -1;       ///< numbered by the operating system; -1 if not known
   std::string near_cpuset;  ///< cores near the device that this rank may use; empty if there are none
-  int distance = 0;         ///< as `ProbedDevice::distance`
+  int distance = 0;         ///< see `ProbedDevice::distance`
 };
 
 /// The topology of the cores that the calling thread may use, and of devices, read from /sys and /proc.

@@ -76,8 +76,8 @@ class ComponentCriterion {
   [[nodiscard]] double roughness() const noexcept { return roughness_; }  ///< b'Sb
   /// log|A| - log|S|+
   [[nodiscard]] double log_determinants() const { return factor_.log_determinant() - log_penalty_.value; }
-  /// Derivatives, unless `to` has them already. Cost for m parameters: m + 1 passes over the rows, each like
-  /// that for X'WX.
+  /// Derivatives, unless `to` has them. Cost for m parameters: m + 1 passes over the rows, each like that for
+  /// X'WX.
   void differentiate(const ManyPoint& point, bool with_tau, ComponentDerivatives& to);
   /// Adds X'WX and the covariance, with expected weights. The point is not settled afterwards.
   [[nodiscard]] bool add_covariance(const ManyPoint& point, PearsonSums& pearson, double& edf,

@@ -42,8 +42,8 @@ struct LikelihoodKernels {
 /// A penalty that keeps a coefficient at zero.
 constexpr double penalty_at_limit = 1e300;
 
-/// Memory for one response during its fit: on the host (pinned, and mapped into the device's addresses), and
-/// on the device.
+/// Memory for the fit of one response: on the host (pinned and mapped into the device's addresses), and on
+/// the device.
 struct ResponseMemory {
   double* host_values;  ///< values of the response by slot, then its own weights and offsets by slot
   double* host_input;
@@ -102,7 +102,7 @@ class DeviceSums final : public LikelihoodSums {
     memory_.to_copy[part] = values.size_bytes();
     on_device = memory_.values + begin;
   }
-  /// The request of a pass over groups [first, last), at the coefficients of their last `score_and_gram` or
+  /// The request of a pass over groups [first, last) at the coefficients of their last `score_and_gram` or
   /// `settle`.
   [[nodiscard]] LikelihoodRequest pass_over(LikelihoodPass pass, ManyFamily family, double theta,
                                             std::size_t first, std::size_t last) const {

@@ -42,7 +42,7 @@ class DeviceLikelihood {
   const SharedDesign& design_;
   LikelihoodLayout layout_;
   ModuleSource source_;
-  std::size_t parts_;  ///< number of parts of `LikelihoodResponse` that each response has itself, not the
+  std::size_t parts_;  ///< number of parts of `LikelihoodResponse` that belong to the response, not to the
                        ///< design
   std::mutex mutex_;
   std::map<int, std::unique_ptr<OnDevice>> devices_;  ///< state by `Tile::device_index`

@@ -562,8 +562,7 @@ class ManyFit {
   ManyEstimator estimator_;
   FittedModel model_;  ///< model that all responses share
   std::optional<ResponseResults> results_;
-  std::vector<ResponseReader> readers_;  ///< readers of the responses, then of the weights and of the offsets
-                                         ///< if given
+  std::vector<ResponseReader> readers_;  ///< readers of the responses, then of weights and offsets, if given
   std::vector<std::string> names_;       ///< names of the responses to fit
   bool has_weights_ = false;             ///< the second reader has weights, otherwise offsets
   std::optional<ManyCheckpoint> checkpoint_;

@@ -17,8 +17,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// outlive this object.
 class GatheredColumns final : public TableOutput {
  public:
-  /// `matrices` receives, by name, a matrix with a column for each row of the table; null: matrices are left
-  /// out.
+  /// `matrices` receives, by name, a matrix with a column for each row of the table; null: no matrices.
   GatheredColumns(const mpi::Communicator& comm, std::vector<Table::Column>& columns,
                   std::map<std::string, Matrix>* matrices)
       : comm_(comm), columns_(columns), matrices_(matrices) {}

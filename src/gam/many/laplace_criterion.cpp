@@ -279,7 +279,7 @@ bool LaplaceCriterion::settle(ManyPoint& point, double tolerance) {
   return std::isfinite(point.value);
 }
 
-/// The criterion for a family with a scale phi, deviance D, saturated log likelihood l_s and an unpenalised
+/// The criterion for a family with a scale phi, deviance D, saturated log likelihood l_s and unpenalised
 /// space of dimension M: V = (D + b'Sb) / (2 phi) - l_s(phi) + log|A| / 2 - log|S|+ / 2 - M log(2 pi phi) /
 /// 2.
 void LaplaceCriterion::evaluate(ManyPoint& point) {

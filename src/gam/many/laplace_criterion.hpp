@@ -53,8 +53,7 @@ class LaplaceCriterion {
   /// settled afterwards.
   [[nodiscard]] std::vector<bool> may_be_lower(const ManyPoint& point, int parameter,
                                                std::span<const double> log_sp);
-  /// Derivatives at the last settled point. Keeps the derivatives in `to` of components that have not
-  /// changed.
+  /// Derivatives at the last settled point. Components that have not changed keep theirs in `to`.
   void differentiate(const ManyPoint& point, ManyDerivatives& to);
 
   /// Sets likelihood and deviance at the last settled point.
@@ -106,8 +105,7 @@ class LaplaceCriterion {
   double sum_ = 0;
   CountTail tail_;
   ResponseConstants constants_;
-  int null_space_ = 0;  ///< dimension of the unpenalised space without absent groups, for a family with a
-                        ///< scale
+  int null_space_ = 0;  ///< dimension of the unpenalised space without absent groups, if a scale is estimated
   ScaleLikelihood scale_likelihood_;
   double saturated_ = 0;      ///< saturated loss of a family with a scale
   double start_level_ = 0;    ///< predictor at the start, without the offset

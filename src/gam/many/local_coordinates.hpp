@@ -10,8 +10,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Coordinates X T of linearly independent functions, the columns of X.
 struct LocalCoordinates {
   Matrix map;  ///< T
-  /// For each column of X T: the group of rows in which alone it is not zero; -1: it is not zero in several
-  /// groups.
+  /// For each column of X T: the only group of rows in which it is not zero; -1: there are several.
   std::vector<int> group;
 };
 

@@ -18,8 +18,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// The terms in a formula without a response.
 [[nodiscard]] FormulaTerms terms_without_response(const std::string& formula);
 [[nodiscard]] SharedDesignRequest design_request(const FormulaTerms& formula, const ManyOptions& options);
-/// `rows`: number of complete rows of the covariates. Throws `Error(usage)` for a family that `fit_many`
-/// lacks.
+/// `rows`: number of complete rows of the covariates. Throws `Error(usage)` if `fit_many` lacks the family.
 [[nodiscard]] ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows);
 
 /// Response fitters for any number of threads. A thread takes a free fitter; if there is none, it makes one.

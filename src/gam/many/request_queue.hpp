@@ -49,9 +49,8 @@ class RequestQueue {
     if (fibers_ == 0 || suffice()) ready_.notify_one();
   }
 
-  /// Runs `body(i)` for each index below `count`, each in its own fiber on this thread, and returns when all
-  /// have ended. `body` must not throw. Takes fibers from `spare`, makes missing ones, and returns all to
-  /// `spare`.
+  /// Runs `body(i)` for each index below `count`, each in its own fiber on this thread; returns when all have
+  /// ended. `body` must not throw. Takes fibers from `spare`, makes missing ones, and returns all to `spare`.
   void run(FiberPool& spare, std::size_t count, FunctionRef<void(std::size_t)> body) {
     Thread self(spare);
     FiberPool fibers;
@@ -132,8 +131,7 @@ class RequestQueue {
   }
   /// Call when the requests have been served: wakes their fibers.
   void finish(const Batch& batch) { wake(batch); }
-  /// Makes `wait_for` throw in all fibers that wait or will wait, except for those in batches that are not
-  /// finished.
+  /// Makes `wait_for` throw in all fibers that wait or will wait, except in batches that are not finished.
   void close() {
     Batch waiting;
     {

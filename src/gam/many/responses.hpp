@@ -23,8 +23,7 @@ inline constexpr const char* name_in_memory = "the responses in memory";
 /// The name of responses for messages: their path, or `name_in_memory`.
 [[nodiscard]] std::string name_of(const Responses& responses);
 
-/// A matrix of responses in a file or in memory, which is read in parts. Each rank opens and reads it for
-/// itself.
+/// A matrix of responses in a file or in memory, read in parts. Each rank opens and reads it for itself.
 class ResponseSource {
  public:
   ResponseSource() = default;

@@ -206,8 +206,7 @@ class DistinctKeys {
   std::int64_t at_once_;
   std::vector<std::uint64_t> extra_;
   std::vector<KeyRange> ranges_;            ///< ranges of keys, ascending
-  std::vector<std::int64_t> begins_ = {0};  ///< position of each range's first key; the last element is the
-                                            ///< number of keys
+  std::vector<std::int64_t> begins_ = {0};  ///< position of each range's first key; last, the number of keys
   std::optional<std::size_t> loaded_;
   std::vector<std::uint64_t> keys_;  ///< this rank's keys in the current range
 };

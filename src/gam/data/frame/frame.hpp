@@ -48,8 +48,7 @@ struct ColumnReading {
   std::int64_t missing = 0;
   std::int64_t blank = 0;                    ///< empty or blank fields, which are levels of a factor
   std::int64_t inexact = 0;                  ///< numbers that lost digits, because a double has 15
-  std::string unit{};                        ///< unit of the numbers, e.g. "days since 1970-01-01"; empty:
-                                             ///< unknown
+  std::string unit{};                        ///< unit of the numbers, e.g. "days since 1970-01-01"; or empty
   bool without_quotes = false;               ///< quotes around numbers are ignored
   std::int64_t levels = 0;                   ///< number of levels of a factor
   std::string first{};                       ///< the first level
@@ -58,7 +57,7 @@ struct ColumnReading {
   bool more_unseen = false;                  ///< there are more unseen levels
 };
 
-/// A description for the log: "x: numbers, 3 missing", "f: factor of 5 levels, the first 'a'".
+/// For the log: "x: numbers, 3 missing", "f: factor of 5 levels, the first 'a'".
 [[nodiscard]] std::string to_string(const ColumnReading& column);
 
 /// Size of the columns that are in scratch files because memory is short, over all ranks.
@@ -156,8 +155,7 @@ struct FrameRequest {
   // Members for `read_variables` only:
   std::optional<Expression> subset{};  ///< rows for which the condition is not TRUE count as incomplete
   bool keeps_unused_levels = false;    ///< keeps levels without a complete row
-  /// A column that is a factor with these levels; other values are missing. No levels: all that occur, in
-  /// usual order.
+  /// A column that is a factor with these levels; other values are missing. No levels: all, sorted.
   struct GivenLevels {
     std::string column;
     std::vector<std::string> levels;

@@ -23,7 +23,6 @@ using base::at;
 // Runs of rows that a thread reads between two checks for a request to stop.
 constexpr std::size_t runs_between = 16;
 
-/// The unit of a column's numbers; empty: unknown.
 std::string unit_of(const UsedColumn& column, const FieldCounts& counts) {
   if (counts.dates > 0) return std::string(days_unit);
   return counts.times > 0 ? std::string(seconds_unit) : column.unit;
@@ -50,9 +49,8 @@ std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t ro
   return places;
 }
 
-/// A frame with memory for the columns of some rows. Vectors are allocated in parallel, because they are
-/// filled with zeros, and the system maps a page on its first write. Columns that are in memory already are
-/// borrowed.
+/// A frame with memory for the columns of some rows. Vectors are allocated in parallel, because filling them
+/// with zeros maps their pages. Columns that are in memory already are borrowed.
 Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memory) {
   Frame frame;
   frame.rows = rows;

@@ -518,7 +518,6 @@ NumberScan FramePart::scan_of(std::size_t variable, std::size_t count) {
   return scan({numbers_of(variable), count});
 }
 
-// Processes the buffered rows, variable by variable.
 void FramePart::flush() {
   const std::size_t count = std::exchange(waiting_, 0);
   std::uint8_t* const complete = frame_->complete.writable() + at_;
@@ -572,8 +571,7 @@ void FramePart::flush() {
   }
 }
 
-// Updates the extents of complete rows by the buffered rows while these are in the cache, which saves another
-// read of the table.
+// Updates the extents of complete rows by the buffered rows while these are in the cache.
 void FramePart::measure_complete(std::size_t count) {
   const std::uint8_t* const complete = frame_->complete.data() + at_;
   for (std::size_t v = 0; v < extents_.size(); ++v) {

@@ -66,7 +66,6 @@ struct FieldCounts {
   std::int64_t times = 0;           ///< dates with a time; count as numbers
   std::int64_t inexact = 0;         ///< numbers with more digits than a double has
   bool without_quotes = false;      ///< whether quotes are ignored
-  /// All counters.
   static constexpr std::int64_t FieldCounts::*all[] = {
       &FieldCounts::numbers, &FieldCounts::texts,          &FieldCounts::missing,
       &FieldCounts::blank,   &FieldCounts::quoted_numbers, &FieldCounts::not_numbers,
@@ -102,7 +101,6 @@ struct Dictionary {
     }
   };
 
-  /// Adds a text with the next code.
   void add(std::string_view text, Entry entry);
 
   std::unordered_map<std::string, Entry, Hash, std::equal_to<>> entries;
@@ -227,7 +225,6 @@ class FramePart {
   void set_batch(std::span<const BatchColumn> columns, std::int64_t first_row_number, std::size_t rows);
   void forget_levels(std::size_t column) { columns_[column].levels.clear(); }
 
-  /// Ends the run.
   void end() { flush(); }
   /// Ends the run early because of a fault in the current row.
   void stop();
@@ -253,21 +250,19 @@ class FramePart {
   /// column is in memory.
   struct Column {
     double* to = nullptr;
-    const double* numbers = nullptr;  // the buffered rows' numbers; for a column in memory, set when rows are
-                                      // processed
+    const double* numbers = nullptr;  // numbers of the buffered rows, set by `numbers_of` for a column in
+                                      // memory
     std::int32_t* codes = nullptr;
     double* column_to = nullptr;  // memory for the numbers of all rows; null: scratch memory is used
     const ColumnNumbers* in_memory = nullptr;
     NumberScan scanned{};          // result for the buffered rows set by `set_numbers`
     std::size_t scanned_rows = 0;  // number of rows in `scanned`; for a factor, rows known to have a level
-    std::optional<BoundedValues> near_median{};  // values of the same rows near the median; only if the plan
-                                                 // has a range
+    std::optional<BoundedValues> near_median{};  // values of these rows near the median, if planned
     std::vector<double> joined{};                // buffered rows of `in_memory` if they span pieces
     std::int32_t* column_of_codes = nullptr;
     std::vector<std::optional<Dictionary::Entry>> levels{};  // cache for `set_levels`
     std::optional<FieldKind> kind{};                         // kind of the first of these levels
-    std::vector<std::int32_t> codes_of_kind{};               // codes of the levels of this kind: see
-                                                             // `set_levels`
+    std::vector<std::int32_t> codes_of_kind{};               // codes of levels of this kind
     std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // cache for `set_field` of a factor
   };
 

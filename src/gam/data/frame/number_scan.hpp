@@ -53,9 +53,8 @@ inline constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
 /// Scans the numbers once, at about the memory bandwidth of a core.
 [[nodiscard]] NumberScan scan(std::span<const double> numbers);
 
-/// The number of values that are NaN or greater than `most` in absolute value. For such values, sets the flag
-/// of the row in `flags` to 0, and the element of `to`, a copy of the numbers, to `missing_number`. Both may
-/// be null.
+/// The number of values that are NaN or exceed `most` in absolute value. Sets the flags of their rows to 0,
+/// and their elements in `to`, a copy of the numbers, to `missing_number`. Both may be null.
 std::int64_t count_beyond(std::span<const double> numbers, double most, std::uint8_t* flags, double* to);
 
 /// The extent of the numbers of rows whose flag is 1. Flags are 0 or 1.

@@ -32,12 +32,10 @@ struct UsedColumn {
   /// A factor with numbers as levels, like R's factor(): 1, 1.0 and 01 are equal, and blanks are missing.
   bool number_levels = false;
   bool quoted_apart = false;  ///< the header quotes the column's name, but not all names
-  std::string unit{};         ///< unit of the column's numbers, if the source has one: "days since
-                              ///< 1970-01-01"
+  std::string unit{};         ///< unit of the column's numbers, or empty: "days since 1970-01-01"
   DateFields dates = DateFields::none;
   std::string known_unit{};                                ///< unit of the column in the fit; empty: unknown
-  std::string numbers_for;                                 ///< a variable that needs the column's numbers;
-                                                           ///< empty: none
+  std::string numbers_for;                                 ///< a variable that needs numbers here, or empty
   const std::vector<std::string>* known_levels = nullptr;  ///< known levels; any other level is unseen
   const std::vector<std::string>* level_order = nullptr;   ///< order of the levels; null: sorted
   const ColumnNumbers* in_memory =

@@ -25,9 +25,8 @@ struct VariableSummary {
   double mean = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// *Collective.* For each column a range that probably contains the median of its `count` numbers
-/// (approximately) over the job. The median of the complete rows is probably in it too, unless these rows
-/// differ systematically.
+/// *Collective.* For each column a range that probably contains the median of its `count` numbers (about)
+/// over the job, and that of the complete rows, unless these rows differ systematically.
 [[nodiscard]] std::vector<KeySpan> likely_medians(const Workers& workers,
                                                   std::span<const ColumnNumbers* const> columns,
                                                   std::int64_t count);

@@ -116,7 +116,7 @@ const SimulatedModel& simulated_model(std::string_view name) {
   for (const SimulatedModel& model : simulated_models()) {
     if (model.name == name) return model;
   }
-  throw base::usage_error("there is no model '{}': the help lists them", name);
+  throw base::usage_error("there is no GPU model '{}': see the names in the help", name);
 }
 
 }  // namespace tessera::bench

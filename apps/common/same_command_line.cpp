@@ -38,7 +38,7 @@ void require_same_command_line(const mpi::Communicator& comm, const std::string&
   const auto other = std::ranges::find_if(lines, [&](const auto& text) { return text != lines.front(); });
   throw Error(ErrorCode::usage, "rank 0 was started by \"" + lines.front() + "\" and rank " +
                                     std::to_string(other - lines.begin()) + " by \"" + *other +
-                                    "\": give all ranks of a job one command line");
+                                    "\": give all ranks the same command line");
 }
 
 }  // namespace tessera::apps

@@ -52,9 +52,10 @@ std::chrono::milliseconds milliseconds_of(double seconds, const char* what) {
 JobOptions options_of(const tessera_options* given) {
   if (given == nullptr) return {};
   if (given->version < 1 || given->version > TESSERA_C_VERSION)
-    throw Error(ErrorCode::usage, "tessera_options has version " + std::to_string(given->version) +
-                                      ", but this library takes 1 to " + std::to_string(TESSERA_C_VERSION) +
-                                      ": begin with TESSERA_DEFAULT_OPTIONS, and link with a newer library");
+    throw Error(ErrorCode::usage,
+                "tessera_options has version " + std::to_string(given->version) +
+                    ", but this library takes 1 to " + std::to_string(TESSERA_C_VERSION) +
+                    ": initialise it by TESSERA_DEFAULT_OPTIONS, or link with a newer library");
   constexpr std::array policies = {Policy::automatic, Policy::gpu, Policy::cpu};
   constexpr std::array actions = {OnDeviceFailure::cpu, OnDeviceFailure::error, OnDeviceFailure::exclude};
   JobOptions options;

@@ -25,10 +25,9 @@ std::string named(const DeviceInfo& device) {
 BackendContext probe_backend(std::string_view label) {
   const DeviceContext* device = DeviceContext::bound_to_this_thread();
   if (device == nullptr)
-    throw Error(ErrorCode::device_absent,
-                titled(label) +
-                    " finds no device bound to this thread: ask in a device function, or after "
-                    "DeviceContext::bind");
+    throw Error(ErrorCode::device_absent, titled(label) +
+                                              " finds no device bound to this thread: call it in a device "
+                                              "function, or after DeviceContext::bind");
   const DeviceInfo& info = device->info();
   if (!info.has_host_memory()) {
     try {

@@ -170,7 +170,8 @@ StreamView DeviceContext::stream() const {
   return state_->streams->first();
 }
 StreamView detail::ContextAccess::stream(const DeviceContext& context, int lane) {
-  return on_device(context.info(), "has no other stream", [&] { return context.state_->streams->at(lane); });
+  return on_device(context.info(), "cannot create another stream",
+                   [&] { return context.state_->streams->at(lane); });
 }
 std::shared_ptr<const void> detail::ContextAccess::keep_streams(const DeviceContext& context) noexcept {
   return context.state_->streams;

@@ -22,7 +22,7 @@ void check_move(std::int64_t units, const Plan& from, const Plan& to, int rank, 
            " units: give plans of the same units");
   if (const std::int64_t mine = from.range_of(rank).size(); units != mine)
     refuse("rank " + std::to_string(rank) + " gives " + std::to_string(units) + " units, but has " +
-           std::to_string(mine) + " by the plan: give those of local_range(from)");
+           std::to_string(mine) + " in the plan: give those of local_range(from)");
 }
 
 }  // namespace

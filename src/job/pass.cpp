@@ -100,7 +100,7 @@ void Job::State::check_call(const Plan& plan, const Pass& work, bool on_devices)
   const std::int64_t mine = plan.range_of(rank).size();
   if (work.local_units.value_or(mine) != mine)
     refuse("rank " + std::to_string(rank) + " gives " + std::to_string(*work.local_units) +
-           " units, but has " + std::to_string(mine) + " by the plan: give those of local_range(plan)");
+           " units, but has " + std::to_string(mine) + " in the plan: give those of local_range(plan)");
   if (!work.has_functions)
     refuse("a function of the pass is null: give one for devices and one for the host");
   if (const std::int64_t before_last = (plan.units() - 1) / plan.block(); before_last >= work.max_blocks)

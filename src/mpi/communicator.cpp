@@ -76,8 +76,8 @@ void Communicator::check_counts(std::span<const std::size_t> counts, std::size_t
 void Communicator::check_color(int least) {
   if (least < 0)
     throw Error(ErrorCode::usage, "split: a rank gives the color " + std::to_string(least) +
-                                      ": give one from 0 on, since every rank has a part (MPI_UNDEFINED is "
-                                      "negative); a rank that needs none takes a color of its own");
+                                      ": give 0 or more; a rank that needs no part takes a color of its own "
+                                      "(MPI_UNDEFINED is not supported)");
 }
 
 Communicator Communicator::duplicate(std::chrono::milliseconds timeout) const {

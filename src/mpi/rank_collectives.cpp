@@ -194,10 +194,9 @@ void CommunicatorAccess::require_threads(const Communicator& comm) {
   int level = MPI_THREAD_SINGLE;
   MPI_Query_thread(&level);
   if (level < MPI_THREAD_FUNNELED)
-    throw Error(
-        ErrorCode::usage,
-        "MPI is initialised without threads, which a job has: make a Session, or call MPI_Init_thread "
-        "with MPI_THREAD_FUNNELED or more");
+    throw Error(ErrorCode::usage,
+                "MPI is initialised without threads, but a job needs them: make a Session, or call "
+                "MPI_Init_thread with MPI_THREAD_FUNNELED or more");
 }
 
 }  // namespace detail

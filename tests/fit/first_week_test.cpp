@@ -161,7 +161,7 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ s(g, bs=\"cr\")", "", 3, "the column 'g' holds the text 'a', but the model needs numbers"},
            {"y ~ s(factor(year), bs=\"cr\")", "", 2, "factor(year) has levels"},
            {"y ~ s(year, bs=\"cr\")", "--factor year", 2,
-            "factor 'year': the model needs this column as numbers"},
+            "factor 'year': the model needs numbers in this column"},
            {"y ~ s(x, bs=\"ad\")", "", 2, "write bs=\"ps\" with a larger k"},
            {"y ~ x + offset(g)", "", 3, "but the model needs numbers"},
            {"y ~ x", "--weights g", 3, "but the model needs numbers"},

@@ -110,7 +110,7 @@ TEST_F(Many, PredictsAResponse) {
 
 TEST_F(Many, RefusesInOneLine) {
   const std::string out = "--out " + path("fits.csv");
-  expect_refusal(many("--family tw " + out), 2, "many models have the families");
+  expect_refusal(many("--family tw " + out), 2, "fits of many responses support the families");
   expect_refusal(many("--family nb --covariances " + out), 2,
                  "covariances need HDF5: give the file of fits a name that ends in .h5");
   expect_refusal(many("--family nb --out " + path("cells.csv")), 2, "is also an input");

@@ -165,7 +165,8 @@ void require(const void* argument, const char* name) {
 
 void require_possible(std::size_t count, const char* name) {
   if (!is_possible(count))
-    refuse(fmt::format("{} has {} elements, more than memory can hold: give their number", name, count));
+    refuse(fmt::format("{} has {} elements, more than memory can hold: give the number of elements", name,
+                       count));
 }
 
 void require_count(std::size_t count, std::size_t needed, const char* name) {

@@ -99,7 +99,8 @@ void set_matrix(const tessera_gam_responses& given, std::string& path,
     return;
   }
   if (given.table != 0 || given.values != nullptr || given.name_count > 0)
-    refuse("responses have a path and are in memory too: leave the path, or table, values and names out");
+    refuse(
+        "responses are given both by a path and in memory: leave out the path, or table, values and names");
   path = given.path;  // any bytes: a path need not be UTF-8
 }
 
@@ -109,7 +110,7 @@ void set_beside(const tessera_gam_responses* given, const char* name, std::strin
   if (given == nullptr) return;
   const tessera_gam_responses beside = read_responses(given, name);
   if (beside.table != 0 || beside.weights != nullptr || beside.offsets != nullptr)
-    refuse(fmt::format("{} is no plain matrix: leave its table, weights and offsets empty", name));
+    refuse(fmt::format("{} must be only a matrix: leave its table, weights and offsets empty", name));
   set_matrix(beside, path, matrix);
 }
 

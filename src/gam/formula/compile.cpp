@@ -431,7 +431,7 @@ class Compiler {
     for (const auto& [value, tree] : {std::pair(&a, yes), std::pair(&b, no)}) {
       if (value->kind == ValueKind::factor && !value->character)
         formula_error(tree->position,
-                      "ifelse() takes the codes of the factor {} in R: write as.character({})",
+                      "in R, ifelse() gives the codes of the factor {}: write as.character({})",
                       deparse(*tree), deparse(*tree));
       const Value& other = value == &a ? b : a;
       if (value->kind == ValueKind::unknown && tree->kind == Syntax::Kind::name &&

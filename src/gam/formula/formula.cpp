@@ -229,10 +229,10 @@ class TermExpansion {
     if (first->tensor != smooth.tensor || first->interaction != smooth.interaction ||
         first->by_spaces != smooth.by_spaces ||
         !std::ranges::equal(first->margins, smooth.margins, are_alike))
-      formula_error(position,
-                    "{} cannot have the id of {}: smooths with one id need the same kind and number of "
-                    "variables",
-                    smooth.label, first->label);
+      formula_error(
+          position,
+          "{} cannot have the id of {}: smooths with the same id need the same kind and number of variables",
+          smooth.label, first->label);
     for (std::size_t i = 0; i < smooth.margins.size(); ++i) {
       MarginSpec linked = first->margins[i];
       linked.variable = std::move(smooth.margins[i].variable);

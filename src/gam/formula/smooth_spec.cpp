@@ -336,7 +336,8 @@ void set_fixed(const Arguments& arguments, SmoothSpec& smooth) {
     MarginSpec& margin = smooth.margins[i];
     margin.fixed = truth_or_number(*of_margin(value, "fx", i, smooth.margins.size()), "fx");
     if (margin.fixed && is_random_effect(margin.basis))
-      formula_error(value->position, "fx: a random effect always has a penalty: write the factor as a term");
+      formula_error(value->position,
+                    "fx: a random effect always has a penalty: write the factor as a parametric term");
   }
   smooth.fixed = std::ranges::all_of(smooth.margins, &MarginSpec::fixed);
   if (smooth.fixed) {
@@ -470,12 +471,13 @@ SmoothSpec smooth_from(const Syntax& given) {
     const MarginSpec as_written = margin;
     settle(margin, m, k, call);
     if ((smooth.tensor || smooth.factor_smooth) && basis_of(margin.basis).size(margin).penalties > 1)
-      formula_error(call.position,
-                    "a margin of {} has one penalty: write one order of derivatives, such as m=c(3,2)",
-                    smooth.factor_smooth ? "bs=" + deparse(*arguments.find("bs")) : call.text + "()");
+      formula_error(
+          call.position,
+          "a margin of {} can have only one penalty: give one order of derivatives, such as m=c(3,2)",
+          smooth.factor_smooth ? "bs=" + deparse(*arguments.find("bs")) : call.text + "()");
     if ((smooth.tensor || (smooth.factor_smooth && !smooth.sum_to_zero)) &&
         basis_of(margin.basis).size(margin).centred)
-      formula_error(call.position, "a margin of {} needs a basis with a null space: write m=2",
+      formula_error(call.position, "a margin of {} cannot have a basis without null space: write m=2",
                     smooth.factor_smooth ? "bs=\"fs\"" : call.text + "()");
     margin.centred = smooth.interaction && !is_random_effect(margin.basis) &&
                      is_centred(of_margin(arguments.find("mc"), "mc", i, margins));

@@ -320,7 +320,7 @@ class ManyFit {
     const std::vector<Range> kept = checkpoint_->batches();
     if (checkpoint_->kept() > std::ssize(names_))
       throw base::input_error(
-          "the checkpoint {} has results of {} responses, but only {} are given: remove it",
+          "the checkpoint {} has results of {} responses, but only {} are given: remove the checkpoint",
           options_.checkpoint, checkpoint_->kept(), names_.size());
     for (std::size_t i = 0; i < kept.size(); ++i) {
       const auto numbers = checkpoint_->read(i);

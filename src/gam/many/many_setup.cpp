@@ -47,13 +47,14 @@ ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows) {
     estimator.family = ManyFamily::gamma;
   else
     throw base::usage_error(
-        "many models have the families nb, poisson, binomial, gaussian, gamma, quasipoisson and "
-        "quasibinomial, not {}: fit each response by itself",
+        "fits of many responses support the families nb, poisson, binomial, gaussian, gamma, quasipoisson "
+        "and quasibinomial, not {}: fit each response by itself",
         family.name());
   estimator.quasi = family.name().starts_with("quasi");
   if (family.link() != 0)
-    throw base::usage_error("many models have the default link of {}, not {}: leave the link out",
-                            family.name(), family.link_name());
+    throw base::usage_error(
+        "fits of many responses support only the default link of {}, not {}: leave the link out",
+        family.name(), family.link_name());
   if (estimator.family == ManyFamily::nb && !family.estimates_parameters())
     estimator.theta = family.parameters()[0];
   if (!(options.min_share >= 0 && options.min_share <= 1))

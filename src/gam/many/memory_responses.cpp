@@ -85,8 +85,8 @@ class CompressedResponses final : public ResponseSource {
     if (std::ssize(begins_) != runs + 1 || begins_.front() < 0 || !std::ranges::is_sorted(begins_) ||
         begins_.back() > count || count_of(matrix.values) != count)
       throw base::usage_error(
-          "{}: is no compressed sparse matrix of {} x {}: values, indices and begins contradict each other: "
-          "give those of one matrix",
+          "{}: is not a compressed sparse matrix of {} x {}, since values, indices and begins contradict "
+          "each other: give those of one matrix",
           name_in_memory, matrix.rows, matrix.columns);
     std::visit([&](const auto& indices) { check(indices); }, matrix.indices);
   }

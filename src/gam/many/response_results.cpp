@@ -274,7 +274,7 @@ ResponseRow ResponseResults::row_from(std::span<const double> numbers) const {
   const auto index = [&](std::size_t place, int least, std::size_t count) {
     if (!(numbers[place] >= least && numbers[place] < static_cast<double>(count)))
       throw base::input_error(
-          "a batch of the checkpoint has a result that no fit has: remove the checkpoint");
+          "a batch of the checkpoint has a result that no fit can have: remove the checkpoint");
     return static_cast<int>(numbers[place]);
   };
   ResponseRow row{.status = static_cast<ManyStatus>(index(0, 0, status_names.size())),

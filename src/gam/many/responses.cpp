@@ -73,7 +73,7 @@ std::unordered_map<std::string_view, std::size_t> places_of(const std::vector<st
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto [other, is_new] = places.emplace(names[i], i);
     if (!is_new)
-      throw base::input_error("{}: rows {} and {} have the same name '{}': give each its own", whose,
+      throw base::input_error("{}: rows {} and {} have the same name '{}': give each row its own", whose,
                               other->second + 1, i + 1, names[i]);
   }
   return places;
@@ -92,8 +92,8 @@ std::vector<std::size_t> matched_rows(const std::vector<std::string>& covariates
   if (missing != covariates.end() || superfluous != source.end()) {
     // Both have the same number of rows, and names are unique: each has a name that the other lacks.
     throw base::input_error(
-        "{}: has no row '{}' of the covariates, and a row '{}' that they lack: give both the same rows, in "
-        "any order",
+        "{}: has no row '{}', which the covariates have, but a row '{}', which they lack: give both the same "
+        "rows, in any order",
         path, *missing, *superfluous);
   }
   std::vector<std::size_t> rows;
@@ -187,7 +187,7 @@ std::vector<std::string> names_of_rows(const Workers& workers, TableReader& tabl
   texts.reserve(names.codes.size());
   for (std::size_t row = 0; row < names.codes.size(); ++row) {
     if (names.codes[row] < 0)
-      throw base::input_error("{}: has no name in the column '{}': give each row its own",
+      throw base::input_error("{}: a row has no name in the column '{}': give each row a name",
                               table.place(static_cast<std::int64_t>(row) + 1), column);
     texts.push_back(names.levels[at(names.codes[row])]);
   }
@@ -199,8 +199,8 @@ ResponseReader::ResponseReader(std::unique_ptr<ResponseSource> source, const std
     : source_(std::move(source)), path_(path) {
   if (row_names.empty()) return;
   if (source_->row_names().empty())
-    throw base::input_error("{}: has no names of its rows for the key: leave it out to match by position",
-                            path);
+    throw base::input_error(
+        "{}: has no row names to match with the key: leave the key out to match rows by position", path);
   row_of_ = matched_rows(row_names, source_->row_names(), path);
 }
 

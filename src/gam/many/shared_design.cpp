@@ -79,8 +79,8 @@ class SharedDesignMaker {
     }
     frame_ = read_variables(table_, workers_, frame, {0, table_.rows()});
     if (frame_.complete_rows == 0)
-      throw base::input_error("{}: no row has values of all variables of the formula: leave some out",
-                              table_.name());
+      throw base::input_error(
+          "{}: no row has values of all variables of the formula: leave some variables out", table_.name());
     formula_ = model_terms(workers_, formula, frame_);
     if (weights) weight_ = &frame_.at(weights->text).numbers;
     for (const Expression& offset : formula_.offsets) offsets_.push_back(&frame_.at(offset.text).numbers);

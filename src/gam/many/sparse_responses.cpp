@@ -23,10 +23,11 @@ class SparseResponses final : public ResponseSource {
     const std::vector<std::int64_t>& begins = matrix_.begins;
     const std::int64_t runs = matrix_.by_response ? matrix_.responses : matrix_.rows;
     if (std::ssize(begins) != runs + 1)
-      throw base::input_error("{}: indptr has {} numbers for {} runs of elements: give one more than runs",
-                              matrix_.name, begins.size(), runs);
+      throw base::input_error(
+          "{}: indptr has {} numbers for {} runs of elements: it needs one more than runs", matrix_.name,
+          begins.size(), runs);
     if (const auto fall = std::ranges::is_sorted_until(begins); fall != begins.end())
-      throw base::input_error("{}: indptr decreases from {} to {} at its number {}: write the matrix again",
+      throw base::input_error("{}: indptr decreases from {} to {} at element {}: write the matrix again",
                               matrix_.name, *(fall - 1), *fall, fall - begins.begin() + 1);
     const std::int64_t elements = matrix_.data->columns();
     if (begins.front() != 0 || begins.back() != elements || matrix_.indices->columns() != elements)

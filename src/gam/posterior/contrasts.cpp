@@ -167,7 +167,7 @@ Predictions table_differences(Job& job, const Model& model, const Table& minuend
     // On devices, the ranks that have the link predictions of a row do not have its row of the model matrix.
     if (!job.on_host())
       throw base::usage_error(
-          "table_differences uses hosts only, but the job has devices: make it with Policy::cpu");
+          "table_differences uses hosts only, but the job has devices: make the job with Policy::cpu");
   });
   PredictOptions link = options;
   link.type = PredictionType::link;

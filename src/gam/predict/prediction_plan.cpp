@@ -121,8 +121,8 @@ class PredictionPlanner {
       if (!plan_.offsets || options_.standard_errors || options_.interval > 0 ||
           options_.prediction_interval > 0)
         throw base::usage_error(
-            "draws need the type link or response, without standard errors and intervals: change type, or "
-            "leave out the others");
+            "draws need the type link or response, without standard errors and intervals: change the type, "
+            "or leave these out");
       require_whole_covariance(model_, "draws of the coefficients");
     }
     if (options_.type == PredictionType::lpmatrix && needs_covariance(options_))
@@ -185,7 +185,8 @@ class PredictionPlanner {
       const auto own = std::span(model_.absent_rows).subspan(at(block.coef_begin), at(block.coef_size));
       if (!kept[b] && std::ranges::any_of(own, [](double one) { return one != 0; }))
         throw base::usage_error(
-            "the term '{}' is needed to find the rows at minus infinity: do not leave it out", block.label);
+            "the term '{}' determines which predictions are minus infinity: do not leave it out",
+            block.label);
     }
   }
 

@@ -389,7 +389,7 @@ std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, i
     }
   }
   if (!newer.empty())
-    throw Error(ErrorCode::job_fault, newer + ": this start ends, and has replaced nothing");
+    throw Error(ErrorCode::job_fault, newer + ": this start ends, and leaves the checkpoint unchanged");
   return problem;
 }
 

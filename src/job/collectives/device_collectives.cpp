@@ -188,7 +188,7 @@ void DeviceCollectives::State::broadcast(std::span<void* const> arrays, std::siz
           if (root == all.end() || root->excluded)
             throw Error(ErrorCode::usage, "a broadcast from device " + std::to_string(root_index) +
                                               " of rank " + std::to_string(root_rank) +
-                                              ": the job lacks it, or left it out: give another");
+                                              ": the job lacks this device, or left it out: give another");
           kept = keep_current(parts);
           if (on_hosts) values.resize(bytes);
         });

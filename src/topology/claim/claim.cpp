@@ -304,7 +304,7 @@ Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharin
   Leader leader(claiming);
   Decision decision;
   if (node.rank() == 0) {
-    mpi::detail::TimeLimit limit(comm, "the files that tell which job drives which GPU");
+    mpi::detail::TimeLimit limit(comm, "the claim of GPUs by lock files");
     decision = leader.decide(view, allow_sharing, [&] {
       comm.alive();
       limit.restart();
@@ -313,7 +313,7 @@ Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharin
   decision = broadcast(node, std::move(decision));
   claim.unguarded = decision.unguarded;
   {
-    const mpi::detail::TimeLimit limit(comm, "the files that tell which job drives which GPU");
+    const mpi::detail::TimeLimit limit(comm, "the claim of GPUs by lock files");
     take_granted(view, allow_sharing, claiming, decision, node.rank(), probe, claim);
   }
   node.barrier();

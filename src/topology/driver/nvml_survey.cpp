@@ -135,7 +135,7 @@ Survey survey_nvml() {
   unsigned count = 0;
   if (const auto status = call(api.device_count, &count); status != Status::success)
     return no_survey(Absence::Reason::driver_error,
-                     "the NVIDIA driver does not count its GPUs: " + library.describe(status));
+                     "the NVIDIA driver cannot count its GPUs: " + library.describe(status));
   for (unsigned index = 0; index < count; ++index) {
     Gpu gpu;
     const std::string name = "GPU " + std::to_string(index);

@@ -258,7 +258,8 @@ TEST(DeviceCollectives, BroadcastFromAnyDevice) {
   const Arrays<double> arrays(job, 7);
   const std::string message = error_of(
       ErrorCode::usage, [&] { job.collectives().broadcast(arrays.untyped(), 7 * sizeof(double), 1, 0); });
-  EXPECT_EQ(message, "a broadcast from device 0 of rank 1: the job lacks it, or left it out: give another");
+  EXPECT_EQ(message,
+            "a broadcast from device 0 of rank 1: the job lacks this device, or left it out: give another");
 }
 
 TEST(DeviceCollectives, WithoutADeviceThereIsNothingToDo) {

@@ -225,7 +225,7 @@ TEST_P(Misuse, UnitsThatAreNotTheRanksPartAreRefused) {
   });
   const std::string message = "rank " + std::to_string(last()) + " gives " + std::to_string(right + 1) +
                               " units, but has " + std::to_string(right) +
-                              " by the plan: give those of local_range(plan)";
+                              " in the plan: give those of local_range(plan)";
   if (on_last()) {
     expect_told(ending, {ErrorCode::usage, message});
     EXPECT_EQ(units, before);

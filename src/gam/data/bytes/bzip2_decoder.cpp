@@ -39,7 +39,7 @@ class Bzip2Decoder final : public Decoder {
             .unpacked = all_out - stream_.avail_out,
             .complete = complete_,
             .fault = status == BZ_OK || complete_    ? ""
-                     : status == BZ_DATA_ERROR_MAGIC ? "it is not as bzip2 writes it"
+                     : status == BZ_DATA_ERROR_MAGIC ? "it is not in the format of bzip2"
                                                      : "its checksum or content is wrong"};
   }
   void restart() override {

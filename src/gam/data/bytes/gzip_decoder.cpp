@@ -37,7 +37,7 @@ class GzipDecoder final : public Decoder {
     if (!in_member_) {
       if (packed.empty()) return {.complete = true};
       if (zeros_ > 0) {
-        fault_ = fmt::format("there are data behind {} zero bytes", zeros_);
+        fault_ = fmt::format("data follow {} zero bytes", zeros_);
         return {.fault = fault_};
       }
       inflateReset2(&stream_, member_window);
@@ -57,7 +57,7 @@ class GzipDecoder final : public Decoder {
             .complete = !in_member_,
             .fault = status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR ? ""
                      : stream_.msg != nullptr                                          ? stream_.msg
-                                              : "it is not as gzip writes it"};
+                                              : "it is not in the format of gzip"};
   }
   void restart() override {
     in_member_ = false;

@@ -299,9 +299,8 @@ CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size
         "'\\n')",
         path, reader.line());
   if (reader.field_ends().size() > max_columns)
-    throw base::input_error(
-        "{}, line {}: the header has more than the {} columns that a table may have: split it", path,
-        reader.line(), max_columns);
+    throw base::input_error("{}, line {}: the header has more than {} columns, the maximum: split the table",
+                            path, reader.line(), max_columns);
   if (options.header)
     read_names(reader, path, header);
   else

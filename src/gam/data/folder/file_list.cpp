@@ -52,7 +52,7 @@ void check_columns(const TableReader& first, const std::string& first_path, cons
                               expected[i], first_path);
     if (!kinds.empty() && !expected_kinds.empty() && kinds[place->second] != expected_kinds[i])
       throw base::input_error(
-          "{}: the column '{}' holds {}, but in {} {}: write it with one type in all files", path,
+          "{0}: the column '{1}' holds {2}, but {4} in {3}: write it with one type in all files", path,
           expected[i], kinds[place->second], first_path, expected_kinds[i]);
   }
   if (found.size() == expected.size()) return;

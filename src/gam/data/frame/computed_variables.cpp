@@ -456,7 +456,7 @@ FrameRequest columns_of(const FrameRequest& request) {
       throw base::usage_error("{} '{}': the formula uses no column of this name: leave it out, or correct it",
                               what, name);
     if (has_text(columns.numeric, column_expression(name).text))
-      throw base::usage_error("{} '{}': the model needs this column as numbers: leave its levels out", what,
+      throw base::usage_error("{} '{}': the model needs numbers in this column: leave its levels out", what,
                               name);
     // As in a model, levels that look like numbers are compared as numbers.
     if (are_number_levels(levels)) {

@@ -222,8 +222,8 @@ bool FrameBuilder::has_too_many_levels(std::size_t column) const {
 void FrameBuilder::refuse_units(std::size_t column, const FieldCounts& counts) const {
   const UsedColumn& used = plan_.columns()[column];
   if (!used.unit.empty() && !used.known_unit.empty() && used.unit != used.known_unit)
-    throw base::input_error("{}: the column '{}' has {}, but the model's has {}: convert it", plan_.path(),
-                            used.name, used.unit, used.known_unit);
+    throw base::input_error("{}: the column '{}' has {}, but the model was fitted to {}: convert it",
+                            plan_.path(), used.name, used.unit, used.known_unit);
   const bool of_dates = counts.mixes_dates_and_times() || used.known_unit == days_unit;
   const ColumnFindings::Stray time = first_of(&ColumnFindings::time, column);
   if (time.row_number == 0 || !of_dates || plan_.strays() != nullptr) return;

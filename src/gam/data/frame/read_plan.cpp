@@ -161,7 +161,7 @@ void ReadPlan::apply(const TableOptions& options) {
     for_each(name, "factor", [&](UsedColumn& column) {
       if (!column.numbers_for.empty())
         throw base::usage_error(
-            "factor '{}': {} this column as numbers: leave it out of the factors", name,
+            "factor '{}': {} numbers in this column: leave it out of the factors", name,
             column.numbers_for == name ? "the model needs" : column.numbers_for + " needs");
       make_number_factor(column);
     });

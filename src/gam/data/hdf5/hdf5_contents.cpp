@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 std::string not_written(std::int64_t rows) {
-  return fmt::format("has {} values by its header, which are not all in the file", rows);
+  return fmt::format("declares {} values, but not all of them are in the file", rows);
 }
 
 std::string problem_of_chunks(hid_t dataset, hid_t creation, std::size_t value_bytes, std::int64_t rows) {
@@ -214,8 +214,7 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
   if (H5Gget_info(file, &group) < 0)
     throw base::input_error("{}: the root of the HDF5 file cannot be read: write the file again", path);
   if (group.nlinks > max_columns)
-    throw base::input_error("{}: has more than the {} columns that a table may have: split it", path,
-                            max_columns);
+    throw base::input_error("{}: has more than {} columns, the maximum: split the table", path, max_columns);
   const H5_index_t order = order_of_links(file);
   for (hsize_t i = 0; i < group.nlinks; ++i) add_object(contents, file, path, name_of_link(file, order, i));
   if (contents.columns.empty() && !contents.unusable.empty()) {

@@ -37,8 +37,8 @@ inline void refuse_text_options(const std::string& path, std::string_view kind, 
                                  : options.skip != none.skip       ? "skip"
                                                                    : "";
   if (!given.empty())
-    throw base::usage_error("{}: is {}, and '{}' is an option for text files: leave it out", path, kind,
-                            given);
+    throw base::usage_error("{}: is {}, and '{}' is an option for text files: leave the option out", path,
+                            kind, given);
 }
 
 /// Whether the bytes from `offset` on are `signature`.

@@ -275,8 +275,8 @@ TEST_F(ArrowFileTables, RefuseAColumnOfAnotherKindByFile) {
   }
   comm.barrier();
   EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), folder)); }),
-            folder + "/2.parquet: the column 'x' holds texts, but in " + folder +
-                "/1.parquet numbers: write it with one type in all files");
+            folder + "/2.parquet: the column 'x' holds texts, but numbers in " + folder +
+                "/1.parquet: write it with one type in all files");
 }
 
 TEST_F(ArrowFileTables, AreRefusedIfTheyAreWrittenToWhileTheyAreRead) {

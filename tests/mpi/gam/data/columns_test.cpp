@@ -130,7 +130,7 @@ TEST_F(Columns, OfDatesAreDaysOrSeconds) {
                  static_cast<void>(read_table(job, Table{csv.path(), {.factors = {"day"}, .dates = {"day"}}},
                                               parse_formula("day ~ 1")));
                }),
-      "factor 'day': the model needs this column as numbers: leave it out of the factors");
+      "factor 'day': the model needs numbers in this column: leave it out of the factors");
 }
 
 TEST_F(Columns, MayHaveMoreLevelsThanAFit) {

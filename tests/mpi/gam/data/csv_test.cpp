@@ -559,7 +559,7 @@ TEST_F(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
   EXPECT_EQ(fault(wanted),
             "factor 'f': the formula uses no column of this name: leave it out, or correct it");
   wanted.options.factors = {"x"};
-  EXPECT_EQ(fault(wanted), "factor 'x': log(x) needs this column as numbers: leave it out of the factors");
+  EXPECT_EQ(fault(wanted), "factor 'x': log(x) needs numbers in this column: leave it out of the factors");
   wanted.options = {.numbers = {"y"}};
   EXPECT_EQ(fault(wanted),
             "numeric column 'y': the formula uses no column of this name: leave it out, or correct it");
@@ -843,7 +843,7 @@ TEST_F(CsvTable, RefusesUnusableFilesOnEveryRankAlike) {
       {"x,y\n1,\"a\"b\n", ", line 2: text follows the closing quote"},
       {"x,y\n1,2\n3,\"4\n5,6\n7,8\n", ", line 3: a quote of this row is never closed"},
       {std::string(max_columns, ',') + "\n1\n",
-       ", line 1: the header has more than the 1000000 columns that a table may have: split it"}};
+       ", line 1: the header has more than 1000000 columns, the maximum: split the table"}};
   for (const auto& [text, expected] : cases) {
     file.write(text);
     const std::string fault = common_fault(comm, [&] {

@@ -632,10 +632,9 @@ TEST_F(Hdf5Table, BelievesNoSizeWithoutItsBytes) {
   };
   const std::string start = file.path() + ": ";
   for (const char* name : {"unwritten", "chunks"})
-    EXPECT_EQ(
-        fault(name),
-        start + "'" + name + "' has 1000000000000000000 values by its header, which are not all in the file");
-  EXPECT_EQ(fault("beyond"), start + "'beyond' has 3 values by its header, which are not all in the file");
+    EXPECT_EQ(fault(name), start + "'" + name +
+                               "' declares 1000000000000000000 values, but not all of them are in the file");
+  EXPECT_EQ(fault("beyond"), start + "'beyond' declares 3 values, but not all of them are in the file");
   EXPECT_EQ(fault("texts"),
             start + "'texts' has values of 1073741824 bytes, more than the 67108864 that one may have");
   EXPECT_EQ(fault("one"), "no error");

@@ -192,7 +192,7 @@ TEST_F(Expressions, AreRefusedWhereTheColumnsDoNotSuitThem) {
       {{"y ~ ifelse(f == 'a', f, 'x')"}, "write as.character(f)"},
       {{"y ~ x", changed([](auto& o) { o.ordered["q"] = {}; })}, "'q'"},
       {{"y ~ s(x, bs='cr')", changed([](auto& o) { o.ordered["x"] = {}; })},
-       "the model needs this column as numbers"},
+       "the model needs numbers in this column"},
       {{"y ~ x", changed([](auto& o) { o.subset = "x > 5"; })}, "subset 'x > 5' selects no row"},
       {{"y ~ x", changed([](auto& o) { o.levels["q"] = {"a"}; })}, "levels of 'q'"},
       {{"y ~ f", changed([](auto& o) {

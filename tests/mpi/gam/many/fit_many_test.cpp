@@ -258,10 +258,11 @@ TEST_F(ManyFits, AreMatchedByTheKeyOfTheirRows) {
   std::string strange = with_names(responses_text(), true);
   strange.replace(strange.find("0007,"), 4, "0999");
   counts.write(strange);
-  expect_error(ErrorCode::input, "has no row '0007' of the covariates, and a row '0999' that they lack",
+  expect_error(ErrorCode::input,
+               "has no row '0007', which the covariates have, but a row '0999', which they lack",
                [&] { fit_to(counts.path(), out.path()); });
   counts.write(responses_text());
-  expect_error(ErrorCode::input, "has no names of its rows for the key",
+  expect_error(ErrorCode::input, "has no row names to match with the key",
                [&] { fit_to(counts.path(), out.path()); });
 }
 
@@ -281,7 +282,7 @@ TEST_F(ManyFits, RefuseBadInputOnAllRanksAndLeaveNothing) {
   counts.write("a,b\n1,2\n");
   refused(ErrorCode::input, "has 1 rows, but the covariates have 120", [&] { fit(job, fits.path(), ""); });
   counts.write(responses_text());
-  refused(ErrorCode::usage, "many models have the families", [&] {
+  refused(ErrorCode::usage, "fits of many responses support the families", [&] {
     static_cast<void>(fit_many(job, terms, Table{covariates.path()}, {.path = counts.path()},
                                {.family = family("tw")}, {.fits = fits.path()}));
   });

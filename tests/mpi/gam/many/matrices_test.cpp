@@ -274,8 +274,8 @@ TEST_F(Matrices, AreMatchedByTheNamesOfTheirRows) {
   std::vector<std::string> others = cells;
   others[4] = "stranger";
   write_names_of(others);
-  expect_refusal(ErrorCode::input, ":/X", "has no row 'cell 4' of the covariates, and a row 'stranger'",
-                 "cell");
+  expect_refusal(ErrorCode::input, ":/X",
+                 "has no row 'cell 4', which the covariates have, but a row 'stranger'", "cell");
   others[4] = cells[5];
   write_names_of(others);
   expect_refusal(ErrorCode::input, ":/csr", "rows 5 and 6 have the same name 'cell 5'", "cell");
@@ -295,7 +295,7 @@ TEST_F(Matrices, ThatAreNoneAreRefused) {
   refused(":/twice_csr", "has two elements: add them up");
   refused(":/nan", "response '1', row 7: is NaN, but a sparse matrix has no missing values");
   refused(":/fraction", "is not a count: a whole number of at least 0; if the matrix is normalised, name");
-  expect_refusal(ErrorCode::input, ":/X", "has no names of its rows for the key", "t");
+  expect_refusal(ErrorCode::input, ":/X", "has no row names to match with the key", "t");
   covariates.write("t\n1\n2\n3\n4\n5\n6\n7\n");
   refused(":/X", "is 60 x 9, but the covariates have 7 rows");
 }

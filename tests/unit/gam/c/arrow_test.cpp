@@ -234,8 +234,9 @@ TEST_F(ArrowOfC, ReleasesWhatItRefuses) {
   schema = schema_of(x(0, rows), counts_);
   chunks[0] = array_of(x(0, rows), counts_);
   EXPECT_EQ(tessera_gam_table_add_arrow(table, "x", &schema, chunks, SIZE_MAX), TESSERA_GAM_USAGE);
-  EXPECT_STREQ(tessera_gam_error(),
-               "chunks has 18446744073709551615 elements, more than memory can hold: give their number");
+  EXPECT_STREQ(
+      tessera_gam_error(),
+      "chunks has 18446744073709551615 elements, more than memory can hold: give the number of elements");
   chunks[0].release(&chunks[0]);
   ASSERT_EQ(add(table, "y", {y(0, rows)}), TESSERA_GAM_OK);
   const std::int64_t held = counts_.made - counts_.released;

@@ -256,7 +256,7 @@ int main(void) {
   of_file = dense();
   of_file.path = "many_program.npy";
   EXPECT(tessera_gam_fit_many(formula, cells, &of_file, &call, &none, NULL) == TESSERA_GAM_USAGE);
-  EXPECT(strstr(tessera_gam_error(), "responses have a path and are in memory too") != NULL);
+  EXPECT(strstr(tessera_gam_error(), "responses are given both by a path and in memory") != NULL);
   EXPECT(remove("many_program.npy") == 0);
   call.options = poisson;
   call.option_count = 2;
@@ -279,7 +279,7 @@ int main(void) {
   of_weights.table = columns;
   responses.weights = &of_weights;
   EXPECT(tessera_gam_fit_many(formula, cells, &responses, &call, &none, NULL) == TESSERA_GAM_USAGE);
-  EXPECT(strstr(tessera_gam_error(), "weights is no plain matrix") != NULL);
+  EXPECT(strstr(tessera_gam_error(), "weights must be only a matrix") != NULL);
   responses = dense();
   responses.value_type = 99;
   EXPECT(tessera_gam_fit_many(formula, cells, &responses, &call, &none, NULL) == TESSERA_GAM_USAGE);

@@ -90,7 +90,7 @@ class PlacedColumn {
       // In an optional column, a value has the level 1, and a null the level 0. The decoder omits nulls: each
       // value moves to its own row, from the last value on.
       if (values < read && std::count(levels, levels + read, 1) != values)
-        return arrow::Status::Invalid("it has fewer values than its levels tell");
+        return arrow::Status::Invalid("it has fewer values than its levels declare");
       nulls += read - values;
       for (std::int64_t i = read; values < i--;) {
         values -= levels[i];

@@ -45,6 +45,21 @@ class SameBits(InFolder):
         fit = {"weights": "w", "subset": "z < 0.9"}
         self.expect_same(data, "y ~ s(x) + te(x, z, k=4)", arguments=arguments, fit=fit, family="nb", gamma=1.4)
 
+    def test_several_linear_predictors(self):
+        formulas = ["y ~ s(x, k=6)", "~ s(z, k=5)"]
+        self.expect_same(rows(), f"list({', '.join(formulas)})", arguments=("--family", "gaulss"), family="gaulss")
+        data = rows()
+        model = GAM(formulas, family="gaulss").fit(data)
+        found = model.predict(data, se=True)
+        self.assertEqual(list(found), ["fit", "se", "fit.1", "se.1"])
+        scale = model.predict(data, "response")["fit.1"]
+        np.testing.assert_allclose(scale, 1 / (np.exp(found["fit.1"]) + 0.01))
+        classes = GAM(["g ~ s(x, k=6)"], family="multinom").fit(data | {"g": np.where(data["y"] > 0, "high", "low")})
+        shares = classes.predict(data, "response")
+        np.testing.assert_allclose(shares["fit.high"] + shares["fit.low"], 1)
+        with self.assertRaisesRegex(UsageError, "has 2 linear predictors, but there is 1 formula"):
+            GAM("y ~ s(x)", family="gaulss").fit(data)
+
     def test_lists_and_dicts(self):
         formula = "y ~ s(x, bs='cc', k=6) + s(z, k=5)"
         arguments = ("--knots", "x=0,1", "--sp", "0.5,-1", "--select")

@@ -56,10 +56,11 @@ class TESSERA_EXPORT Formula {
   std::shared_ptr<const FormulaTerms> terms_;
 };
 
-/// Parses a formula in the syntax of R and mgcv: `y ~ site + s(x, bs="ps", k=20)`. docs/fit.md lists the
-/// supported terms. Throws `FormulaError`, an `Error(usage)`, with the position and what was expected there,
-/// for anything else, including terms that only mgcv supports; if the text is a formula, errors of all terms
-/// are reported at once. Pure. Cost: linear in the length of the text.
+/// Parses a formula in the syntax of R and mgcv: `y ~ site + s(x, bs="ps", k=20)`, or a list with a formula
+/// for each linear predictor of a family, `list(y ~ s(x), ~ s(z))`. docs/fit.md lists the supported terms.
+/// Throws `FormulaError`, an `Error(usage)`, with the position and what was expected there, for anything
+/// else, including terms that only mgcv supports; if the text is a formula, errors of all terms are reported
+/// at once. Pure. Cost: linear in the length of the text.
 [[nodiscard]] TESSERA_EXPORT Formula parse_formula(std::string_view text);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <boost/math/distributions/gamma.hpp>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/poisson.hpp>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -18,6 +21,43 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
+
+namespace bm = boost::math;
+using MathPolicy = bm::policies::policy<bm::policies::discrete_quantile<bm::policies::integer_round_up>>;
+
+double normal_quantile_of(double p) {
+  return bm::quantile(bm::normal_distribution<double, MathPolicy>(), p);
+}
+
+double quantile_of(const Gaulss& family, double p, const double* eta) {
+  return eta[0] + normal_quantile_of(p) / family.inverse_deviation(eta[1]);
+}
+double quantile_of(const Gammals& family, double p, const double* eta) {
+  const double scale = std::exp(log_scale(eta[1], family.b));
+  return bm::quantile(bm::gamma_distribution<double, MathPolicy>(1 / scale, scale * std::exp(eta[0])), p);
+}
+double quantile_of(const Gumbls& family, double p, const double* eta) {
+  return eta[0] - std::exp(log_scale(eta[1], family.b)) * std::log(-std::log(p));
+}
+double quantile_of(const Gevlss& /*family*/, double p, const double* eta) {
+  const double q = -std::log(-std::log(p));
+  const double xi = Gevlss::shape(eta[2]);
+  return eta[0] + std::exp(eta[1]) * (xi == 0 ? q : std::expm1(xi * q) / xi);
+}
+double quantile_of(const Shash& family, double p, const double* eta) {
+  const double bent = (std::asinh(normal_quantile_of(p)) + eta[2]) * std::exp(-eta[3]);
+  return eta[0] + std::exp(family.log_deviation(eta[1]) + eta[3]) * std::sinh(bent);
+}
+double quantile_of(const Ziplss& /*family*/, double p, const double* eta) {
+  const double zero = std::exp(-std::exp(eta[1]));
+  if (p <= zero) return 0;
+  const double rate = std::exp(eta[0]);
+  // Of the counts above 0: the Poisson distribution, less its probability of 0.
+  const double above = (p - zero) / (1 - zero);
+  const double q = std::exp(-rate) - above * std::expm1(-rate);
+  return std::max(1.0,
+                  bm::quantile(bm::poisson_distribution<double, MathPolicy>(rate), std::min(q, 1 - 1e-16)));
+}
 
 /// A family whose log likelihood is a formula.
 template <class F>
@@ -58,6 +98,9 @@ class FormulaFamily final : public SeveralFamily {
   [[nodiscard]] double predictor_of_mean(double mean) const override { return F::predictor_of_mean(mean); }
   [[nodiscard]] double squared_residual(double y, std::span<const double> eta) const override {
     return family_.squared_residual(y, eta.data());
+  }
+  [[nodiscard]] double quantile(double p, std::span<const double> eta) const override {
+    return quantile_of(family_, p, eta.data());
   }
 
   [[nodiscard]] std::vector<std::string> outputs(std::span<const std::string> /*levels*/) const override {
@@ -145,6 +188,14 @@ class Multinom final : public SeveralFamily {
     respond(eta, shares, {});
     return -2 *
            std::log(std::max(shares[static_cast<std::size_t>(y)], std::numeric_limits<double>::epsilon()));
+  }
+
+  [[nodiscard]] double quantile(double p, std::span<const double> eta) const override {
+    std::vector<double> shares(at(classes()));
+    respond(eta, shares, {});
+    int own = 0;
+    while (own < predictors_ && p > shares[at(own)]) p -= shares[at(own++)];
+    return own;
   }
 
   [[nodiscard]] std::vector<std::string> outputs(std::span<const std::string> levels) const override {

@@ -90,6 +90,9 @@ class SeveralFamily {
   /// The square of the deviance residual of mgcv, with prior weight 1.
   [[nodiscard]] virtual double squared_residual(double y, std::span<const double> eta) const = 0;
 
+  /// The p-quantile of a response, of a class its number; 0 < p < 1.
+  [[nodiscard]] virtual double quantile(double p, std::span<const double> eta) const = 0;
+
   /// Columns of predictions on the scale of the response, as `predict.gam` has them: their suffixes, with
   /// `levels` of the response, and their values in a row. `jacobian`: columns x predictors, row by row;
   /// empty: not wanted.

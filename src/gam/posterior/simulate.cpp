@@ -81,12 +81,17 @@ std::vector<std::string> simulate_responses(Job& job, const Model& model, const 
   constexpr std::int64_t numbers_of_part = 1 << 22;
   constexpr std::int64_t rows_of_block = 1 << 10;
   const FittedModel& fitted = model.fitted();
+  const SeveralFamily* const several = fitted.family.several();
   std::optional<ResponseDistribution> response;
   PredictOptions of_means;
   together(job.comm(), [&] {
     check_options(options);
-    response.emplace(fitted.family, fitted.scale);
-    of_means.type = PredictionType::response;
+    if (several != nullptr && (options.posterior_predictive || !options.weights.empty()))
+      throw base::usage_error(
+          "simulated responses of the family {} are at the estimates and without weights: leave out {}",
+          several->name, options.posterior_predictive ? "posterior-predictive" : "weights");
+    if (several == nullptr) response.emplace(fitted.family, fitted.scale);
+    of_means.type = several != nullptr ? PredictionType::link : PredictionType::response;
     of_means.new_levels = options.new_levels;
     if (options.posterior_predictive) {
       of_means.draws = options.draws;
@@ -120,6 +125,13 @@ std::vector<std::string> simulate_responses(Job& job, const Model& model, const 
               base::RandomPlace random(options.seed, static_cast<std::uint64_t>(first + i),
                                        static_cast<std::uint64_t>(draw));
               double& value = part.columns[at(draw)].values[at(i)];
+              if (several != nullptr) {
+                std::vector<double> eta;
+                for (const Predictions::Column& predictor : means.columns)
+                  eta.push_back(predictor.values[at(i)]);
+                if (!std::isnan(value)) value = several->quantile(random.uniform(), eta);
+                continue;
+              }
               value = response->draw(value, weights.empty() ? 1 : weights[at(i)], random);
             }
           }

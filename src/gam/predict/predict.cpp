@@ -157,7 +157,7 @@ class TablePrediction {
     require_same_content(comm, model.path, model.checksum);
     const FittedModel whole = known_everywhere(comm, model, needs_covariance(options));
     together(comm, [&] { plan_ = plan_of(whole, formula_, options); });
-    if (options.prediction_interval > 0)
+    if (options.prediction_interval > 0 && model.family.several() == nullptr)
       together(comm, [&] { response_.emplace(model.family, model.scale); });
     if (options.interval > 0) quantile_ = normal_quantile((1 + options.interval) / 2);
     request_ = request_for(formula_, model, plan_, source.options);
@@ -178,6 +178,9 @@ class TablePrediction {
       if (column.unseen > 0)
         remarks.push_back(fmt::format("{}: {}", unseen_of(column), made_of_unseen(column.variable)));
     }
+    if (options_.prediction_interval > 0 && model_.family.several() != nullptr)
+      remarks.emplace_back(
+          "prediction intervals are of the distribution at the estimates, whose uncertainty they ignore");
     if (model_.rho != 0 && (options_.interval > 0 || options_.prediction_interval > 0))
       remarks.push_back(fmt::format(
           "intervals are for single rows, and ignore the correlation of residuals (rho = {:g})", model_.rho));
@@ -356,19 +359,21 @@ class TablePrediction {
     const std::size_t columns = plan_.names.size();
     const std::size_t of_column = columns_of_term();
     std::vector<double> eta(rows.frame->complete.size() * predictors);
+    const auto eta_of = [&](std::size_t row) {
+      return std::span<const double>(eta).subspan(row * predictors, predictors);
+    };
     Posterior means = plan_.posterior;
     means.covariance = PartedMatrix();
-    predict_terms(
-        job_, out.plan, rows, means, [&](std::size_t first, std::span<const Prediction> predictions) {
-          std::vector<double> values(columns);
-          for (std::size_t i = 0; i < predictions.size(); ++i)
-            eta[first * predictors + i] = predictions[i].fit;
-          for (std::size_t i = 0; i < predictions.size() / predictors; ++i) {
-            family.respond(std::span(eta).subspan((first + i) * predictors, predictors), values, {});
-            for (std::size_t c = 0; c < columns; ++c)
-              out.columns[c * of_column].values[first + i] = values[c];
-          }
-        });
+    const auto put_rows = [&](std::size_t first, std::span<const Prediction> predictions) {
+      std::vector<double> values(columns);
+      for (std::size_t i = 0; i < predictions.size(); ++i) eta[first * predictors + i] = predictions[i].fit;
+      for (std::size_t row = first; row < first + predictions.size() / predictors; ++row) {
+        family.respond(eta_of(row), values, {});
+        for (std::size_t c = 0; c < columns; ++c) out.columns[c * of_column].values[row] = values[c];
+        if (options_.prediction_interval > 0) put_interval(row, eta_of(row), out);
+      }
+    };
+    predict_terms(job_, out.plan, rows, means, put_rows);
     if (!options_.standard_errors) return;
     const std::size_t size = model_.coef.size();
     std::vector<std::size_t> predictor_of_coef(size);
@@ -380,7 +385,7 @@ class TablePrediction {
       std::vector<double> jacobian(columns * predictors);
       std::vector<double> gradient(size);
       for (std::size_t i = 0; i * size < elements.size(); ++i) {
-        family.respond(std::span(eta).subspan((first + i) * predictors, predictors), values, jacobian);
+        family.respond(eta_of(first + i), values, jacobian);
         for (std::size_t c = 0; c < columns; ++c) {
           for (std::size_t j = 0; j < size; ++j)
             gradient[j] = jacobian[c * predictors + predictor_of_coef[j]] * elements[i * size + j];
@@ -389,6 +394,17 @@ class TablePrediction {
         }
       }
     });
+  }
+
+  /// Bounds between which a new response of a family with several linear predictors lies, in the last
+  /// columns.
+  void put_interval(std::size_t row, std::span<const double> eta, Predictions& out) const {
+    const bool missing = std::ranges::any_of(eta, [](double one) { return std::isnan(one); });
+    for (const bool upper : {false, true}) {
+      const double p = (1 + (upper ? 1 : -1) * options_.prediction_interval) / 2;
+      (out.columns.end() - (upper ? 1 : 2))->values[row] =
+          missing ? std::numeric_limits<double>::quiet_NaN() : model_.family.several()->quantile(p, eta);
+    }
   }
 
   /// Stores predictions, given row by row, in the columns, beginning at row `first`.

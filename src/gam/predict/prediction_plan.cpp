@@ -106,11 +106,13 @@ class PredictionPlanner {
       throw base::usage_error("prediction intervals need another type: set type to response");
     if (needs_covariance(options_)) require_covariance(model_, "standard errors, intervals and draws");
     if (const SeveralFamily* several = model_.family.several()) {
-      if (options_.draws > 0 || options_.prediction_interval > 0)
+      if (options_.draws > 0)
         throw base::usage_error(
-            "draws and prediction intervals are not available for the family {}, with several linear "
-            "predictors: leave them out",
+            "draws of predictions are not available for the family {}, with several linear predictors: leave "
+            "them out",
             several->name);
+      if (options_.prediction_interval > 0 && several->classes() > 0)
+        throw base::usage_error("classes have no prediction intervals: take their probabilities");
       if (options_.interval > 0 && options_.type == PredictionType::response)
         throw base::usage_error(
             "intervals of the family {} are of its linear predictors: set type to link, or take standard "

@@ -169,6 +169,54 @@ TEST(SeveralFamily, DerivativesAreExactOfCountsWithManyZeros) {
   });
 }
 
+/// The slope of a distribution's quantiles is 1 over its density there.
+TEST(SeveralFamily, QuantilesBelongToTheDensities) {
+  struct Case {
+    const char* family;
+    std::vector<double> eta;
+    double penalty;  ///< of the log likelihood
+  };
+  for (const auto& [name, eta, penalty] :
+       {Case{"gaulss", {1, -0.5}, 0}, Case{"gammals", {0.5, 6.3}, 0}, Case{"gumbls", {0.5, 6.8}, 0},
+        Case{"gevlss", {0.5, 0.3, 1.2}, 0}, Case{"gevlss", {0.5, 0.3, 0.1}, 0},
+        Case{"shash", {0.5, 0.2, 0.4, -0.3}, 1e-3 * 0.09}}) {
+    const auto family = several_family(name, {});
+    for (const double p : {0.01, 0.3, 0.5, 0.9, 0.999}) {
+      SCOPED_TRACE(fmt::format("{} {}", name, p));
+      const double step = 1e-5 * std::min(p, 1 - p);
+      const double y = family->quantile(p, eta);
+      const double slope = (family->quantile(p + step, eta) - family->quantile(p - step, eta)) / (2 * step);
+      double log_density = 0;
+      const double one = 1;
+      family->evaluate({.count = 1,
+                        .stride = 1,
+                        .response = &y,
+                        .prior = &one,
+                        .eta = eta.data(),
+                        .log_likelihood = &log_density});
+      EXPECT_NEAR(slope * std::exp(log_density + penalty), 1, 1e-6);
+    }
+  }
+  const auto counts = several_family("ziplss", {});
+  const std::vector<double> eta{0.7, -0.2};
+  double up_to = 0;
+  for (int k = 0; k < 8; ++k) {
+    const double y = k;
+    const double one = 1;
+    double log_density = 0;
+    counts->evaluate({.count = 1,
+                      .stride = 1,
+                      .response = &y,
+                      .prior = &one,
+                      .eta = eta.data(),
+                      .log_likelihood = &log_density});
+    const double below = up_to;
+    up_to += std::exp(log_density);
+    EXPECT_EQ(counts->quantile(below + 0.01 * (up_to - below), eta), k);
+    EXPECT_EQ(counts->quantile(below + 0.99 * (up_to - below), eta), k);
+  }
+}
+
 TEST(SeveralFamily, DerivativesAreThoseOfDifferencesOfClasses) {
   const SeveralArgument classes{"K", {3}};
   const auto family = several_family("multinom", {&classes, 1});

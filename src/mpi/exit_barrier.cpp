@@ -80,10 +80,11 @@ class ExitBarrier {
     Backoff backoff;
     std::optional<Watchdog> watchdog;
     while (!is_complete(request, kind, group_.size())) {
-      if (backoff.is_long()) {
+      const auto watch = [&] {
         if (!watchdog) watchdog.emplace(group_, group_.channel(), here, timeouts_, backoff.start());
         watchdog->step();
-      }
+      };
+      if (backoff.is_long() && !has_memory_for(watch)) watchdog.reset();
       backoff();
     }
   }

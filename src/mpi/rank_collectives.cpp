@@ -422,14 +422,18 @@ void Communicator::wait_at(std::int64_t number, MPI_Request& request, std::strin
   // Large messages progress only while MPI is polled: poll 2 ns a byte (500 MB/s) before the first sleep.
   Backoff backoff(std::chrono::milliseconds(1) + std::chrono::nanoseconds(2 * bytes));
   const auto here = [&] { return detail::CollectiveCall(self_.id, number, kind, self_.group->purpose()); };
-  if (is_time_to_answer(backoff.start())) detail::RankGroup::handle_all_messages(here());
+  if (is_time_to_answer(backoff.start()))
+    (void)detail::has_memory_for([&] { detail::RankGroup::handle_all_messages(here()); });
   std::optional<detail::Watchdog> watchdog;
   while (!detail::is_complete(request, kind, size())) {
     if (backoff.is_long()) {
-      if (!watchdog)
-        watchdog.emplace(*self_.group, comm, here(), detail::WatchdogTimeouts{.timeout = timeout},
-                         backoff.start());
-      watchdog->step();
+      const auto watch = [&] {
+        if (!watchdog)
+          watchdog.emplace(*self_.group, comm, here(), detail::WatchdogTimeouts{.timeout = timeout},
+                           backoff.start());
+        watchdog->step();
+      };
+      if (!detail::has_memory_for(watch)) watchdog.reset();
       if (self_.progress) self_.progress();
     }
     backoff();

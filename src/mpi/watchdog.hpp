@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -72,5 +73,17 @@ class Watchdog {
   std::vector<int> members_;                          // recipients of the inquiry, as ranks of the group
   std::vector<std::optional<CollectiveCall>> where_;  // the replies, by rank of the group
 };
+
+/// Runs what a rank does while it waits; false if memory ran out. The wait then goes on: an exception would
+/// leave its request in flight, and this rank one collective behind the others.
+template <class Step>
+[[nodiscard]] bool has_memory_for(const Step& step) {
+  try {
+    step();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -11,10 +11,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -57,6 +59,19 @@ class FailTogether : public ::testing::Test {
   mpi::Communicator comm_ = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
   int last_ = comm_.size() - 1;
 };
+
+// The allocations of a wait's watchdog must not leave a request in flight. The last rank comes so late that
+// the others have a watchdog; what is tested does not depend on how late.
+TEST_F(FailTogether, AWaitGoesOnWithoutMemoryForItsWatchdog) {
+  constexpr int allocations = 12;
+  for (int failing = 1; failing <= allocations; ++failing) {
+    if (comm_.rank() == last_) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    if (comm_.rank() != last_) allocations_left = failing;
+    EXPECT_NO_THROW(comm_.barrier());
+    allocations_left = 0;
+  }
+  EXPECT_EQ(comm_.allreduce(1, mpi::Reduction::sum), comm_.size());
+}
 
 TEST_F(FailTogether, BeforeACollectiveCall) {
   const std::string thrown = thrown_by(comm_, [&] {

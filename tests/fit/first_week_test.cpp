@@ -181,7 +181,9 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ x", "--weight w", 2, "--weight"},
            {"y ~ x", "--family normal", 2,
             "the family 'normal' is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, "
-            "quasipoisson, quasibinomial, quasi, tweedie, tw, scat or betar"},
+            "quasipoisson, quasibinomial, quasi, tweedie, tw, scat, betar, gaulss, gammals, gumbls, gevlss, "
+            "shash, "
+            "ziplss or multinom"},
            {"s ~ x", "--family 'binomial(link = sqrt)'", 2,
             "the link of binomial is logit, probit, cloglog, cauchit or log"},
            {"cost ~ x", "--family 'Gamma(sqrt)'", 2, "the link of gamma is log, inverse or identity"},

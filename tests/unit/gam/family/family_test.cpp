@@ -52,15 +52,20 @@ TEST(Family, NamesAsRHasThem) {
                            "poisson(theta = 2)", "nb(3, 4)", "nb(size = 3)", "nb(theta = c(1, 2))"})
     EXPECT_NE(
         refusal(text).find("is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, quasipoisson, "
-                           "quasibinomial, quasi, tweedie, tw, scat or betar: write @FILE"),
+                           "quasibinomial, quasi, tweedie, tw, scat, betar, gaulss, gammals, gumbls, gevlss, "
+                           "shash, ziplss or multinom: write @FILE"),
         std::string::npos)
         << text;
-  EXPECT_EQ(refusal("ziP()"),
-            "the family 'ziP()' is not available: write nb, or tw, for counts with many zeros");
+  EXPECT_EQ(
+      refusal("ziP()"),
+      "the family 'ziP()' is not available: write ziplss, with two formulas, for counts with many zeros");
   EXPECT_EQ(Family().name(), "gaussian");
-  EXPECT_EQ(family_names(), (std::vector<std::string>{"gaussian", "binomial", "poisson", "gamma", "nb",
-                                                      "inverse.gaussian", "quasipoisson", "quasibinomial",
-                                                      "quasi", "tweedie", "tw", "scat", "betar"}));
+  EXPECT_EQ(family_names(),
+            (std::vector<std::string>{
+                "gaussian",     "binomial",      "poisson", "gamma",   "nb",     "inverse.gaussian",
+                "quasipoisson", "quasibinomial", "quasi",   "tweedie", "tw",     "scat",
+                "betar",        "gaulss",        "gammals", "gumbls",  "gevlss", "shash",
+                "ziplss",       "multinom"}));
   EXPECT_EQ(Family(Gaussian{}).link_name(), "identity");
   EXPECT_EQ(Family(Binomial{}).link_name(), "logit");
   EXPECT_EQ(Family(Poisson{}).link_name(), "log");

@@ -19,8 +19,8 @@ struct Jet {
   double second[pairs] = {};
 
   Jet() = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): a number is a constant function.
-  Jet(double constant) : value(constant) {}
+  /// A constant function.
+  explicit Jet(double constant) : value(constant) {}
   /// The variable with this index.
   static Jet variable(double value, int index) {
     Jet x(value);
@@ -62,8 +62,21 @@ struct Jet {
     return a;
   }
   friend Jet operator*(const Jet& a, double factor) { return factor * a; }
+  friend Jet operator+(Jet a, double constant) {
+    a.value += constant;
+    return a;
+  }
+  friend Jet operator+(double constant, const Jet& a) { return a + constant; }
+  friend Jet operator-(const Jet& a, double constant) { return a + -constant; }
+  friend Jet operator-(double constant, const Jet& a) { return -a + constant; }
+  friend Jet operator/(double factor, const Jet& a) { return factor * inverse(a); }
   friend Jet operator-(const Jet& a) { return -1.0 * a; }
-  friend Jet operator-(const Jet& a, const Jet& b) { return a + -1.0 * b; }
+  friend Jet operator-(Jet a, const Jet& b) {
+    a.value -= b.value;
+    for (int i = 0; i < P; ++i) a.first[i] -= b.first[i];
+    for (int k = 0; k < pairs; ++k) a.second[k] -= b.second[k];
+    return a;
+  }
   friend Jet operator/(const Jet& a, const Jet& b) { return a * inverse(b); }
   friend Jet inverse(const Jet& x) {
     const double y = 1 / x.value;

@@ -131,14 +131,14 @@ struct Gaulss {
   template <class T>
   [[nodiscard]] T inverse_deviation(const T& eta) const {
     using std::exp;
-    return T(1) / (exp(eta) + T(b));
+    return 1 / (exp(eta) + b);
   }
   template <class T>
   [[nodiscard]] T log_likelihood(double y, const T* eta) const {
     using std::log;
     const T tau = inverse_deviation(eta[1]);
-    const T z = (T(y) - eta[0]) * tau;
-    return -0.5 * (z * z) + log(tau) - T(half_log_of_two_pi);
+    const T z = (y - eta[0]) * tau;
+    return -0.5 * (z * z) + log(tau) - half_log_of_two_pi;
   }
   template <class T>
   void respond(const T* eta, T* out) const {
@@ -155,7 +155,7 @@ struct Gaulss {
 /// The log scale of `Gammals` and `Gumbls`, above `b`.
 template <class T>
 T log_scale(const T& eta, double b) {
-  return softplus(eta) + T(b);
+  return softplus(eta) + b;
 }
 
 /// A gamma response: the log of its mean, and its log scale (the squared coefficient of variation).
@@ -179,8 +179,7 @@ struct Gammals {
     using std::exp;
     using std::log;
     const T shape = exp(-log_scale(eta[1], b));
-    return shape * (log(shape) + T(std::log(y)) - eta[0] - y * exp(-eta[0])) - T(std::log(y)) -
-           log_gamma_of(shape);
+    return shape * (log(shape) + std::log(y) - eta[0] - y * exp(-eta[0])) - std::log(y) - log_gamma_of(shape);
   }
   template <class T>
   void respond(const T* eta, T* out) const {
@@ -216,7 +215,7 @@ struct Gumbls {
   [[nodiscard]] T log_likelihood(double y, const T* eta) const {
     using std::exp;
     const T scale = log_scale(eta[1], b);
-    const T z = (T(y) - eta[0]) * exp(-scale);
+    const T z = (y - eta[0]) * exp(-scale);
     return -scale - z - exp(-z);
   }
   template <class T>
@@ -237,10 +236,7 @@ struct Gevlss {
   static constexpr int predictors = 3;
   static constexpr const char* links[] = {"identity", "identity", "logit"};
   static constexpr const char* constant_name = nullptr;
-  static constexpr double default_constant = 0;
   static constexpr NullPredictors null = NullPredictors::none;
-
-  double unused;
 
   static const char* response_fault(double) { return nullptr; }
   void first(const ResponseLevel& level, double* eta) const {
@@ -250,13 +246,13 @@ struct Gevlss {
   }
   template <class T>
   static T shape(const T& eta) {
-    return 1.5 * logistic(eta) - T(1);
+    return 1.5 * logistic(eta) - 1;
   }
   /// log(1 + shape z) / shape, also for a shape of 0; NaN outside the support.
   template <class T>
   static T reduced(double y, const T* eta, const T& shape) {
     using std::exp;
-    const T z = (T(y) - eta[0]) * exp(-eta[1]);
+    const T z = (y - eta[0]) * exp(-eta[1]);
     return z * log1p_over(shape * z);
   }
   template <class T>
@@ -264,7 +260,7 @@ struct Gevlss {
     using std::exp;
     const T xi = shape(eta[2]);
     const T q = reduced(y, eta, xi);
-    return -eta[1] - (T(1) + xi) * q - exp(-q);
+    return -eta[1] - (1 + xi) * q - exp(-q);
   }
   template <class T>
   void respond(const T* eta, T* out) const {
@@ -303,7 +299,7 @@ struct Shash {
   [[nodiscard]] T log_deviation(const T& eta) const {
     using std::exp;
     using std::log;
-    return log(exp(eta) + T(b));
+    return log(exp(eta) + b);
   }
   /// The log likelihood without the penalty of the log kurtosis.
   template <class T>
@@ -314,10 +310,10 @@ struct Shash {
     using std::sinh;
     const T tau = log_deviation(eta[1]);
     const T delta = exp(eta[3]);
-    const T z = (T(y) - eta[0]) * exp(-tau - eta[3]);
+    const T z = (y - eta[0]) * exp(-tau - eta[3]);
     const T bent = delta * asinh(z) - eta[2];
     const T s = sinh(bent);
-    return -tau - T(half_log_of_two_pi) + log_cosh(bent) - 0.5 * log1p(z * z) - 0.5 * (s * s);
+    return -tau - half_log_of_two_pi + log_cosh(bent) - 0.5 * log1p(z * z) - 0.5 * (s * s);
   }
   template <class T>
   [[nodiscard]] T log_likelihood(double y, const T* eta) const {
@@ -343,11 +339,8 @@ struct Ziplss {
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "identity"};
   static constexpr const char* constant_name = nullptr;
-  static constexpr double default_constant = 0;
   static constexpr NullPredictors null = NullPredictors::constants;
   static constexpr int response_columns = 1;
-
-  double unused;
 
   static const char* response_fault(double y) {
     if (y < 0) return "must not be negative";
@@ -361,7 +354,7 @@ struct Ziplss {
   [[nodiscard]] T log_likelihood(double y, const T* eta) const {
     using std::exp;
     if (y == 0) return -exp(eta[1]);
-    return log_cloglog(eta[1]) + y * eta[0] - exp(eta[0]) - log_cloglog(eta[0]) - T(log_gamma_of(y + 1));
+    return log_cloglog(eta[1]) + y * eta[0] - exp(eta[0]) - log_cloglog(eta[0]) - log_gamma_of(y + 1);
   }
   /// The mean of all counts.
   template <class T>

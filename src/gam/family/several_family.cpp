@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <boost/math/distributions/gamma.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/poisson.hpp>
@@ -127,11 +126,10 @@ class FormulaFamily final : public SeveralFamily {
     else
       return F::predictors;
   }();
-  static std::string text_of(const F& family) {
+  static std::string text_of([[maybe_unused]] const F& family) {
     if constexpr (F::constant_name != nullptr) {
-      const double constant = std::bit_cast<double>(family);
-      if (constant != F::default_constant)
-        return fmt::format("{}({}={})", F::name, F::constant_name, constant);
+      if (family.b != F::default_constant)
+        return fmt::format("{}({}={})", F::name, F::constant_name, family.b);
     }
     return F::name;
   }
@@ -240,8 +238,13 @@ double only_argument(const std::string& family, const char* name, double otherwi
 
 template <class F>
 Made made(std::span<const SeveralArgument> arguments) {
-  return std::make_shared<FormulaFamily<F>>(
-      F{only_argument(F::name, F::constant_name, F::default_constant, arguments)});
+  if constexpr (F::constant_name != nullptr) {
+    return std::make_shared<FormulaFamily<F>>(
+        F{only_argument(F::name, F::constant_name, F::default_constant, arguments)});
+  } else {
+    (void)only_argument(F::name, nullptr, 0, arguments);
+    return std::make_shared<FormulaFamily<F>>(F{});
+  }
 }
 
 Made made_multinom(std::span<const SeveralArgument> arguments) {

@@ -146,7 +146,7 @@ TEST(SeveralFamily, DerivativesAreExactOfGumbelResponses) {
 
 TEST(SeveralFamily, DerivativesAreExactOfExtremeValues) {
   // Shapes of many signs, and some next to 0, where the distribution is Gumbel's.
-  expect_derivatives_of(Gevlss{0}, [](auto& random) {
+  expect_derivatives_of(Gevlss{}, [](auto& random) {
     const double near_zero = std::log(2.0) + std::exp(normal(random, -12, 6));
     const double shape = random() % 2 == 0 ? near_zero : normal(random, 0.5, 1);
     return SeveralRow{normal(random, 0, 1), {normal(random, 0, 0.5), normal(random, 0.5, 0.5), shape}};
@@ -163,7 +163,7 @@ TEST(SeveralFamily, DerivativesAreExactOfSkewedResponses) {
 
 TEST(SeveralFamily, DerivativesAreExactOfCountsWithManyZeros) {
   // Predictors of +-30 too.
-  expect_derivatives_of(Ziplss{0}, [](auto& random) {
+  expect_derivatives_of(Ziplss{}, [](auto& random) {
     const double y = static_cast<double>(random() % 4 == 0 ? 0 : random() % 30);
     return SeveralRow{y, {normal(random, 0, 3), random() % 8 == 0 ? -30.0 : normal(random, 0, 2)}};
   });

@@ -20,7 +20,7 @@ namespace tessera::bench {
 struct SimulatedModel {
   std::string name;         ///< "G4"
   std::string description;  ///< description in one line
-  std::string family;       ///< as R and `gam::family` write it
+  std::string family;       ///< the family, as R and `gam::family` write it
   int variables = 4;        ///< number of variables without the response
   std::string term;         ///< the text of each term; {} stands for its variables
   int of_term = 1;          ///< number of variables of each term

@@ -93,7 +93,7 @@ typedef struct tessera_host_tile {
   int32_t thread;       ///< 0 to threads - 1: no two calls with the same number run concurrently
   int32_t threads;
   int32_t device;  ///< the tile's device, by index among the rank's devices; -1 in a pass on hosts
-  int32_t lane;    ///< as `tessera_tile_lane`
+  int32_t lane;    ///< the lane, as `tessera_tile_lane` gives it
 } tessera_host_tile;
 
 /// Sets whether the library watches how the process leaves the program: `tessera::mpi::watch_exits`
@@ -350,7 +350,7 @@ TESSERA_API int64_t tessera_array_version(const tessera_array* array);
 TESSERA_API int64_t tessera_array_host_version(const tessera_array* array);
 /// *Collective.* Distributes the units by another plan of the same units.
 TESSERA_API int tessera_array_move_to(tessera_array* array, const tessera_plan* plan);
-/// *Collective.* Copies the last versions of `count` arrays to the hosts: of all together, or of none.
+/// *Collective.* Copies the last versions of `count` arrays to the hosts: either all arrive, or none.
 TESSERA_API int tessera_download(tessera_job* job, tessera_array* const* arrays, int32_t count);
 
 /// The use of an array by a pass.

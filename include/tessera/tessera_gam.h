@@ -78,7 +78,7 @@ TESSERA_GAM_API const char* tessera_gam_error(void);
 typedef struct tessera_gam_error_info {
   size_t size;           ///< sizeof(tessera_gam_error_info)
   int32_t status;        ///< a `tessera_gam_status`; TESSERA_GAM_OK: there was no error
-  const char* message;   ///< in one line
+  const char* message;   ///< the message, in one line
   const char* function;  ///< the function that failed, "tessera_gam_fit"
   int64_t position;      ///< position of the first fault of a refused formula, in bytes from 0; else -1
   const char* lines;     ///< each fault of a refused formula in a line, then the formula with carets; else ""
@@ -254,7 +254,7 @@ TESSERA_GAM_API int tessera_gam_model_text_count(tessera_gam_model model, const 
 
 /// The form of a report.
 enum tessera_gam_form {
-  TESSERA_GAM_TEXT = 0,  ///< for people
+  TESSERA_GAM_TEXT = 0,  ///< text for people
   /// In ASCII, numbers in full, null for unknown values: docs/fit.md lists the keys.
   TESSERA_GAM_JSON = 1,
   TESSERA_GAM_BOTH = 2  ///< both as JSON in ASCII: {"text": "...", "data": {...}}
@@ -281,7 +281,7 @@ TESSERA_GAM_API int tessera_gam_check(tessera_gam_model model, tessera_gam_table
 
 /// How a matrix of responses is stored.
 enum tessera_gam_layout {
-  TESSERA_GAM_DENSE = 0,  ///< with a stride for rows and one for columns
+  TESSERA_GAM_DENSE = 0,  ///< a dense matrix with a stride for rows and one for columns
   TESSERA_GAM_CSR = 1,    ///< compressed sparse rows
   TESSERA_GAM_CSC = 2     ///< compressed sparse columns
 };

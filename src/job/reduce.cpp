@@ -124,7 +124,7 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
   const int threads_of_tiles = state().pass_threads.all(lanes);
   std::vector<ReproducibleSum> sums;          // one for each GPU lane of this rank, or for each host thread
   std::optional<SharedSum> shared;            // used instead of `sums` for a wide sum on hosts
-  std::vector<std::vector<double>> partials;  // for each host thread, the sum over its current block
+  std::vector<std::vector<double>> partials;  // sums of host threads over their current blocks
   const auto begin = [&](int workers, bool all_share) {
     // At least one sum even on a rank without a tile, for the allreduce. Constructed in place, since
     // copying a wide one would take longer than the pass.

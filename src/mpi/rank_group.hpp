@@ -52,10 +52,10 @@ enum class MessageKind : int {
 
 /// How a rank reaches the end of the program.
 enum class ExitPath {
-  normal,     ///< by a return from `main`, or by std::exit
-  failure,    ///< by an exit status other than 0, if no session owns MPI
-  exception,  ///< by stack unwinding, which destroys the session
-  finalize,   ///< by MPI_Finalize, before any session has ended
+  normal,     ///< the program returns from `main`, or calls std::exit
+  failure,    ///< the exit status is not 0, and no session owns MPI
+  exception,  ///< stack unwinding destroys the session
+  finalize,   ///< MPI_Finalize is called before a session has ended
 };
 
 struct Message {

@@ -17,7 +17,7 @@ namespace TESSERA_NAMESPACE::detail {
 struct RemainingDevices {
   std::vector<std::uint64_t> scores;       ///< scores of all devices, by rank and index
   std::vector<std::int64_t> rank_offsets;  ///< first device of each rank, as for `Plan::over_devices`
-  std::vector<bool> excluded;              ///< for each score, whether the device is excluded
+  std::vector<bool> excluded;              ///< whether the device of each score is excluded
 
   [[nodiscard]] bool is_excluded(const PlannedTile& tile) const {
     return excluded[static_cast<std::size_t>(rank_offsets[static_cast<std::size_t>(tile.rank)] +

@@ -28,7 +28,7 @@ struct NamedHeader {
 /// Kernels are found by name, so they must be `extern "C"`. Includes are resolved only in `headers`, so the
 /// result does not depend on what is installed.
 struct ModuleSource {
-  std::string name;  ///< for messages
+  std::string name;  ///< the name of the source in messages
   std::string text;
   std::vector<NamedHeader> headers;
   std::vector<std::string> options;  ///< options of NVRTC, without the architecture: "--std=c++20",

@@ -23,8 +23,8 @@ namespace TESSERA_NAMESPACE::gam {
 
 struct ResponseResult {
   std::string_view status{};       ///< how the fit ended, e.g. "converged": docs/many.md; a static text
-  std::vector<double> values{};    ///< for each of `ManyDesign::columns`; NaN: no value
-  std::vector<double> p_values{};  ///< for each of `ManyDesign::tests`; NaN: no value
+  std::vector<double> values{};    ///< a value for each of `ManyDesign::columns`; NaN: none
+  std::vector<double> p_values{};  ///< a p value for each of `ManyDesign::tests`; NaN: none
 };
 
 /// The rows, bases and penalties that the models of many responses share. An immutable value, cheap to copy;

@@ -97,7 +97,8 @@ struct ManyResults {
   /// Only with `ManyOptions::covariances`: the matrices of a file of `ManyOutputs::fits` by name, with a
   /// column for each response. A column of "covariance" has the upper triangle, row by row.
   std::map<std::string, Matrix> matrices{};
-  std::optional<Model> shared{};  ///< only with covariances: what all models share; its estimates are zero
+  std::optional<Model> shared{};  ///< the part that all models share, with estimates of zero; only with
+                                  ///< covariances
 };
 
 /// *Collective.* Fits the formula to each response by Laplace REML, like mgcv's `gam(method = "REML")`. Each

@@ -77,7 +77,8 @@ struct ReportOptions {
 
 /// A figure of a page, also usable alone.
 struct ReportFigure {
-  std::string name;    ///< for file names, of letters, digits, '.', '_' and '-': "s_x"; unique in the page
+  std::string name;    ///< the name of a file of the figure: letters, digits, '.', '_' and '-', as "s_x";
+                       ///< unique in the page
   std::string label;   ///< what the figure shows: "s(x)"
   std::string svg;     ///< adapts to light or dark mode
   std::string csv;     ///< the figure's numbers as CSV, e.g. estimates with standard errors; empty: none

@@ -65,9 +65,9 @@ struct RadialFunctions {
   double scale = 1;
   double exponent = 1;
   Matrix points{};              ///< n x variables, in units of u: mgcv's Xu if `unit` is 1
-  std::vector<double> shift{};  ///< for each variable: mgcv's shift
+  std::vector<double> shift{};  ///< mgcv's shift of each variable
   double unit = 1;
-  std::vector<std::vector<int>> powers{};  ///< for each polynomial, the power of each variable
+  std::vector<std::vector<int>> powers{};  ///< powers of the variables in each polynomial
   Matrix map{};                            ///< (n + polynomials) x columns: mgcv's UZ, except for signs
 };
 
@@ -179,7 +179,7 @@ struct ModelResponse {
 struct SampledRows {
   struct Column {
     std::string name{};
-    std::vector<double> values{};       ///< for a factor, the indices of its levels; NaN: missing
+    std::vector<double> values{};       ///< values, or for a factor indices of its levels; NaN: missing
     std::vector<std::string> levels{};  ///< levels of a factor
   };
   std::vector<std::int64_t> rows{};  ///< row numbers in the table of the sampled rows, from 0, ascending

@@ -59,7 +59,7 @@ namespace TESSERA_NAMESPACE {
 class TESSERA_EXPORT DeviceCollectives {
  public:
   enum class Path {
-    nccl,   ///< from device to device
+    nccl,   ///< NCCL copies from device to device
     hosts,  ///< device, host, MPI, host, device
   };
 

@@ -44,7 +44,7 @@ struct ExercisedSum {
 
 /// The outcome of `exercise`, the same on every rank.
 struct Exercise {
-  std::vector<DeviceExercise> devices;  ///< in the order of `Inventory::devices`
+  std::vector<DeviceExercise> devices;  ///< results in the order of `Inventory::devices`
   /// Devices that were left out when the job was made (`OnDeviceFailure::exclude`), and so are not in the
   /// list.
   std::vector<Verdict::Failure> left_out;

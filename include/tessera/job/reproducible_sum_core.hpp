@@ -136,7 +136,7 @@ constexpr void merge_into(SumElement& sum, SumElement other) {
     carry_through();
   }
 
-  int length = 0;  // in bits
+  int length = 0;  // length in bits
   for (int i = 0; i < digit_count; ++i)
     if (digits[i] != 0) length = i * sum_bin_bits + static_cast<int>(std::bit_width(digits[i]));
   if (length == 0) return 0.0;

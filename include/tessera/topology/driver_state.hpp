@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE {
 /// device are.
 struct DeviceCondition {
   std::optional<std::int64_t> corrected_errors;  ///< corrected ECC memory errors since the driver was loaded
-  std::optional<std::int64_t> uncorrected_errors;  ///< as above; do not use a device with such errors
+  std::optional<std::int64_t> uncorrected_errors;  ///< uncorrected ones; do not use a device with such errors
   std::optional<int> remapped_rows;                ///< memory rows replaced because of errors
   std::optional<bool> remapping_needs_reset;       ///< a row is replaced when the device is next reset
   std::optional<int> active_links;                 ///< NVLinks that are up

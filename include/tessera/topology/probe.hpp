@@ -37,7 +37,7 @@ struct ProbedDevice {
 /// The hardware that this rank sees.
 struct Probe {
   HostInfo host;
-  std::vector<ProbedDevice> devices;  ///< in CUDA's order
+  std::vector<ProbedDevice> devices;  ///< devices in CUDA's order
   std::optional<Absence> absence;     ///< present exactly when `devices` is empty
   /// GPUs of the node that the driver counts but cannot read, for a reason other than permissions:
   /// "GPU 1: GPU is lost", regardless of CUDA_VISIBLE_DEVICES.

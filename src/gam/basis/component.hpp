@@ -43,7 +43,7 @@ struct NumericPart {
 /// map(j, c) |u - u_j|^3 / 12 + map(n, c) + map(n + 1, c) u. The n points have such weights that each column
 /// is a cubic between neighbouring points, and a line outside.
 struct RadialColumns {
-  std::vector<double> points;  ///< in increasing order
+  std::vector<double> points;  ///< the points, in increasing order
   double shift = 0;
   double unit = 1;  ///< a power of two
   Matrix map;       ///< a row for each of the n points, then two for the line; a row has one number for each

@@ -75,9 +75,9 @@ class FarField {
 
   /// Outputs of `evaluate`. An output whose pointer is null is not computed.
   struct Wanted {
-    double* const* columns = nullptr;  ///< for each place, an array with a number for each column
+    double* const* columns = nullptr;  ///< arrays of a number for each column, by place
     const Functions* combined = nullptr;
-    double* combination = nullptr;  ///< for each place, a number
+    double* combination = nullptr;  ///< a number for each place
     Functions* sums = nullptr;      ///< the sums of the functions are added to this
   };
   /// Evaluates `count` places of one leaf.

@@ -46,7 +46,7 @@ double rounded(double x, double digits) {
     const double unit = std::pow(10, -digits);
     return std::nearbyint(x / unit) * unit;
   }
-  // A double has no more digits: x is unchanged.
+  // A double has about 15 digits: rounding to more leaves x unchanged.
   if (x == 0 || digits + std::ceil(-std::log10(std::abs(x))) > 15) return x;
   const double unit = std::pow(10, digits);
   const double scaled = x * unit;

@@ -70,7 +70,7 @@ struct Expression {
     Op op;
     double number = 0;
     std::string column{};
-    int index = 0;  ///< for a column: its index in `columns()`
+    int index = 0;  ///< index of a column in `columns()`
     std::vector<double> table{};
     /// Missing numbers count as equal.
     friend bool operator==(const Step& a, const Step& b) {

@@ -25,7 +25,7 @@ struct Syntax {
   std::string text;  ///< a name, a constant such as TRUE, a quoted text, a function, or an operator
   double number = 0;
   std::vector<Syntax> children;             ///< arguments or operands
-  std::vector<std::string> argument_names;  ///< for a call; "" for an argument without a name
+  std::vector<std::string> argument_names;  ///< names of a call's arguments; "": no name
   std::size_t position = 0;                 ///< position of the first character; for a binary operator, of
                                             ///< the operator
   [[nodiscard]] bool is_name(std::string_view name) const { return kind == Kind::name && text == name; }

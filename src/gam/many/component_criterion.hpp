@@ -104,15 +104,15 @@ class ComponentCriterion {
   ActiveColumns active_;
   PenaltySums penalties_;
   LikelihoodSums* sums_ = nullptr;
-  // Changes with the parameters or coefficients at which the sums and the factor were computed.
+  // Counts changes of the parameters and coefficients for which the sums and the factor were computed.
   std::uint64_t version_ = 0;
   bool has_sums_ = false;
   bool has_loss_ = false;
   bool is_settled_ = false;
   ManyFamily family_ = ManyFamily::nb;
   double theta_ = 0;
-  std::vector<double> log_sp_;        ///< of each smoothing parameter of the component
-  std::vector<double> b_;             ///< of each active column
+  std::vector<double> log_sp_;        ///< log smoothing parameters of the component
+  std::vector<double> b_;             ///< coefficients of the active columns
   double decrement_ = 0;              ///< squared length of the next step
   std::vector<double> score_, gram_;  ///< score and X'WX
   std::vector<double> penalty_;       ///< S for all penalties, packed

@@ -38,8 +38,8 @@ class ElementsByResponse {
   void place(Job& job, const StoredElements& matrix, std::int64_t first, std::int64_t last);
 
   std::vector<std::int64_t> begins_;
-  std::vector<std::int64_t> next_;  ///< by response: first the number of its elements, later the place of the
-                                    ///< next one
+  std::vector<std::int64_t> next_;  ///< number of elements of each response; later, the place of its next
+                                    ///< element
   std::vector<std::byte> memory_;
   files::NodeScratch file_;
   std::int32_t* rows_ = nullptr;

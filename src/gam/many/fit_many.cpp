@@ -65,7 +65,7 @@ CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const H
   constexpr double host_seconds_of_row = 6e-9;
   constexpr double host_seconds_of_product = 0.2e-9;
   constexpr double device_seconds_of_row = 4e-11;
-  constexpr double seconds_between_passes = 6e-6;  // on the host, for each component of the design
+  constexpr double seconds_between_passes = 6e-6;  // per component of the design, on the host
   constexpr double start_seconds = 0.5;
   constexpr double compilation_seconds = 6;
   double row_seconds = 0;
@@ -158,7 +158,7 @@ class ManyFit {
   struct Batch {
     Plan plan;
     Range responses;
-    std::vector<std::vector<double>> p_values;  ///< for each test, the p values of this rank's responses
+    std::vector<std::vector<double>> p_values;  ///< p values of this rank's responses, for each test
   };
 
   /// Returns false if a device has failed, so that all responses must be computed again on the CPU.
@@ -558,7 +558,7 @@ class ManyFit {
   Workers alone_{serial_, job_.host_team()};
   std::unique_ptr<TableOutput> fits_, tests_;
   std::optional<SharedDesign> design_;
-  std::optional<DeviceLikelihood> device_;  ///< only for fits on devices
+  std::optional<DeviceLikelihood> device_;  ///< the device's likelihood; only for fits on devices
   ManyEstimator estimator_;
   FittedModel model_;  ///< model that all responses share
   std::optional<ResponseResults> results_;
@@ -567,7 +567,7 @@ class ManyFit {
   bool has_weights_ = false;             ///< the second reader has weights, otherwise offsets
   std::optional<ManyCheckpoint> checkpoint_;
   bool use_devices_ = false;    ///< devices are used; false after one has failed
-  bool any_on_device_ = false;  ///< a response so far was fitted on a device
+  bool any_on_device_ = false;  ///< whether any response so far was fitted on a device
   std::mutex fault_mutex_;
   std::optional<std::pair<std::int64_t, std::string>> fault_;  ///< index and message of the first response
                                                                ///< with an invalid value

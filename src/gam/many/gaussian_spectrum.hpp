@@ -56,7 +56,7 @@ class GaussianSpectrum {
     int unpenalised = 0;
     std::vector<double> g{};         ///< g of each penalised coordinate
     Matrix coordinates{};            ///< coefficients of the design by coordinate, the unpenalised ones first
-    std::vector<double> constant{};  ///< for each unpenalised coordinate: its value for a predictor of one
+    std::vector<double> constant{};  ///< unpenalised coordinates of a predictor that is one in each row
   };
   struct Group {
     int begin = 0;  ///< packets [begin, end)
@@ -89,7 +89,7 @@ class GaussianSpectrum {
   int coordinates_ = 0;         ///< number of coordinates of all components
   bool has_constant_ = false;   ///< constants are among the unpenalised functions
   bool in_order_ = false;       ///< row i of the table is in slot i
-  std::vector<double> weight_;  ///< by slot
+  std::vector<double> weight_;  ///< weights of the rows, by slot
   int rows_ = 0;                ///< number of rows with a weight
   int first_row_ = 0;           ///< first row of the table with a weight
   std::vector<int> unused_;     ///< slots of rows of the table without a weight

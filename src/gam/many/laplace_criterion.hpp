@@ -97,7 +97,7 @@ class LaplaceCriterion {
   std::unique_ptr<LikelihoodSums> moments_;  ///< sums for a gaussian response without missing values
   LikelihoodSums* sums_ = nullptr;           ///< sums in use
   // Values of the response:
-  std::vector<double> y_;                      ///< by slot
+  std::vector<double> y_;                      ///< the response by slot
   std::span<const double> weights_, offsets_;  ///< the design's, or those of the next two members; by slot
   std::vector<double> own_weights_, own_offsets_;
   std::span<const double> exp_offsets_;  ///< e^offset, for a family with the log link
@@ -109,7 +109,7 @@ class LaplaceCriterion {
   ScaleLikelihood scale_likelihood_;
   double saturated_ = 0;      ///< saturated loss of a family with a scale
   double start_level_ = 0;    ///< predictor at the start, without the offset
-  std::vector<bool> absent_;  ///< by group
+  std::vector<bool> absent_;  ///< whether a group is absent
   std::vector<std::unique_ptr<ComponentCriterion>> components_;
   // Values at the last settled point:
   double loss_ = 0;

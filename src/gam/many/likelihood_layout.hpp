@@ -21,8 +21,9 @@ struct LikelihoodLayout {
   std::vector<LikelihoodGroup> groups;  ///< groups, whose pointers to rows are not set
   std::vector<LikelihoodChunk> chunks;
   // Offsets of sums, with space for the sums of any pass.
-  std::vector<long long> partial_begins;  ///< for each chunk, then the end; no space for groups of one chunk
-  std::vector<long long> output_begins;   ///< for each group, then the end
+  std::vector<long long> partial_begins;  ///< first partial sum of each chunk, and the end; groups of one
+                                          ///< chunk have none
+  std::vector<long long> output_begins;   ///< first output of each group, and the end
 
   /// The size of the output of a request and of its partial sums, in numbers.
   [[nodiscard]] long long outputs() const { return output_begins.back(); }

@@ -69,7 +69,7 @@ class ManyCheckpoint {
   std::unique_ptr<Checkpoint> checkpoint_;
   bool uses_devices_ = true;
   std::vector<Batch> batches_;
-  bool failed_ = false;  ///< a batch could not be written
+  bool failed_ = false;  ///< whether a batch could not be written
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -60,7 +60,7 @@ struct ResponseFit {
   double mean = 0;                       ///< mean of the response's values
   double zeros = 0;                      ///< fraction of zeros among these values
   // The following are set only for a fit that has begun; otherwise `coef` is empty.
-  std::vector<double> log_sp{};  ///< for each parameter; infinite: the term is at its limit, `linear`
+  std::vector<double> log_sp{};  ///< log smoothing parameters; infinite: the term is at its limit, `linear`
   double theta = 0;              ///< theta of nb; infinite: at the Poisson limit
   double scale = 1;              ///< phi
   double criterion = 0;          ///< -log REML, up to a constant that depends on the design

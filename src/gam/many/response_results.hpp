@@ -18,9 +18,9 @@ struct ResponseRow {
   ManyStatus status = ManyStatus::failed;
   ManyReason reason = ManyReason::none;
   int limits = -1;                 ///< index among `limit_names`; -1: not fitted
-  bool on_device = false;          ///< a GPU has summed its rows
-  std::vector<double> values{};    ///< for each column of numbers
-  std::vector<double> p_values{};  ///< for each test
+  bool on_device = false;          ///< whether a GPU has summed its rows
+  std::vector<double> values{};    ///< a value for each column of numbers
+  std::vector<double> p_values{};  ///< a p value for each test
   std::vector<double> matrices{};  ///< the response's row of each of `ResponseResults::matrices`, one after
                                    ///< the other
 };
@@ -78,7 +78,7 @@ class ResponseResults {
   std::vector<JointTerm> joint_terms_;
   std::vector<NamedMatrix> matrices_;
   bool covariances_ = false;
-  bool absent_curves_ = false;  ///< a response may have a curve at minus infinity
+  bool absent_curves_ = false;  ///< whether a response may have a curve at minus infinity
 };
 
 /// A column with a copy of `numbers`.

@@ -104,8 +104,8 @@ class ResponseReader {
  private:
   std::unique_ptr<ResponseSource> source_;
   std::string path_;
-  std::vector<std::size_t> row_of_;  ///< for each row of the source, the row of the covariates; empty: in the
-                                     ///< same order
+  std::vector<std::size_t> row_of_;  ///< the covariates' row of each row of the source; empty: in the same
+                                     ///< order
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

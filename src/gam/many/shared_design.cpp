@@ -548,7 +548,7 @@ class SharedDesignMaker {
   std::vector<std::size_t> rows_;  ///< complete rows of the table
   std::vector<BlockBasis> bases_;
   Matrix x_;                   ///< complete rows x coordinates
-  std::vector<int> place_of_;  ///< for each coordinate of the formula's blocks, its column; -1: dropped
+  std::vector<int> place_of_;  ///< column of each coordinate of the formula's blocks; -1: dropped
   std::vector<std::vector<int>> rows_of_group_;
   SharedDesign out_;
 };

@@ -88,7 +88,7 @@ struct SharedDesign {
   std::vector<DesignComponent> components;
   std::vector<RowGroup> groups;    ///< sorted by component
   std::vector<int> slot_of_row;    ///< slot of each row of the table; -1: a value is missing
-  std::vector<double> offset;      ///< by slot
+  std::vector<double> offset;      ///< the offset by slot
   std::vector<double> exp_offset;  ///< e^offset, by slot
   std::vector<double> weight;      ///< prior weight, by slot; zero in a slot without a row
   std::vector<SharedPenalty> penalties;
@@ -100,8 +100,8 @@ struct SharedDesign {
   std::vector<double> gram;          ///< X'WX, packed; zero between components
   SmallCholesky near_least_squares;  ///< factor of X'WX plus a small ridge
   std::vector<double> constant;      ///< coefficients whose predictor is closest to 1 in all rows
-  Matrix to_formula;                 ///< a row for each coefficient of the formula, a column for each
-                                     ///< coefficient of the design
+  Matrix to_formula;                 ///< map to the formula's coefficients (rows) from those of the design
+                                     ///< (columns)
   Matrix from_formula;               ///< the inverse of `to_formula` on its range
   int null_space = 0;                ///< dimension of the unpenalised space
   std::shared_ptr<const GaussianSpectrum> spectrum;  ///< if it was requested, and the design has one

@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// A compressed sparse matrix (CSR or CSC) of `responses` responses and `rows` rows. The elements are in
 /// runs, one for each response (`by_response`) or for each row.
 struct StoredElements {
-  std::string name;  ///< for messages
+  std::string name;  ///< the name in messages
   std::int64_t rows = 0;
   std::int64_t responses = 0;
   bool by_response = true;

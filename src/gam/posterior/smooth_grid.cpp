@@ -203,7 +203,8 @@ PieceRows rows_of(const Job& job, const Design& design, const std::vector<std::s
   out.described.table_rows = begins.back();
   const Range mine = job.local_range(out.described.plan);
   const std::size_t count = at(mine.size());
-  std::vector<std::pair<int, Table::Column>> variables;  // by index in the design; the same on every rank
+  std::vector<std::pair<int, Table::Column>> variables;  // variables by index in the design; the same on
+                                                         // every rank
   const auto column_of = [&](int variable) {
     return std::ranges::find_if(variables, [&](const auto& one) { return one.first == variable; });
   };

@@ -32,7 +32,7 @@ struct Surface {
   std::string y_variable;
   std::vector<double> x;
   std::vector<double> y;
-  Matrix fit;  ///< a row for each x, a column for each y
+  Matrix fit;  ///< the effect, with a row for each x and a column for each y
   Matrix se;
 };
 

@@ -30,7 +30,7 @@ struct WorkRun {
 /// The work of units, and the speeds of devices.
 struct WorkModel {
   std::vector<WorkRun> runs;    ///< over all units, in their order
-  std::vector<double> factors;  ///< for each device, its actual speed relative to the declared one
+  std::vector<double> factors;  ///< actual speed of each device relative to the declared one
 };
 
 /// The model that explains the times of `plans`, the oldest first, over the same units in blocks of `block`.

@@ -26,8 +26,8 @@ enum class Stage {
   lost,       ///< the data of arrays cannot be copied from the device
   failing,    ///< "fail": the tile function calls `Tile::fail`, after it has written
   nccl,       ///< the rank cannot open NCCL
-  wrong,      ///< a device computes a wrong result in an exercise
-  slow,       ///< a device takes four times as long in an exercise
+  wrong,      ///< an exercise gets a wrong result
+  slow,       ///< an exercise takes four times as long
   vote_late,  ///< "vote-late": the rank comes late to the vote; `device` is ignored
   stop,       ///< the rank is stopped by SIGSTOP at the start of the pass
   signal,     ///< the rank sends itself SIGUSR1 at the start of the pass

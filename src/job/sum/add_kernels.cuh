@@ -20,7 +20,7 @@ struct AdderStep {
   std::int64_t width = 0;   ///< elements of a vector
   std::int64_t blocks = 0;  ///< number of blocks for each tile of columns, and of resulting vectors
   std::int32_t columns = 0;
-  std::int32_t rows = 0;  ///< a power of two
+  std::int32_t rows = 0;  ///< rows of threads in a block, a power of two
 };
 
 constexpr void add_one(SumElement& sum, double summand) {

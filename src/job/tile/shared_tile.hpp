@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE {
 /// The outcome of a tile, or of one lane's parts of it. Success: no failure, not cut short, nothing fatal.
 struct TileOutcome {
   std::optional<Verdict::Failure> failure;
-  bool cut_short = false;      ///< a stop was requested
+  bool cut_short = false;      ///< whether a stop was requested
   std::exception_ptr fatal{};  ///< an exception of the program, or of the host's tile; it excludes a fallback
   double seconds = 0;
 

@@ -138,7 +138,7 @@ class AssignmentProblem {
   std::vector<std::size_t> column_of_;
   std::vector<std::size_t> row_of_;
   std::vector<std::int64_t> row_potential_;
-  std::vector<std::int64_t> column_potential_;  // not positive; zero for free columns
+  std::vector<std::int64_t> column_potential_;  // potentials of columns: not positive; zero for free columns
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace TESSERA_NAMESPACE::detail {
 struct Edge {
   std::size_t row = 0;
   std::size_t column = 0;
-  std::int64_t cost = 0;  ///< not negative
+  std::int64_t cost = 0;  ///< the cost, not negative
 };
 
 /// The column of each row in the best matching of a bipartite graph; empty for a row without one.

@@ -19,7 +19,7 @@ namespace TESSERA_NAMESPACE::detail {
 struct FoundDevices {
   std::vector<DeviceInfo> devices;    ///< usable devices, in CUDA's order
   std::optional<Absence> absence;     ///< present exactly when `devices` is empty
-  std::vector<std::string> broken{};  ///< from the survey
+  std::vector<std::string> broken{};  ///< broken devices found by the survey
 };
 
 /// The usable devices of a survey, or the reason why there are none. `built_with` is the CUDA version of this

@@ -223,7 +223,7 @@ class ArrowFileTable::Scan final : public RowScan {
   /// A column of a batch, with the texts of a factor.
   struct Part : ArrowPart {
     std::vector<std::string> levels{};
-    bool same_levels = false;  ///< as in the batch before
+    bool same_levels = false;  ///< whether the levels are those of the batch before
   };
   struct Wanted {
     std::size_t column;  ///< index in the plan
@@ -287,7 +287,7 @@ class ArrowFileTable::Scan final : public RowScan {
   const ArrowFileTable& table_;
   std::mutex mutex_;
   std::map<std::size_t, std::int64_t> noted_;  ///< inexact decimals already added, by column of the plan
-  std::vector<std::int64_t> places_;           ///< by column of the stream: index in the file's schema
+  std::vector<std::int64_t> places_;           ///< indices in the file's schema, by column of the stream
   std::vector<Wanted> wanted_;
 };
 

@@ -20,7 +20,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// The column names from the header, which is the first row that is not blank, and the dialect of the file.
 struct CsvHeader {
   std::vector<std::string> columns;
-  std::string quotes;            ///< per column: '"' if the name is quoted or empty, else a blank
+  std::string quotes;            ///< a character per column: '"' if its name is quoted or empty, else a blank
   std::int64_t data_offset = 0;  ///< offset of the first byte after the header
   std::int64_t data_line = 1;
   CsvDialect dialect{};

@@ -87,7 +87,7 @@ struct CsvStarts {
 
 struct CsvIndex {
   std::int64_t rows = 0;
-  std::vector<CsvLandmark> landmarks;  ///< in order; the first is at row 0
+  std::vector<CsvLandmark> landmarks;  ///< landmarks in order; the first is at row 0
 
   /// The index of the last landmark at or before this row.
   [[nodiscard]] std::size_t before(std::int64_t row) const;

@@ -13,7 +13,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct CsvOptions {
-  std::size_t buffer_bytes = std::size_t{1} << 18;  ///< per thread, small enough for the cache
+  std::size_t buffer_bytes = std::size_t{1} << 18;  ///< bytes per thread; small enough for the cache
   /// Distance in bytes of the positions at which rows can be found again; 0: by the file's size.
   std::int64_t landmark_bytes = 0;
   OpenOptions open{};

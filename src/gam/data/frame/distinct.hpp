@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Distinct values of a numeric variable over the complete rows of the job.
 struct Distinct {
-  std::int64_t count = 0;  ///< at most `enough`
+  std::int64_t count = 0;  ///< number of values, at most `enough`
   double min = 0;
   double max = 0;
 };

@@ -104,7 +104,7 @@ struct Frame {
   /// Values of each variable near its median, found while reading complete rows; empty if not requested.
   std::vector<std::vector<BoundedValues>> near_medians;
   RowMemory memory;        ///< memory in which the columns are
-  SpilledColumns spilled;  ///< the same on every rank
+  SpilledColumns spilled;  ///< size of the spilled columns, the same on every rank
   Recipe recipe;           ///< recipe of computed variables, the same on every rank
 
   /// Removes written local rows of all columns from resident memory: see `files::ScratchMemory`.

@@ -287,7 +287,7 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
   for_each_part([&](std::size_t part) {
     std::int64_t rows = 0;
     for (const Range run : parts_[part].runs()) rows += run.size();
-    const bool all_seen = parts_[part].complete_rows() == rows;  // each text has a row
+    const bool all_seen = parts_[part].complete_rows() == rows;  // whether each text has a row
     seen[part].assign(texts[part].size(), all_seen ? 1 : 0);
     if (all_seen) return;
     std::size_t left = texts[part].size();

@@ -71,7 +71,8 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
   for (std::size_t i = 0; i < file_columns.size(); ++i)
     position_of.emplace(file_columns[i], static_cast<int>(i));
   std::unordered_set<std::string_view> planned;
-  std::map<std::pair<std::string, std::string>, std::size_t> place_of;  // by name and factor call
+  std::map<std::pair<std::string, std::string>, std::size_t> place_of;  // columns of the plan by name and
+                                                                        // factor call
   for (const Expression& expression : request.variables) {
     if (!planned.insert(expression.text).second) continue;
     const auto is_among = [&](const std::vector<std::string>& texts) {

@@ -74,7 +74,7 @@ class StoredMatrix {
 /// Contiguous numbers in a file.
 struct PlainNumbers {
   std::shared_ptr<const files::InputFile> file;
-  std::string name;         ///< for messages
+  std::string name;         ///< the name in messages
   std::int64_t offset = 0;  ///< file offset of the first number
   NumberForm form;
   std::int64_t rows = 0;

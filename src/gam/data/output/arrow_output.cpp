@@ -245,7 +245,7 @@ class ArrowOutput final : public TableOutput {
 
   const mpi::Communicator& comm_;
   OutputFormat format_;
-  std::optional<files::OutputFile> file_;  // on rank 0, like the members below
+  std::optional<files::OutputFile> file_;  // the file, only on rank 0; so are the members below
   std::vector<FileColumn> columns_;
   std::optional<ArrowFileWriter> writer_;
 };

@@ -57,7 +57,7 @@ class FolderOutput final : public TableOutput {
  private:
   const mpi::Communicator& comm_;
   OutputFormat format_;
-  std::optional<files::OutputFolder> folder_;  // on rank 0
+  std::optional<files::OutputFolder> folder_;  // the folder, only on rank 0
   std::string temporary_;                      // temporary path of the folder
   int parts_ = 0;
 };

@@ -105,7 +105,7 @@ class CsvTableOutput final : public TableOutput {
 
  private:
   const mpi::Communicator& comm_;
-  std::optional<files::OutputStream> file_;  // on rank 0
+  std::optional<files::OutputStream> file_;  // the stream, only on rank 0
 };
 
 class Hdf5TableOutput final : public TableOutput {
@@ -173,7 +173,7 @@ class Hdf5TableOutput final : public TableOutput {
 
   const mpi::Communicator& comm_;
   std::string path_;
-  std::optional<files::OutputFile> file_;  // on rank 0
+  std::optional<files::OutputFile> file_;  // the file, only on rank 0
   std::vector<std::int64_t> places_;       // file offset of the next value of each column
 };
 

@@ -39,8 +39,8 @@ void Job::State::throw_rolled_back(const Verdict::Failure& lost) {
   const std::string what = tessera::to_string(lost);
   verdict = no_verdict(what);
   throw Error(ErrorCode::rolled_back, what +
-                                          ": data that only this device had are lost, and all arrays have "
-                                          "the versions of the hosts again: continue from these");
+                                          ": data that only this device had are lost, and all arrays are "
+                                          "back at the versions of the hosts: continue from these");
 }
 
 }  // namespace TESSERA_NAMESPACE

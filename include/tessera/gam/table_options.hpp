@@ -30,7 +30,7 @@ struct TableOptions {
   /// a comma.
   std::string dec{};
   std::string comment{};  ///< a character: lines that begin with it, also after blanks, are skipped
-  bool header = true;     ///< the first row has the columns' names; otherwise they are V1, V2, ...
+  bool header = true;     ///< whether the first row has the columns' names; otherwise they are V1, V2, ...
   std::int64_t skip = 0;  ///< number of lines to skip before the table
 };
 

@@ -113,7 +113,7 @@ class TESSERA_EXPORT Communicator {
     return self_.serial;
   }
 #if TESSERA_HAVE_MPI
-  /// MPI_COMM_NULL if it is serial, or empty.
+  /// MPI_COMM_NULL if the communicator is serial or empty.
   [[nodiscard]] MPI_Comm native() const noexcept {
     return self_.comm;
   }

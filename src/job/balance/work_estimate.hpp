@@ -69,7 +69,8 @@ class WorkEstimate {
   /// were excluded; none without estimates.
   [[nodiscard]] std::optional<Plan> plan_over(const Speeds& speeds, const Plan& plan) const;
 
-  /// The device with the fewest blocks if they are below `enough_blocks` and the imbalance above `tolerated`.
+  /// The device with the fewest blocks, if it has fewer than `enough_blocks` and the imbalance exceeds
+  /// `tolerated`.
   [[nodiscard]] static std::optional<CoarsePart> coarse_part(const Plan& plan, const Speeds& speeds,
                                                              std::span<const double> seconds,
                                                              double tolerated);

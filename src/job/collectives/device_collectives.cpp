@@ -88,9 +88,10 @@ void DeviceCollectives::State::check(std::span<T* const> arrays, std::size_t cou
   const int rank = parts.comm->rank();
   const auto devices = closed_ ? std::span<const InventoryDevice>() : parts.inventory->devices_of(rank);
   if (arrays.size() != devices.size())
-    throw Error(ErrorCode::usage, "rank " + std::to_string(rank) + " gives " + std::to_string(arrays.size()) +
-                                      " arrays, but it has " + std::to_string(devices.size()) +
-                                      " devices: give one for each, by Tile::device_index");
+    throw Error(ErrorCode::usage,
+                "rank " + std::to_string(rank) + " gives " + std::to_string(arrays.size()) +
+                    " arrays, but it has " + std::to_string(devices.size()) +
+                    " devices: give one for each device, in the order of Tile::device_index");
   const auto lacks_array = [&](const InventoryDevice& device) {
     return !device.excluded && arrays[static_cast<std::size_t>(device.index)] == nullptr;
   };

@@ -176,7 +176,7 @@ class Leader {
     }
   }
 
-  /// The record of a reserved slot, until the rank writes its own.
+  /// What a reserved slot of a lock file records until the rank writes its own record.
   static detail::DeviceUser as_user(const Grant& granted, const NodeView& view, bool allow_sharing) {
     ClaimedDevice device{view.devices.at(granted.uuid), granted.sharers, granted.sharers_elsewhere,
                          granted.reserved_elsewhere_bytes};

@@ -213,7 +213,7 @@ TEST_P(CArrayFault, ADeviceThatIsLostRollsBackToTheLastDownload) {
   }
   EXPECT_EQ(solver.version(), 5);
   EXPECT_EQ(solver.step(), TESSERA_ROLLED_BACK);
-  expect_error_with("all arrays have the versions of the hosts again");
+  expect_error_with("all arrays are back at the versions of the hosts");
   EXPECT_EQ(solver.version(), 3);
   solver.expect_on_host(2, solver.plan);
   while (solver.version() < 6) ASSERT_EQ(solver.step(), TESSERA_OK) << tessera_error();

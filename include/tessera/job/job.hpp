@@ -552,7 +552,7 @@ class TESSERA_EXPORT Job {
     std::int64_t device_bytes_per_unit = 0;
     FunctionRef<void()> prepare;                 ///< runs before any work
     FunctionRef<void(Tile&)> on_device;          ///< computes a part of a tile
-    FunctionRef<void(const HostTile&)> on_host;  ///< computes some whole blocks
+    FunctionRef<void(const HostTile&)> on_host;  ///< computes whole blocks of units on a host
     FunctionRef<void()> restore;                 ///< undoes the writes of device functions
     FunctionRef<void()> finish{};                ///< runs after the work, before the vote; may be empty
     /// The data of the pass can be moved to the ranks of another plan, and back: the same on every rank.

@@ -32,7 +32,7 @@ struct ProcessDevice {
   std::shared_ptr<const void> lock;  ///< lock of the slot
   int jobs = 0;
   const ProcessClaim* in_turn = nullptr;
-  const ProcessClaim* keeper = nullptr;  ///< the job that keeps data on it between its turns
+  const ProcessClaim* keeper = nullptr;  ///< the job that keeps data on the device between its turns
   std::int64_t kept_bytes = 0;           ///< maximum bytes that it keeps
 };
 

@@ -41,7 +41,7 @@ class ArrowOwner {
   explicit operator bool() const noexcept { return it_.release != nullptr; }
   [[nodiscard]] const T& operator*() const noexcept { return it_; }
   [[nodiscard]] const T* operator->() const noexcept { return &it_; }
-  /// The structure, which a producer may fill in, and whose functions may be called.
+  /// The structure, for a producer that fills it in or for calls of its functions.
   [[nodiscard]] T* out() noexcept { return &it_; }
 
  private:

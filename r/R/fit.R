@@ -168,8 +168,11 @@ checked_length <- function(values, name, rows) {
 #' The rows that `subset` selects: a logical vector, or row numbers if it repeats or reorders rows.
 subset_rows <- function(subset, rows, row_names) {
   if (is.null(subset)) return(NULL)
-  if (is.logical(subset)) return(rep_len(subset %in% TRUE, rows))
-  chosen <- if (is.character(subset)) match(subset, row_names) else seq_len(rows)[subset]
+  chosen <- if (is.logical(subset)) rep_len(subset %in% TRUE, rows)
+            else if (is.character(subset)) match(subset, row_names)
+            else seq_len(rows)[subset]
+  if (!any(chosen > 0, na.rm = TRUE)) input_error("subset selects no row: give another condition")
+  if (is.logical(chosen)) return(chosen)
   if (anyNA(chosen)) input_error("subset names rows that the data do not have: leave them out")
   if (is.unsorted(chosen, strictly = TRUE)) chosen else seq_len(rows) %in% chosen
 }

@@ -259,7 +259,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "list(y ~ s(x), ~ x)",
                 {},
                 2,
-                "the family gaussian has 1 linear predictor, but there are 2 formulas: give one, response ~ terms"},
+                "the family gaussian has 1 linear predictor, but there are 2 formulas: give one, response ~ "
+                "terms"},
         Refusal{"FormulaTooFew",
                 nullptr,
                 "y ~ s(x)",

@@ -26,7 +26,7 @@ struct Rows {
   Family family;
   int response = 0;            ///< index into the frame; -1: none, for rows to be predicted
   std::vector<int> offsets{};  ///< variables whose sum is the offset of the first linear predictor
-  int prior_weight = -1;                            ///< index into the frame; -1: all ones
+  int prior_weight = -1;       ///< index into the frame; -1: all ones
   /// Powers of two: one multiplies the response and its offsets, the other the prior weights, so that in the
   /// units of the fit neither is large or small.
   double response_factor = 1;

@@ -39,6 +39,7 @@ struct TrendSurface {
     }
     design.blocks = {columns("(Intercept)", 1), columns("v", 1), columns("t2(u,v)", 3)};
     design.blocks[1].variables = {"v"};
+    design.blocks.back().variables = {"u", "v"};
     design.blocks.back().kind = "t2";
     design.blocks.back().penalty.emplace().null_space = identity(3);
     design.count_coefficients();

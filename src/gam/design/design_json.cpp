@@ -235,9 +235,10 @@ Component isotropic_from(const JsonField& field, int coefficients) {
   const JsonField map = field.at("map");
   const int size = map.at("cols").whole(1, dense_columns(coefficients + 1));
   if (size != dense_columns(size)) map.at("cols").refuse("is not a valid number of columns");
-  return isotropic_component(
-      std::move(columns),
-      matrix_from(map, columns.points.rows() + static_cast<int>(columns.powers.size()), size, left));
+  // Read before the columns are moved: a compiler may initialise either argument first.
+  Matrix combinations =
+      matrix_from(map, columns.points.rows() + static_cast<int>(columns.powers.size()), size, left);
+  return isotropic_component(std::move(columns), std::move(combinations));
 }
 
 SortedJson penalty_json(const Penalty& penalty) {

@@ -72,6 +72,7 @@ fit_options <- function(select, gamma, knots, sp, min.sp, rho, drop.unused.level
 }
 
 knot_options <- function(knots) {
+  knots <- Filter(is.numeric, knots)  # others are districts, which the neighbours name
   texts <- vapply(names(knots), function(name) {
     paste0(name, "=", paste(number_text(as.numeric(knots[[name]])), collapse = ","))
   }, "")

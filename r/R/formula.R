@@ -163,12 +163,48 @@ has_other_contrasts <- function(t, expression) {
   !usual && is_factor(eval(expression, t$data, t$env))
 }
 
-#' The value of a constant expression in the formula's environment, as a call in the engine's notation.
-constant <- function(t, expression) {
-  if (is.atomic(expression)) return(expression)
-  value <- tryCatch(eval(expression, t$env), error = function(e) {
-    usage_error(text_of(expression), ": ", conditionMessage(e))
+#' xt = of bs = "mrf" in the engine's notation: neighbours by name, or the nonzero elements of a penalty by row. As in
+#' mgcv, a penalty comes before neighbours, and these before polygons. `term`: the smooth's variable.
+with_districts <- function(t, xt, term) {
+  if (!is.list(xt)) return(xt)
+  if (is.matrix(xt$penalty)) {
+    names <- colnames(xt$penalty)
+    if (is.null(names)) names <- levels(as.factor(eval(term, t$data, t$env)))
+    if (length(names) != ncol(xt$penalty) || nrow(xt$penalty) != ncol(xt$penalty)) {
+      usage_error("xt: the penalty is ", nrow(xt$penalty), " x ", ncol(xt$penalty), " for ", length(names),
+                  " districts: give a row and a column for each")
+    }
+    rows <- lapply(seq_along(names), function(i) {
+      used <- which(xt$penalty[i, ] != 0 | is.na(xt$penalty[i, ]))
+      as.list(stats::setNames(as.numeric(xt$penalty[i, used]), names[used]))
+    })
+    return(list(penalty = stats::setNames(rows, names)))
+  }
+  nb <- xt$nb
+  if (is.null(nb) && is.list(xt$polys)) nb <- sharing_vertices(xt$polys)
+  if (is.list(nb)) return(list(nb = lapply(nb, function(own) if (is.numeric(own)) names(nb)[own] else own)))
+  if (is.null(names(xt))) xt[] <- lapply(xt, with_districts, t = t, term = term)
+  xt
+}
+
+#' The neighbours of each district: those whose polygons have one of its vertices, as mgcv finds them.
+sharing_vertices <- function(polys) {
+  vertices <- lapply(split(polys, names(polys)), function(parts) {
+    all <- do.call(rbind, parts)
+    all <- all[!is.na(rowSums(all)), , drop = FALSE] + 0  # no negative zero
+    unique(sprintf("%a %a", all[, 1], all[, 2]))
   })
+  owners <- split(rep(names(vertices), lengths(vertices)), unlist(vertices))
+  Map(function(own, name) setdiff(unlist(owners[own], use.names = FALSE), name), vertices, names(vertices))
+}
+
+#' The value of a constant expression in the formula's environment, as a call in the engine's notation. `term`: the
+#' variable of the smooth that has it.
+constant <- function(t, expression, term = NULL) {
+  if (is.atomic(expression)) return(expression)
+  value <- with_districts(t, tryCatch(eval(expression, t$env), error = function(e) {
+    usage_error(text_of(expression), ": ", conditionMessage(e))
+  }), term)
   as_call <- function(value) {
     if (is.list(value)) return(as.call(c(quote(list), lapply(value, as_call))))
     if (is.null(value)) return(NULL)
@@ -182,7 +218,7 @@ translate_smooth <- function(t, call) {
   given <- as.list(call)[-1]
   names <- if (is.null(names(given))) rep("", length(given)) else names(given)
   is_constant <- names %in% smooth_arguments[[kind]]
-  given[is_constant] <- lapply(given[is_constant], function(one) constant(t, one))
+  given[is_constant] <- lapply(given[is_constant], function(one) constant(t, one, given[!is_constant][[1]]))
   is_null <- is_constant & vapply(given, is.null, NA)
   is_variable <- !is_constant & !(names == "by" & vapply(given, identical, NA, NA))
   given[is_variable] <- lapply(given[is_variable], function(one) {

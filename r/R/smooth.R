@@ -122,6 +122,8 @@ is_identity <- function(matrix) {
 }
 
 spline_smooth <- function(specification, block, components, levels) {
+  if (is.null(specification$margin)) specification <- of_levels(specification, components[[1]], levels)
+  else specification$margin <- Map(of_levels, specification$margin, components, list(levels))
   parts <- if (is.null(specification$margin)) list(specification) else specification$margin
   points <- Map(function(component, part) component_points(component, levels, max(part$bs.dim, 10)), components, parts)
   at <- rename_points(unlist(points, recursive = FALSE), specification$term)
@@ -140,6 +142,16 @@ spline_smooth <- function(specification, block, components, levels) {
   if (!is_unit(map)) smooth$diagRP <- map
   check_map(smooth, block, components, points)
   smooth
+}
+
+#' A Markov random field with a coefficient for each district, whatever its k and penalty, which the map and the model's
+#' penalty have.
+of_levels <- function(specification, component, levels) {
+  if (!inherits(specification, "mrf.smooth.spec")) return(specification)
+  specification$bs.dim <- length(levels[[component$variable]])
+  polys <- if (is.list(specification$xt)) specification$xt$polys
+  specification$xt <- list(polys = polys, penalty = diag(specification$bs.dim))
+  specification
 }
 
 #' Renames points to the formula's term names, because the model's names may lack backticks.

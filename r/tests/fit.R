@@ -103,6 +103,21 @@ same(y ~ s(x), data = d, AR.start = l)
 same(y ~ s(x), data = d, method = "fREML", scale = 0, chunk.size = 10000, discrete = FALSE, fit = TRUE, paraPen = NULL)
 same(y ~ te(x, w, k = c(5, 4)), data = d, rho = 0.3, AR.start = l)
 
+# Districts: neighbours by name and index, polygons, a penalty, and districts without rows
+row_of <- list(a = "b", b = c("a", "c"), c = "b")
+squares <- lapply(c(a = 0, b = 1, c = 2), function(x) cbind(x + c(0, 1, 1, 0, 0), c(0, 0, 1, 1, 0)))
+for (xt in list(list(nb = row_of), list(nb = list(a = 2, b = c(1, 3), c = 2)), list(polys = squares),
+                list(penalty = matrix(c(1, -1, 0, -1, 2, -1, 0, -1, 1), 3)))) {
+  same(y ~ s(g, bs = "mrf", xt = xt) + s(w), data = d)
+}
+row_of$c <- c("b", "e")
+row_of$e <- "c"
+known <- names(row_of)
+farther <- same(y ~ s(g, bs = "mrf", xt = list(nb = row_of), k = 3) + l, data = d, knots = list(g = known))
+theirs <- bam(y ~ s(g, bs = "mrf", xt = list(nb = row_of), k = 3) + l, data = d, knots = list(g = known))
+there <- data.frame(g = known, l = TRUE)
+stopifnot(all.equal(predict(farther, there), predict(theirs, there), tolerance = 1e-5))
+
 # Families: objects, functions and texts
 same(l ~ s(x), data = d, family = binomial)
 same(l ~ s(x), data = d, family = "binomial(probit)")

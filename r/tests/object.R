@@ -50,6 +50,13 @@ models <- list(
   cr = model(y ~ s(x2, bs = "cr", k = 12) + s(x3, bs = "cs", k = 8)),
   cc = model(y ~ s(h, bs = "cc", k = 10), options = c(knots = "h=0,24"), bam = list(knots = list(h = c(0, 24)))),
   bs = model(y ~ s(x2, bs = "bs", k = 10) + s(x1, bs = "bs", m = c(2, 1), k = 8)),
+  ad = model(y ~ s(x2, bs = "ad", k = 15, m = 3) + s(h, bs = "ad", k = 12, m = 2, xt = list(bs = "cc"))),
+  mrf = model(y ~ s(g, bs = "mrf", xt = list(nb = list(
+    s1 = "s2", s2 = c("s1", "s3"), s3 = c("s2", "s4"), s4 = c("s3", "s5"), s5 = "s4", s6 = "s7", s7 = c("s6", "s8"), s8 = "s7"))) + s(x2)),
+  mrfk = model(yp ~ s(x2) + s(g, bs = "mrf", k = 4, xt = list(nb = list(
+    s1 = 2, s2 = c(1, 3), s3 = c(2, 4), s4 = c(3, 5), s5 = c(4, 6), s6 = c(5, 7), s7 = c(6, 8), s8 = 7))), "poisson"),
+  mrfte = model(y ~ te(g, x2, bs = c("mrf", "cr"), k = c(8, 4), xt = list(list(nb = list(
+    s1 = 2, s2 = c(1, 3), s3 = c(2, 4), s4 = c(3, 5), s5 = c(4, 6), s6 = c(5, 7), s7 = c(6, 8), s8 = 7)), NULL))),
   tp = model(y ~ s(x2) + s(x3, m = 3) + s(x1, m = 1)),
   ts = model(y ~ s(x2, bs = "ts") + s(x3)),
   tp2 = model(y ~ s(x0, x1, k = 25)),

@@ -208,6 +208,23 @@ JsonField JsonField::at(std::string_view name) const {
   return {*file_, *found};
 }
 
+std::vector<std::pair<std::string, JsonField>> JsonField::members() const {
+  if (!value_->is_object()) refuse(fmt::format("is {}, not an object", shown(*value_)));
+  std::vector<std::pair<std::string, JsonField>> all;
+  for (const auto& [name, value] : value_->items()) all.emplace_back(name, JsonField(*file_, value));
+  return all;
+}
+
+bool JsonField::is_object() const {
+  return value_->is_object();
+}
+bool JsonField::is_text() const {
+  return value_->is_string();
+}
+bool JsonField::is_number() const {
+  return value_->is_number();
+}
+
 std::size_t JsonField::size() const {
   if (!value_->is_array()) refuse(fmt::format("is {}, not a list", shown(*value_)));
   return value_->size();

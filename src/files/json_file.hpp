@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// Reads untrusted JSON. A caller states the type and range of each field. A value that has another type, or
@@ -30,6 +31,13 @@ class JsonField {
   /// A member of an object; `find` returns nothing if it is absent or null.
   [[nodiscard]] JsonField at(std::string_view name) const;
   [[nodiscard]] std::optional<JsonField> find(std::string_view name) const;
+
+  /// The members of an object, by name.
+  [[nodiscard]] std::vector<std::pair<std::string, JsonField>> members() const;
+
+  [[nodiscard]] bool is_object() const;
+  [[nodiscard]] bool is_text() const;
+  [[nodiscard]] bool is_number() const;
 
   /// Elements of an array.
   [[nodiscard]] std::size_t size() const;

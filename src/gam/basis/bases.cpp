@@ -12,7 +12,12 @@ namespace {
 
 template <class... B>
 constexpr auto kinds_of(BasisList<B...> /*list*/) {
-  return std::array{BasisKind{B::name, B::random_effect, B::several, &B::settle, &B::size, &B::make}...};
+  return std::array{BasisKind{B::name, B::random_effect, B::several, requires {B::of_districts;
+}
+, &B::settle, &B::size, &B::make
+}  // namespace
+...
+};  // namespace TESSERA_NAMESPACE::gam
 }
 
 constexpr auto basis_kinds = kinds_of(Bases{});

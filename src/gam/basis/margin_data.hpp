@@ -23,8 +23,11 @@ struct MarginData : BasisOptions {
 
   HostTeam* team = nullptr;  ///< threads of this rank, for expensive bases
 
-  bool factor = false;  ///< true only for a random effect
-  int levels = 0;       ///< number of levels of a factor
+  bool factor = false;                   ///< true only for a random effect
+  int levels = 0;                        ///< number of levels of a factor
+  std::vector<std::string> level_names;  ///< the levels of a factor of districts
+  /// *Collective.* How often each level is in the rows of mgcv's bam setup sample.
+  std::function<std::vector<std::int64_t>()> level_counts;
 
   std::int64_t distinct = 0;  ///< number of distinct values in the complete rows of the job; counting may
                               ///< stop above k

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/basis/districts.hpp"
+
 #include <tessera/version.hpp>
 
 #include <fmt/format.h>
@@ -24,6 +26,9 @@ struct BasisOptions {
   /// Maximum number of points of an isotropic basis, and R's seed for the sample of points.
   int most_points = 2000;
   std::uint32_t seed = 1;
+  std::string districts_file{};        ///< file from which the districts are read; empty: none
+  Districts districts{};               ///< of bs="mrf"; empty until the file is read
+  std::string curve{};                 ///< of bs="ad": the basis that is penalised; empty: ps
   std::vector<std::string> ignored{};  ///< options that have no effect, as in mgcv: reported in the log
   friend bool operator==(const BasisOptions&, const BasisOptions&) = default;
 };

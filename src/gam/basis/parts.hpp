@@ -30,7 +30,8 @@ concept BasisType = requires(const MarginData& data, BasisOptions& options) {
   {B::name[0]};         // name in bs=
   {+B::random_effect};  // bool: one coefficient for each level, or one for a number, without a constraint
   {+B::several};        // bool: several variables are allowed
-  // Sets mgcv's defaults, and reports options without effect; or returns why an option is invalid.
+  // A basis whose variable is a factor of districts has a member `of_districts` too.
+  // Fills in mgcv's defaults and reports options without effect; or returns why an option is invalid.
   {std::optional<OptionFault>(B::settle(options))};
   {BasisSize(B::size(std::as_const(options)))};
   {Basis(B::make(data))};  // *Collective.* Throws the same error on every rank: see knots.hpp

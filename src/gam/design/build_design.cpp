@@ -50,6 +50,11 @@ void raw_values(const Component& component, std::span<const double> x, std::span
 
 /// The raw columns of a curve or a surface in one row of the frame.
 void raw_row(const Component& component, const Frame& frame, std::size_t row, std::span<double> out) {
+  if (component.kind == Component::Kind::factor) {
+    std::ranges::fill(out, 0.0);
+    out[at(frame.variables[at(component.variable)].codes[row])] = 1;
+    return;
+  }
   std::vector<double> x;
   Component::for_each_variable(
       component, [&](int variable) { x.push_back(frame.variables[at(variable)].numbers[row]); });
@@ -124,17 +129,19 @@ std::vector<double> margin_row(const Basis& basis, const Frame& frame, std::size
 /// The sum of |X| over one row of a margin.
 double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
   if (basis.unit_rows) return 1;
+  const auto sum_of_all = [&] {
+    double sum = 0;
+    for (const double value : margin_row(basis, frame, row)) sum += std::abs(value);
+    return sum;
+  };
+  if (basis.dense_levels) return sum_of_all();
   // The map of a random effect is a multiple of the identity; empty: the identity itself.
   const double factor = basis.map.empty() ? 1 : basis.map(0, 0);
   if (basis.component.kind == Component::Kind::factor) return factor;
   const double x = frame.variables[at(basis.component.variable)].numbers[row];
   if (basis.component.kind == Component::Kind::numeric)
     return factor * std::abs(x) * scale_of(basis.component);
-  if (basis.component.kind == Component::Kind::dense) {
-    double sum = 0;
-    for (const double value : margin_row(basis, frame, row)) sum += std::abs(value);
-    return sum;
-  }
+  if (basis.component.kind == Component::Kind::dense) return sum_of_all();
   const LocalValues local = evaluate(basis.component.margin, x);
   const auto& v = local.values;
   const Matrix& map = basis.points ? basis.points->map : basis.map;
@@ -301,7 +308,7 @@ class Drafter {
       const auto in_spline = [&](const MarginSpec& margin) {
         bool found = false;
         margin.for_each_variable([&](const Expression& variable) { found = found || variable.text == name; });
-        return found && !is_random_effect(margin.basis);
+        return found && !is_random_effect(margin.basis) && !basis_of(margin.basis).of_districts;
       };
       const bool known =
           std::any_of(formula_.smooths.begin(), formula_.smooths.end(), [&](const SmoothSpec& smooth) {
@@ -477,10 +484,11 @@ class Drafter {
     for (const SmoothSpec& other : formula_.smooths) {
       if (!spec.id.empty() && other.id == spec.id) linked.push_back(&other);
     }
-    // Random effects with the same id share only their smoothing parameter.
-    const bool random = std::ranges::any_of(
-        spec.margins, [](const MarginSpec& margin) { return is_random_effect(margin.basis); });
-    if (linked.size() < 2 || random)
+    // Smooths of levels with the same id share only their smoothing parameter.
+    const bool of_levels = std::ranges::any_of(spec.margins, [](const MarginSpec& margin) {
+      return is_random_effect(margin.basis) || basis_of(margin.basis).of_districts;
+    });
+    if (linked.size() < 2 || of_levels)
       return make_margins(spec, frame_, [&](int variable) { return setup_rows_.values(variable); });
     const auto [found, is_first] = linked_.try_emplace(spec.id);
     if (is_first) {

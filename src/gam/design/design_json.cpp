@@ -285,7 +285,7 @@ Penalty diagonal_penalty_from(const JsonField& field, int size, NumbersLeft& lef
 Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, bool random,
                      NumbersLeft& left) {
   const std::vector<JsonField> matrices = field.at("matrices").elements();
-  constexpr std::size_t most_of_one = 4;  // orders of derivatives of a cubic
+  constexpr std::size_t most_of_one = most_general_penalties;
   constexpr std::size_t of_null_space = 1;
   const auto levels = field.find("levels");  // if present, there is a penalty per level
   const std::size_t margins = block.knots.size();

@@ -105,6 +105,18 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
     basis.component.variable = index;
     return basis;
   }
+  if (kind.of_districts) {
+    data.levels = static_cast<int>(variable.levels.size());
+    data.level_names = variable.levels;
+    data.level_counts = [&] {
+      std::vector<std::int64_t> counts(variable.levels.size());
+      for (const double level : setup_values(index)) ++counts[static_cast<std::size_t>(level)];
+      return counts;
+    };
+    Basis basis = kind.make(data);
+    basis.component.variable = index;
+    return basis;
+  }
   std::vector<int> indices;
   spec.for_each_variable([&](const Expression& one) { indices.push_back(frame.index_of(one.text)); });
   for (const int one : indices) {

@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "gam/basis/bases.hpp"
+#include "gam/data/read_districts.hpp"
 #include "gam/design/parametric.hpp"
 #include "gam/formula/compile.hpp"
 #include "gam/formula/polynomial_contrasts.hpp"
@@ -37,12 +38,37 @@ class TermMaker {
     }
     for (SmoothSpec& smooth : out.smooths) {
       if (smooth.factor_smooth) tell_factors(smooth);
+      for (MarginSpec& margin : smooth.margins) {
+        if (basis_of(margin.basis).of_districts) take_districts(margin, smooth.label);
+      }
     }
     for (FormulaTerms& one : out.further) one = TermMaker(workers_, FormulaTerms(one), frame_).run();
     return out;
   }
 
  private:
+  /// Reads the districts of a margin, and makes all of them levels of its factor.
+  void take_districts(MarginSpec& margin, const std::string& label) {
+    Variable& variable = frame_.variables[at(frame_.index_of(margin.variable.text))];
+    if (!variable.factor)
+      throw base::input_error(
+          R"({}: '{}' has numbers, and bs="{}" needs names of districts: write factor({}))", label,
+          variable.name, margin.basis, variable.name);
+    if (!margin.districts_file.empty())
+      margin.districts = read_districts(workers_.comm, margin.districts_file, variable.name);
+    const std::vector<std::string>& names = margin.districts.names;
+    for (const std::string& level : variable.levels) {
+      if (std::ranges::find(names, level) == names.end())
+        throw base::input_error(
+            "{}: '{}' has the level '{}', which is not among the {} districts{}{}: add it there", label,
+            variable.name, level, names.size(), margin.districts_file.empty() ? "" : " of ",
+            margin.districts_file);
+    }
+    for (const std::string& name : names) {
+      if (std::ranges::find(variable.levels, name) == variable.levels.end()) variable.levels.push_back(name);
+    }
+  }
+
   /// Splits the variables of a factor smooth into a margin of its numeric variables and one for each factor.
   void tell_factors(SmoothSpec& smooth) const {
     MarginSpec curve = std::move(smooth.margins.front());

@@ -76,19 +76,22 @@ std::vector<int> SetupRows::columns_of_model() const {
 
 std::vector<double> SetupRows::values(int variable) {
   if (!found_) find();
-  const ColumnNumbers& numbers = frame_.variables[at(variable)].numbers;
-  numbers.prepare_to_read(0, numbers.size());
+  const Variable& column = frame_.variables[at(variable)];
+  column.prepare_to_read(0, frame_.complete.size());
+  const auto value_at = [&](std::size_t row) -> double {
+    return column.factor ? column.codes[row] : column.numbers[row];
+  };
   if (rows_.empty()) {
     std::vector<double> mine;
     for_each_complete_run(frame_, 0, frame_.complete.size(), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) mine.push_back(numbers[row]);
+      for (std::size_t row = begin; row < end; ++row) mine.push_back(value_at(row));
     });
     return workers_.comm.allgatherv(std::span<const double>(mine));
   }
   // A sum over the ranks gathers the values: one rank has each value, and the others add 0.
   std::vector<double> all(local_.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (local_[i]) all[i] = numbers[*local_[i]];
+    if (local_[i]) all[i] = value_at(*local_[i]);
   }
   workers_.comm.allreduce(std::span(all), mpi::Reduction::sum);
   return all;

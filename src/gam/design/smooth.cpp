@@ -220,8 +220,9 @@ void add_more(const Basis& margin, double largest_row_sum, SmoothBasis& smooth) 
     ranks.push_back(one.rank);
     add_multiple(sum.values(), 1 / largest(one.matrix.values()), one.matrix.values());
   }
-  // Null spaces are nested, so a sum has the largest rank of its penalties.
-  for (std::size_t set = 0; set < std::size_t{1} << ranks.size(); ++set) {
+  // If null spaces are nested, a sum has the largest rank of its penalties.
+  smooth.set_ranks = margin.set_ranks;
+  for (std::size_t set = smooth.set_ranks.size(); set < std::size_t{1} << ranks.size(); ++set) {
     int rank = 0;
     for (std::size_t j = 0; j < ranks.size(); ++j) rank = std::max(rank, (set >> j & 1) != 0 ? ranks[j] : 0);
     smooth.set_ranks.push_back(rank);

@@ -506,7 +506,7 @@ std::vector<std::string> FormulaTerms::numeric_variables() const {
   for (const SmoothSpec& smooth : smooths) {
     if (smooth.factor_smooth) continue;
     for (const MarginSpec& margin : smooth.margins) {
-      if (is_random_effect(margin.basis)) continue;
+      if (is_random_effect(margin.basis) || basis_of(margin.basis).of_districts) continue;
       margin.for_each_variable([&](const Expression& variable) { numeric.push_back(variable.text); });
     }
   }

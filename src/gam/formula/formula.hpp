@@ -96,7 +96,8 @@ struct FormulaTerms {
   [[nodiscard]] std::vector<Expression> all_offsets() const;
   /// Every variable of the right-hand sides and the response, each once.
   [[nodiscard]] std::vector<Expression> variables() const;
-  /// Texts of the variables that must be numeric: those of smooths other than re, fs and sz, and of offsets.
+  /// Texts of the variables that must be numeric: those of smooths other than re, mrf, fs and sz, and of
+  /// offsets.
   [[nodiscard]] std::vector<std::string> numeric_variables() const;
 };
 

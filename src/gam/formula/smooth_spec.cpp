@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/basis/bases.hpp"
 #include "gam/formula/constants.hpp"
+#include "gam/formula/district_list.hpp"
 #include "gam/formula/from_syntax.hpp"
 
 #include <fmt/format.h>
@@ -114,18 +115,16 @@ struct AbsentBasis {
 };
 
 constexpr AbsentBasis absent_bases[] = {
-    {"ad", "an adaptive smooth", R"(bs="ps" with a larger k)"},
     {"sc", "a smooth whose shape is constrained", R"(bs="bs", which has no constraint)"},
     {"scad", "an adaptive smooth whose shape is constrained",
      R"(bs="bs" with a larger k, which has no constraint)"},
     {"sos", "a spline on the sphere", R"(te(latitude, longitude, bs=c("cr","cc")))"},
-    {"mrf", "a Markov random field over neighbouring regions",
-     R"(s(region, bs="re"), which knows no neighbours)"},
     {"so", "a soap film smooth within a boundary", "te(x, z)"},
     {"sf", "a soap film's boundary", "te(x, z)"},
     {"sw", "a soap film without its boundary", "te(x, z)"},
 };
 
+constexpr std::string_view adaptive = "ad";
 constexpr std::string_view curve_a_level = "fs";
 constexpr std::string_view deviation_a_level = "sz";
 
@@ -163,7 +162,7 @@ std::string basis_of_curves(const Syntax* xt, const Syntax& call) {
   const std::string basis = value == nullptr ? "tp" : value->text;
   const std::size_t position = value == nullptr ? call.position : value->position;
   check_basis(basis, position, deparse(call), false);
-  if (is_random_effect(basis))
+  if (is_random_effect(basis) || basis_of(basis).of_districts)
     formula_error(position, "xt: bs=\"{}\" is not a basis of curves: write one such as \"cr\"", basis);
   return basis;
 }
@@ -217,7 +216,7 @@ void take_orders(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syn
 /// Checks m and k by the rules of the basis, and sets the defaults of the basis.
 void settle(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& call) {
   if (const auto fault = basis_of(margin.basis).settle(margin)) {
-    const Syntax* at = fault->argument == "m" ? m : is_given_k(k) ? k : &call;
+    const Syntax* at = fault->argument == "m" ? m : fault->argument == "k" && is_given_k(k) ? k : &call;
     formula_error(at->position, "{}", fault->text);
   }
 }
@@ -265,7 +264,7 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
     if (count == 1 || is_random_effect(basis)) return std::vector<int>(count, 1);
     if (basis_of(basis).several) return {static_cast<int>(count)};
     formula_error(call.position, "bs=\"{}\" is a smooth of one variable: write te(…, bs=\"{}\") for several",
-                  basis, basis);
+                  basis, basis == adaptive ? "ps" : basis);
   }
   const Syntax* value = arguments.find("d");
   if (value == nullptr || is_missing(*value)) return std::vector<int>(count, 1);
@@ -297,6 +296,14 @@ void set_points(MarginSpec& margin, const Syntax& value, std::string_view known 
     const std::string& name = value.argument_names[i];
     const Syntax& child = value.children[i];
     if (!name.empty() && name == known) continue;
+    if (name == "bs" && margin.basis == adaptive) {
+      constexpr std::array curves{"ps", "cp", "cr", "cc"};
+      if (std::ranges::find(curves, child.text) == curves.end())
+        formula_error(child.position, "xt: bs={} is not a basis that bs=\"ad\" penalises: write {}",
+                      deparse(child), base::list_text({curves.begin(), curves.end()}, "or"));
+      margin.curve = child.text;
+      continue;
+    }
     if ((name == "S" && is_random_effect(margin.basis)) || name == "dropu")
       formula_error(child.position, "xt: {} is not available for bs=\"{}\": leave it out", name,
                     margin.basis);
@@ -389,7 +396,8 @@ std::vector<double> given_point(const Arguments& arguments, std::span<const Marg
             one.text);
       names.push_back(one.text);
     });
-    if (call.text == "ti" || is_random_effect(margin.basis) || is_factor_smooth(arguments.find("bs"), call))
+    if (call.text == "ti" || is_random_effect(margin.basis) || basis_of(margin.basis).of_districts ||
+        is_factor_smooth(arguments.find("bs"), call))
       formula_error(value->position, "pc: this smooth has no constraint to place at a point: leave pc out");
   }
   const auto parts = elements(*value, value->is_call("list") ? "list" : "c");
@@ -460,14 +468,23 @@ SmoothSpec smooth_from(const Syntax& given) {
     margin.variable = std::move(*next++);
     while (std::ssize(margin.others) + 1 < sizes[i]) margin.others.push_back(std::move(*next++));
     if (xt != nullptr && !is_missing(*xt) && !(smooth.factor_smooth && xt->kind == Kind::text)) {
-      const bool of_each = smooth.tensor && xt->is_call("list") && !xt->children.empty() &&
-                           xt->children.front().is_call("list");
+      const bool of_each =
+          smooth.tensor && xt->is_call("list") && !xt->children.empty() && xt->argument_names.front().empty();
       const Syntax* own = of_each ? of_margin(xt, "xt", i, margins, "list") : xt;
-      if (!is_missing(*own)) set_points(margin, *own, smooth.factor_smooth ? "bs" : "");
+      if (is_missing(*own)) own = nullptr;
+      if (own != nullptr && basis_of(margin.basis).of_districts)
+        set_districts(margin, *own);
+      else if (own != nullptr)
+        set_points(margin, *own, smooth.factor_smooth ? "bs" : "");
     }
     const Syntax* m = order_of_margin(arguments.find("m"), i, margins, smooth.tensor);
     const Syntax* k = of_margin(arguments.find("k"), "k", i, margins);
     take_orders(margin, m, k, call);
+    if (smooth.by_spaces && basis_of(margin.basis).of_districts)
+      formula_error(call.position, "bs=\"{}\" cannot be a margin of t2(): write te()", margin.basis);
+    if ((smooth.tensor || smooth.factor_smooth) && margin.basis == adaptive)
+      formula_error(call.position, "bs=\"{}\" cannot be a margin of {}: use it in s()", margin.basis,
+                    smooth.factor_smooth ? "bs=" + deparse(*arguments.find("bs")) : call.text + "()");
     const MarginSpec as_written = margin;
     settle(margin, m, k, call);
     if ((smooth.tensor || smooth.factor_smooth) && basis_of(margin.basis).size(margin).penalties > 1)

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "gam/basis/bases.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/whole_inverse.hpp"
 #include "gam/model/covariance.hpp"
@@ -69,8 +70,11 @@ UnseenLevel effect_of_unseen_level(const CoefBlock& block, const std::string& fa
   // A by variable is the last variable of its block.
   const bool by = !block.by_level.empty() && block.variables.back() == factor;
   if (policy == NewLevels::na || by || !block.penalty) return UnseenLevel::is_missing;
-  return block.is_factor_smooth() && policy != NewLevels::population ? UnseenLevel::is_missing
-                                                                     : UnseenLevel::is_zero;
+  const BasisKind* const basis = find_basis(block.kind);
+  const bool of_districts = basis != nullptr && basis->of_districts;
+  return (block.is_factor_smooth() || of_districts) && policy != NewLevels::population
+             ? UnseenLevel::is_missing
+             : UnseenLevel::is_zero;
 }
 
 class PredictionPlanner {

@@ -111,9 +111,10 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
   for (const MarginSpec& margin : smooth.margins) {
     const BasisKind& basis = basis_of(margin.basis);
     Component component;
-    if (basis.random_effect) {
+    if (basis.random_effect || basis.of_districts) {
       component = plain_component(frame, margin.variable.text);
-      shape.coefficients *= component.raw_size() - (has_contrasts ? 1 : 0);
+      shape.coefficients *=
+          basis.of_districts && margin.k > 0 ? margin.k : component.raw_size() - (has_contrasts ? 1 : 0);
     } else {
       const BasisSize size = basis.size(margin);
       if (size.centred) shape.constrained = false;
@@ -143,7 +144,7 @@ double nonzeros_of_row(const FormulaTerms& formula) {
     for (const MarginSpec& margin : smooth.margins) {
       const BasisKind& basis = basis_of(margin.basis);
       const int dense = basis.size(margin).dense;
-      own *= basis.random_effect ? 1 : dense > 0 ? dense : 4;
+      own *= basis.random_effect || basis.of_districts ? 1 : dense > 0 ? dense : 4;
     }
     sum += own;
   }

@@ -49,7 +49,8 @@ smooth_case <- function(call, knots = NULL) {
   spec <- eval(parse(text = with_own_bases(call)))
   free <- suppressWarnings(smoothCon(spec, data, knots))
   bound <- suppressWarnings(smoothCon(spec, data, knots, absorb.cons = TRUE))
-  knots_of <- function(sm) if (!is.null(sm$knots)) sm$knots else sm$xp
+  # Those of a Markov random field are its districts.
+  knots_of <- function(sm) if (is.factor(sm$knots)) numeric(0) else if (!is.null(sm$knots)) sm$knots else sm$xp
   first <- free[[1]]
   margins <- if (is.null(first$margin)) list(first) else first$margin
   list(call = call,
@@ -147,7 +148,18 @@ smooths <- list(
   smooth_case('ti(x, v, by=w, k=c(4,3))'),
   smooth_case('ti(x, f, bs=c("cr","re"), k=c(5,3))'),
   smooth_case('ti(x, z, v, bs=c("tp","cr"), d=c(2,1), k=c(6,4))'),
-  smooth_case('te(x, z, v, bs="cr", k=c(3,3,3))'))
+  smooth_case('te(x, z, v, bs="cr", k=c(3,3,3))'),
+  smooth_case('s(f, bs="mrf", xt=list(nb=list(a="b", b=c("a","c"), c="b")))'),
+  smooth_case('s(f, by=w, bs="mrf", xt=list(nb=list(c=c(2,3), b=1, a=1)))'),
+  smooth_case('te(f, x, bs=c("mrf","cr"), k=c(3,4), xt=list(list(nb=list(a="b", b=c("a","c"), c="b")), NULL))'),
+  smooth_case('ti(x, f, bs=c("cr","mrf"), k=c(4,3), xt=list(NULL, list(nb=list(a="b", b=c("a","c"), c="b"))))'),
+  smooth_case('s(x, bs="ad", k=12, m=4)'),
+  smooth_case('s(z, bs="ad", k=9, m=2)'),
+  smooth_case('s(x, by=w, bs="ad", k=10, m=3)'),
+  smooth_case('s(v, bs="ad", k=8, m=1)'),
+  smooth_case('s(x, bs="ad", k=11, m=5, xt=list(bs="cp"))'),
+  smooth_case('s(v, bs="ad", k=10, m=3, xt=list(bs="cr"))'),
+  smooth_case('s(x, bs="ad", k=11, m=4, xt=list(bs="cc"))'))
 write_cases(c(list(list(data = lapply(data, function(c) I(if (is.factor(c)) as.character(c) else c)),
                         new = lapply(new, function(c) I(if (is.factor(c)) as.character(c) else c)))),
               smooths), "smooths.json")

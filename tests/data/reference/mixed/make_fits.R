@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# mgcv's fits of the i.., l.., e.., f.., s.., t.. and a.. cases to the table of make_mixed.R; needs R with mgcv and
+# mgcv's fits of the i.., l.., e.., f.., s.., t.., r.. and a.. cases to the table of make_mixed.R; needs R with mgcv and
 # jsonlite. An e.. case also has mgcv's predictions for the rows of new.csv.gz, and gam's parametric coefficients.
 # Run in tests/data/reference/mixed. R 4.2.2, mgcv 1.8-41.
 suppressMessages(library(mgcv)); library(jsonlite); library(splines)
@@ -139,3 +139,24 @@ save_case("a14_margin_without_penalty", 'y ~ te(x, z, fx=c(TRUE, FALSE), k=c(4, 
           weights="wt", tests=TRUE)
 save_case("a15_sp_0", 'y ~ s(x, sp=0, k=6) + te(u, e, k=4, sp=c(0, 2)) + s(z, bs="cr", k=5)', sp=c(-1, 0, 1, 0), tests=TRUE)
 save_case("a16_shared_columns", 'pois ~ f:e + s(x, by=e, k=6) + te(u, e, k=4)', poisson())
+# Markov random fields over the 25 levels of h, five rows of five districts; the last row has no boundary with the others
+# in `apart`. Adaptive smooths.
+neighbours <- function(rows, first=1) {
+  at <- seq_len(5*rows) + first - 1
+  own <- lapply(at, function(i) c(if (i %% 5 != 1) i - 1, if (i %% 5 != 0) i + 1, i - 5, i + 5))
+  names <- function(i) sprintf('"h%02d"', i)
+  paste0("h", sprintf("%02d", at), "=c(", vapply(own, function(i) toString(names(i[i %in% at])), ""), ")", collapse=", ")
+}
+grid <- paste0("list(nb=list(", neighbours(5), "))")
+apart <- paste0("list(nb=list(", neighbours(4), ", ", neighbours(1, 21), "))")
+save_case("r01_mrf", paste0('y ~ s(h, bs="mrf", xt=', grid, ') + s(x)'), new=new, tests=TRUE)
+save_case("r02_mrf_of_two", paste0('pois ~ offset(log(e)) + s(h, bs="mrf", xt=', apart, ') + s(x, k=6)'), poisson(), tests=TRUE)
+save_case("r03_mrf_truncated", paste0('y ~ s(h, bs="mrf", k=12, xt=', apart, ') + s(u, bs="cc")'), weights="wt", new=new, tests=TRUE)
+save_case("r04_mrf_te", paste0('y ~ te(h, x, bs=c("mrf","cr"), k=c(10,5), xt=list(', grid, ', NULL))'), new=new, tests=TRUE)
+save_case("r05_mrf_and_re", paste0('pois ~ s(h, bs="mrf", xt=', grid, ') + s(factor(h), bs="re") + s(x, k=6)'), poisson(),
+          named=paste0('pois ~ s(h, bs="mrf", xt=', grid, ') + s(h, bs="re") + s(x, k=6)'), tests=TRUE)
+save_case("r06_mrf_by_factor", paste0('y ~ f + s(h, bs="mrf", by=f, k=8, xt=', grid, ')'))
+save_case("r07_mrf_select", paste0('y ~ s(x, k=8) + s(h, bs="mrf", xt=', apart, ')'), select=TRUE)
+save_case("r08_ad", 'y ~ s(x, bs="ad", k=16, m=3) + s(z, k=6)', tests=TRUE)
+save_case("r09_ad_cyclic", 'pois ~ offset(log(e)) + s(u, bs="ad", k=15, m=3, xt=list(bs="cc")) + s(x, bs="ad", k=14, m=2, xt=list(bs="cr"))', poisson())
+save_case("r10_ad_by_factor", 'y ~ f + s(x, bs="ad", by=f, k=14, m=3)')

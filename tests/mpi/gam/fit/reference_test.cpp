@@ -141,7 +141,9 @@ INSTANTIATE_TEST_SUITE_P(
         "s07_sz_by_factor", "s08_sz_select", "s09_sz_of_many_levels", "s10_sz_no_null_space", "a01_select",
         "a02_select_poisson", "a03_fx", "a04_gamma", "a05_sp", "a06_sp_of_all", "a07_given_sp", "a08_point",
         "a09_spline_orders", "a10_no_null_space", "a11_points", "a12_select_point", "a13_min_sp",
-        "a14_margin_without_penalty", "a15_sp_0", "a16_shared_columns"),
+        "a14_margin_without_penalty", "a15_sp_0", "a16_shared_columns", "r01_mrf", "r02_mrf_of_two",
+        "r03_mrf_truncated", "r04_mrf_te", "r05_mrf_and_re", "r06_mrf_by_factor", "r07_mrf_select", "r08_ad",
+        "r09_ad_cyclic", "r10_ad_by_factor"),
     [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

@@ -727,7 +727,8 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, bs='gp', m=6)", "m: bs=\"gp\" takes up to three numbers"},
       {"y ~ s(x, bs='gp', m=c(2,1,3))", "a power above 0 and at most 2"},
       {"y ~ s(x, bs='zz')",
-       "bs=\"zz\" is not a basis: the bases are ps, cp, bs, cr, cs, cc, tp, ts, ds, gp, re, fs and sz"},
+       "bs=\"zz\" is not a basis: the bases are ps, cp, bs, cr, cs, cc, tp, ts, ds, gp, ad, mrf, re, fs and "
+       "sz"},
       {"y ~ s(x, z, bs='ds', m=c(1,0))", "their sum must be above 1"},
       {"y ~ s(x, z, bs='ds', m=c(2,.3))", "m[2], a multiple of 1/2 between -1 and 1"},
       {"y ~ s(x, bs='fs')", "is a curve for each level of a factor: write s(x, g, bs=\"fs\")"},
@@ -747,9 +748,26 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, g, bs='sz', id=1) + s(z, g, bs='sz', id=1)", "a smooth with bs=\"sz\" cannot share its id"},
       {"y ~ s(x, g, bs='fs', id=1) + s(z, g, bs='fs', id=1)", "a smooth with bs=\"fs\" cannot share its id"},
       {"y ~ s(a, b, bs='sos')", "is a spline on the sphere"},
-      {"y ~ s(r, bs='mrf', xt=list(nb=nb))", "is a Markov random field over neighbouring regions"},
+      {"y ~ s(r, bs='mrf', xt=list(nb=nb))", "xt: nb is not a list with the names of the districts"},
+      {"y ~ s(r, bs='mrf')", "bs=\"mrf\" needs neighbours: write xt=\"FILE\""},
+      {"y ~ s(r, bs='mrf', k=5, xt=list(polys=p))", "character 28: xt: give neighbours or a penalty"},
+      {"y ~ s(r, bs='mrf', xt=list(nb=list(a='b', b=c())))",
+       "xt: the boundary between 'a' and 'b' is not the same in both directions"},
+      {"y ~ s(r, bs='mrf', xt=list(nb=list(a=3, b=1)))",
+       "xt: nb has 3: give names of districts, or their indices"},
+      {"y ~ s(r, bs='mrf', xt=list(nb=list(a='b', a='b')))", "xt: 'a' is there twice"},
+      {"y ~ s(r, bs='mrf', xt=list(penalty=list(a=list(a=NA))))", "xt: an element of the penalty is NA"},
+      {"y ~ s(r, bs='mrf', xt='f.json', pc=1)", "pc: this smooth has no constraint"},
+      {"y ~ t2(r, x, bs=c('mrf', 'cr'), xt='f.json')", "bs=\"mrf\" cannot be a margin of t2(): write te()"},
+      {"y ~ s(x, r, bs='fs', xt='mrf')", "xt: bs=\"mrf\" is not a basis of curves"},
       {"y ~ s(a, b, bs='so', xt=list(bnd=bnd))", "is a soap film smooth within a boundary"},
-      {"y ~ s(x, bs='ad')", "is an adaptive smooth"},
+      {"y ~ s(x, bs='ad', m=11)",
+       "m=11: the number of penalties of bs=\"ad\" must be a whole number from 1 to 10"},
+      {"y ~ s(x, bs='ad', m=5, k=7)", "k=7 is too small: bs=\"ad\" needs at least 8"},
+      {"y ~ s(x, z, bs='ad')", "bs=\"ad\" is a smooth of one variable: write te(…, bs=\"ps\")"},
+      {"y ~ te(x, z, bs='ad')", "bs=\"ad\" cannot be a margin of te(): use it in s()"},
+      {"y ~ s(x, g, bs='fs', xt='ad')", "bs=\"ad\" cannot be a margin of bs=\"fs\": use it in s()"},
+      {"y ~ s(x, bs='ad', xt=list(bs='tp'))", "xt: bs=\"tp\" is not a basis that bs=\"ad\" penalises"},
       {"y ~ s(x, bs=ps)", "bs is ps: give a name in quotes"},
       {"y ~ s(bs='ps')", "s() has no variable"},
       {"y ~ s(x, z, bs='ps')", "write te("},
@@ -864,7 +882,7 @@ TEST(Formula, TellsWhatHasNoEffect) {
 }
 
 TEST(Formula, TellsAllRefusalsAtOnceWithCarets) {
-  const std::string text = "y ~ s(\xC3\xA4, bs=\"ad\") +\n (x + mean(z)) + s(x, k=1)";
+  const std::string text = "y ~ s(\xC3\xA4, bs=\"so\") +\n (x + mean(z)) + s(x, k=1)";
   try {
     static_cast<void>(parse_formula(text));
     FAIL() << "accepted";
@@ -874,7 +892,7 @@ TEST(Formula, TellsAllRefusalsAtOnceWithCarets) {
     const std::string lines = refused.in_lines(text);
     EXPECT_EQ(std::ranges::count(lines, '\n'), 4);
     EXPECT_EQ(lines.substr(lines.find("  y ~ ")),
-              "  y ~ s(\xC3\xA4, bs=\"ad\") +  (x + mean(z)) + s(x, k=1)\n"
+              "  y ~ s(\xC3\xA4, bs=\"so\") +  (x + mean(z)) + s(x, k=1)\n"
               "              ^             ^                 ^");
   }
 }

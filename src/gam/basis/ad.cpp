@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/basis/ad.hpp"
+
+#include "base/at.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+using base::at;
+
+/// Most penalties of a smooth that have no common eigenvectors.
+constexpr int most_adaptive = 10;
+
+bool is_cyclic(const BasisOptions& options) {
+  return options.curve == Cc::name || options.curve == Cp::name;
+}
+
+/// The options of the basis that is penalised: `Ps`, `Cp`, `Cr` or `Cc`.
+template <class Options>
+Options of_curve(Options options) {
+  options.m = {2, 2};
+  return options;
+}
+
+}  // namespace
+
+Matrix adaptive_weights(int size, int count, bool cyclic) {
+  Matrix weights(size - 2, count);
+  const auto place = [&](int i) { return static_cast<double>(i + 1) / size; };
+  if (count == 2) {
+    for (int i = 0; i < weights.rows(); ++i) {
+      weights(i, 0) = 1;
+      weights(i, 1) = place(i);
+    }
+    return weights;
+  }
+  const double first = place(0);
+  const double last = place(weights.rows() - 1);
+  const int degree = count == 3 ? 2 : 3;
+  const Basis splines = cyclic ? cp_basis(sequence(first, last, count + 1), degree - 1, true, degree)
+                               : ps_basis(ps_knots(count, first, last, degree), degree - 1, true, degree);
+  for (int i = 0; i < weights.rows(); ++i) {
+    const LocalValues local = evaluate(splines.component.margin, place(i));
+    for (int j = 0; j < count; ++j) {
+      for (int a = 0; a < 4; ++a) weights(i, j) += local.values[at(a)] * splines.map(local.first + a, j);
+    }
+  }
+  return weights;
+}
+
+Basis with_adaptive_penalties(Basis basis, const Matrix& weights) {
+  constexpr double zero = 1e-14;
+  const int size = basis.size();
+  std::vector<std::size_t> used(at(weights.rows()));  // by difference: a bit for each penalty of it
+  for (int j = 0; j < weights.cols(); ++j) {
+    MorePenalty penalty{Matrix(size, size), 0};
+    const double largest = *std::ranges::max_element(weights.column(j));
+    for (int i = 0; i < weights.rows(); ++i) {
+      const double weight = weights(i, j);
+      if (!(weight > zero * largest)) continue;
+      ++penalty.rank;
+      used[at(i)] |= std::size_t{1} << at(j);
+      constexpr double difference[] = {1, -2, 1};
+      for (int a = 0; a < 3; ++a) {
+        for (int b = 0; b < 3; ++b) penalty.matrix(i + a, i + b) += weight * difference[a] * difference[b];
+      }
+    }
+    if (j == 0) {
+      basis.penalty = std::move(penalty.matrix);
+      basis.rank = penalty.rank;
+    } else {
+      basis.more.push_back(std::move(penalty));
+    }
+  }
+  // Differences are linearly independent, so each that has a weight adds one to the rank.
+  for (std::size_t set = 0; set < std::size_t{1} << at(weights.cols()); ++set)
+    basis.set_ranks.push_back(
+        static_cast<int>(std::ranges::count_if(used, [&](std::size_t own) { return (own & set) != 0; })));
+  return basis;
+}
+
+std::optional<OptionFault> Ad::settle(BasisOptions& options) {
+  constexpr int usual = 5;
+  ignore_orders(options, 1, name);
+  const double count = order_or(options, 0, usual);
+  if (count != std::floor(count) || count < 1 || count > most_adaptive)
+    return OptionFault{"m",
+                       fmt::format("m={}: the number of penalties of bs=\"ad\" must be a whole number from 1 "
+                                   "to {}",
+                                   count, most_adaptive)};
+  options.m = {count};
+  const int more = options.curve == Cc::name ? 4 : 3;  // the differences are fewer than the coefficients
+  return set_default_k(options, 40, static_cast<int>(count) + more, name);
+}
+
+BasisSize Ad::size(const BasisOptions& options) {
+  const BasisOptions own = of_curve(options);
+  BasisSize size = options.curve == Cr::name   ? Cr::size(own)
+                   : options.curve == Cc::name ? Cc::size(own)
+                   : options.curve == Cp::name ? Cp::size(own)
+                                               : Ps::size(own);
+  size.free = 2;
+  size.penalties = static_cast<int>(options.m[0]);
+  return size;
+}
+
+Basis Ad::make(const MarginData& data) {
+  const MarginData own = of_curve(data);
+  Basis basis = data.curve == Cr::name   ? Cr::make(own)
+                : data.curve == Cc::name ? Cc::make(own)
+                : data.curve == Cp::name ? Cp::make(own)
+                                         : Ps::make(own);
+  const int count = static_cast<int>(data.m[0]);
+  if (count == 1) return basis;
+  const Matrix weights = adaptive_weights(basis.size(), count, is_cyclic(data));
+  return with_adaptive_penalties(std::move(basis), weights);
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

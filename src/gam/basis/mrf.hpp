@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/parts.hpp"
+
+#include <optional>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// *Collective.* A coefficient for each district; or the k smoothest combinations of them: the generalised
+/// eigenvectors of the penalty, with the districts' numbers of rows (at least one) as the other matrix.
+/// Source: Rue and Held, Gaussian Markov Random Fields (2005), sec. 3; truncation: Wood (2017), sec. 5.8.1.
+[[nodiscard]] Basis mrf_basis(const MarginData& data);
+
+/// bs="mrf": a Markov random field over the districts that the levels of a factor name.
+struct Mrf {
+  static constexpr char name[] = "mrf";
+  static constexpr bool random_effect = false;
+  static constexpr bool several = false;
+  static constexpr bool of_districts = true;
+  static std::optional<OptionFault> settle(BasisOptions& options) {
+    ignore_orders(options, 0, name);
+    if (!options.districts_file.empty() || !options.districts.empty()) return std::nullopt;
+    return OptionFault{
+        "xt",
+        "bs=\"mrf\" needs neighbours: write xt=\"FILE\", of neighbours, polygons or a penalty, or "
+        "xt=list(nb=list(a=c(\"b\"), …))"};
+  }
+  /// Without k, as many coefficients as districts, which the formula does not tell.
+  static BasisSize size(const BasisOptions& options) { return {.coefficients = options.k, .free = 1}; }
+
+  static Basis make(const MarginData& data) { return mrf_basis(data); }
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

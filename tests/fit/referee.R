@@ -95,6 +95,24 @@ fits_of <- function(model, knots=NULL) {
        best=if (family$family == "gaussian" && model$nested) by_gam else by_bam)
 }
 
+# bam's edf2 for gam's fit of a gaussian model: by bam's functions, in the columns of gam, whose constraints of nested
+# smooths bam has not. gam's own edf2 also has the second-order term of the uncertainty of smoothing parameters, and a
+# prior of theirs.
+edf2_of_bam <- function(fits, fit) {
+  setup <- fits$gam(fit=FALSE)
+  root <- sqrt(fit$prior.weights)
+  z <- root*(fit$y - fit$offset)
+  decomposed <- qr(root*setup$X, LAPACK=TRUE)
+  R <- qr.R(decomposed)[, order(decomposed$pivot)]
+  f <- qr.qty(decomposed, z)[seq_len(ncol(R))]
+  Sl <- mgcv:::Sl.setup(setup)
+  prepared <- mgcv:::Sl.Xprep(Sl, R)
+  found <- mgcv:::fast.REML.fit(prepared$Sl, prepared$X, f, rho=log(fit$sp), L=setup$L, rho.0=setup$lsp0,
+                                log.phi=log(fit$sig2), phi.fixed=FALSE, rss.extra=sum(z^2) - sum(f^2), nobs=length(z),
+                                Mp=prepared$Mp, gamma=fits$model$gamma)
+  mgcv:::Sl.postproc(Sl, found, prepared$undrop, R, cov=TRUE, scale=exp(tail(found$rho, 1)), L=setup$L)$edf2
+}
+
 # By how much the answer `eta`, with smoothing parameters `sp` and parameters `theta` of the family, is worse than mgcv's
 # fit `theirs`, as text; NULL if it is not.
 worse_by <- function(fits, theirs, eta, sp, theta) {

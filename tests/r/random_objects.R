@@ -87,6 +87,7 @@ same_as_mgcv <- function(model, m) {
     sp <- if (is.null(m$full.sp)) m$sp else m$full.sp
     suppressWarnings(worse_by(fits, theirs, as.numeric(m$linear.predictors), sp, m$family$getTheta()))
   }
+  if (!inherits(theirs, "bam") && length(m$sp)) theirs$edf2 <- suppressWarnings(edf2_of_bam(fits, theirs))
   same_as_bam("beside mgcv", m, theirs, unlike_of(model), decide)
   # The constraint of t2() is bam's, which gam's is not.
   if (inherits(theirs, "bam") && length(m$smooth) && !grepl("t2(", model$formula, fixed = TRUE)) {

@@ -36,9 +36,47 @@ TESSERA_LANE_INLINE Lanes load_lanes(const double* from) {
 TESSERA_LANE_INLINE void store_lanes(double* to, const Lanes& value) {
   std::memcpy(to, &value, sizeof(value));
 }
+/// The smaller or the larger of two values, by halves: where registers have 256 bits, GCC compares wider
+/// values one lane at a time.
+template <bool larger>
+TESSERA_LANE_INLINE Lanes choose_lanes(const Lanes& a, const Lanes& b) {
+  using Half = double __attribute__((vector_size(sizeof(Lanes) / 2)));
+  Half x[2];
+  Half y[2];
+  std::memcpy(x, &a, sizeof(a));
+  std::memcpy(y, &b, sizeof(b));
+  for (int i = 0; i < 2; ++i) {
+    if constexpr (larger)
+      x[i] = x[i] > y[i] ? x[i] : y[i];
+    else
+      x[i] = x[i] < y[i] ? x[i] : y[i];
+  }
+  Lanes value;
+  std::memcpy(&value, x, sizeof(value));
+  return value;
+}
+TESSERA_LANE_INLINE Lanes min_lanes(const Lanes& a, const Lanes& b) {
+  return choose_lanes<false>(a, b);
+}
+TESSERA_LANE_INLINE Lanes max_lanes(const Lanes& a, const Lanes& b) {
+  return choose_lanes<true>(a, b);
+}
 /// The sum of the lanes, in a fixed order.
 TESSERA_LANE_INLINE double sum_of_lanes(const Lanes& v) {
   return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+}
+
+/// `size`, which must be at least 0, with the sign of another value.
+TESSERA_LANE_INLINE Lanes with_sign(const Lanes& size, const Lanes& sign) {
+  constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
+  LaneBits bits;
+  LaneBits bits_of_sign;
+  std::memcpy(&bits, &size, sizeof(bits));
+  std::memcpy(&bits_of_sign, &sign, sizeof(bits_of_sign));
+  bits |= bits_of_sign & sign_bit;
+  Lanes value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
 }
 
 /// e^x to 1 ulp for |x| <= 700; a larger |x| counts as 700.
@@ -48,7 +86,7 @@ TESSERA_LANE_INLINE Lanes exp_lanes(const Lanes& exponent) {
   constexpr double ln2_low = 1.90821492927058770002e-10;
   constexpr double to_integer = 6755399441055744.0;  // 1.5 * 2^52: puts an integer into the last bits
   const Lanes most = all_lanes(700);
-  const Lanes x = exponent > most ? most : (exponent < -most ? -most : exponent);
+  const Lanes x = max_lanes(-most, min_lanes(most, exponent));  // in this order, NaN stays NaN
   const Lanes shifted = x * log2_e + to_integer;
   const Lanes k = shifted - to_integer;
   const Lanes r = (x - k * ln2_high) - k * ln2_low;
@@ -79,7 +117,8 @@ TESSERA_LANE_INLINE Lanes log1p_lanes(const Lanes& x) {
   constexpr double ln2_high = 6.93147180369123816490e-01;
   constexpr double ln2_low = 1.90821492927058770002e-10;
   const Lanes u = x + 1.0;
-  const Lanes lost = x > 1.0 ? 1.0 - (u - x) : x - (u - 1.0);  // 1 + x = u + lost, exactly
+  const Lanes rounded = u - x;
+  const Lanes lost = (x - (u - rounded)) + (1.0 - rounded);  // 1 + x = u + lost, exactly
   LaneBits bits;
   std::memcpy(&bits, &u, sizeof(bits));
   // u = 2^k m with m from sqrt(1/2) to sqrt(2).
@@ -106,6 +145,7 @@ TESSERA_LANE_INLINE Lanes log1p_lanes(const Lanes& x) {
   const Lanes s = f / (f + 2.0);
   const Lanes z = s * s;
   Lanes series = all_lanes(2.0 / 23);
+#pragma GCC unroll 10  // as a loop, GCC would divide in each step
   for (int j = 21; j >= 3; j -= 2) series = series * z + 2.0 / j;
   const Lanes half = f * f * 0.5;
   return power * ln2_high + ((f - (half - s * (half + series * z))) + power * ln2_low);

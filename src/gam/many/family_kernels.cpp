@@ -19,6 +19,11 @@ struct LaneMath {
   using Real = Lanes;
   TESSERA_LANE_INLINE static Lanes exp(const Lanes& x) { return base::exp_lanes(x); }
   TESSERA_LANE_INLINE static Lanes log1p(const Lanes& x) { return base::log1p_lanes(x); }
+  TESSERA_LANE_INLINE static Lanes min(const Lanes& a, const Lanes& b) { return base::min_lanes(a, b); }
+  TESSERA_LANE_INLINE static Lanes max(const Lanes& a, const Lanes& b) { return base::max_lanes(a, b); }
+  TESSERA_LANE_INLINE static Lanes with_sign(const Lanes& size, const Lanes& sign) {
+    return base::with_sign(size, sign);
+  }
 };
 using PoissonLanes = PoissonRow<LaneMath>;
 using BinomialLanes = BinomialRow<LaneMath>;
@@ -49,7 +54,7 @@ TESSERA_LANE_INLINE void fill_expected(const Family& family, const ResponseRows&
 template <class Family>
 TESSERA_LANE_INLINE void add_loss(const Family& family, const ResponseRows& rows, int packets, LossSums& sums,
                                   double* score_by_tau) {
-  LossSums own = sums;
+  LossSums own;
   for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{lane_count} * packets; i += lane_count) {
     const Lanes prior = load_lanes(rows.weights + i);
     const RowLoss<Lanes> loss =
@@ -60,7 +65,9 @@ TESSERA_LANE_INLINE void add_loss(const Family& family, const ResponseRows& rows
     own.by_tau_twice += prior * loss.by_tau_twice;
     store_lanes(score_by_tau + i, prior * loss.score_by_tau);
   }
-  sums = own;
+  sums.loss += own.loss;
+  sums.by_tau += own.by_tau;
+  sums.by_tau_twice += own.by_tau_twice;
 }
 
 template <class Family>

@@ -4,12 +4,22 @@
 #include <tessera/version.hpp>
 
 /// The log likelihood l of one row with prior weight 1, for each family, as a function of the linear
-/// predictor eta. Compiled for the host, where a `Real` is a packet of rows, and for devices. `Math` provides
-/// the type `Real` and the functions `exp` and `log1p`.
+/// predictor eta. Compiled for the host, where a `Real` is a packet of rows, and for devices. `Math` has the
+/// type `Real`, and its functions `exp`, `log1p`, `min`, `max` and `with_sign`.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The loss -l without terms that depend only on the response. For nb also its derivatives -dl/dtau and
-/// -d2l/dtau2, where tau = log(theta), and d2l/(deta dtau).
+/// log(a / b) for a, b >= 0, with a rounding error of the size of log(a / b); finite if one of them is 0.
+template <class Math, class Real = typename Math::Real>
+TESSERA_LANE_INLINE Real log_ratio(const Real& a, const Real& b) {
+  constexpr double least = 1e-200;
+  const Real smaller = Math::min(a, b);
+  const Real excess = Math::max(a, b) - smaller;
+  return Math::with_sign(Math::log1p(excess / Math::max(smaller, Real{} + least)), a - b);
+}
+
+/// The loss l_s - l, where l_s is l with the mean y: half of the deviance. In a difference of sums of l_s and
+/// l, large counts would lose their digits. For nb also derivatives by tau = log(theta): dl/dtau and
+/// d2l/dtau2 minus those of l_s, and d2l/(deta dtau).
 template <class Real>
 struct RowLoss {
   Real value{};
@@ -38,8 +48,8 @@ struct PoissonRow {
   TESSERA_LANE_INLINE Real score(const Real& y, const Real& mean) const { return y - mean; }
   TESSERA_LANE_INLINE Real weight(const Real& /*y*/, const Real& mean) const { return mean; }
   TESSERA_LANE_INLINE Real expected_weight(const Real& mean) const { return mean; }
-  TESSERA_LANE_INLINE RowLoss<Real> loss(const Real& y, const Real& eta, const Real& mean) const {
-    return {mean - y * eta};
+  TESSERA_LANE_INLINE RowLoss<Real> loss(const Real& y, const Real& /*eta*/, const Real& mean) const {
+    return {(mean - y) - y * log_ratio<Math>(mean, y)};
   }
   TESSERA_LANE_INLINE RowWeightDerivatives<Real> derivatives(const Real& /*y*/, const Real& mean) const {
     return {mean, mean};
@@ -55,10 +65,10 @@ struct BinomialRow {
   TESSERA_LANE_INLINE Real score(const Real& y, const Real& mean) const { return y - mean; }
   TESSERA_LANE_INLINE Real weight(const Real& /*y*/, const Real& mean) const { return mean * (1.0 - mean); }
   TESSERA_LANE_INLINE Real expected_weight(const Real& mean) const { return mean * (1.0 - mean); }
-  TESSERA_LANE_INLINE RowLoss<Real> loss(const Real& y, const Real& eta, const Real& /*mean*/) const {
-    const Real size = eta < 0.0 ? -eta : eta;
-    const Real positive = eta < 0.0 ? Real{} : eta;
-    return {positive + Math::log1p(Math::exp(-size)) - y * eta};
+  TESSERA_LANE_INLINE RowLoss<Real> loss(const Real& y, const Real& eta, const Real& mean) const {
+    const Real other = 1.0 - y;
+    const Real mean_of_other = 1.0 / (1.0 + Math::exp(eta));
+    return {y * log_ratio<Math>(y, mean) + other * log_ratio<Math>(other, mean_of_other)};
   }
   TESSERA_LANE_INLINE RowWeightDerivatives<Real> derivatives(const Real& y, const Real& mean) const {
     const Real w = weight(y, mean);
@@ -92,8 +102,8 @@ struct GammaRow {
   TESSERA_LANE_INLINE Real score(const Real& y, const Real& mean) const { return y / mean - 1.0; }
   TESSERA_LANE_INLINE Real weight(const Real& y, const Real& mean) const { return y / mean; }
   TESSERA_LANE_INLINE Real expected_weight(const Real& /*mean*/) const { return Real{} + 1.0; }
-  TESSERA_LANE_INLINE RowLoss<Real> loss(const Real& y, const Real& eta, const Real& mean) const {
-    return {y / mean + eta};
+  TESSERA_LANE_INLINE RowLoss<Real> loss(const Real& y, const Real& /*eta*/, const Real& mean) const {
+    return {(y - mean) / mean - log_ratio<Math>(y, mean)};
   }
   TESSERA_LANE_INLINE RowWeightDerivatives<Real> derivatives(const Real& y, const Real& mean) const {
     const Real w = y / mean;
@@ -101,9 +111,8 @@ struct GammaRow {
   }
 };
 
-/// Overdispersed counts with the log link. With m = mu / theta (called mean here), l = y eta - (y + theta)
-/// log(1 + m), without the term log(theta (theta + 1) ... (theta + y - 1) / theta^y / y!). The derivatives
-/// use q = m / (1 + m) and r = 1 / (1 + m).
+/// Overdispersed counts with the log link. With m = mu / theta (called mean here), q = m / (1 + m) and r = 1
+/// / (1 + m): l = y eta - (y + theta) log(1 + m), without a term that depends only on y and theta.
 template <class Math>
 struct NbRow {
   using Real = typename Math::Real;
@@ -120,13 +129,17 @@ struct NbRow {
     return (y + theta) * (mean * r) * r;
   }
   TESSERA_LANE_INLINE Real expected_weight(const Real& mean) const { return theta * mean / (1.0 + mean); }
-  TESSERA_LANE_INLINE RowLoss<Real> loss(const Real& y, const Real& eta, const Real& m) const {
+  TESSERA_LANE_INLINE RowLoss<Real> loss(const Real& y, const Real& /*eta*/, const Real& m) const {
     const Real r = 1.0 / (1.0 + m);
-    const Real q = m * r;
-    const Real log1p = Math::log1p(m);
-    const Real slope = theta * (q - log1p);
-    return {(y + theta) * log1p - y * eta, slope + y * q, slope + theta * q * q - y * q * r,
-            (y + theta) * (q * r) - theta * q};
+    const Real at_y = y / theta;  // m with the mean y
+    const Real r_at_y = 1.0 / (1.0 + at_y);
+    const Real excess = m - at_y;
+    const Real size = Math::max(excess, -excess);
+    const Real log_ratio_of_sums = Math::with_sign(Math::log1p(size * Math::max(r, r_at_y)), excess);
+    const Real share = excess * r;
+    const Real slope = theta * (share - log_ratio_of_sums);
+    return {(y + theta) * log_ratio_of_sums - y * log_ratio<Math>(m, at_y), slope,
+            slope + theta * (share * share) * r_at_y, -(theta * (m * r)) * share};
   }
   TESSERA_LANE_INLINE RowWeightDerivatives<Real> derivatives(const Real& y, const Real& m) const {
     const Real r = 1.0 / (1.0 + m);

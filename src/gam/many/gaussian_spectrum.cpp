@@ -541,8 +541,8 @@ bool GaussianSpectrum::fit(const SharedDesign& design, int least_rows, std::span
   out.deviance = value.deviance;
   out.null_deviance = response.null_deviance;
   const ResponseConstants constants{.rows = static_cast<double>(rows_), .log_weight = log_weights_};
-  out.log_likelihood = log_likelihood_of(ManyFamily::gaussian, constants, 0, out.deviance, 0);
-  // The covariance and the tests use a large finite value in place of an infinite parameter.
+  out.log_likelihood = log_likelihood_of(ManyFamily::gaussian, constants, 0, 0, out.deviance, 0);
+  // For the covariance and the tests an infinite parameter becomes large and finite.
   const double of_tests = log_sp == infinite ? origin_ + range_of_tests : log_sp;
   const Value near = log_sp == infinite ? value_at(design, response, of_tests) : value;
   out.coef_of_tests = log_sp == infinite ? coefficients(response, of_tests) : out.coef;

@@ -39,7 +39,7 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
                                           ResponseFit& out) {
   weights_ = design_.weight;
   offsets_ = design_.offset;
-  tail_.clear();
+  counts_.clear();
   sum_ = 0;
   double least = infinite;
   double most = -infinite;
@@ -78,9 +78,9 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
     zeros += y == 0 ? 1 : 0;
     plain_sum += y;
     sum_ += weight * y;
-    if (with_counts && y > 0) tail_.add(y, weight);
+    if (with_counts && y > 0) counts_.add(y, weight);
   }
-  tail_.finish();
+  counts_.finish();
   out.mean = plain_sum / out.rows;
   out.zeros = static_cast<double>(zeros) / out.rows;
   const ManyStatus status = out.rows < estimator_.least_rows ? ManyStatus::too_few
@@ -94,11 +94,10 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
   const bool has_design_weights = moments_ && std::ranges::equal(weights_, design_.weight);
   // A gaussian response's constants depend only on the weights.
   if (!has_design_weights || sums_ != moments_.get()) {
-    constants_ = constants_of(estimator_.family, y_, weights_, tail_);
+    constants_ = constants_of(estimator_.family, y_, weights_);
     scale_likelihood_ =
         ScaleLikelihood(estimator_.quasi ? ManyFamily::gaussian : estimator_.family, weights_);
   }
-  if (has_scale()) saturated_ = saturated_loss(estimator_.family, 1, y_, weights_, tail_);
   sums_ = has_design_weights ? moments_.get() : row_sums_.get();
   sums_->set_response(y_, weights_, offsets_);
   for (const auto& component : components_) component->set_response(*sums_);
@@ -135,6 +134,15 @@ void LaplaceCriterion::leave_out_absent(ResponseFit& out) {
     absent_[g] = has_no_curve(design_.groups[g]);
     if (absent_[g]) out.absent.push_back(static_cast<int>(g));
   }
+  if (out.absent.empty() || !has_counts()) return;
+  counts_.clear();
+  for (std::size_t g = 0; g < design_.groups.size(); ++g) {
+    const RowGroup& group = design_.groups[g];
+    for (int slot = group.begin * lane_count; !absent_[g] && slot < group.end * lane_count; ++slot) {
+      if (weights_[at(slot)] != 0) counts_.add(y_[at(slot)], weights_[at(slot)]);
+    }
+  }
+  counts_.finish();
 }
 
 /// The rows of absent groups have no deviance, but would count in the estimate of a scale.
@@ -147,12 +155,6 @@ void LaplaceCriterion::leave_out_rows_of_absent(ResponseFit& out) {
       set_weight(slot, 0);
     }
   }
-  if (out.absent.empty() || !has_counts()) return;
-  tail_.clear();
-  for (std::size_t slot = 0; slot < y_.size(); ++slot) {
-    if (weights_[slot] != 0 && y_[slot] > 0) tail_.add(y_[slot], weights_[slot]);
-  }
-  tail_.finish();
 }
 
 bool LaplaceCriterion::has_no_curve(const RowGroup& group) const {
@@ -223,10 +225,10 @@ ManyPoint LaplaceCriterion::start() {
   for (const SharedPenalty& one : design_.penalties) {
     if (one.parameter < 0) continue;
     for (int j = 0; j < one.size(); ++j) {
-      if (by_column[at(one.begin + j)] == 0) continue;
+      const double size = one.diagonal.empty() ? one.dense(j, j) : one.diagonal[at(j)];
+      if (by_column[at(one.begin + j)] == 0 || size == 0) continue;
       information[at(one.parameter)] += by_column[at(one.begin + j)];
-      penalty[at(one.parameter)] +=
-          std::exp(one.offset) * (one.diagonal.empty() ? one.dense(j, j) : one.diagonal[at(j)]);
+      penalty[at(one.parameter)] += std::exp(one.offset) * size;
     }
   }
   for (std::size_t j = 0; j < information.size(); ++j) {
@@ -295,20 +297,19 @@ void LaplaceCriterion::evaluate(ManyPoint& point) {
     roughness += component->roughness();
     point.value += 0.5 * component->log_determinants();
   }
-  if (family_at(point) == ManyFamily::nb) {
-    const CountTail::Value tail = tail_.at(theta_at(point));
-    loss_ -= tail.sum;
-    loss_by_tau_ -= tail.slope;
-    loss_by_tau_twice_ -= tail.curvature;
-  }
-  if (!has_scale()) {
-    point.value += loss_ + 0.5 * roughness;
+  if (has_scale()) {
+    const double phi = phi_at(point);
+    penalised_deviance_ = 2 * loss_ + roughness;
+    point.value += penalised_deviance_ / (2 * phi) - scale_likelihood_.at(phi).value -
+                   0.5 * null_space_ * std::log(2 * M_PI * phi);
     return;
   }
-  const double phi = phi_at(point);
-  penalised_deviance_ = 2 * (loss_ - saturated_) + roughness;
-  point.value += penalised_deviance_ / (2 * phi) - scale_likelihood_.at(phi).value -
-                 0.5 * null_space_ * std::log(2 * M_PI * phi);
+  saturated_ = {};
+  if (family_at(point) == ManyFamily::nb)
+    saturated_ = counts_.at(theta_at(point));
+  else if (has_counts())
+    saturated_.sum = counts_.poisson();
+  point.value += loss_ - saturated_.sum + 0.5 * roughness;
 }
 
 std::vector<bool> LaplaceCriterion::may_be_lower(const ManyPoint& point, int parameter,
@@ -372,8 +373,8 @@ void LaplaceCriterion::differentiate(const ManyPoint& point, ManyDerivatives& to
 void LaplaceCriterion::add_tau(const ManyPoint& point, ManyDerivatives& to) const {
   const auto last = static_cast<int>(to.parameters.size()) - 1;
   if (family_at(point) == ManyFamily::nb) {
-    to.gradient[at(last)] += loss_by_tau_;
-    to.hessian(last, last) += loss_by_tau_twice_;
+    to.gradient[at(last)] += loss_by_tau_ - saturated_.slope;
+    to.hessian(last, last) += loss_by_tau_twice_ - saturated_.curvature;
     return;
   }
   const double phi = phi_at(point);
@@ -391,15 +392,13 @@ void LaplaceCriterion::add_tau(const ManyPoint& point, ManyDerivatives& to) cons
 }
 
 void LaplaceCriterion::describe(const ManyPoint& point, ResponseFit& out) {
-  const double saturated = saturated_loss(family_at(point), theta_at(point), y_, weights_, tail_);
-  const double loss = loss_ + (family_at(point) == ManyFamily::nb ? tail_.at(theta_at(point)).sum : 0);
-  out.deviance = 2 * (loss - saturated);
-  out.null_deviance = 2 * (sums_->null_loss(family_at(point), theta_at(point), start_level_) - saturated);
+  out.deviance = 2 * loss_;
+  out.null_deviance = 2 * sums_->null_loss(family_at(point), theta_at(point), start_level_);
   // A quasi-likelihood has no likelihood.
   out.criterion = point.value - (estimator_.quasi ? 0 : constants_.log_likelihood);
-  out.log_likelihood =
-      estimator_.quasi ? std::numeric_limits<double>::quiet_NaN()
-                       : log_likelihood_of(estimator_.family, constants_, loss_, out.deviance, phi_at(point));
+  out.log_likelihood = estimator_.quasi ? std::numeric_limits<double>::quiet_NaN()
+                                        : log_likelihood_of(estimator_.family, constants_, saturated_.sum,
+                                                            loss_, out.deviance, phi_at(point));
 }
 
 bool LaplaceCriterion::add_covariance(const ManyPoint& point, ResponseFit& out) {

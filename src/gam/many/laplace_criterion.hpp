@@ -2,10 +2,10 @@
 #pragma once
 
 #include "gam/many/component_criterion.hpp"
-#include "gam/many/count_tail.hpp"
 #include "gam/many/likelihood_sums.hpp"
 #include "gam/many/response_constants.hpp"
 #include "gam/many/response_fit.hpp"
+#include "gam/many/saturated_counts.hpp"
 #include "gam/many/scale_likelihood.hpp"
 
 #include <cmath>
@@ -103,16 +103,16 @@ class LaplaceCriterion {
   std::span<const double> exp_offsets_;  ///< e^offset, for a family with the log link
   std::vector<double> own_exp_offsets_;
   double sum_ = 0;
-  CountTail tail_;
+  SaturatedCounts counts_;
   ResponseConstants constants_;
   int null_space_ = 0;  ///< dimension of the unpenalised space without absent groups, if a scale is estimated
   ScaleLikelihood scale_likelihood_;
-  double saturated_ = 0;      ///< saturated loss of a family with a scale
   double start_level_ = 0;    ///< predictor at the start, without the offset
   std::vector<bool> absent_;  ///< whether a group is absent
   std::vector<std::unique_ptr<ComponentCriterion>> components_;
   // Values at the last settled point:
   double loss_ = 0;
+  SaturatedCounts::Value saturated_;
   double loss_by_tau_ = 0;
   double loss_by_tau_twice_ = 0;
   double penalised_deviance_ = 0;

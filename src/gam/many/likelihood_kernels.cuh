@@ -17,6 +17,9 @@ struct DeviceMath {
   using Real = double;
   static double exp(double x) { return ::exp(x); }
   static double log1p(double x) { return ::log1p(x); }
+  static double min(double a, double b) { return ::fmin(a, b); }
+  static double max(double a, double b) { return ::fmax(a, b); }
+  static double with_sign(double size, double sign) { return ::copysign(size, sign); }
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -22,8 +22,7 @@ struct LikelihoodPoint {
   const ActiveColumns& active;  ///< columns of the coefficients and of all sums: those of a component
 };
 
-/// The negative log likelihood, without terms that depend only on the response. For nb also its derivatives
-/// by tau = log(theta).
+/// Half of the deviance; for nb with derivatives by tau = log(theta).
 struct LossDerivatives {
   double value = 0;
   double by_tau = 0;

@@ -56,8 +56,7 @@ void first_derivatives(ManyFamily family, double theta, const ResponseRows& rows
 /// Computes the expectation of w for each row.
 void expected_weights(ManyFamily family, double theta, const ResponseRows& rows, int packets, double* to);
 
-/// Sums over rows of the loss, -l without terms that depend only on the response, and for nb of dl/dtau and
-/// d2l/dtau2. For nb also d2l/(deta dtau) in each row.
+/// Sums over rows of `RowLoss`, without and with derivatives by tau; and per row d2l/(deta dtau).
 struct LossSums {
   base::Lanes loss{};
   base::Lanes by_tau{};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/many/scale_likelihood.hpp"
 
-#include <boost/math/special_functions/digamma.hpp>
-#include <boost/math/special_functions/trigamma.hpp>
+#include "gam/family/polygamma.hpp"
 
 #include <cmath>
 #include <map>
@@ -31,12 +30,12 @@ ScaleLikelihood::Value ScaleLikelihood::at(double phi) const {
       sum.slope -= 0.5 * rows;
       continue;
     }
-    // The log likelihood is a log(a) - a - log Gamma(a), where a is the shape.
+    // a log(a) - a - log Gamma(a), with the shape a, by the rest of Stirling's formula.
     const double a = weight / phi;
-    const double slope = std::log(a) - boost::math::digamma(a);
-    sum.value += rows * (a * std::log(a) - a - std::lgamma(a));
-    sum.slope -= rows * a * slope;
-    sum.curvature += rows * (a * slope + a - a * a * boost::math::trigamma(a));
+    const StirlingRest rest = stirling_rest(a);
+    sum.value += rows * (0.5 * std::log(a / (2 * M_PI)) - rest.value);
+    sum.slope -= rows * (0.5 + a * rest.first);
+    sum.curvature += rows * a * (rest.first - a * rest.second);
   }
   return sum;
 }

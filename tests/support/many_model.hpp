@@ -23,14 +23,15 @@ namespace TESSERA_NAMESPACE::gam::testing {
 class ManyModel {
  public:
   ManyModel(std::vector<Table::Column> columns, std::int64_t rows, const std::string& terms,
-            const std::string& weights = {})
+            const std::string& weights = {}, bool with_spectrum = true)
       : job_(comm_, on_cpu(1)), table_(job_.plan_for_hosts(rows), std::move(columns)) {
     const Workers workers{comm_, job_.host_team()};
     const TableSource source = source_of(table_);
     const auto reader = open_source(workers, source, nullptr);
     const FormulaTerms formula = parse_terms("`(response)` ~ " + terms);
-    design_ = make_shared_design(workers, *reader, source.options,
-                                 {.formula = formula, .weights = weights, .knots = {}});
+    design_ = make_shared_design(
+        workers, *reader, source.options,
+        {.formula = formula, .weights = weights, .knots = {}, .with_spectrum = with_spectrum});
     model_ = shared_model(design_, formula, {.weights = weights});
   }
   [[nodiscard]] const SharedDesign& design() const noexcept { return design_; }

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -146,7 +147,7 @@ class SharedDesignMaker {
     return x;
   }
 
-  /// Sets `to_formula`, without the scales of unpenalised columns.
+  /// Sets `to_formula`, without the scales of columns that no single penalty has.
   void choose_coordinates() {
     bases_ = penalty_bases(out_.design);
     out_.to_formula = identity(out_.columns);
@@ -154,7 +155,10 @@ class SharedDesignMaker {
     for (const BlockBasis& basis : bases_) {
       out_.null_space -= basis.rank;
       Matrix own = basis.rotation.empty() ? identity(basis.size) : basis.rotation;
+      std::vector<std::vector<double>>& diagonals = diagonals_.emplace_back(basis.diagonals);
+      if (basis.dense.size() == 2 && basis.of_level.empty()) diagonals = diagonalise(basis, own);
       if (basis.penalties() == 1) {
+        diagonals = {std::vector<double>(at(basis.rank), 1.0)};
         const std::vector<double> roots = unit_scale(basis, own);
         for (int j = 0; j < basis.rank; ++j) {
           for (double& value : own.column(j)) value *= roots[at(j)];
@@ -181,6 +185,30 @@ class SharedDesignMaker {
     return values;
   }
 
+  /// Changes the penalised coordinates so that both penalties are diagonal, and returns their diagonals. Each
+  /// is then exactly zero on its null space, so that the smaller of two lambdas is not lost in rounding.
+  static std::vector<std::vector<double>> diagonalise(const BlockBasis& basis, Matrix& coordinates) {
+    const double first_scale = 1 / largest(basis.dense[0].values());
+    const double second_scale = 1 / largest(basis.dense[1].values());
+    Matrix sum(basis.rank, basis.rank);
+    add_multiple(sum.values(), first_scale, basis.dense[0].values());
+    add_multiple(sum.values(), second_scale, basis.dense[1].values());
+    const auto lower = cholesky(sum);
+    if (!lower) return {};
+    const Matrix half = triangular_solve(*lower, basis.dense[0], false);
+    const SymmetricEigen eigen = symmetric_eigen(triangular_solve(*lower, transpose(half), false));
+    const Matrix penalised = submatrix(coordinates, 0, basis.size, 0, basis.rank);
+    assign(coordinates, 0, 0, multiply(penalised, triangular_solve(*lower, eigen.vectors, true)));
+    std::vector<std::vector<double>> diagonals(2, std::vector<double>(at(basis.rank)));
+    for (int j = 0; j < basis.rank; ++j) {
+      if (j >= basis.rank - basis.penalty->rank_of(std::size_t{0}))
+        diagonals[0][at(j)] = std::max(eigen.values[at(j)], 0.0);
+      if (j < basis.penalty->rank_of(std::size_t{1}))
+        diagonals[1][at(j)] = std::max(1 - first_scale * eigen.values[at(j)], 0.0) / second_scale;
+    }
+    return diagonals;
+  }
+
   void evaluate() {
     const Matrix formula = formula_rows(out_.design);
     for (int j = 0; j < formula.cols(); ++j) {
@@ -202,12 +230,19 @@ class SharedDesignMaker {
     for (const BlockBasis& basis : bases_) {
       if (basis.penalties() == 1) std::fill_n(scaled.begin() + basis.begin, basis.rank, true);
     }
+    std::vector<double> factors(at(out_.columns), 1.0);
     for (int j = 0; j < out_.columns; ++j) {
       const double square = dot(x_.column(j), x_.column(j));
       if (scaled[at(j)] || square == 0) continue;
-      const double factor = std::sqrt(static_cast<double>(out_.rows) / square);
+      const double factor = factors[at(j)] = std::sqrt(static_cast<double>(out_.rows) / square);
       for (double& value : x_.column(j)) value *= factor;
       for (double& value : out_.to_formula.column(j)) value *= factor;
+    }
+    for (std::size_t i = 0; i < bases_.size(); ++i) {
+      for (std::vector<double>& diagonal : diagonals_[i]) {
+        for (std::size_t j = 0; j < diagonal.size(); ++j)
+          diagonal[j] *= factors[at(bases_[i].begin) + j] * factors[at(bases_[i].begin) + j];
+      }
     }
   }
 
@@ -271,40 +306,39 @@ class SharedDesignMaker {
 
   void add_penalties() {
     const std::vector<PenaltyParameter> parameters = out_.design.parameters();
-    for (const BlockBasis& basis : bases_) {
+    std::vector<bool> alone;  // by parameter: whether its penalties have no coefficient in common with others
+    for (std::size_t i = 0; i < bases_.size(); ++i) {
+      const BlockBasis& basis = bases_[i];
       const int begin = place_of_[at(basis.begin)];
       const Matrix map = submatrix(out_.to_formula, basis.begin, basis.size, begin, basis.rank);
       for (int j = 0; j < basis.penalties(); ++j) {
         const PenaltyParameter& parameter = parameters[at(basis.first_sp + j)];
         SharedPenalty penalty{.parameter = parameter.index, .offset = parameter.offset, .begin = begin};
-        if (basis.penalties() == 1)
-          penalty.diagonal.assign(at(basis.rank), 1.0);
-        else
+        if (diagonals_[i].empty())
           penalty.dense = multiply_tn(map, multiply(basis.penalty->matrix(at(j)), map));
+        else
+          penalty.diagonal = diagonals_[i][at(j)];
         name_parameter(basis.penalty->labels[at(j)], parameter.index);
+        alone.resize(out_.parameter_names.size(), true);
+        if (parameter.index >= 0 && basis.penalties() > 1) alone[at(parameter.index)] = false;
         note_penalty(penalty);
         out_.penalties.push_back(std::move(penalty));
       }
     }
     for (DesignComponent& component : out_.components) {
-      const bool single = std::ranges::none_of(
-          component.penalties, [&](int penalty) { return out_.penalties[at(penalty)].diagonal.empty(); });
-      for (const BlockBasis& basis : bases_) {
+      const auto is_within = [&](const BlockBasis& basis) {
         const int begin = place_of_[at(basis.begin)];
-        if (!single && begin >= component.begin && begin < component.end) component.bases.push_back(basis);
-      }
+        return begin >= component.begin && begin < component.end;
+      };
+      if (std::ranges::any_of(
+              bases_, [&](const BlockBasis& basis) { return basis.penalties() > 1 && is_within(basis); }))
+        std::ranges::copy_if(bases_, std::back_inserter(component.bases), is_within);
     }
     out_.parameters = static_cast<int>(out_.parameter_names.size());
     out_.penalised.resize(at(out_.parameters));
-    std::vector<bool> single(at(out_.parameters), true);
     for (const SharedPenalty& penalty : out_.penalties) {
-      if (penalty.parameter < 0) continue;
-      if (penalty.diagonal.empty()) single[at(penalty.parameter)] = false;
-      for (int j = 0; j < penalty.size(); ++j)
+      for (int j = 0; penalty.parameter >= 0 && alone[at(penalty.parameter)] && j < penalty.size(); ++j)
         out_.penalised[at(penalty.parameter)].push_back(penalty.begin + j);
-    }
-    for (std::size_t i = 0; i < single.size(); ++i) {
-      if (!single[i]) out_.penalised[i].clear();
     }
   }
 
@@ -326,7 +360,7 @@ class SharedDesignMaker {
     Matrix gram = multiply_tn(x_, x_);
     for (const SharedPenalty& penalty : out_.penalties) {
       for (int j = 0; j < static_cast<int>(penalty.diagonal.size()); ++j)
-        gram(penalty.begin + j, penalty.begin + j) += out_.rows;
+        gram(penalty.begin + j, penalty.begin + j) += out_.rows * penalty.diagonal[at(j)];
       for (int j = 0; j < penalty.dense.cols(); ++j) {
         for (int i = 0; i < penalty.dense.rows(); ++i)
           gram(penalty.begin + i, penalty.begin + j) += penalty.dense(i, j);
@@ -341,46 +375,56 @@ class SharedDesignMaker {
     out_.constant = cholesky_solve(*factor, multiply_t(x_, ones));
   }
 
-  /// For each smooth, whether it is nonzero in this row.
-  [[nodiscard]] std::vector<bool> smooths_in(int row) const {
+  /// Whether each smooth, and with `by_level` each parametric column, is nonzero in a row.
+  [[nodiscard]] std::vector<bool> nonzeros_in(int row, bool by_level) const {
     std::vector<bool> in;
     for (const BlockBasis& basis : bases_) {
       bool any = false;
       for (int j = 0; j < basis.rank; ++j) any = any || x_(row, place_of_[at(basis.begin)] + j) != 0;
       in.push_back(any);
     }
+    if (by_level) {
+      for (const int column : parametric_) in.push_back(x_(row, column) != 0);
+    }
     return in;
   }
 
-  void group_rows() {
-    std::map<std::vector<bool>, std::vector<int>> by_smooths;
-    for (int i = 0; i < out_.rows; ++i) by_smooths[smooths_in(i)].push_back(i);
-    if (by_smooths.size() > most_groups) {
-      by_smooths.clear();
-      std::vector<int>& all = by_smooths[{}];
-      all.resize(at(out_.rows));
-      std::iota(all.begin(), all.end(), 0);
-    }
-    for (auto& one : by_smooths) rows_of_group_.push_back(std::move(one.second));
+  [[nodiscard]] std::map<std::vector<bool>, std::vector<int>> rows_by_nonzeros(bool by_level) const {
+    std::map<std::vector<bool>, std::vector<int>> groups;
+    for (int i = 0; i < out_.rows; ++i) groups[nonzeros_in(i, by_level)].push_back(i);
+    return groups;
   }
 
-  /// Chooses the coordinates of the parametric part.
-  void localise_parametric() {
-    std::vector<int> parametric;
+  /// Groups the rows by the smooths that are nonzero, or if all have the same, by the levels of factors: a
+  /// level without counts can then be left out. Gaussian responses have no such level.
+  void group_rows() {
     for (std::size_t j = 0; j < place_of_.size(); ++j) {
       const bool smooth = std::ranges::any_of(bases_, [&](const BlockBasis& basis) {
         return static_cast<int>(j) >= basis.begin && static_cast<int>(j) < basis.begin + basis.size;
       });
-      if (!smooth && place_of_[j] >= 0) parametric.push_back(place_of_[j]);
+      if (!smooth && place_of_[j] >= 0) parametric_.push_back(place_of_[j]);
     }
-    if (parametric.empty() || rows_of_group_.size() == 1) return;
-    Matrix x(static_cast<int>(parametric.size()), out_.rows);
+    auto groups = rows_by_nonzeros(false);
+    if (groups.size() == 1 && !request_.with_spectrum) groups = rows_by_nonzeros(true);
+    if (groups.size() > most_groups) {
+      groups.clear();
+      std::vector<int>& all = groups[{}];
+      all.resize(at(out_.rows));
+      std::iota(all.begin(), all.end(), 0);
+    }
+    for (auto& one : groups) rows_of_group_.push_back(std::move(one.second));
+  }
+
+  /// Chooses the coordinates of the parametric part.
+  void localise_parametric() {
+    if (parametric_.empty() || rows_of_group_.size() == 1) return;
+    Matrix x(static_cast<int>(parametric_.size()), out_.rows);
     for (int j = 0; j < x.rows(); ++j) {
-      for (int i = 0; i < out_.rows; ++i) x(j, i) = x_(i, parametric[at(j)]);
+      for (int i = 0; i < out_.rows; ++i) x(j, i) = x_(i, parametric_[at(j)]);
     }
     LocalCoordinates local = local_coordinates(x, rows_of_group_);
     for (int j = 0; j < x.rows(); ++j) {
-      const auto column = x_.column(parametric[at(j)]);
+      const auto column = x_.column(parametric_[at(j)]);
       std::ranges::fill(column, 0.0);
       for (std::size_t g = 0; g < rows_of_group_.size(); ++g) {
         if (local.group[at(j)] >= 0 && local.group[at(j)] != static_cast<int>(g)) continue;
@@ -394,11 +438,11 @@ class SharedDesignMaker {
     if (!inverse) throw std::logic_error("many: the parametric coordinates are dependent");
     std::vector<int> formula(at(out_.to_formula.rows()));
     std::iota(formula.begin(), formula.end(), 0);
-    const Matrix to = multiply(submatrix(out_.to_formula, formula, parametric), local.map);
-    const Matrix from = multiply(*inverse, submatrix(out_.from_formula, parametric, formula));
+    const Matrix to = multiply(submatrix(out_.to_formula, formula, parametric_), local.map);
+    const Matrix from = multiply(*inverse, submatrix(out_.from_formula, parametric_, formula));
     for (int j = 0; j < x.rows(); ++j) {
-      std::ranges::copy(to.column(j), out_.to_formula.column(parametric[at(j)]).begin());
-      for (int i = 0; i < from.cols(); ++i) out_.from_formula(parametric[at(j)], i) = from(j, i);
+      std::ranges::copy(to.column(j), out_.to_formula.column(parametric_[at(j)]).begin());
+      for (int i = 0; i < from.cols(); ++i) out_.from_formula(parametric_[at(j)], i) = from(j, i);
     }
   }
 
@@ -547,8 +591,11 @@ class SharedDesignMaker {
   std::vector<const ColumnNumbers*> offsets_;
   std::vector<std::size_t> rows_;  ///< complete rows of the table
   std::vector<BlockBasis> bases_;
-  Matrix x_;                   ///< complete rows x coordinates
-  std::vector<int> place_of_;  ///< column of each coordinate of the formula's blocks; -1: dropped
+  /// By basis and penalty: the penalty's diagonal in the coordinates chosen; empty if it is not diagonal.
+  std::vector<std::vector<std::vector<double>>> diagonals_;
+  Matrix x_;                     ///< complete rows x coordinates
+  std::vector<int> place_of_;    ///< by coordinate of the formula's blocks: the column; -1: dropped
+  std::vector<int> parametric_;  ///< columns of the parametric part, before columns are ordered by component
   std::vector<std::vector<int>> rows_of_group_;
   SharedDesign out_;
 };

@@ -50,7 +50,7 @@ struct DesignComponent {
   int last_group = 0;
   std::vector<int> penalties{};   ///< indices of penalties
   std::vector<int> parameters{};  ///< smoothing parameters of these penalties, ascending
-  /// Bases of all penalties of the component, if some are not diagonal; otherwise empty.
+  /// Bases of all its penalties, if some share coefficients; otherwise empty.
   std::vector<BlockBasis> bases{};
 };
 
@@ -60,7 +60,7 @@ struct SharedPenalty {
   int parameter = -1;
   double offset = 0;
   int begin = 0;
-  std::vector<double> diagonal{};  ///< S if it is diagonal
+  std::vector<double> diagonal{};  ///< S if it is diagonal, as a smooth's one or two penalties are
   Matrix dense{};                  ///< S if it is not diagonal
   [[nodiscard]] int size() const noexcept {
     return diagonal.empty() ? dense.rows() : static_cast<int>(diagonal.size());
@@ -72,10 +72,10 @@ class GaussianSpectrum;
 /// The design that all responses of `fit_many` share: the rows of the covariates, in packets of eight, and
 /// the penalties. A slot is the place of a row: lane l of packet k is slot 8 k + l.
 ///
-/// Coefficients are in coordinates in which a single penalty is exactly the identity on its range, and zero
-/// on its null space: even a lambda of e^25 costs no precision. As many functions of the parametric part as
-/// possible are nonzero in only one group, e.g. a level for each lineage in place of contrasts. `to_formula`
-/// maps coefficients to the formula's.
+/// Coefficients are in coordinates in which a single penalty is exactly the identity on its range, two that
+/// share coefficients are diagonal, and each is exactly zero on its null space: even a lambda of e^25 costs
+/// no precision. As many functions of the parametric part as possible are nonzero in only one group, e.g. a
+/// level for each lineage in place of contrasts. `to_formula` maps coefficients to the formula's.
 struct SharedDesign {
   Design design;  ///< terms, blocks and names of the formula
   std::int64_t table_rows = 0;
@@ -94,7 +94,7 @@ struct SharedDesign {
   std::vector<SharedPenalty> penalties;
   int parameters = 0;  ///< number of estimated smoothing parameters
   std::vector<std::string> parameter_names;
-  /// For each parameter whose penalties are all diagonal: the coefficients that an infinite lambda makes
+  /// By parameter whose penalties share no coefficients with others: those that an infinite lambda makes
   /// zero.
   std::vector<std::vector<int>> penalised;
   std::vector<double> gram;          ///< X'WX, packed; zero between components

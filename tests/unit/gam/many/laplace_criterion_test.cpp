@@ -54,6 +54,28 @@ std::vector<double> response_of(ManyFamily family) {
   return y;
 }
 
+/// Of penalties that share coefficients, a lambda that is e^40 times the other costs no digits.
+TEST(PenaltiesOfATensorProduct, MayHaveAnyLambdas) {
+  for (const char* const terms : {"te(x, z, k = 4)", "s(x, k = 5) + te(x, z, k = 5)"}) {
+    const ManyModel model(covariates_of_cases(), case_rows, terms);
+    LaplaceCriterion criterion(model.design(), {.family = ManyFamily::poisson},
+                               std::make_unique<HostLikelihoodSums>(model.design()));
+    ResponseFit ignored;
+    ASSERT_EQ(criterion.set_response(response_of(ManyFamily::poisson), {}, ignored), ManyStatus::converged);
+    const ManyPoint start = criterion.start();
+    const std::size_t last = start.log_sp.size() - 1;
+    std::vector<double> values;
+    for (const double above : {30.0, 30.1, 30.2, 31.0}) {
+      ManyPoint point = start;
+      point.log_sp[last] += above;
+      point.log_sp[last - 1] -= 10;
+      ASSERT_TRUE(criterion.settle(point, 1e-20)) << terms;
+      values.push_back(point.value);
+    }
+    for (const double value : values) EXPECT_NEAR(value, values.front(), 1e-10) << terms;
+  }
+}
+
 class Criterion : public ::testing::TestWithParam<std::tuple<ManyFamily, std::string>> {};
 
 TEST_P(Criterion, HasTheDerivativesOfItsDifferences) {

@@ -76,6 +76,61 @@ TEST_F(Lineages, OfOneLineageAreFittedWithoutTheOther) {
   EXPECT_NEAR(found.deviance, alone.deviance, 1e-9 * alone.deviance);
 }
 
+/// A lineage whose counts are all at its end: they say nothing about theta.
+TEST_F(Lineages, WithAllCountsAtTheirEndAreLeftOut) {
+  std::vector<double> y = counts(3, [](int i) { return i % 2 == 0; });
+  y.back() = 50;
+  std::vector<double> missing = y;
+  for (int i = 1; i < cell_count; i += 2)
+    missing[static_cast<std::size_t>(i)] = std::numeric_limits<double>::quiet_NaN();
+  const ResponseFit found = fit(y);
+  const ResponseFit alone = fit(missing);
+  ASSERT_EQ(found.absent.size(), 1U);
+  EXPECT_NEAR(found.criterion, alone.criterion, 1e-9);
+  EXPECT_NEAR(found.theta, alone.theta, 1e-6 * alone.theta);
+}
+
+/// Three levels of a factor under one curve.
+class Levels : public ::testing::Test {
+ protected:
+  static std::vector<Table::Column> covariates() {
+    std::vector<double> t;
+    Factor level{.codes = {}, .levels = {"a", "b", "c"}};
+    for (int i = 0; i < cell_count; ++i) {
+      t.push_back(static_cast<double>(i) / cell_count);
+      level.codes.push_back(i % 3);
+    }
+    return {{"t", t}, {"level", level}};
+  }
+  template <class Value>
+  static std::vector<double> by_level(const Value& value) {
+    std::vector<double> y;
+    for (int i = 0; i < cell_count; ++i) y.push_back(value(i, i % 3));
+    return y;
+  }
+  ManyModel model_{covariates(), cell_count, "level + s(t, bs = \"cr\", k = 6)", "", false};
+};
+
+TEST_F(Levels, WithoutACountAreAbsent) {
+  std::mt19937_64 random(19);
+  const auto y = by_level([&](int i, int level) {
+    const double mean = std::exp(1 + std::sin(0.02 * i) + 0.5 * level);
+    return level == 1 ? 0.0 : static_cast<double>(std::poisson_distribution<int>(mean)(random));
+  });
+  const auto missing = by_level([&](int i, int level) {
+    return level == 1 ? std::numeric_limits<double>::quiet_NaN() : y[static_cast<std::size_t>(i)];
+  });
+  for (const ManyFamily family : {ManyFamily::poisson, ManyFamily::nb}) {
+    const ResponseFit found = ResponseFitter(model_.design(), {.family = family}).fit(y);
+    EXPECT_EQ(found.status, ManyStatus::converged);
+    ASSERT_EQ(found.absent.size(), 1U);
+    const ResponseFit alone = ResponseFitter(model_.design(), {.family = family}).fit(missing);
+    EXPECT_EQ(alone.absent.size(), 1U);
+    EXPECT_NEAR(found.criterion, alone.criterion, 1e-9);
+    for (std::size_t i = 0; i < found.coef.size(); ++i) EXPECT_NEAR(found.coef[i], alone.coef[i], 1e-7);
+  }
+}
+
 TEST_F(Lineages, WithoutOverdispersionArePoisson) {
   const std::vector<double> y = counts(4, [](int) { return true; });
   const ResponseFit nb = fit(y);
@@ -245,6 +300,35 @@ TEST(Components, HaveTheFitsOfTheWholeMatrix) {
         EXPECT_NEAR(one.inverse[i], other.inverse[i], 1e-5 * other.inverse[0]);
     }
   }
+}
+
+/// The log likelihood of large counts keeps its digits.
+TEST(LargeCounts, HaveTheLikelihoodOfTheirMean) {
+  constexpr int rows = 500;
+  constexpr double mean = 1e6;
+  std::mt19937_64 random(29);
+  std::vector<double> y;
+  double sum = 0;
+  for (int i = 0; i < rows; ++i) {
+    y.push_back(static_cast<double>(std::poisson_distribution<int>(mean)(random)));
+    sum += y.back();
+  }
+  const ManyModel model({{"t", std::vector<double>(rows, 0.5)}}, rows, "1");
+  const long double mu = sum / rows;
+  for (const double theta : {2.0, 1e4}) {
+    const ResponseFit found =
+        ResponseFitter(model.design(), {.family = ManyFamily::nb, .theta = theta}).fit(y);
+    long double log_likelihood = 0;
+    for (const long double count : y)
+      log_likelihood += std::lgamma(count + theta) - std::lgamma(static_cast<long double>(theta)) -
+                        std::lgamma(count + 1) - theta * std::log1p(mu / theta) -
+                        count * std::log1p(theta / mu);
+    EXPECT_NEAR(found.log_likelihood, static_cast<double>(log_likelihood), 1e-8) << theta;
+  }
+  const ResponseFit found = ResponseFitter(model.design(), {.family = ManyFamily::poisson}).fit(y);
+  long double log_likelihood = 0;
+  for (const long double count : y) log_likelihood += count * std::log(mu) - mu - std::lgamma(count + 1);
+  EXPECT_NEAR(found.log_likelihood, static_cast<double>(log_likelihood), 1e-8);
 }
 
 /// The smoothing parameter of a clear signal is far below the start of its search.

@@ -251,19 +251,26 @@ class ResponseFitter::Search {
     return false;
   }
 
-  /// Of two minima, the search may have reached the higher one. Moves a parameter that is at its limit, or in
-  /// a shallow minimum, to a value where the criterion is lower. Returns whether a parameter moved.
+  /// Moves a parameter to a value at which the criterion is lower: of two minima, the search may have reached
+  /// the higher one. From its limit, or a shallow minimum, it looks around the start; from another minimum
+  /// only at the end of the range, where the other minimum often is. Returns whether a parameter moved.
   bool leave_for_lower(ManyPoint& point, const ManyDerivatives& derivatives) {
     constexpr double tolerance = 1e-14;
     constexpr double coarse = 1e-6;
     // Bounds the number of moves: otherwise a criterion that falls for ever with a coefficient would never
     // end.
     constexpr int most_leaves = 4;
+    std::vector<double> values;
     for (int j = 0; j < design_.parameters && leaves_ < most_leaves; ++j) {
-      if (!is_shallow(point, derivatives, j)) continue;
-      if (!criterion_.settle(point, tolerance)) return false;
-      auto values = values_around_start;
+      const bool is_free = std::ranges::find(derivatives.parameters, j) != derivatives.parameters.end();
+      if (!is_free && point.log_sp[at(j)] != infinite) continue;
+      const bool shallow = is_shallow(point, derivatives, j);
+      if (shallow)
+        values.assign(values_around_start.begin(), values_around_start.end());
+      else
+        values.assign(1, range_above);
       for (double& value : values) value += origin_[at(j)];
+      if (!criterion_.settle(point, shallow ? tolerance : coarse)) return false;
       const std::vector<bool> may_be_lower = criterion_.may_be_lower(point, j, values);
       ManyPoint other = point;
       for (std::size_t i = 0; i < values.size(); ++i) {
@@ -275,7 +282,7 @@ class ResponseFitter::Search {
         return true;
       }
     }
-    static_cast<void>(criterion_.settle(point, tolerance));
+    static_cast<void>(criterion_.settle(point, coarse));
     return false;
   }
   static bool is_shallow(const ManyPoint& point, const ManyDerivatives& derivatives, int parameter) {

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/math_policy.hpp"
 #include "gam/family/location_scale.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +23,10 @@ namespace {
 using base::at;
 
 namespace bm = boost::math;
-using MathPolicy = bm::policies::policy<bm::policies::discrete_quantile<bm::policies::integer_round_up>>;
+using base::MathPolicy;
+using WholeQuantiles =
+    bm::policies::normalise<MathPolicy,
+                            bm::policies::discrete_quantile<bm::policies::integer_round_up>>::type;
 
 double normal_quantile_of(double p) {
   return bm::quantile(bm::normal_distribution<double, MathPolicy>(), p);
@@ -54,8 +58,8 @@ double quantile_of(const Ziplss& /*family*/, double p, const double* eta) {
   // Of the counts above 0: the Poisson distribution, less its probability of 0.
   const double above = (p - zero) / (1 - zero);
   const double q = std::exp(-rate) - above * std::expm1(-rate);
-  return std::max(1.0,
-                  bm::quantile(bm::poisson_distribution<double, MathPolicy>(rate), std::min(q, 1 - 1e-16)));
+  return std::max(
+      1.0, bm::quantile(bm::poisson_distribution<double, WholeQuantiles>(rate), std::min(q, 1 - 1e-16)));
 }
 
 /// A family whose log likelihood is a formula.

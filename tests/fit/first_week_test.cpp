@@ -162,7 +162,6 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ s(factor(year), bs=\"cr\")", "", 2, "factor(year) has levels"},
            {"y ~ s(year, bs=\"cr\")", "--factor year", 2,
             "factor 'year': the model needs numbers in this column"},
-           {"y ~ s(x, bs=\"ad\")", "", 2, "write bs=\"ps\" with a larger k"},
            {"y ~ x + offset(g)", "", 3, "but the model needs numbers"},
            {"y ~ x", "--weights g", 3, "but the model needs numbers"},
            {"y ~ same", "", 3, "factor 'same' has fewer than two levels"},

@@ -19,7 +19,8 @@ namespace {
 
 /// From this count on, Stirling's formula with three terms of its series is exact.
 constexpr int least_large = 64;
-constexpr int most_listed = 1023;
+/// Larger counts are kept one by one, not in a sum for each count.
+constexpr int most_by_count = 1023;
 
 /// For counts y below `least_large`, with l = log(1 + y / theta):
 ///
@@ -80,7 +81,7 @@ void SaturatedCounts::clear() noexcept {
 }
 
 void SaturatedCounts::add(double count, double weight) {
-  if (count > most_listed) {
+  if (count > most_by_count) {
     others_.emplace_back(count, weight);
     return;
   }

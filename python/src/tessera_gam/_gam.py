@@ -257,7 +257,9 @@ class GAM:
         # End of options
     ) -> None:
         self.options = _given(locals(), "formula", "family")
-        self.formula = formula if isinstance(formula, str) else f"list({', '.join(formula)})"
+        if not isinstance(formula, str) and isinstance(formula, Sequence):
+            formula = f"list({', '.join(map(str, formula))})"
+        self.formula = formula
         self.family = family
         if nthreads is not None:
             self.options.setdefault("threads", self.options.pop("nthreads"))

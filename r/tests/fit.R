@@ -112,9 +112,10 @@ for (xt in list(list(nb = row_of), list(nb = list(a = 2, b = c(1, 3), c = 2)), l
 }
 row_of$c <- c("b", "e")
 row_of$e <- "c"
-known <- names(row_of)
+known <- factor(names(row_of))
 farther <- same(y ~ s(g, bs = "mrf", xt = list(nb = row_of), k = 3) + l, data = d, knots = list(g = known))
-theirs <- bam(y ~ s(g, bs = "mrf", xt = list(nb = row_of), k = 3) + l, data = d, knots = list(g = known))
+theirs <- bam(y ~ s(g, bs = "mrf", xt = list(nb = row_of), k = 3) + l, data = transform(d, g = factor(g, known)),
+              drop.unused.levels = FALSE)
 there <- data.frame(g = known, l = TRUE)
 stopifnot(all.equal(predict(farther, there), predict(theirs, there), tolerance = 1e-5))
 

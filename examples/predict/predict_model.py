@@ -32,7 +32,7 @@ def predict(model, data, type="link"):
         raw[block["raw_begin"]:][:len(of_raw)] = of_raw
         term = np.searchsorted(begins, block["raw_begin"], "right") - 1
         known = must_be_known.setdefault(term, set())  # components whose levels must exist in the model
-        if "penalty" not in block or block["kind"] in ("fs", "sz"):
+        if "penalty" not in block or block["kind"] in ("fs", "mrf", "sz"):
             known.update(range(len(design["terms"][term])))
         elif block["by_level"]:
             known.add(0)

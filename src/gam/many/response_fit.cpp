@@ -204,8 +204,9 @@ class ResponseFitter::Search {
         // Inexact coefficients may make the criterion so low that no step lowers it further: compute it at
         // exact ones.
         if (!std::exchange(is_exact, true) && criterion_.settle(point, exact)) continue;
-        return step.largest_slope < negligible_slope ? settled(point, derivatives)
-                                                     : failed(ManyReason::no_step);
+        // Where a smoothing parameter is at the lower end of its range, rounding hides a small fall.
+        const bool is_rounding = step.largest_slope < negligible_slope || step.predicted < limit_rounding;
+        return is_rounding ? settled(point, derivatives) : failed(ManyReason::no_step);
       }
     }
     return failed(ManyReason::iterations);

@@ -22,9 +22,8 @@ inline constexpr int most_halvings = 25;
 inline constexpr double longest_step = 4;
 /// Relative differences of the criterion up to this size are rounding.
 inline constexpr double criterion_rounding = 1e-12;
-/// If no step lowers the criterion, slopes below this size count as zero: rounding alone leaves up to 2e-6
-/// where a smoothing parameter is at the lower end of its range.
-inline constexpr double negligible_slope = 4e-6;
+/// If no step lowers the criterion, slopes below this size count as zero.
+inline constexpr double negligible_slope = 1e-6;
 
 /// Whether a criterion may fall like c e^-x towards infinity: its slope and curvature are then equal and
 /// opposite. Slopes above `largest_slope` are not considered. If the result is true, `largest_slope` is

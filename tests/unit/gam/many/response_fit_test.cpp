@@ -240,7 +240,7 @@ TEST_F(Lineages, RefuseWhatIsNoCount) {
 TEST_F(Lineages, OfRareCountsNeverFail) {
   std::mt19937_64 random(13);
   std::uniform_int_distribution<std::size_t> any(0, cell_count - 1);
-  for (int response = 0; response < 60; ++response) {
+  for (int response = 0; response < 600; ++response) {
     std::vector<double> y(cell_count);
     for (int i = 0; i <= response % 5; ++i)
       y[any(random)] = response % 3 == 0 ? 2 : std::pow(10, response % 4);

@@ -22,11 +22,14 @@ bool is_cyclic(const BasisOptions& options) {
   return options.curve == Cc::name || options.curve == Cp::name;
 }
 
-/// The options of the basis that is penalised: `Ps`, `Cp`, `Cr` or `Cc`.
-template <class Options>
-Options of_curve(Options options) {
+/// What `of_basis(Curve{}, its options)` gives for the basis that is penalised: `Ps`, `Cp`, `Cr` or `Cc`.
+template <class Options, class OfBasis>
+auto of_curve(Options options, const OfBasis& of_basis) {
   options.m = {2, 2};
-  return options;
+  if (options.curve == Cr::name) return of_basis(Cr{}, options);
+  if (options.curve == Cc::name) return of_basis(Cc{}, options);
+  if (options.curve == Cp::name) return of_basis(Cp{}, options);
+  return of_basis(Ps{}, options);
 }
 
 }  // namespace
@@ -101,22 +104,14 @@ std::optional<OptionFault> Ad::settle(BasisOptions& options) {
 }
 
 BasisSize Ad::size(const BasisOptions& options) {
-  const BasisOptions own = of_curve(options);
-  BasisSize size = options.curve == Cr::name   ? Cr::size(own)
-                   : options.curve == Cc::name ? Cc::size(own)
-                   : options.curve == Cp::name ? Cp::size(own)
-                                               : Ps::size(own);
+  BasisSize size = of_curve(options, [](auto curve, const BasisOptions& own) { return curve.size(own); });
   size.free = 2;
   size.penalties = static_cast<int>(options.m[0]);
   return size;
 }
 
 Basis Ad::make(const MarginData& data) {
-  const MarginData own = of_curve(data);
-  Basis basis = data.curve == Cr::name   ? Cr::make(own)
-                : data.curve == Cc::name ? Cc::make(own)
-                : data.curve == Cp::name ? Cp::make(own)
-                                         : Ps::make(own);
+  Basis basis = of_curve(data, [](auto curve, const MarginData& own) { return curve.make(own); });
   const int count = static_cast<int>(data.m[0]);
   if (count == 1) return basis;
   const Matrix weights = adaptive_weights(basis.size(), count, is_cyclic(data));

@@ -104,12 +104,13 @@ Jet<P> log_gamma_of(const Jet<P>& x) {
   return Jet<P>::chain(x, at.log_gamma, at.digamma, at.trigamma);
 }
 
-inline double value_of(double x) {
-  return x;
+/// The first log standard deviation above `b`.
+inline double first_log_deviation(const ResponseLevel& level, double b) {
+  return std::log(std::max(level.deviation - b, 0.05 * level.deviation));
 }
-template <int P>
-double value_of(const Jet<P>& x) {
-  return x.value;
+/// The scale of a Gumbel distribution with this standard deviation.
+inline double gumbel_scale(double deviation) {
+  return deviation * std::sqrt(6.0) / M_PI;
 }
 
 /// A normal response: its mean, and the log of its standard deviation less `b`.
@@ -126,7 +127,7 @@ struct Gaulss {
   static const char* response_fault(double) { return nullptr; }
   void first(const ResponseLevel& level, double* eta) const {
     eta[0] = level.mean;
-    eta[1] = std::log(std::max(level.deviation - b, 0.05 * level.deviation));
+    eta[1] = first_log_deviation(level, b);
   }
   template <class T>
   [[nodiscard]] T inverse_deviation(const T& eta) const {
@@ -207,7 +208,7 @@ struct Gumbls {
 
   static const char* response_fault(double) { return nullptr; }
   void first(const ResponseLevel& level, double* eta) const {
-    const double scale = level.deviation * std::sqrt(6.0) / 3.14159265358979324;
+    const double scale = gumbel_scale(level.deviation);
     eta[0] = level.mean - euler_gamma * scale;
     eta[1] = inverse_softplus(std::log(scale) - b);
   }
@@ -241,7 +242,7 @@ struct Gevlss {
   static const char* response_fault(double) { return nullptr; }
   void first(const ResponseLevel& level, double* eta) const {
     Gumbls{Gumbls::default_constant}.first(level, eta);
-    eta[1] = std::log(level.deviation * std::sqrt(6.0) / 3.14159265358979324);
+    eta[1] = std::log(gumbel_scale(level.deviation));
     eta[2] = std::log(1.001 / 0.499);  // a shape of 0.001
   }
   template <class T>
@@ -292,7 +293,7 @@ struct Shash {
   static const char* response_fault(double) { return nullptr; }
   void first(const ResponseLevel& level, double* eta) const {
     eta[0] = level.mean;
-    eta[1] = std::log(std::max(level.deviation - b, 0.05 * level.deviation));
+    eta[1] = first_log_deviation(level, b);
     eta[2] = eta[3] = 0;
   }
   template <class T>

@@ -163,22 +163,20 @@ class Multinom final : public SeveralFamily {
   }
 
   void evaluate(const SeveralRows& rows) const override {
-    std::vector<double> shares(at(predictors_));
+    std::vector<double> eta(at(predictors_));
+    std::vector<double> shares(at(classes()));
     for (int r = 0; r < rows.count; ++r) {
-      const auto eta = [&](int p) { return rows.eta[p * rows.stride + r]; };
-      double most = 0;
-      for (int p = 0; p < predictors_; ++p) most = std::max(most, eta(p));
-      double sum = std::exp(-most);
-      for (int p = 0; p < predictors_; ++p) sum += shares[at(p)] = std::exp(eta(p) - most);
-      for (double& share : shares) share /= sum;
+      for (int p = 0; p < predictors_; ++p) eta[at(p)] = rows.eta[p * rows.stride + r];
+      const auto [most, sum] = set_shares(eta, shares);
       const int own = static_cast<int>(rows.response[r]);
       const double prior = rows.prior[r];
-      rows.log_likelihood[r] = prior * ((own == 0 ? 0 : eta(own - 1)) - most - std::log(sum));
+      rows.log_likelihood[r] = prior * ((own == 0 ? 0 : eta[at(own - 1)]) - most - std::log(sum));
       if (rows.gradient == nullptr) continue;
       for (int p = 0, k = 0; p < predictors_; ++p) {
-        rows.gradient[p * rows.stride + r] = prior * ((own == p + 1 ? 1 : 0) - shares[at(p)]);
+        rows.gradient[p * rows.stride + r] = prior * ((own == p + 1 ? 1 : 0) - shares[at(p + 1)]);
         for (int q = p; q < predictors_; ++q, ++k)
-          rows.weights[k * rows.stride + r] = prior * shares[at(p)] * ((p == q ? 1 : 0) - shares[at(q)]);
+          rows.weights[k * rows.stride + r] =
+              prior * shares[at(p + 1)] * ((p == q ? 1 : 0) - shares[at(q + 1)]);
       }
     }
   }
@@ -208,10 +206,7 @@ class Multinom final : public SeveralFamily {
   }
   void respond(std::span<const double> eta, std::span<double> values,
                std::span<double> jacobian) const override {
-    const double most = std::max(0.0, *std::ranges::max_element(eta));
-    double sum = values[0] = std::exp(-most);
-    for (int p = 0; p < predictors_; ++p) sum += values[at(p + 1)] = std::exp(eta[at(p)] - most);
-    for (double& value : values) value /= sum;
+    set_shares(eta, values);
     for (int c = 0; c <= predictors_ && !jacobian.empty(); ++c) {
       for (int p = 0; p < predictors_; ++p)
         jacobian[at(c * predictors_ + p)] = values[at(c)] * ((c == p + 1 ? 1 : 0) - values[at(p + 1)]);
@@ -219,6 +214,18 @@ class Multinom final : public SeveralFamily {
   }
 
  private:
+  /// Sets the probabilities of the classes: `sum` is that of exp(predictor - `most`).
+  struct Shares {
+    double most, sum;
+  };
+  static Shares set_shares(std::span<const double> eta, std::span<double> values) {
+    const double most = std::max(0.0, *std::ranges::max_element(eta));
+    double sum = values[0] = std::exp(-most);
+    for (std::size_t p = 0; p < eta.size(); ++p) sum += values[p + 1] = std::exp(eta[p] - most);
+    for (double& value : values) value /= sum;
+    return {most, sum};
+  }
+
   int predictors_;
   std::string fault_;
 };
@@ -246,7 +253,7 @@ Made made(std::span<const SeveralArgument> arguments) {
     return std::make_shared<FormulaFamily<F>>(
         F{only_argument(F::name, F::constant_name, F::default_constant, arguments)});
   } else {
-    (void)only_argument(F::name, nullptr, 0, arguments);
+    static_cast<void>(only_argument(F::name, nullptr, 0, arguments));
     return std::make_shared<FormulaFamily<F>>(F{});
   }
 }

@@ -171,10 +171,7 @@ std::vector<double> likeliest_constants(const FitContext& fit, const Rows& of_mo
   const Design constants = joined(std::move(each));
   const Rows rows = rows_by(constants, of_model);
   RowPass pass(fit.job, fit.plan, rows);
-  const double mean = moments.mean_response();
-  const double variance = moments.sum_weighted_square / moments.sum_weight - mean * mean;
-  std::vector<double> eta =
-      rows.family.several()->first_predictors({mean, std::sqrt(std::max(variance, 0.0))});
+  std::vector<double> eta = rows.family.several()->first_predictors(level_of_response(moments));
   RawSums at = fit.sums_of(pass, [&] { return pass.step(eta); });
   constexpr int most_steps = 100;
   constexpr int most_halvings = 40;

@@ -77,14 +77,17 @@ std::optional<std::vector<double>> inner_coefficients(const Workers& workers, co
   return set_constant(*rows.design, 0, value, coef) ? std::optional(std::move(coef)) : std::nullopt;
 }
 
+ResponseLevel level_of_response(const RawMoments& moments) {
+  constexpr double least_variance = 1e-10;  // relative to the squared mean: less is rounding, and no start
+  const double mean = moments.mean_response();
+  const double variance = moments.sum_weighted_square / moments.sum_weight - mean * mean;
+  return {mean, std::sqrt(std::max(variance, least_variance * mean * mean))};
+}
+
 std::vector<double> first_coefficients(const Design& design, const Family& family,
                                        const RawMoments& moments) {
   if (const SeveralFamily* several = family.several()) {
-    const double mean = moments.mean_response();
-    const double variance = moments.sum_weighted_square / moments.sum_weight - mean * mean;
-    // A variance of rounding errors is no start: take a small one.
-    const ResponseLevel level{mean, std::sqrt(std::max(variance, 1e-10 * mean * mean))};
-    const std::vector<double> eta = several->first_predictors(level);
+    const std::vector<double> eta = several->first_predictors(level_of_response(moments));
     std::vector<double> coef(base::at(design.coef_size));
     for (int p = 0; p < several->predictors(); ++p) set_constant(design, p, eta[base::at(p)], coef);
     return coef;

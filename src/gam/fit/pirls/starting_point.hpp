@@ -5,6 +5,7 @@
 #include "gam/data/frame/workers.hpp"
 #include "gam/design/design.hpp"
 #include "gam/family/family.hpp"
+#include "gam/family/several_family.hpp"
 #include "gam/rows/row_pass.hpp"
 
 #include <optional>
@@ -37,6 +38,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// empty for a model with neither an intercept nor a factor coded by all levels.
 [[nodiscard]] std::optional<std::vector<double>> inner_coefficients(const Workers& workers, const Rows& rows,
                                                                     double mean);
+
+/// Mean and standard deviation of the response, which is above 0 unless the mean is 0.
+[[nodiscard]] ResponseLevel level_of_response(const RawMoments& moments);
 
 /// The first coefficients: every mean is then that of the response. Zeros for a family with its own start,
 /// and in a gaussian model without an intercept. With several linear predictors, those that the family starts

@@ -8,19 +8,14 @@
 # each number under mpirun, oversubscribed, as "name.np<n>"; it is then linked with a main function that owns the MPI
 # session and fails on every rank if a test failed on one. With GPUS the test requests that many of CTest, and must
 # GTEST_SKIP with a reason if there are fewer. With SHARDS its tests are divided among as many runs, "name.1" to
-# "name.<n>", which may run concurrently.
+# "name.<n>", which may run concurrently. A test that hangs is ended after TIMEOUT, by default that of the test preset,
+# which is long enough for slow and busy machines.
 function(tessera_add_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;PROGRAM;GPUS;TIMEOUT;SHARDS" "SOURCES;LABELS;RANKS;LIBRARIES;ENVIRONMENT")
   if(arg_RANKS AND NOT TESSERA_ENABLE_MPI)
     return()
   endif()
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
-    if(arg_GPUS)
-      set(arg_TIMEOUT 300)  # the first use of CUDA takes seconds for each GPU of a node, and kernels are compiled
-    endif()
-  endif()
-  if(TESSERA_SANITIZE)
+  if(arg_TIMEOUT AND TESSERA_SANITIZE)
     math(EXPR arg_TIMEOUT "10 * ${arg_TIMEOUT}")
   endif()
   # Kernels that a test compiles stay in the build tree.
@@ -83,8 +78,10 @@ function(tessera_add_test)
     set_tests_properties(${tests} PROPERTIES RESOURCE_GROUPS "${arg_GPUS},gpus:1"
       SKIP_REGULAR_EXPRESSION "PASSED  \\] 0 tests\\.\n\\[  SKIPPED \\] [0-9]+ tests?, listed below:\n(\\[  SKIPPED \\] [^\n]*\n)+$")
   endif()
-  set_tests_properties(${tests} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
-    ENVIRONMENT "${arg_ENVIRONMENT}")
+  set_tests_properties(${tests} PROPERTIES LABELS "${arg_LABELS}" ENVIRONMENT "${arg_ENVIRONMENT}")
+  if(arg_TIMEOUT)
+    set_tests_properties(${tests} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  endif()
   # Concurrent tests use the same GPUs: each has its own lock folder, so that none waits for another.
   foreach(test IN LISTS tests)
     set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT TESSERA_LOCK_DIR=${PROJECT_BINARY_DIR}/tests/locks/${test})

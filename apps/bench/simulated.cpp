@@ -47,7 +47,27 @@ double noise_of(std::int64_t row) {
   return radius * std::cos(2 * std::numbers::pi * uniform(noise_stream + 1, row));
 }
 
-double response(const SimulatedModel& model, double eta, std::int64_t row) {
+/// A linear predictor of the first variables.
+double predictor(int variables, std::size_t number, std::int64_t row) {
+  double eta = 0;
+  for (int i = 1; i <= variables; ++i) {
+    // One to 3.5 periods, so that optimal smoothing differs between the terms.
+    const double phase = i + static_cast<double>(number);
+    eta += std::sin(std::numbers::pi * (1 + 0.5 * i) * uniform(i, row) + phase) / (1 + 0.2 * i);
+  }
+  return eta;
+}
+
+double response(const SimulatedModel& model, std::int64_t row) {
+  const double eta = predictor(model.variables, 0, row);
+  const auto further = [&](std::size_t number) { return predictor(model.further[number - 1], number, row); };
+  if (model.family == "gaulss()") return eta + std::exp(0.5 * further(1)) * noise_of(row);
+  if (model.family == "multinom(2)") {
+    const double first = std::exp(eta);
+    const double second = std::exp(further(1));
+    const double at = uniform(noise_stream, row) * (1 + first + second);
+    return at < 1 ? 0 : at < 1 + first ? 1 : 2;
+  }
   if (model.family == "binomial()") return uniform(noise_stream, row) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
   if (model.family == "nb()")
     return count_of(std::exp(eta) * gamma_of(2, row) / 2, row);  // negative binomial with
@@ -69,20 +89,19 @@ double uniform(int stream, std::int64_t index) {
 }
 
 std::string SimulatedModel::formula() const {
-  std::string text = "y ~";
-  for (int i = 1; i <= variables; i += of_term)
-    text += (i == 1 ? " " : " + ") + fmt::format(fmt::runtime(term), name_of(i), name_of(i + 1));
-  return text;
+  const auto terms = [this](int count) {
+    std::string text = "~";
+    for (int i = 1; i <= count; i += of_term)
+      text += (i == 1 ? " " : " + ") + fmt::format(fmt::runtime(term), name_of(i), name_of(i + 1));
+    return text;
+  };
+  std::string text = "y " + terms(variables);
+  for (const int count : further) text += ", " + terms(count);
+  return further.empty() ? text : "list(" + text + ")";
 }
 
 double SimulatedModel::value(int variable, std::int64_t row) const {
-  if (variable > 0) return uniform(variable, row);
-  double eta = 0;
-  for (int i = 1; i <= variables; ++i) {
-    // One to 3.5 periods, so that optimal smoothing differs between the terms.
-    eta += std::sin(std::numbers::pi * (1 + 0.5 * i) * uniform(i, row) + i) / (1 + 0.2 * i);
-  }
-  return response(*this, eta, row);
+  return variable > 0 ? uniform(variable, row) : response(*this, row);
 }
 
 gam::Table SimulatedModel::table(const Plan& plan, Range range, HostTeam& team) const {
@@ -108,6 +127,8 @@ const std::vector<SimulatedModel>& simulated_models() {
       {"TW4", "Tweedie, p estimated", "tw()", 4, p_spline},
       {"TP4", "gaussian, 4 thin plate splines with k=20", "gaussian()", 4, "s({}, k=20)"},
       {"TP2D", "gaussian, one of two variables with k=100", "gaussian()", 2, "s({}, {}, k=100)", 2},
+      {"LS4", "gaussian location and scale, 4 and 2 P-splines", "gaulss()", 4, p_spline, 1, {2}},
+      {"MN4", "3 classes, 4 P-splines for each of two", "multinom(2)", 4, p_spline, 1, {4}},
   };
   return models;
 }
@@ -116,7 +137,7 @@ const SimulatedModel& simulated_model(std::string_view name) {
   for (const SimulatedModel& model : simulated_models()) {
     if (model.name == name) return model;
   }
-  throw base::usage_error("there is no GPU model '{}': see the names in the help", name);
+  throw base::usage_error("there is no simulated model '{}': see the names in the help", name);
 }
 
 }  // namespace tessera::bench

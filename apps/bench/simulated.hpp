@@ -24,6 +24,8 @@ struct SimulatedModel {
   int variables = 4;        ///< number of variables without the response
   std::string term;         ///< the text of each term; {} stands for its variables
   int of_term = 1;          ///< number of variables of each term
+  /// The number of variables, from the first on, of each further linear predictor.
+  std::vector<int> further{};
 
   [[nodiscard]] std::string formula() const;
   /// The value of a variable in a row; variable 0 is the response.

@@ -216,7 +216,8 @@ TESSERA_API int32_t tessera_tile_lane(const tessera_tile* tile);
 TESSERA_API int64_t tessera_tile_memory_budget(const tessera_tile* tile);
 /// The compute capability of the device, 10 times the major number and the minor one: 90.
 TESSERA_API int32_t tessera_tile_capability(const tessera_tile* tile);
-/// A `cudaStream_t`, synchronised after the function returns.
+/// The `cudaStream_t` of the tile's lane. It is synchronised after the device function of the pass returns;
+/// that function itself waits for its work on other streams.
 TESSERA_API void* tessera_tile_stream(const tessera_tile* tile);
 /// Device memory for this call only. Null if there is not enough: the tile has then failed, with the reason.
 TESSERA_API void* tessera_tile_memory(tessera_tile* tile, size_t bytes);

@@ -18,16 +18,17 @@ namespace {
 constexpr int most_copy_threads = 8;
 
 /// Whether an array is listed twice, except once for reading and once for writing.
-bool is_written_twice(std::span<const ArrayAccess> arrays) {
+void refuse_two_writers(std::span<const ArrayAccess> arrays) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     for (std::size_t j = 0; j < arrays.size(); ++j) {
       const bool other_writes = arrays[j].use != ArrayUse::read;
       const bool clashes = other_writes || arrays[i].use == ArrayUse::modify;
       if (i != j && arrays[i].array == arrays[j].array && arrays[i].use != ArrayUse::read && clashes)
-        return true;
+        throw Error(ErrorCode::usage, "arrays " + std::to_string(i) + " and " + std::to_string(j) +
+                                          " of a pass, counted from 0, are the same, and the pass writes it: "
+                                          "list it once, as written or modified");
     }
   }
-  return false;
 }
 
 /// Throws unless the devices have the last version of all of `mine`, this rank's units.
@@ -70,8 +71,7 @@ void JobArrays::check(const Plan& plan, std::span<const ArrayAccess> used) const
     if (access.array->plan.fingerprint() != plan.fingerprint())
       throw Error(ErrorCode::usage, "all arrays of a pass must use one plan: see Array::move_to");
   }
-  if (is_written_twice(used))
-    throw Error(ErrorCode::usage, "a pass writes an array twice: list it once, to be written or modified");
+  refuse_two_writers(used);
 }
 
 std::int64_t JobArrays::signature_of_use(std::span<const ArrayAccess> used) {

@@ -20,7 +20,7 @@ class ForkedChild : public Error {
   ForkedChild();
 };
 
-/// Throws `Failure` with MPI's own message unless `code` is MPI_SUCCESS. Defined in rank_collectives.cpp.
+/// Throws `Failure` with MPI's own message unless `code` is MPI_SUCCESS. Defined in mpi_communicator.cpp.
 void check(int code, const char* call);
 
 /// The text of an `Error(usage)` for a call after MPI_Finalize.

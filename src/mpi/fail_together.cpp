@@ -65,7 +65,8 @@ void fail_together(const Communicator& comm, FunctionRef<void()> work) {
     thrown = std::current_exception();
   }
   group.failures = nullptr;
-  // A rank that was notified has already voted, together with the ranks that failed.
+  // If `has_failed()`, a vote during `work` (`FailureWatch::ask`) told this rank of the failure: it has
+  // voted.
   if (!watch.has_failed() && !watch.any(thrown != nullptr)) return;
   const bool failed = thrown != nullptr && !watch.has_failed();
   const std::vector<std::int32_t> codes = votes.allgather(failed ? code_of(thrown) : no_failure);

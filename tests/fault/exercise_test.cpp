@@ -19,7 +19,9 @@ TEST(FaultyDevices, NameTheDeviceWhoseResultIsWrong) {
     EXPECT_EQ(found.devices[i].failure.empty(), i != broken);
     EXPECT_GT(found.devices[i].memory.median, 0);
   }
-  EXPECT_EQ(found.devices[broken].failure, "check: 1 of 1024 results are wrong, the first of them number 0");
+  EXPECT_EQ(found.devices[broken].failure,
+            "check: 1 of 1024 results are wrong, the first at index 0, counted from 0: do not use this GPU "
+            "until it is checked");
   EXPECT_EQ(found.device_sum.reason, "a device has failed");
   EXPECT_EQ(found.device_sum.path, "");
   EXPECT_EQ(found.rank_sum.failure, "") << "the ranks can add";

@@ -144,7 +144,7 @@ class FarField::Builder {
     return ranges;
   }
 
-  /// The smallest |d| / rho for which the truncation error is negligible.
+  /// The smallest |d| / rho, to 2%, for which the truncation error is negligible.
   [[nodiscard]] double least_distance(double rho) const {
     double r = 1.5;
     const auto left_out = [&] {

@@ -204,7 +204,8 @@ Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, cons
   const int core_size = gram.core.rows();
   const Matrix core = without_part(std::move(gram), algebra);
   if (core.empty()) return within;
-  const int left = core.rows() - core_size;  // remaining coefficients of the part, which are penalised
+  const int left =
+      core.rows() - core_size;  // not eliminated, of the part: they come first, and are penalised
   for (std::vector<int>* const list : {&columns.penalised, &columns.unpenalised}) {
     for (int& index : *list) index += left;
   }

@@ -66,8 +66,8 @@ Matrix supplied_points(const MarginSpec& spec, const SuppliedKnots& supplied, co
 }  // namespace
 
 std::pair<std::string, std::vector<double>> parse_knots(std::string_view text) {
-  const auto refuse_text = [&](std::string_view why) {
-    throw base::usage_error("knots '{}': {}: write VAR=a,b,…", text, why);
+  const auto refuse_text = [&](std::string_view why, std::string_view cure = "write VAR=a,b,…") {
+    throw base::usage_error("knots '{}': {}: {}", text, why, cure);
   };
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) refuse_text("it has no '='");
@@ -79,9 +79,9 @@ std::pair<std::string, std::vector<double>> parse_knots(std::string_view text) {
     if (!value || !std::isfinite(*value)) refuse_text(fmt::format("'{}' is not a number", number));
     knots.second.push_back(*value);
   }
-  if (knots.second.size() < 2) refuse_text("it has only one value");
+  if (knots.second.size() < 2) refuse_text("it has only one value", "give two or more");
   if (std::ranges::all_of(knots.second, [&](double one) { return one == knots.second.front(); }))
-    refuse_text("all its values are equal");
+    refuse_text("all its values are equal", "give two or more different ones");
   return knots;
 }
 

@@ -36,10 +36,10 @@ struct Syntax {
   [[nodiscard]] bool is_binary(std::string_view op) const { return kind == Kind::binary && text == op; }
 };
 
-/// Parses one formula or expression with R's operators, weakest first: `~`, `|`, `&`, `!`, comparisons, `+
-/// -`, `* /`,
-/// `%% %/% %in%`, `:`, unary `+ -`, `^` (from the right). Throws `Error(usage)` with the position and what
-/// was expected there.
+/// Parses one formula or expression with R's operators, weakest first: `~`, `|`, `&`, `!`, comparisons, `+`
+/// and
+/// `-`, `*` and `/`, `%% %/% %in%`, `:`, unary `+` and `-`, `^` (from the right). Throws `Error(usage)` with
+/// the position and what was expected there.
 [[nodiscard]] Syntax parse_syntax(std::string_view text);
 
 /// The tree in the form of R's deparse(): "log(e + 1)", "x/2", "1e+05 * x", "`a name`". The text parses to

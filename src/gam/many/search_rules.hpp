@@ -25,9 +25,10 @@ inline constexpr double criterion_rounding = 1e-12;
 /// If no step lowers the criterion, slopes below this size count as zero.
 inline constexpr double negligible_slope = 1e-6;
 
-/// Whether a criterion may fall like c e^-x towards infinity: its slope and curvature are then equal and
-/// opposite. Slopes above `largest_slope` are not considered. If the result is true, `largest_slope` is
-/// reduced, so that a limit that is not taken is tried again only much farther out.
+/// Whether a criterion looks like V + c e^-x with c > 0, which falls to V as x tends to infinity: its slope
+/// is then minus its curvature. False where it falls more steeply than `largest_slope`. If true,
+/// `largest_slope` becomes a quarter of this steepness: a limit that the caller does not take is tried again
+/// only where the criterion is that much flatter.
 [[nodiscard]] inline bool may_fall_to_limit(double slope, double curvature, double& largest_slope) {
   constexpr double share = 0.12;
   constexpr double smaller = 0.25;

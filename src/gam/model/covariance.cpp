@@ -42,7 +42,7 @@ void require_whole_covariance(const FittedModel& model, const char* what) {
                                             what));
 }
 
-void require_following_covariance(const FittedModel& model, const char* what) {
+void require_computable_covariance(const FittedModel& model, const char* what) {
   require_covariance(model, what);
   if (WholeInverse::follows_from(model.covariance)) return;
   throw Error(
@@ -53,7 +53,7 @@ void require_following_covariance(const FittedModel& model, const char* what) {
 }
 
 Matrix uncertainty_root(const FittedModel& model) {
-  require_following_covariance(model, "unconditional standard errors");
+  require_computable_covariance(model, "unconditional standard errors");
   return model.smoothing_uncertainty().root;
 }
 

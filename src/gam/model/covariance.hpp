@@ -14,11 +14,11 @@ void require_covariance(const FittedModel& model, const char* what);
 /// Throws `Error(usage)` ("`what` need the whole …") if the model stores only a part of its covariance.
 void require_whole_covariance(const FittedModel& model, const char* what);
 
-/// Throws `Error(usage)` if the model stores only a part of its covariance, from which the rest cannot be
-/// computed (`WholeInverse`).
-void require_following_covariance(const FittedModel& model, const char* what);
+/// Throws `Error(usage)` unless the model stores its whole covariance, or a part from which `WholeInverse`
+/// can compute the rest.
+void require_computable_covariance(const FittedModel& model, const char* what);
 
-/// The K of `SmoothingUncertainty`. Throws like `require_following_covariance`.
+/// The K of `SmoothingUncertainty`. Throws like `require_computable_covariance`.
 [[nodiscard]] Matrix uncertainty_root(const FittedModel& model);
 
 /// V + K K', for the elements that V stores.

@@ -229,7 +229,7 @@ class PredictionPlanner {
   /// The variance of a centred smooth's term in a row x: (x + m)'V(x + m), m the means of the other columns.
   void add_uncertainty_of_mean() {
     if (model_.coef.empty()) return;
-    require_following_covariance(model_, "standard errors of iterms");
+    require_computable_covariance(model_, "standard errors of iterms");
     if (model_.column_means.empty())
       throw base::usage_error(
           "the model has no column means, because an earlier version wrote it: fit it again or take the "

@@ -48,7 +48,8 @@ class ColumnUpload final : public NumberTaker {
   ColumnUpload(const ColumnUpload&) = delete;
   ColumnUpload& operator=(const ColumnUpload&) = delete;
 
-  /// Starts to prepare a device of the job's pool, for a tile whose first row is row `first` of this rank.
+  /// Starts to prepare device `index` of the job's pool for `tile`, whose first row is row `first` of this
+  /// rank.
   void add(std::size_t index, const PlannedTile& tile, std::size_t first);
 
   void begin() noexcept override;

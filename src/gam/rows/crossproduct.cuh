@@ -483,7 +483,8 @@ inline void wait_for_fetched() {
   __syncthreads();
 }
 
-/// Grid: groups by slices. Dynamic shared memory: a CrossShared.
+/// The crossproducts of one group of tasks (blockIdx.x, a warp for each task) over one slice of rows
+/// (blockIdx.y). Dynamic shared memory: sizeof(CrossShared).
 extern "C" __global__ void __launch_bounds__(cross_threads)
     form_crossproduct(SliceBatchView batch, CrossView cross) {
   extern __shared__ __align__(16) char memory[];

@@ -134,7 +134,7 @@ std::optional<std::string> read_if_there(const std::string& path) {
   const MemoryLimit* const tightest = limits.tightest_memory();
   if (tightest != nullptr && status->st_size > tightest->free_bytes)
     throw Error(ErrorCode::input, path + ": cannot be read: it has " + std::to_string(status->st_size) +
-                                      " bytes, more than memory holds");
+                                      " bytes, more than memory holds: name another file");
   auto text = file.read_text();
   if (!text) refuse();
   return text;
@@ -148,12 +148,12 @@ CheckpointFiles::CheckpointFiles(std::string path)
   if (folder_.empty()) folder_ = ".";
 }
 
-bool CheckpointFiles::is_of_parent() const noexcept {
+bool CheckpointFiles::is_in_forked_child() const noexcept {
   return forks_ != mpi::detail::forks();
 }
 
 CheckpointFiles::~CheckpointFiles() {
-  if (generation_ == 0 || is_of_parent()) return;
+  if (generation_ == 0 || is_in_forked_child()) return;
   unlink(temporary_);
   // After `remove`, a later start may have taken the same number: its file has another token.
   try {
@@ -394,7 +394,7 @@ std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, i
 }
 
 void CheckpointFiles::remove() noexcept {
-  if (is_of_parent()) return;
+  if (is_in_forked_child()) return;
   try {
     if (!overrun().empty()) return;
     if (may_replace_previous()) unlink(previous_path());

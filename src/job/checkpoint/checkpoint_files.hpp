@@ -96,8 +96,8 @@ class CheckpointFiles {
   /// Called before every change of a file: a fault point may kill the process here.
   void step() const noexcept;
   void unlink(const std::string& path) const noexcept;
-  /// Whether this is a copy in a forked child, which leaves the files to its parent.
-  [[nodiscard]] bool is_of_parent() const noexcept;
+  /// Whether this process is a forked child: the files belong to its parent, and this copy leaves them alone.
+  [[nodiscard]] bool is_in_forked_child() const noexcept;
 
   std::string path_;
   std::string folder_;

@@ -181,8 +181,8 @@ void ExercisedDevice::check(std::size_t count, const Right& right) {
     if (found[i] != right(i) && wrong++ == 0) first = i;
   if (wrong > 0)
     throw Error(ErrorCode::job_fault, std::to_string(wrong) + " of " + std::to_string(found.size()) +
-                                          " results are wrong, the first of them number " +
-                                          std::to_string(first));
+                                          " results are wrong, the first at index " + std::to_string(first) +
+                                          ", counted from 0: do not use this GPU until it is checked");
 }
 
 }  // namespace TESSERA_NAMESPACE

@@ -91,7 +91,7 @@ std::vector<AdderStep> adder_steps(std::int64_t count, std::int64_t width) {
 
 void add_on_device(Tile& tile, ReproducibleSum& sum, const double* summands, std::int64_t count) {
   if (count < 0)
-    throw Error(ErrorCode::usage, "cannot add " + std::to_string(count) + " vectors: give 0 or more");
+    throw Error(ErrorCode::usage, "add_on_device: " + std::to_string(count) + " vectors: give 0 or more");
   const auto width = static_cast<std::int64_t>(sum.width());
   const std::int64_t doubles = count * width;
   if (doubles == 0) return;

@@ -294,7 +294,7 @@ TEST_F(CArrayMisuse, ArraysThatDoNotGoTogetherAreRefused) {
   expect_error_with("must use one plan");
   const tessera_array_use twice[] = {{apart.get(), TESSERA_WRITE}, {apart.get(), TESSERA_MODIFY}};
   EXPECT_EQ(tessera_update(job_.get(), twice, 2, no_device, advance_on_host, nullptr), TESSERA_USAGE);
-  expect_error_with("writes an array twice");
+  expect_error_with("arrays 0 and 1 of a pass");
 }
 
 TEST_F(CArrayMisuse, UnitsOfAnotherSizeOnOneRankAreRefused) {

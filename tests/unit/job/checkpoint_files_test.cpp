@@ -154,8 +154,9 @@ TEST_F(Files, AreNotReadWhereTheyAreLargerThanTheMemory) {
   std::ofstream(path()) << "tessera checkpoint 1\n";
   // A sparse file of a terabyte, with only the first line.
   if (::truncate(path().c_str(), off_t{1} << 42) != 0) GTEST_SKIP() << "no files with holes here";
-  EXPECT_EQ(error_of(ErrorCode::input, [&] { static_cast<void>(read_if_there(path())); }),
-            path() + ": cannot be read: it has 4398046511104 bytes, more than memory holds");
+  EXPECT_EQ(
+      error_of(ErrorCode::input, [&] { static_cast<void>(read_if_there(path())); }),
+      path() + ": cannot be read: it has 4398046511104 bytes, more than memory holds: name another file");
 }
 
 TEST_F(Files, MayLieInTheCurrentFolder) {

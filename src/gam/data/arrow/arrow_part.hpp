@@ -48,8 +48,7 @@ struct ArrowPart {
 };
 
 /// Reads a column of a batch; the batch must outlive the part. A part of another batch may be given: its
-/// memory is used again. Throws `Error(input)` for an inconsistent
-/// array; `what` names column and batch.
+/// memory is used again. Throws `Error(input)` for an inconsistent array; `what` names column and batch.
 void read_part(const ArrowColumn& column, const ArrowArray& batch, const std::string& what, ArrowPart& part);
 
 /// "the column 'x'", for messages.

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-/// Parses the text of a field, i.e. a cell of a table or a text that means a missing value.
+/// Parses the text of a cell as a number. Which texts are missing values: `ReadPlan::is_missing`.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A field without surrounding blanks; a newline within quotes is content.

@@ -30,8 +30,9 @@ class RowScan {
   /// Called on the calling thread before some consecutive runs are read, to open what they need. May throw to
   /// end the reading.
   virtual void prepare(std::span<const Range> runs) = 0;
-  /// Passes the values of a run to the part, and ends its rows. Throws `Error(input)` for values that cannot
-  /// be read. Leaves out columns of the plan that the source lacks: the caller supplies them.
+  /// Gives `part` all rows of a run, each with its values and its end (`FramePart::end_row`). Throws
+  /// `Error(input)` for values that cannot be read. Leaves out columns of the plan that the source lacks: the
+  /// caller supplies them.
   virtual void read(int thread, Range run, FramePart& part) = 0;
 };
 

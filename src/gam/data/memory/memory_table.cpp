@@ -103,8 +103,11 @@ void check_column(HostTeam& team, const MemoryColumn& column, std::int64_t rows)
     refuse_table(ErrorCode::usage, "the column '{}' has {} rows on a rank whose part of the plan has {}",
                  *column.name, column.size(), rows);
   if (column.levels == nullptr) return;
-  if (std::set(column.levels->begin(), column.levels->end()).size() != column.levels->size())
-    refuse_table(ErrorCode::usage, "the column '{}' has a level twice: give distinct levels", *column.name);
+  std::set<std::string_view> distinct;
+  for (const std::string& level : *column.levels)
+    if (!distinct.insert(level).second)
+      refuse_table(ErrorCode::usage, "the column '{}' has the level '{}' twice: give distinct levels",
+                   *column.name, level);
   const auto levels = static_cast<std::int32_t>(column.levels->size());
   // Reports the fault in the earliest block.
   team.for_each_block({0, rows}, rows_of_run, [&](int /*thread*/, Range block) {

@@ -205,7 +205,7 @@ TEST_F(Fit, RefusesATableThatIsNoneOnEveryRankAlike) {
   says(ErrorCode::usage, "y ~ f", ": the column 'f' has the code 9, but 3 levels", [&](Table& table) {
     if (last) f_of(table).codes[0] = 9;
   });
-  says(ErrorCode::usage, "y ~ f", ": the column 'f' has a level twice",
+  says(ErrorCode::usage, "y ~ f", ": the column 'f' has the level 'a' twice",
        [&](Table& table) { f_of(table).levels[2] = "a"; });
   says(ErrorCode::input, "y ~ log(f)", ": the column 'f' has levels, but log(f) needs numbers",
        [](Table&) {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators without MPI; rank_collectives.cpp implements them over MPI.
+// Communicators without MPI; mpi_communicator.cpp implements them over MPI.
 #include "mpi/check.hpp"
 #include "mpi/clamped_time.hpp"
 #include "mpi/communicator_access.hpp"

@@ -32,10 +32,9 @@ def predict(model, data, type="link"):
         raw[block["raw_begin"]:][:len(of_raw)] = of_raw
         term = np.searchsorted(begins, block["raw_begin"], "right") - 1
         known = must_be_known.setdefault(term, set())  # components whose levels must exist in the model
-        if "penalty" not in block or block["kind"] in ("fs", "mrf", "sz"):
-            known.update(range(len(design["terms"][term])))
-        elif block["by_level"]:
-            known.add(0)
+        of_all = "penalty" not in block or block["kind"] in ("fs", "sz")
+        known.update(place for place, part in enumerate(design["terms"][term])
+                     if of_all or part.get("districts") or (place == 0 and block["by_level"]))
     eta = sum((column(data, name, float) for name in model.get("formula_offsets", [])), np.zeros(len(data[next(iter(data))])))
     for term, known in must_be_known.items():
         places, values, unseen, size = terms[term]

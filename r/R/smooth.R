@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makes smooths of mgcv's own classes. mgcv's constructor makes the basis at the model's knots or points. A matrix
+# Makes smooths of mgcv's own classes, but for districts. mgcv's constructor makes the basis at the model's knots or points. A matrix
 # `diagRP`, by which PredictMat multiplies, contains choices such as signs, natural parameters and constraints.
 
 #' The smooths of a model for the formula's specifications, with penalties and coefficients (the first one: `first`).
@@ -154,6 +154,13 @@ of_levels <- function(specification, component, levels) {
   specification
 }
 
+#' The indicators of districts: NA where a district is missing or unknown, where mgcv's method leaves the row out.
+Predict.matrix.tessera_districts <- function(object, data) {
+  known <- levels(object$knots)
+  X <- diag(length(known))[match(data[[object$term]], known), , drop = FALSE]
+  if (is.null(object$P)) X else X %*% object$P
+}
+
 #' Renames points to the formula's term names, because the model's names may lack backticks.
 rename_points <- function(points, terms) stats::setNames(points, terms[match(plain(names(points)), plain(terms))])
 
@@ -179,6 +186,7 @@ plain_margins <- function(smooth, components) {
 #' A thin plate spline or similar smooth, with the model's points and basis functions.
 with_model_points <- function(smooth, component, size) {
   smooth$C <- NULL
+  if (inherits(smooth, "mrf.smooth")) class(smooth) <- c("tessera_districts", class(smooth))
   if (isTRUE(smooth$drop.null > 0)) {
     # The basis includes the unpenalised functions that m = c(2, 0) drops; the map excludes them.
     size <- size + smooth$drop.null

@@ -118,6 +118,9 @@ theirs <- bam(y ~ s(g, bs = "mrf", xt = list(nb = row_of), k = 3) + l, data = tr
               drop.unused.levels = FALSE)
 there <- data.frame(g = known, l = TRUE)
 stopifnot(all.equal(predict(farther, there), predict(theirs, there), tolerance = 1e-5))
+unknown <- data.frame(g = c("a", "new"), l = TRUE, w = 0.2)
+along <- tessera_bam(y ~ te(g, w, bs = c("mrf", "cr"), k = c(4, 4), xt = list(list(nb = row_of), NULL)), data = d)
+for (model in list(farther, along)) stopifnot(identical(is.na(suppressWarnings(predict(model, unknown))), c("1" = FALSE, "2" = TRUE)))
 
 # Families: objects, functions and texts
 same(l ~ s(x), data = d, family = binomial)

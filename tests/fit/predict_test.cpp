@@ -186,6 +186,24 @@ TEST_F(Predict, TreatsNewLevelsAsAsked) {
   const std::string more = "x,w,z,h\n0.5,1,0.1,p\n0.5,1,0.1,\"new\"\n";
   EXPECT_EQ(fits("", more).columns[0][1], fits("--exclude 's(h,z)'", more).columns[0][1]);
   EXPECT_TRUE(std::isnan(fits("--new-levels na", more).numbers("fit")[1]));
+
+  const std::string of_districts =
+      R"(bs=c("mrf", "cr"), k=c(3, 4), xt=list(list(nb=list(p="q", q=c("p", "r"), r="q")), NULL))";
+  fit({{"formula", "y ~ s(x) + te(h, z, " + of_districts + ")"}, {"family", "gaussian"}});
+  EXPECT_FALSE(std::isnan(fits("", rows).numbers("fit")[0]));
+  EXPECT_TRUE(std::isnan(fits("", rows).numbers("fit")[1]));
+  EXPECT_EQ(fits("--new-levels population", rows).columns[0][1],
+            fits("--exclude 'te(h,z)'", rows).columns[0][1]);
+  const auto of_terms = fits("--type terms", rows);
+  EXPECT_FALSE(std::isnan(of_terms.numbers("s(x)")[1]));
+  EXPECT_TRUE(std::isnan(of_terms.numbers("te(h,z)")[1]));
+  // A random margin beside the districts adds 0, not the districts themselves.
+  fit({{"formula", "y ~ te(g, z, bs=c(\"re\", \"cr\"), k=c(5, 4)) + te(h, x, " + of_districts + ")"},
+       {"family", "gaussian"}});
+  const std::string both = "x,z,g,h\n0.5,0.1,s,p\n0.5,0.1,\"new\",p\n0.5,0.1,s,\"new\"\n";
+  const std::vector<double> found = fits("", both).numbers("fit");
+  EXPECT_FALSE(std::isnan(found[0]) || std::isnan(found[1]));
+  EXPECT_TRUE(std::isnan(found[2]));
 }
 
 TEST_F(Predict, CarriesColumnsAlong) {

@@ -71,6 +71,7 @@ struct Component {
   int variable = 0;           ///< index in the frame, and in `Design::variables`
   std::vector<int> others{};  ///< the other variables of an isotropic smooth
   int levels = 0;
+  bool districts = false;  ///< the levels are districts: without one of them a row has no value
   Margin margin;
   /// Dense columns as combinations of the margin's columns, or of the functions of `isotropic`; padded with
   /// zero columns to a multiple of four.

@@ -47,6 +47,7 @@ Basis mrf_basis(const MarginData& data) {
   Basis basis;
   basis.component.kind = Component::Kind::factor;
   basis.component.levels = data.levels;
+  basis.component.districts = true;
   basis.nodal = true;
   basis.dense_levels = true;
   basis.penalty = penalty_of_levels(data);

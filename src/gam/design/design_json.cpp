@@ -458,6 +458,7 @@ SortedJson component_json(const Component& component, const Design& design) {
   if (component.kind == Component::Kind::spline) json["margin"] = margin_json(component.margin);
   if (component.radial) json["radial"] = radial_json(*component.radial);
   if (component.isotropic) json["isotropic"] = isotropic_json(component, design);
+  if (component.districts) json["districts"] = true;
   return json;
 }
 
@@ -492,6 +493,7 @@ Component component_from(const JsonField& field, const Design& design, int coeff
   } else if (own.factor) {
     component.kind = Component::Kind::factor;
     component.levels = static_cast<int>(own.levels.size());
+    if (const auto districts = field.find("districts")) component.districts = districts->truth();
   }
   component.variable = variable;
   return component;

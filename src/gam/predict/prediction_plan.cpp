@@ -3,7 +3,6 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
-#include "gam/basis/bases.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/whole_inverse.hpp"
 #include "gam/model/covariance.hpp"
@@ -66,12 +65,15 @@ void keep_blocks(Design& design, const std::vector<bool>& kept) {
 /// The contribution of a block to a row with an unseen level.
 enum class UnseenLevel { is_zero, is_missing };
 
-UnseenLevel effect_of_unseen_level(const CoefBlock& block, const std::string& factor, NewLevels policy) {
+UnseenLevel effect_of_unseen_level(const Design& design, const CoefBlock& block, const std::string& factor,
+                                   NewLevels policy) {
   // A by variable is the last variable of its block.
   const bool by = !block.by_level.empty() && block.variables.back() == factor;
   if (policy == NewLevels::na || by || !block.penalty) return UnseenLevel::is_missing;
-  const BasisKind* const basis = find_basis(block.kind);
-  const bool of_districts = basis != nullptr && basis->of_districts;
+  const bool of_districts =
+      std::ranges::any_of(design.term_of(block).components, [&](const Component& component) {
+        return component.districts && design.variables[at(component.variable)].name == factor;
+      });
   return (block.is_factor_smooth() || of_districts) && policy != NewLevels::population
              ? UnseenLevel::is_missing
              : UnseenLevel::is_zero;
@@ -259,18 +261,20 @@ class PredictionPlanner {
     for (const auto& [factor, levels] : plan_.design.known_levels()) {
       bool all_zero = true;
       std::vector<int> missing;
+      const Design& design = plan_.terms ? model_.design : plan_.design;
       const auto look = [&, &factor = factor](const CoefBlock& block, int first, int count) {
         if (std::ranges::find(block.variables, factor) == block.variables.end()) return;
-        if (effect_of_unseen_level(block, factor, options_.new_levels) == UnseenLevel::is_zero) return;
+        if (effect_of_unseen_level(design, block, factor, options_.new_levels) == UnseenLevel::is_zero)
+          return;
         all_zero = false;
         for (int i = 0; i < count; ++i) missing.push_back(first + i);
       };
       if (plan_.terms) {
         for (std::size_t c = 0; c < asked_for_.size(); ++c) {
-          for (const int b : asked_for_[c]->blocks) look(model_.design.blocks[at(b)], static_cast<int>(c), 1);
+          for (const int b : asked_for_[c]->blocks) look(design.blocks[at(b)], static_cast<int>(c), 1);
         }
       } else {
-        for (const CoefBlock& block : plan_.design.blocks) look(block, block.coef_begin, block.coef_size);
+        for (const CoefBlock& block : design.blocks) look(block, block.coef_begin, block.coef_size);
       }
       if (plan_.offsets) {
         if (all_zero) plan_.unseen_is_complete.push_back(factor);

@@ -113,6 +113,7 @@ TEST(Districts, RefuseWithFileAndPlace) {
   refused("from,to\n", "it has no districts");
   refused("from,to\na,b\nb\n", "line 3: it has 1 field");
   refused("from,to\n,b\n", "line 2: its first field is empty");
+  refused("row,column,value\na,,1\n", "line 2: its second field is empty");
   refused("from,to\na,a\n", "line 2: 'a' is its own neighbour");
   refused("row,column,value\na,b,x\n", "line 2: 'x' is not a finite number");
   refused("row,column,value\na,b,nan\n", "line 2: 'nan' is not a finite number");
@@ -121,6 +122,12 @@ TEST(Districts, RefuseWithFileAndPlace) {
   const std::string open =
       R"({"id": "a", "geometry": {"type": "Polygon", "coordinates": [[[0,0],[1,0],[1,1],[0,1]]]}})";
   refused(collection({open}), "features[0].geometry.coordinates[0]: is not closed");
+  refused(
+      collection({R"({"id": "a", "geometry": {"type": "Polygon", "coordinates": [[[0,0],[1,0],[0,0]]]}})"}),
+      "features[0].geometry.coordinates[0]: has fewer than 4 vertices");
+  refused(
+      collection({R"({"id": "a", "geometry": {"type": "Polygon", "coordinates": [[[0],[1,0],[1,1],[0]]]}})"}),
+      "features[0].geometry.coordinates[0][0]: has fewer than 2 numbers");
   refused(
       collection(
           {R"({"id": "a", "geometry": {"type": "Polygon", "coordinates": [[[0,0],[1,null],[1,1],[0,0]]]}})"}),

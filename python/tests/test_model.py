@@ -65,6 +65,14 @@ class SameBits(InFolder):
         arguments = ("--knots", "x=0,1", "--sp", "0.5,-1", "--select")
         self.expect_same(rows(), formula, arguments=arguments[:-1], knots={"x": [0, 1]}, sp=[0.5, -1])
 
+    def test_penalties_of_terms(self):
+        text = '{"g": {"S": [[[2.0, -1.0], [-1.0, 2.0]]]}, "z": {"S": [[[1]]], "sp": [3]}}'
+        penalties = {"g": [np.array([[2.0, -1.0], [-1.0, 2.0]])], "z": {"S": [[[1]]], "sp": [3]}}
+        for given in (penalties, text):
+            self.expect_same(rows(), "y ~ g + z + s(x, k=5)", arguments=("--para-pen", text), para_pen=given)
+        with self.assertRaisesRegex(UsageError, "the formula has no parametric term 'x'"):
+            GAM("y ~ g + s(x)", para_pen={"x": [np.eye(1)]}).fit(rows())
+
     def test_single_values_and_arrays(self):
         formula = "y ~ s(x, k=6)"
         for sp in (0.5, [0.5], np.array(0.5), np.array([0.5]), np.float32(0.5)):

@@ -8,7 +8,7 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
                         fit = TRUE, drop.intercept = NULL, ..., model = TRUE, quiet = FALSE, options = list(),
                         launcher = NULL, program = NULL, workdir = NULL) {
   call <- match.call()
-  given <- mget(c("method", "scale", "paraPen", "G", "fit", "drop.intercept", "chunk.size", "discrete", "cluster",
+  given <- mget(c("method", "scale", "G", "fit", "drop.intercept", "chunk.size", "discrete", "cluster",
                   "gc.level", "use.chol", "samfrac", "coef"))
   check_arguments(given, quiet, ...)
   if (!inherits(formula, "formula") || length(formula) != 3) {
@@ -20,7 +20,7 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
   formula[[3]] <- plain_smooths(formula[[3]])
   control <- do.call(mgcv::gam.control, control)
   family <- family_of(family)
-  chosen <- c(family_options(family), fit_options(select, gamma, knots, sp, min.sp, rho, drop.unused.levels, control),
+  chosen <- c(family_options(family), fit_options(select, gamma, knots, sp, min.sp, paraPen, rho, drop.unused.levels, control),
               if (!missing(nthreads)) thread_option(nthreads, quiet), option_texts(options))
   # Store one row in the model: emmeans takes the means of numbers from it if it gets no data.
   if ((!model || is.character(data) || is_stream(data, model)) && !"sample" %in% names(chosen)) chosen <- c(chosen, sample = "1")
@@ -47,7 +47,6 @@ check_arguments <- function(given, quiet, ...) {
   is_usual <- function(name) isTRUE(all.equal(given[[name]], eval(usual[[name]])))
   absent <- c(method = "smoothing parameters are estimated by method = \"fREML\"",
               scale = "the family says whether the scale is known or estimated",
-              paraPen = "s(g, bs = \"re\") and s(x, bs = \"re\") are ridge penalties",
               G = "give formula and data", fit = "give formula and data",
               drop.intercept = "write - 1 in the formula")
   if (isFALSE(given$drop.intercept)) given$drop.intercept <- NULL
@@ -61,14 +60,30 @@ check_arguments <- function(given, quiet, ...) {
   }
 }
 
-fit_options <- function(select, gamma, knots, sp, min.sp, rho, drop.unused.levels, control) {
+fit_options <- function(select, gamma, knots, sp, min.sp, paraPen, rho, drop.unused.levels, control) {
   list_text <- function(name, values) {
     if (length(values)) stats::setNames(paste(number_text(values), collapse = ","), name)
   }
   c(if (isTRUE(select)) c(select = "true"), if (gamma != 1) c(gamma = number_text(gamma)),
-    knot_options(knots), list_text("sp", sp), list_text("min-sp", min.sp), if (rho != 0) c(rho = number_text(rho)),
+    knot_options(knots), list_text("sp", sp), list_text("min-sp", min.sp), penalty_option(paraPen), if (rho != 0) c(rho = number_text(rho)),
     if (!isTRUE(drop.unused.levels)) c("drop-unused-levels" = "false"),
     if (control$maxit != mgcv::gam.control()$maxit) c("max-iterations" = number_text(control$maxit)))
+}
+
+#' paraPen as the engine's JSON: of each term its matrices, and rank and sp where they are given.
+penalty_option <- function(paraPen) {
+  list_of <- function(texts) paste0("[", paste(texts, collapse = ", "), "]")
+  of_term <- function(given) {
+    if ("L" %in% names(given)) usage_error("paraPen: L is not supported: leave it out")
+    is_matrix <- !names(given) %in% c("rank", "sp")
+    if (is.null(names(given))) is_matrix <- rep(TRUE, length(given))
+    S <- lapply(given[is_matrix], function(S) list_of(apply(as.matrix(S), 1, function(row) list_of(number_text(row)))))
+    fields <- c(list(S = list_of(S)), lapply(given[!is_matrix], function(values) list_of(number_text(values))))
+    paste0("{", paste0("\"", names(fields), "\": ", fields, collapse = ", "), "}")
+  }
+  if (!length(paraPen)) return(NULL)
+  terms <- gsub("([\"\\\\])", "\\\\\\1", names(paraPen))
+  c("para-pen" = paste0("{", paste0("\"", terms, "\": ", lapply(paraPen, of_term), collapse = ", "), "}"))
 }
 
 knot_options <- function(knots) {

@@ -47,6 +47,7 @@ gam_object <- function(model, json, data, frame, call, control) {
     object$Vp <- with_pairs(object$Vp, object$smooth)
     object$tessera$tests <- smooth_tests(model)
   }
+  object$paraPen <- parametric_penalties(json, object$nsdf)
   object <- c(object, smoothing_slots(model, json, object$family))
   has_effects <- any(field(object$smooth, "null.space.dim") == 0)
   if (has_effects && length(object$R)) {
@@ -161,11 +162,29 @@ zero_where_left_out <- function(values, places) {
 
 if_given <- function(value, usual) if (is.null(value)) usual else value
 
+#' The penalties of parametric terms as in mgcv: matrices and the first coefficient of each; NULL: none.
+parametric_penalties <- function(json, nsdf) {
+  sizes <- lengths(lapply(json$design$blocks, `[[`, "names"))
+  begins <- cumsum(c(1, sizes))
+  of_block <- function(b) {
+    block <- json$design$blocks[[b]]
+    S <- penalty_matrices(block$penalty, sizes[b])
+    given <- as.logical(unlist(block$given))[seq_along(S)]
+    list(S = S, off = rep(begins[b], length(S)), rank = numbers(json$terms[[b]][["rank"]]),
+         sp = stats::setNames(ifelse(given %in% TRUE, numbers(json$terms[[b]]$sp), -1), texts(block$penalty$labels)))
+  }
+  penalised <- which(!is_smooth(json$design$blocks) & !vapply(lapply(json$design$blocks, `[[`, "penalty"), is.null, NA))
+  if (!length(penalised)) return(NULL)
+  all <- do.call(Map, c(list(c), lapply(penalised, of_block)))
+  c(all, list(L = diag(length(all$S)), full.sp.names = names(all$sp)))
+}
+
 #' The slots for smoothing parameters: `sp` has the estimated ones, one for each id; `full.sp`, if it differs, has one
 #' for each penalty.
 smoothing_slots <- function(model, json, family) {
-  blocks <- json$design$blocks[is_smooth(json$design$blocks)]
-  terms <- json$terms[is_smooth(json$design$blocks)]
+  penalised <- !vapply(lapply(json$design$blocks, `[[`, "penalty"), is.null, NA)
+  blocks <- json$design$blocks[penalised]
+  terms <- json$terms[penalised]
   full <- stats::setNames(numbers(unlist(lapply(terms, function(term) numbers(term$sp)))),
                           as.character(unlist(lapply(blocks, function(block) texts(block$penalty$labels)))))
   given <- as.logical(unlist(lapply(blocks, function(block) {

@@ -7,7 +7,7 @@ model_smooths <- function(json, specifications, first) {
   levels <- design_levels(json)
   begins <- cumsum(c(0, vapply(json$design$terms, raw_size, 0, levels)))
   smooths <- list()
-  penalties <- 0
+  penalties <- sum(lengths(lapply(json$design$blocks[!is_smooth(json$design$blocks)], function(block) block$penalty$labels)))
   for (b in which(is_smooth(json$design$blocks))) {
     block <- json$design$blocks[[b]]
     own <- Filter(function(one) identical(block_label(one, block), plain(block$label)), specifications)

@@ -122,6 +122,18 @@ unknown <- data.frame(g = c("a", "new"), l = TRUE, w = 0.2)
 along <- tessera_bam(y ~ te(g, w, bs = c("mrf", "cr"), k = c(4, 4), xt = list(list(nb = row_of), NULL)), data = d)
 for (model in list(farther, along)) stopifnot(identical(is.na(suppressWarnings(predict(model, unknown))), c("1" = FALSE, "2" = TRUE)))
 
+# Penalties of parametric terms, as in gam
+ridge <- list(g = list(diag(2), crossprod(c(1, -1) %*% t(c(1, -1))), rank = c(2, 1)), w = list(diag(1), sp = 3))
+ours <- tessera_bam(y ~ g + w + s(x), data = d, paraPen = ridge)
+theirs <- gam(y ~ g + w + s(x), data = d, method = "REML", paraPen = ridge, control = gam.control(newton = list(conv.tol = 1e-10)))
+stopifnot(identical(names(ours$sp), names(theirs$sp)), all.equal(log(ours$sp), log(theirs$sp), tolerance = 1e-3),
+          all.equal(ours$full.sp[["w"]], 3), all.equal(ours$edf[1:4], theirs$edf[1:4], tolerance = 1e-4),
+          all.equal(coef(ours)[1:4], coef(theirs)[1:4], tolerance = 1e-5),
+          all.equal(ours$paraPen[c("off", "sp", "rank")], theirs$paraPen[c("off", "sp", "rank")], check.attributes = FALSE),
+          all.equal(summary(ours)$p.table, summary(theirs)$p.table, tolerance = 1e-4),
+          all.equal(anova(ours)$pTerms.table, anova(theirs)$pTerms.table, tolerance = 1e-4),
+          all.equal(predict(ours, d[20:30, ]), predict(theirs, d[20:30, ]), tolerance = 1e-5))
+
 # Families: objects, functions and texts
 same(l ~ s(x), data = d, family = binomial)
 same(l ~ s(x), data = d, family = "binomial(probit)")

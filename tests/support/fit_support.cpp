@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "files/input_file.hpp"
+#include "gam/design/parametric_penalties.hpp"
 
 namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
@@ -60,6 +61,7 @@ FitOptions options_of(const ReferenceCase& reference) {
   options.gamma = reference.gamma;
   options.sp = reference.sp;
   options.min_sp = reference.min_sp;
+  if (!reference.para_pen.empty()) options.para_pen = parametric_penalties(reference.para_pen);
   return options;
 }
 

@@ -72,6 +72,9 @@ ReferenceCase load_reference_case(const std::string& name) {
     out.sp = sp->get<std::vector<double>>();
   if (const auto least = described.find("min_sp"); least != described.end() && least->is_array())
     out.min_sp = least->get<std::vector<double>>();
+  if (const auto penalties = described.find("para_pen");
+      penalties != described.end() && penalties->is_object())
+    out.para_pen = penalties->dump();
   if (const auto& knots = described.at("supplied_knots"); knots.is_object()) out.knots = knots;
   read_columns(read_gzip(out.data_path), out);
   out.fitted = fitted.numbers.at("fitted");

@@ -23,6 +23,7 @@ struct ReferenceCase {  // NOLINT(bugprone-exception-escape): moves of nlohmann:
   bool select = false;
   double gamma = 1;
   std::vector<double> sp;
+  std::string para_pen;                                   ///< JSON; empty: none
   std::vector<double> min_sp;                             ///< at least, or empty
   std::map<std::string, std::vector<double>> numbers;     ///< columns without quotes
   std::map<std::string, std::vector<std::string>> texts;  ///< quoted columns

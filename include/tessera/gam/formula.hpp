@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/error.hpp>
+#include <tessera/gam/matrix.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -13,6 +14,16 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct FormulaTerms;
+
+/// Penalties of a parametric term: its coefficients b are penalised by the sum of lambda b'S b over the
+/// matrices S, as by `paraPen` of mgcv's gam. Each S is symmetric, without negative eigenvalues, and has a
+/// row for each coefficient of the term.
+struct ParametricPenalty {
+  std::vector<Matrix> matrices{};
+  std::vector<int> ranks{};  ///< of the matrices, which are checked; empty: computed
+  std::vector<double> sp{};  ///< values of lambda; below 0: estimated; empty: all are estimated
+  friend bool operator==(const ParametricPenalty&, const ParametricPenalty&) = default;
+};
 
 /// An invalid formula, with the positions of all errors. `what()` has them in one line. A move is a copy.
 class TESSERA_EXPORT FormulaError : public Error {

@@ -105,6 +105,9 @@ class GAM:
         Smoothing parameters, in the order of the smooths: [0.6, -1]; negative values are estimated.
     min_sp
         Values added to the smoothing parameters, one for each penalty, as gam's min.sp: [0.1, 0, 0].
+    para_pen
+        Penalties of parametric terms, as gam's paraPen: matrices by term, {'g': [S1, S2]}, or {'g': {'S': [S1, S2],
+        'rank': [4, 3], 'sp': [-1, 2]}}; or a JSON file of these.
     select
         Penalise the null spaces of smooths, so that they may leave the model (default: False).
     gamma
@@ -217,6 +220,7 @@ class GAM:
         knots: Mapping[str, Sequence[float] | Numbers] | None = None,
         sp: Sequence[float] | Numbers | float | None = None,
         min_sp: Sequence[float] | Numbers | float | None = None,
+        para_pen: Mapping[str, Any] | str | os.PathLike[str] | None = None,
         select: bool | None = None,
         gamma: float | None = None,
         weights: str | None = None,

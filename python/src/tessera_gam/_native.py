@@ -8,6 +8,7 @@ progress, so that a signal handler of Python, e.g. for Ctrl-C, can raise at once
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import queue
 import sys
@@ -275,11 +276,25 @@ def level_text(column: str, levels: Iterable[Any]) -> str:
     return f"{texts[0]}={','.join(texts[1:])}"
 
 
+def penalty_text(penalties: Mapping[str, Any]) -> str:
+    """Penalties of parametric terms as the library's JSON."""
+
+    def plain(value: Any) -> Any:
+        value = value.tolist() if hasattr(value, "tolist") else value
+        return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+    fields = {term: given if isinstance(given, Mapping) else {"S": given} for term, given in penalties.items()}
+    return json.dumps({term: {name: plain(one) for name, one in given.items()} for term, given in fields.items()})
+
+
 def option_texts(options: Mapping[str, Any]) -> list[Option]:
     """Options in the library's form; options with value None are omitted."""
     texts = []
     for name, value in options.items():
         if value is None:
+            continue
+        if name == "para_pen" and isinstance(value, Mapping):
+            texts.append((name, penalty_text(value)))
             continue
         if isinstance(value, Mapping):
             for key, values in value.items():

@@ -85,7 +85,7 @@ std::vector<double> ranks_of(const Model& model) {
 std::vector<double> null_spaces_of(const Model& model) {
   std::vector<double> dimensions;
   for (const CoefBlock& block : model.fitted().design.blocks) {
-    if (block.penalty) dimensions.push_back(block.coef_size - block.penalty->rank());
+    if (block.is_smooth()) dimensions.push_back(block.coef_size - block.penalty->rank());
   }
   return dimensions;
 }

@@ -221,7 +221,7 @@ std::vector<BasisCheck> check_bases(const FittedModel& model, const Design& desi
   BasisChecks checks(model, design, std::move(rows), residuals, options);
   std::vector<BasisCheck> out;
   for (const CoefBlock& block : model.design.blocks) {
-    if (block.penalty) out.push_back(checks.check(block, out.size()));
+    if (block.is_smooth()) out.push_back(checks.check(block, out.size()));
   }
   return out;
 }

@@ -252,8 +252,8 @@ class TableCheck {
   }
 
   void measure_concurvity(Check& out) {
-    const bool any_smooth = std::ranges::any_of(
-        model_.design.blocks, [](const CoefBlock& block) { return block.penalty.has_value(); });
+    const bool any_smooth =
+        std::ranges::any_of(model_.design.blocks, [](const CoefBlock& block) { return block.is_smooth(); });
     if (!any_smooth) return;
     if (model_.design.coef_size > options_.largest_concurvity) {
       observer_.note(fmt::format(

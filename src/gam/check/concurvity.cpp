@@ -28,11 +28,11 @@ std::vector<ComponentColumns> components_of(const Design& design) {
   std::vector<ComponentColumns> out;
   int parametric = 0;
   for (const CoefBlock& block : design.blocks) {
-    if (!block.penalty) parametric += block.coef_size;
+    if (!block.is_smooth()) parametric += block.coef_size;
   }
   if (parametric > 0) out.push_back({"para", 0, parametric});
   for (const CoefBlock& block : design.blocks) {
-    if (block.penalty) out.push_back({block.label, block.coef_begin, block.coef_size});
+    if (block.is_smooth()) out.push_back({block.label, block.coef_begin, block.coef_size});
   }
   return out;
 }

@@ -8,6 +8,7 @@
 #include "gam/data/frame/extents.hpp"
 #include "gam/design/natural_basis.hpp"
 #include "gam/design/parametric.hpp"
+#include "gam/design/parametric_penalties.hpp"
 #include "gam/design/standardised_columns.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/terms/shape.hpp"
@@ -335,6 +336,18 @@ class Drafter {
     draft.block.label = std::move(columns.label);
     draft.block.kind = "parametric";
     draft.block.names = std::move(columns.names);
+    if (columns.penalty) {
+      for (Component& component : columns.components) {
+        if (component.kind != Component::Kind::numeric) continue;
+        scale(component);
+        draft.block.margin_scale *= scale_of(component);
+      }
+      draft.block.penalty = penalty_of(*columns.penalty, draft.block.label, columns.map.cols());
+      draft.null_space = draft.block.penalty->null_space;
+      draft.block.s_scale.assign(draft.block.penalty->count(), 1);
+      draft.sp = columns.penalty->sp;
+      scale_penalties(draft.block, draft.block.margin_scale);
+    }
     draft.block.raw_begin = draft_.design.add_term(std::move(columns.components));
     draft.block.raw_size = columns.map.rows();
     draft.block.map = std::move(columns.map);
@@ -722,9 +735,8 @@ void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& bl
 void give_sp(std::span<const double> sp, CoefBlock& block) {
   if (sp.size() != block.penalty->count())
     throw base::usage_error(
-        "{}: sp= has {} value{}, but the smooth has {} smoothing parameter{}: give one value for each",
-        block.label, sp.size(), sp.size() == 1 ? "" : "s", block.penalty->count(),
-        block.penalty->count() == 1 ? "" : "s");
+        "{}: sp= has {} value{}, but it has {} smoothing parameter{}: give one value for each", block.label,
+        sp.size(), sp.size() == 1 ? "" : "s", block.penalty->count(), block.penalty->count() == 1 ? "" : "s");
   for (const double one : sp) block.log_sp.push_back(one < 0 ? NAN : std::log(one));
 }
 

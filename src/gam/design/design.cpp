@@ -399,11 +399,11 @@ std::string name_in_predictor(const std::string& name, bool smooth, int predicto
 }
 
 void rename(CoefBlock& block, int predictor) {
-  const bool smooth = block.penalty.has_value();
+  const bool smooth = block.is_smooth();
   const auto renamed = [&](std::string& name) { name = name_in_predictor(name, smooth, predictor); };
   renamed(block.label);
   std::ranges::for_each(block.names, renamed);
-  if (smooth) std::ranges::for_each(block.penalty->labels, renamed);
+  if (block.penalty) std::ranges::for_each(block.penalty->labels, renamed);
 }
 
 }  // namespace
@@ -439,8 +439,10 @@ Design joined(std::vector<Design> designs) {
 }
 
 void name_smooth(CoefBlock& block) {
-  block.names.clear();
-  for (int i = 1; i <= block.coef_size; ++i) block.names.push_back(fmt::format("{}.{}", block.label, i));
+  if (block.is_smooth()) {
+    block.names.clear();
+    for (int i = 1; i <= block.coef_size; ++i) block.names.push_back(fmt::format("{}.{}", block.label, i));
+  }
   Penalty& penalty = *block.penalty;
   penalty.labels.clear();
   const std::size_t count = penalty.count();

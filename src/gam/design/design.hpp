@@ -103,7 +103,7 @@ struct CoefBlock {
   int coef_size = 0;
   Matrix map;      ///< raw_size x coef_size; no rows: the identity
   int copies = 1;  ///< repetitions of `map` along the diagonal of M: levels of a factor smooth
-  std::optional<Penalty> penalty;          ///< only for smooths
+  std::optional<Penalty> penalty;          ///< of smooths, and of parametric terms that are penalised
   std::vector<std::vector<double>> knots;  ///< knots of each variable of the margins, for model.json
   std::vector<double> s_scale;             ///< S.scale of each penalty
   /// For each penalty, the text that its label appends to the smooth's label; empty: numbers from one.
@@ -129,6 +129,8 @@ struct CoefBlock {
 
   /// True for the constant of a linear predictor.
   [[nodiscard]] bool is_intercept() const noexcept { return !penalty && variables.empty(); }
+  /// True for a block with a penalty, unless it is a parametric term with one.
+  [[nodiscard]] bool is_smooth() const noexcept { return penalty && kind != "parametric"; }
   /// True for smooths with a curve per level of a factor.
   [[nodiscard]] bool is_factor_smooth() const noexcept { return kind == "fs" || kind == "sz"; }
   /// True for a random effect, whose coefficients are its raw columns.
@@ -262,7 +264,7 @@ inline constexpr int max_components = 32;
 /// and (Intercept).1 in the second one. All have the variables of one frame, and no part.
 [[nodiscard]] Design joined(std::vector<Design> designs);
 
-/// Names a smooth's coefficients and penalties from its label, as R does.
+/// Names a block's penalties, and the coefficients of a smooth, from its label, as R does.
 void name_smooth(CoefBlock& block);
 
 /// The design with components that refer to the variables of `frame`, found by name. Call it before a design

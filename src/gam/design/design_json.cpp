@@ -383,7 +383,7 @@ int raw_size_of(const RawTerm& term, std::size_t count) {
 void set_range(CoefBlock& block, const JsonField& field, const Design& design) {
   const JsonField begin = field.at("raw_begin");
   const RawTerm& term = term_of(design, begin);
-  const bool smooth = field.find("penalty").has_value();
+  const bool smooth = field.find("penalty").has_value() && block.kind != "parametric";
   // The by variable comes first.
   const bool by = smooth && block.variables.size() > block.knots.size() && !term.components.empty();
   const std::size_t margins = term.components.size() - (by ? 1 : 0);

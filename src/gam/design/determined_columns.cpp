@@ -2,6 +2,7 @@
 #include "gam/design/determined_columns.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/design/coefficient_sums.hpp"
 #include "gam/linalg/elimination.hpp"
 #include "gam/linalg/linalg.hpp"
@@ -314,6 +315,11 @@ std::vector<double> in_coefficients(std::span<const double> weights, const Desig
 
 /// Constrains a smooth's coefficients to be orthogonal to given directions of its null space.
 void hold_orthogonal(CoefBlock& block, const Matrix& directions) {
+  if (!block.is_smooth())
+    throw base::input_error(
+        "'{}': its penalties leave a combination of its columns free that other terms determine: leave out "
+        "these, or penalise it",
+        block.label);
   const int gone = directions.cols();
   const int kept = block.coef_size - gone;
   const Matrix z = submatrix(full_q(directions), 0, block.coef_size, gone, kept);

@@ -120,6 +120,11 @@ class TermMaker {
     std::vector<ParametricTerm> products(1);
     for (std::size_t i = term.variables.size(); i-- > 0;) {
       const bool ordered = frame_.at(term.variables[i].text).ordered && contrasts[i];
+      if (ordered && term.penalty)
+        throw base::usage_error(
+            "para-pen: '{}' has the ordered factor '{}', each of whose polynomials is a term: make it an "
+            "unordered factor",
+            term.label, term.variables[i].text);
       const std::vector<Expression> columns =
           ordered ? polynomials(term.variables[i]) : std::vector<Expression>{term.variables[i]};
       std::vector<ParametricTerm> longer;
@@ -132,6 +137,7 @@ class TermMaker {
       }
       products = std::move(longer);
     }
+    products.front().penalty = term.penalty;
     return products;
   }
 

@@ -89,6 +89,7 @@ std::vector<ParametricColumns> parametric_columns(const FormulaTerms& formula, c
     const ParametricTerm& term = formula.parametric[t];
     ParametricColumns columns;
     columns.label = term.label;
+    columns.penalty = term.penalty;
     columns.components = shape_of(term, frame).components;
     std::optional<Coding> whole;
     for (std::size_t i = 0; i < term.variables.size(); ++i) {

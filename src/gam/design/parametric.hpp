@@ -5,6 +5,7 @@
 #include "gam/design/design.hpp"
 #include "gam/formula/formula.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct ParametricColumns {
   Matrix map;                         ///< selects columns of R
   std::vector<std::string> names;  ///< R's names of the columns: "(Intercept)", "cutGood", "x:fB", "aA2:bB2"
   std::vector<std::string> variables;
+  std::optional<ParametricPenalty> penalty{};
 };
 
 /// For each variable of each parametric term, whether it would be coded by contrasts if it were a factor, by

@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "gam/basis/bases.hpp"
+#include "gam/design/parametric_penalties.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -26,8 +27,6 @@ constexpr double gram_tolerance = 1e-12;
 constexpr double agreement = 1.5;
 /// A column is explained if its remainder is below this: the square root of the machine epsilon, as in mgcv.
 const double explained_tolerance = std::sqrt(std::numeric_limits<double>::epsilon());
-/// Eigenvalues of a penalty below this fraction of the largest count as zero, as in mgcv.
-const double rank_tolerance = std::pow(std::numeric_limits<double>::epsilon(), 0.75);
 
 using Identity = std::tuple<std::string, std::string, std::string>;  // variable, by variable, its level
 
@@ -250,51 +249,6 @@ class SideConditions {
   std::vector<std::vector<int>> dropped_;
 };
 
-struct SetSum {
-  SymmetricEigen eigen;
-  int rank = 0;
-};
-
-/// Eigendecomposition of the sum of a subset of penalties, each scaled to unit norm.
-SetSum sum_of(const std::vector<Matrix>& penalties, std::size_t set) {
-  const int size = penalties.front().rows();
-  Matrix sum(size, size);
-  for (std::size_t j = 0; j < penalties.size(); ++j) {
-    if ((set >> j & 1) == 0) continue;
-    const auto values = penalties[j].values();
-    const double norm = penalties.size() > 1 ? std::sqrt(dot(values, values)) : 1;
-    for (std::size_t i = 0; i < values.size(); ++i) sum.values()[i] += values[i] / norm;
-  }
-  SetSum out{symmetric_eigen(sum), 0};
-  const double least = rank_tolerance * out.eigen.values.back();
-  out.rank = static_cast<int>(std::ranges::count_if(out.eigen.values, [&](double v) { return v > least; }));
-  return out;
-}
-
-/// Recomputes the properties of penalties after columns were dropped.
-void describe(Penalty& penalty, int size) {
-  if (penalty.matrices.empty()) {
-    penalty.null_space = identity(size);
-    return;
-  }
-  const std::size_t sets = std::size_t{1} << penalty.matrices.size();
-  const SetSum all = sum_of(penalty.matrices, sets - 1);
-  penalty.null_space = submatrix(all.eigen.vectors, 0, size, 0, size - all.rank);
-  penalty.log_det_constant = 0;
-  penalty.set_ranks.clear();
-  if (penalty.matrices.size() == 1) {
-    penalty.eigenvalues = Matrix(all.rank, 1);
-    std::copy(all.eigen.values.end() - all.rank, all.eigen.values.end(), penalty.eigenvalues.data());
-    return;
-  }
-  penalty.eigenvalues = Matrix();
-  penalty.set_ranks.push_back(0);
-  for (std::size_t set = 1; set + 1 < sets; ++set) {
-    penalty.set_ranks.push_back(sum_of(penalty.matrices, set).rank);
-  }
-  penalty.set_ranks.push_back(all.rank);
-}
-
 /// The sum of a smooth's penalties, each scaled to the size of the columns that it penalises.
 Matrix sum_of_sizes(const CoefBlock& block, const ColumnSums& columns) {
   Matrix sum(block.coef_size, block.coef_size);
@@ -368,7 +322,7 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
   block.penalty_names = std::move(penalty_names);
   block.ids = std::move(ids);
   block.log_sp = std::move(log_sp);
-  describe(penalty, block.coef_size);
+  derive_from_matrices(penalty, block.coef_size);
   name_smooth(block);
 }
 
@@ -379,7 +333,7 @@ std::vector<NestedSmooth> nested_smooths(const Design& design) {
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {
     const CoefBlock& block = design.blocks[i];
     // Random effects and factor smooths are exempt, as in mgcv.
-    if (block.penalty && !is_random_effect(block.kind) && !block.is_factor_smooth())
+    if (block.is_smooth() && !is_random_effect(block.kind) && !block.is_factor_smooth())
       order.push_back(static_cast<int>(i));
   }
   const auto block_of = [&](int index) -> const CoefBlock& { return design.blocks[at(index)]; };

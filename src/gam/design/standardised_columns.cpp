@@ -28,6 +28,7 @@ struct StandardisedTerm {
   std::vector<const Component*> factors;  ///< in the order of raw columns; the last one varies fastest
   std::map<int, bool> has_first_level;    ///< by factor
   std::vector<int> column_of_raw;         ///< -1: none
+  bool penalised = false;
 
   [[nodiscard]] Variables factor_variables() const {
     Variables variables;
@@ -52,6 +53,7 @@ struct StandardisedTerm {
 
 StandardisedTerm columns_of(const ParametricColumns& term, int first) {
   StandardisedTerm out;
+  out.penalised = term.penalty.has_value();
   for (const Component& component : term.components) {
     if (component.kind == Component::Kind::factor) {
       out.factors.push_back(&component);
@@ -103,7 +105,9 @@ class Span {
     const Variables had = keys(cell);
     for (const StandardisedTerm& term : terms_) {
       const Variables all = term.factor_variables();
-      if (term.numbers != numbers || !std::includes(all.begin(), all.end(), had.begin(), had.end())) continue;
+      if (term.penalised || term.numbers != numbers ||
+          !std::includes(all.begin(), all.end(), had.begin(), had.end()))
+        continue;
       for (const Component* more : term.factors) {
         if (cell.contains(more->variable) || !term.has_first_level.at(more->variable)) continue;
         Sparse trial = out;
@@ -123,7 +127,7 @@ class Span {
   }
   [[nodiscard]] const StandardisedTerm* find(const Variables& numbers, const Variables& factors) const {
     for (const StandardisedTerm& term : terms_) {
-      if (term.numbers == numbers && term.factor_variables() == factors) return &term;
+      if (!term.penalised && term.numbers == numbers && term.factor_variables() == factors) return &term;
     }
     return nullptr;
   }
@@ -195,6 +199,10 @@ std::vector<ColumnCombination> standardise_columns(std::vector<ParametricColumns
   const Span span(terms);
   std::vector<ColumnCombination> all;
   for (std::size_t index = 0; index < terms.size(); ++index) {
+    if (span.term(index).penalised) {
+      for (int j = 0; j < terms[index].map.cols(); ++j) all.push_back({{static_cast<int>(all.size()), 1.0}});
+      continue;
+    }
     std::vector<Component*> numbers;
     for (Component& component : terms[index].components) {
       if (component.kind == Component::Kind::numeric) numbers.push_back(&component);

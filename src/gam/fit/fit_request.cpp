@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/fit_request.hpp"
 
+#include "base/at.hpp"
 #include "base/errors.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
 
 namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+/// The parametric term with a label of summaries: "z", or "z.1" in the second predictor.
+ParametricTerm& penalised_term(FormulaTerms& formula, const std::string& name) {
+  for (int p = 0; p < formula.predictors(); ++p) {
+    for (ParametricTerm& term : (p == 0 ? formula : formula.further[base::at(p) - 1]).parametric) {
+      if (name == (p == 0 ? term.label : fmt::format("{}.{}", term.label, p))) return term;
+    }
+  }
+  throw base::usage_error("para-pen: the formula has no parametric term '{}': correct the name", name);
+}
+
+}  // namespace
 
 FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& options,
                             const TableOptions& table) {
@@ -41,6 +58,7 @@ FormulaTerms with_options(FormulaTerms formula, const FitOptions& options) {
   };
   select(formula);
   std::ranges::for_each(formula.further, select);
+  for (const auto& [name, penalty] : options.para_pen) penalised_term(formula, name).penalty = penalty;
   return formula;
 }
 

@@ -14,7 +14,7 @@ namespace TESSERA_NAMESPACE::gam {
                                           const TableOptions& table);
 
 /// The formula with the options that add to it without appearing in its text: the offset, which predictions
-/// ignore, and select.
+/// ignore, select, and the penalties of parametric terms.
 [[nodiscard]] FormulaTerms with_options(FormulaTerms formula, const FitOptions& options);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -42,7 +42,7 @@ std::vector<std::string> covariates_of(const FittedModel& model) {
 std::vector<std::string> sampled_terms(const Design& design) {
   std::vector<std::string> labels;
   for (const CoefBlock& block : design.blocks) {
-    if (block.penalty && labels.size() < most_sampled_terms) labels.push_back(block.label);
+    if (block.is_smooth() && labels.size() < most_sampled_terms) labels.push_back(block.label);
   }
   return labels;
 }

@@ -4,6 +4,8 @@
 #include "gam/basis/options.hpp"
 #include "gam/formula/expression.hpp"
 
+#include <tessera/gam/formula.hpp>
+
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -68,6 +70,7 @@ struct SmoothSpec {
 struct ParametricTerm {
   std::vector<Expression> variables;
   std::string label;
+  std::optional<ParametricPenalty> penalty{};
   friend bool operator==(const ParametricTerm&, const ParametricTerm&) = default;
 };
 

@@ -454,7 +454,7 @@ TermTests test_terms(const Design& design, const RemlFit& fit, const PartedMatri
   for (const CoefBlock& block : design.blocks) {
     const int begin = block.coef_begin;
     const int size = block.coef_size;
-    if (!block.penalty) {
+    if (!block.is_smooth()) {
       for (int i = 0; i < size; ++i) {
         out.coefficients.push_back(
             test_coefficient(block.names[at(i)], fit.coef[at(begin + i)],

@@ -80,7 +80,7 @@ Json terms_json(const FittedModel& model) {
       term["rank"] = ranks;
       term["null_space_dim"] = block.coef_size - block.penalty->rank();
       term["knots"] = block.knots;
-      if (smooth < model.smooth_tests.size()) {
+      if (block.is_smooth() && smooth < model.smooth_tests.size()) {
         const SmoothTest& test = model.smooth_tests[smooth++];
         term["ref_df"] = test.reference_df;
         term["statistic"] = test.statistic;
@@ -679,6 +679,7 @@ void read_terms(const JsonField& field, FittedModel& model) {
       model.log_sp.push_back(log_sp[j]);
       if (is_given(block, j)) block.log_sp[j] = log_sp[j];
     }
+    if (!block.is_smooth()) continue;
     model.smooth_tests.push_back({terms[i].at("label").text(), terms[i].at("edf").number_or_nan(),
                                   terms[i].at("ref_df").number_or_nan(),
                                   terms[i].at("statistic").number_or_nan(),
@@ -859,7 +860,9 @@ std::string dumped(Json& json, const FittedModel& model) {
       }))
     at_least(version_factor_smooth);
   if (!model.absent_rows.empty()) at_least(version_absent);
-  if (model.family.several() != nullptr) at_least(version_several);
+  const bool any_penalised = std::ranges::any_of(
+      model.design.blocks, [](const CoefBlock& block) { return block.penalty && !block.is_smooth(); });
+  if (model.family.several() != nullptr || any_penalised) at_least(version_several);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

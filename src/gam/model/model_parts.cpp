@@ -95,6 +95,10 @@ Term term_of(const FittedModel& model, const CoefBlock& block) {
             .edf = model.block_edf(block)};
   std::span<const Component> components = model.design.term_of(block).components;
   if (block.penalty) {
+    term.penalties = static_cast<int>(block.penalty->count());
+    term.null_space = block.coef_size - block.penalty->rank();
+  }
+  if (block.is_smooth()) {
     const std::span<const Component> margins = margins_of(model.design, block);
     if (margins.size() < components.size()) {
       term.by = block.variables.back();
@@ -102,8 +106,6 @@ Term term_of(const FittedModel& model, const CoefBlock& block) {
     }
     components = margins;
     term.knots = block.knots;
-    term.penalties = static_cast<int>(block.penalty->count());
-    term.null_space = block.coef_size - block.penalty->rank();
   }
   for (const Component& component : components) term.factors.push_back(factor_of(component, model.design));
   return term;
@@ -113,7 +115,7 @@ Term term_of(const FittedModel& model, const CoefBlock& block) {
 std::vector<bool> variables_used(const Design& design, bool parametric_alone) {
   std::vector<bool> used(design.variables.size());
   for (const CoefBlock& block : design.blocks) {
-    if (parametric_alone && block.penalty) continue;
+    if (parametric_alone && block.is_smooth()) continue;
     for (const Component& component : design.term_of(block).components)
       Component::for_each_variable(component, [&](int variable) { used[at(variable)] = true; });
   }

@@ -3,6 +3,7 @@
 #include "base/errors.hpp"
 #include "base/list_text.hpp"
 #include "gam/design/knots.hpp"
+#include "gam/design/parametric_penalties.hpp"
 #include "gam/family/custom_family.hpp"
 #include "gam/family/family.hpp"
 #include "gam/options/deciding_options.hpp"
@@ -168,6 +169,18 @@ const Row<FitOptions> of_fits[]{
         {.name = "min-sp",
          .help = "Values added to the smoothing parameters, one for each penalty, as gam's min.sp: 0.1,0,0",
          .decides = true}),
+    {{.name = "para-pen",
+      .help = "Penalties of parametric terms, as gam's paraPen: a JSON file, or its text: {\"g\": {\"S\": "
+              "[[[2, -1], [-1, 2]]]}}, matrices by term, with \"rank\" and \"sp\" if given",
+      .value = "FILE",
+      .decides = true,
+      .only_if_set = true},
+     OptionKind::text,
+     nullptr,
+     [](FitOptions& o, const NamedOption& g, const NumberRange&) {
+       o.para_pen = parametric_penalties(g.value);
+     },
+     [](const FitOptions& o) { return text_of(o.para_pen); }},
     option<&FitOptions::select>(
         {.name = "select",
          .help = "Penalise the null spaces of smooths, so that they may leave the model",

@@ -98,7 +98,7 @@ std::vector<SmoothOfLevels> smooths_of_levels(const FittedModel& model, const Sm
   std::vector<SmoothOfLevels> all;
   std::vector<std::pair<std::string, std::vector<const CoefBlock*>>> by;
   for (const CoefBlock& block : model.design.blocks) {
-    if (!block.penalty) continue;
+    if (!block.is_smooth()) continue;
     if (!block.by_level.empty()) {
       const std::string label = block.label.substr(0, block.label.size() - block.by_level.size());
       const auto known = std::ranges::find_if(by, [&](const auto& one) { return one.first == label; });

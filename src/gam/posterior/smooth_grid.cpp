@@ -150,7 +150,7 @@ std::vector<const CoefBlock*> smooths_of(const FittedModel& model, const SmoothO
   if (options.terms) unknown.insert(options.terms->begin(), options.terms->end());
   std::string known;
   for (const CoefBlock& block : model.design.blocks) {
-    if (!block.penalty) continue;
+    if (!block.is_smooth()) continue;
     known += (known.empty() ? "" : ", ") + block.label;
     if (options.terms && std::ranges::find(*options.terms, block.label) == options.terms->end()) continue;
     unknown.erase(block.label);

@@ -69,7 +69,7 @@ UnseenLevel effect_of_unseen_level(const Design& design, const CoefBlock& block,
                                    NewLevels policy) {
   // A by variable is the last variable of its block.
   const bool by = !block.by_level.empty() && block.variables.back() == factor;
-  if (policy == NewLevels::na || by || !block.penalty) return UnseenLevel::is_missing;
+  if (policy == NewLevels::na || by || !block.is_smooth()) return UnseenLevel::is_missing;
   const bool of_districts =
       std::ranges::any_of(design.term_of(block).components, [&](const Component& component) {
         return component.districts && design.variables[at(component.variable)].name == factor;
@@ -302,8 +302,8 @@ std::vector<ModelTerm> terms_of(const FittedModel& model, const FormulaTerms& fo
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const CoefBlock& block = blocks[b];
     const int index = static_cast<int>(b);
-    if (block.penalty || block.variables.empty()) {
-      terms.push_back({block.label, {index}, block.penalty.has_value()});
+    if (block.is_smooth() || block.variables.empty()) {
+      terms.push_back({block.label, {index}, block.is_smooth()});
       continue;
     }
     std::string label;

@@ -159,7 +159,7 @@ Effect smooth_effect(const FittedModel& model, const CoefBlock& block, const Eff
 std::vector<Effect> effects_of(const FittedModel& model, const EffectOptions& options) {
   std::vector<Effect> effects;
   for (const CoefBlock& block : model.design.blocks) {
-    if (block.penalty) {
+    if (block.is_smooth()) {
       effects.push_back(smooth_effect(model, block, options));
       continue;
     }

@@ -77,6 +77,24 @@ TextTable smooth_table(const FittedModel& model) {
   return rows;
 }
 
+namespace {
+
+/// The effective degrees of freedom of parametric terms that have penalties, and the values of lambda.
+TextTable penalised_table(const FittedModel& model) {
+  TextTable rows{{"", "edf", "sp", ""}};
+  std::size_t penalty = 0;
+  for (const CoefBlock& block : model.design.blocks) {
+    std::string values;
+    for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j)
+      values += fmt::format("{}{:.4g}", j == 0 ? "" : ", ", std::exp(model.log_sp[penalty++]));
+    if (!values.empty() && !block.is_smooth())
+      rows.push_back({block.label, fmt::format("{:.3f}", model.block_edf(block)), values, ""});
+  }
+  return rows;
+}
+
+}  // namespace
+
 std::string summary_text(const FittedModel& model) {
   std::string out;
   auto to = std::back_inserter(out);
@@ -91,6 +109,7 @@ std::string summary_text(const FittedModel& model) {
                 std::any_of(rows.begin(), rows.end(), [](const auto& row) { return !row.back().empty(); });
   };
   print("Parametric coefficients", coefficient_table(model));
+  print("Penalised parametric terms", penalised_table(model));
   print("Approximate significance of smooth terms", smooth_table(model));
   if (!model.design.left_out.empty()) {
     fmt::format_to(to, "\nDropped, linearly dependent on other terms: {}\n",

@@ -98,7 +98,7 @@ std::vector<int> crowded_blocks(const Job& job, const Rows& rows) {
   std::vector<int> places;
   for (std::size_t i = 0; i < rows.design->blocks.size(); ++i) {
     const CoefBlock& block = rows.design->blocks[i];
-    if (block.penalty && !block.penalty->is_diagonal() && std::ranges::any_of(block.variables, crowded))
+    if (block.is_smooth() && !block.penalty->is_diagonal() && std::ranges::any_of(block.variables, crowded))
       places.push_back(static_cast<int>(i));
   }
   return places;

@@ -188,7 +188,7 @@ void check_variances(const FittedModel& model, const std::vector<double>& before
 void test_coefficients(FittedModel& model, bool scale_estimated) {
   model.coefficient_tests.clear();
   for (const CoefBlock& block : model.design.blocks) {
-    if (block.penalty) continue;
+    if (block.is_smooth()) continue;
     for (int i = 0; i < block.coef_size; ++i) {
       const int index = block.coef_begin + i;
       model.coefficient_tests.push_back(test_coefficient(block.names[at(i)], model.coef[at(index)],

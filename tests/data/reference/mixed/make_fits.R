@@ -11,7 +11,7 @@ ctl <- gam.control(epsilon=1e-12, maxit=400)
 null_deviance <- function(b) if (all(b$offset == 0)) b$null.deviance else
   glm(b$y ~ offset(b$offset), family=b$family, weights=b$prior.weights, start=b$family$linkfun(mean(b$y)) - mean(b$offset), epsilon=1e-15)$deviance
 save_case <- function(name, formula, family=gaussian(), called=family$family, weights=NULL, new=NULL, offset=NULL, subset=NULL, ordered=NULL,
-                      named=formula, select=FALSE, gamma=1, sp=NULL, min.sp=NULL, knots=NULL, tests=FALSE) {
+                      named=formula, select=FALSE, gamma=1, sp=NULL, min.sp=NULL, knots=NULL, tests=FALSE, paraPen=NULL) {
   folder <- file.path("..", name)
   dir.create(folder, showWarnings=FALSE)
   for (v in names(ordered)) {
@@ -22,19 +22,20 @@ save_case <- function(name, formula, family=gaussian(), called=family$family, we
   d$.w <- value(weights, rep(1, nrow(d)))
   d$.o <- value(offset, rep(0, nrow(d)))
   d$.s <- value(subset, rep(TRUE, nrow(d)))
-  b <- bam(as.formula(named), family=family, data=d, method="fREML", discrete=FALSE, weights=.w, offset=.o, subset=.s, control=ctl,
-           select=select, gamma=gamma, sp=sp, knots=knots, chunk.size=1e6)
-  # bam ignores min.sp.
-  if (!is.null(min.sp)) {
+  # bam ignores min.sp, and fails with two penalties of a parametric term beside those of another.
+  by_gam <- !is.null(min.sp) || length(paraPen) > 1
+  b <- if (!by_gam) bam(as.formula(named), family=family, data=d, method="fREML", discrete=FALSE, weights=.w, offset=.o, subset=.s, control=ctl,
+           select=select, gamma=gamma, sp=sp, knots=knots, chunk.size=1e6, paraPen=Map(function(one) one$S, paraPen))
+  if (by_gam) {
     b <- gam(as.formula(named), family=family, data=d, method="REML", weights=.w, offset=.o, subset=.s,
              control=gam.control(epsilon=1e-12, maxit=400, newton=list(conv.tol=1e-11)), select=select, gamma=gamma,
-             sp=sp, min.sp=min.sp, knots=knots)
-    b$full.sp <- (if (is.null(b$full.sp)) b$sp else b$full.sp) + min.sp
+             sp=sp, min.sp=min.sp, knots=knots, paraPen=Map(function(one) c(one$S, list(rank=one$rank, sp=one$sp)), paraPen))
+    b$full.sp <- (if (is.null(b$full.sp)) b$sp else b$full.sp) + (if (is.null(min.sp)) 0 else min.sp)
   }
   p <- predict(b, d, se.fit=TRUE)
   s <- summary(b)
   # With gam's constraints, if its REML is that of bam.
-  g <- if (!is.null(min.sp)) b
+  g <- if (by_gam || !is.null(paraPen)) b
   else if (b$family$family == "gaussian" && b$family$link == "identity" && !select)
     gam(as.formula(named), data=d, method="REML", weights=.w, offset=.o, subset=.s, control=ctl, gamma=gamma, sp=sp, knots=knots)
   a <- if (!is.null(g)) g$coefficients[[1]]
@@ -46,7 +47,7 @@ save_case <- function(name, formula, family=gaussian(), called=family$family, we
   close(con)
   write_json(list(case=name, note="simulated; see README.md", data_file="../mixed/data.csv.gz", n=nrow(d), formula=formula,
                   family=called, weights=weights, offset=offset, subset=subset, ordered=ordered, supplied_knots=knots,
-                  select=select, gamma=gamma, sp=sp, min_sp=min.sp,
+                  select=select, gamma=gamma, sp=sp, min_sp=min.sp, para_pen=Map(function(one) lapply(Filter(length, one), I), paraPen),
                   fits=list(bam_fREML_tight=Filter(Negate(is.null), list(kind="bam", control="tight", log_sp=I(log(as.numeric(b$full.sp))),
                     tests=if (tests) unname(s$s.table),
                     edf_total=sum(b$edf), deviance=b$deviance, null_deviance=null_deviance(b), scale=b$sig2,
@@ -160,3 +161,10 @@ save_case("r07_mrf_select", paste0('y ~ s(x, k=8) + s(h, bs="mrf", xt=', apart, 
 save_case("r08_ad", 'y ~ s(x, bs="ad", k=16, m=3) + s(z, k=6)', tests=TRUE)
 save_case("r09_ad_cyclic", 'pois ~ offset(log(e)) + s(u, bs="ad", k=15, m=3, xt=list(bs="cc")) + s(x, bs="ad", k=14, m=2, xt=list(bs="cr"))', poisson())
 save_case("r10_ad_by_factor", 'y ~ f + s(x, bs="ad", by=f, k=14, m=3)')
+# Penalties of parametric terms.
+neighbouring <- function(n) crossprod(diff(diag(n)))
+save_case("p01_penalised_terms", 'y ~ h + z + f:u + s(x)', new=new, tests=TRUE,
+          paraPen=list(h=list(S=list(diag(24), neighbouring(24)), rank=c(24, 23)), z=list(S=list(diag(1)), sp=300)))
+save_case("p02_penalised_poisson", 'pois ~ offset(log(e)) + h + s(x, k=6) + z', poisson(), weights="wt",
+          paraPen=list(h=list(S=list(diag(24), neighbouring(24)))))
+save_case("p03_penalised_differences", 'y ~ f*z + h + s(x)', new=new, paraPen=list(h=list(S=list(neighbouring(24)))))

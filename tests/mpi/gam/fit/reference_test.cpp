@@ -143,7 +143,8 @@ INSTANTIATE_TEST_SUITE_P(
         "a09_spline_orders", "a10_no_null_space", "a11_points", "a12_select_point", "a13_min_sp",
         "a14_margin_without_penalty", "a15_sp_0", "a16_shared_columns", "r01_mrf", "r02_mrf_of_two",
         "r03_mrf_truncated", "r04_mrf_te", "r05_mrf_and_re", "r06_mrf_by_factor", "r07_mrf_select", "r08_ad",
-        "r09_ad_cyclic", "r10_ad_by_factor"),
+        "r09_ad_cyclic", "r10_ad_by_factor", "p01_penalised_terms", "p02_penalised_poisson",
+        "p03_penalised_differences"),
     [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

@@ -194,6 +194,7 @@ TEST_F(FingerprintOfAFit, HasAllThatChangesTheModelAndNothingElse) {
   EXPECT_EQ(with([](FitOptions& all) { all.knots["x"] = {0, 1}; }), "knots");
   EXPECT_EQ(with([](FitOptions& all) { all.sp = {0.5, -1}; }), "sp");
   EXPECT_EQ(with([](FitOptions& all) { all.min_sp = {0.5, 0}; }), "min-sp");
+  EXPECT_EQ(with([](FitOptions& all) { all.para_pen["f"].matrices = {Matrix(2, 2)}; }), "para-pen");
   EXPECT_EQ(with([](FitOptions& all) { all.select = true; }), "select");
   EXPECT_EQ(with([](FitOptions& all) { all.gamma = 1.4; }), "gamma");
   EXPECT_EQ(with([](FitOptions& all) { all.max_iterations = 5; }), "");

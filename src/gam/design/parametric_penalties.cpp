@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/design/parametric_penalties.hpp"
+
+#include "base/at.hpp"
+#include "base/errors.hpp"
+#include "base/text.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "files/json_file.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+using base::at;
+using files::JsonField;
+
+struct SetSum {
+  SymmetricEigen eigen;
+  int rank = 0;
+};
+
+/// Eigendecomposition of the sum of a subset of penalties, each scaled to unit norm.
+SetSum sum_of(const std::vector<Matrix>& penalties, std::size_t set) {
+  const int size = penalties.front().rows();
+  Matrix sum(size, size);
+  for (std::size_t j = 0; j < penalties.size(); ++j) {
+    if ((set >> j & 1) == 0) continue;
+    const auto values = penalties[j].values();
+    const double norm = penalties.size() > 1 ? std::sqrt(dot(values, values)) : 1;
+    for (std::size_t i = 0; i < values.size(); ++i) sum.values()[i] += values[i] / norm;
+  }
+  SetSum out{symmetric_eigen(sum), 0};
+  const double least = rank_tolerance * out.eigen.values.back();
+  out.rank = static_cast<int>(std::ranges::count_if(out.eigen.values, [&](double v) { return v > least; }));
+  return out;
+}
+
+/// The matrix that is a list of rows.
+Matrix matrix_of_rows(const JsonField& field) {
+  const std::vector<JsonField> rows = field.elements();
+  if (rows.empty()) field.refuse("has no rows");
+  Matrix matrix(static_cast<int>(rows.size()), static_cast<int>(rows.front().size()));
+  for (int i = 0; i < matrix.rows(); ++i) {
+    const std::vector<double> row = rows[at(i)].numbers(at(matrix.cols()));
+    for (int j = 0; j < matrix.cols(); ++j) matrix(i, j) = row[at(j)];
+  }
+  return matrix;
+}
+
+}  // namespace
+
+void derive_from_matrices(Penalty& penalty, int size) {
+  if (penalty.matrices.empty()) {
+    penalty.null_space = identity(size);
+    return;
+  }
+  const std::size_t sets = std::size_t{1} << penalty.matrices.size();
+  const SetSum all = sum_of(penalty.matrices, sets - 1);
+  penalty.null_space = submatrix(all.eigen.vectors, 0, size, 0, size - all.rank);
+  penalty.log_det_constant = 0;
+  penalty.set_ranks.clear();
+  if (penalty.matrices.size() == 1) {
+    penalty.eigenvalues = Matrix(all.rank, 1);
+    std::copy(all.eigen.values.end() - all.rank, all.eigen.values.end(), penalty.eigenvalues.data());
+    return;
+  }
+  penalty.eigenvalues = Matrix();
+  penalty.set_ranks.push_back(0);
+  for (std::size_t set = 1; set + 1 < sets; ++set) {
+    penalty.set_ranks.push_back(sum_of(penalty.matrices, set).rank);
+  }
+  penalty.set_ranks.push_back(all.rank);
+}
+
+ParametricPenalties parametric_penalties(const std::string& text_or_file) {
+  constexpr const char* what = "matrices of penalties by term";
+  constexpr const char* advice = "correct it";
+  const files::JsonFile file = base::trimmed(text_or_file).starts_with('{')
+                                   ? files::JsonFile::parsed(text_or_file, "para-pen", what, advice)
+                                   : files::JsonFile(text_or_file, what, advice);
+  ParametricPenalties out;
+  for (const auto& [term, field] : file.root().members()) {
+    ParametricPenalty& penalty = out[term];
+    for (const auto& [name, value] : field.members()) {
+      if (name == "S") {
+        for (const JsonField& matrix : value.elements()) penalty.matrices.push_back(matrix_of_rows(matrix));
+      } else if (name == "rank") {
+        for (const JsonField& rank : value.elements()) penalty.ranks.push_back(rank.whole(1));
+      } else if (name == "sp") {
+        penalty.sp = value.numbers();
+      } else {
+        value.refuse("is not known: give S, rank and sp");
+      }
+    }
+    if (penalty.matrices.empty()) field.refuse("has no matrices S");
+    if (!penalty.ranks.empty() && penalty.ranks.size() != penalty.matrices.size())
+      field.at("rank").refuse(fmt::format("needs one for each of {} matrices", penalty.matrices.size()));
+  }
+  return out;
+}
+
+std::string text_of(const ParametricPenalties& penalties) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const auto& [term, penalty] : penalties) {
+    nlohmann::json& own = json[term];
+    own = {{"rank", penalty.ranks}, {"sp", penalty.sp}};
+    if (penalty.ranks.empty()) own.erase("rank");
+    if (penalty.sp.empty()) own.erase("sp");
+    for (const Matrix& matrix : penalty.matrices) {
+      nlohmann::json rows = nlohmann::json::array();
+      for (int i = 0; i < matrix.rows(); ++i) {
+        nlohmann::json& row = rows.emplace_back();
+        for (int j = 0; j < matrix.cols(); ++j) row.push_back(matrix(i, j));
+      }
+      own["S"].push_back(std::move(rows));
+    }
+  }
+  return json.empty() ? std::string() : json.dump();
+}
+
+Penalty penalty_of(const ParametricPenalty& given, const std::string& label, int size) {
+  if (given.matrices.size() > most_general_penalties)
+    throw base::usage_error("para-pen: '{}' has {} penalties, more than the {} that can be estimated", label,
+                            given.matrices.size(), most_general_penalties);
+  for (std::size_t j = 0; j < given.matrices.size(); ++j) {
+    const Matrix& matrix = given.matrices[j];
+    const auto refuse = [&](const std::string& why) {
+      throw base::usage_error("para-pen: matrix {} of '{}' {}", j + 1, label, why);
+    };
+    if (matrix.rows() != size || matrix.cols() != size)
+      refuse(fmt::format("is {} x {}, but the term has {} coefficient{}: give a row and a column for each",
+                         matrix.rows(), matrix.cols(), size, size == 1 ? "" : "s"));
+    if (matrix != transpose(matrix)) refuse("is not symmetric: make it so");
+    const std::vector<double> values = symmetric_eigen(matrix).values;
+    const double zero = rank_tolerance * values.back();
+    if (!(values.back() > 0)) refuse("penalises nothing: leave it out");
+    if (values.front() < -zero)
+      refuse(fmt::format("has the eigenvalue {:.3g}: give one without negative ones", values.front()));
+    const auto rank = std::ranges::count_if(values, [&](double value) { return value > zero; });
+    if (!given.ranks.empty() && given.ranks[j] != rank)
+      refuse(fmt::format("has the rank {}, not {}: correct it, or leave it out", rank, given.ranks[j]));
+  }
+  Penalty penalty{
+      .matrices = given.matrices, .eigenvalues = {}, .labels = {}, .set_ranks = {}, .null_space = {}};
+  derive_from_matrices(penalty, size);
+  return penalty;
+}
+
+void scale_penalties(CoefBlock& block, double factor) {
+  const double square = factor * factor;
+  for (Matrix& matrix : block.penalty->matrices) {
+    for (double& value : matrix.values()) value *= square;
+  }
+  for (double& value : block.penalty->eigenvalues.values()) value *= square;
+  for (double& value : block.s_scale) value /= square;
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -57,6 +57,14 @@ class SameBits(InFolder):
         classes = GAM(["g ~ s(x, k=6)"], family="multinom").fit(data | {"g": np.where(data["y"] > 0, "high", "low")})
         shares = classes.predict(data, "response")
         np.testing.assert_allclose(shares["fit.high"] + shares["fit.low"], 1)
+        difference = data["y"] - found["fit"]
+        np.testing.assert_allclose(model.residuals("response"), difference)
+        np.testing.assert_allclose(model.residuals("all", data)["pearson"], difference * scale)
+        self.assertEqual(model.check(data).frame("bases")["term"][1], "s.1(z)")
+        with self.assertRaisesRegex(UsageError, "has residuals of the types deviance, pearson, response and all"):
+            model.residuals("working")
+        with self.assertRaisesRegex(UsageError, "no residuals of the type response"):
+            classes.residuals("response")
         with self.assertRaisesRegex(UsageError, "has 2 linear predictors, but there is 1 formula"):
             GAM("y ~ s(x)", family="gaulss").fit(data)
 
@@ -343,7 +351,7 @@ class FittedModel(InFolder):
             copied.residuals("deviance", data | {"counts": y + 1})
         with self.assertRaisesRegex(UsageError, "deviance"):
             model.residuals("student")
-        with self.assertRaisesRegex(UsageError, "no Pearson residuals"):
+        with self.assertRaisesRegex(UsageError, "no residuals of the type pearson"):
             GAM("y ~ s(x)", family="scat(theta=c(4, 0.5))").fit(self.rows).residuals("pearson")
 
     def test_residuals_of_arrays_beside_the_rows(self):

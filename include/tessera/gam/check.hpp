@@ -66,10 +66,11 @@ struct Concurvity {
     double observed = 0;
     double estimate = 0;
   };
-  std::vector<std::string> labels;  ///< "para", then the smooths; empty: not computed
-  std::vector<Values> whole;        ///< concurvity of each component with all others
-  std::vector<Values> pairwise;     ///< concurvity of component j with component i, at index i *
-                                    ///< labels.size() + j; 1 if i = j
+  /// "para", then the smooths; of the second linear predictor "para.1" and its smooths; empty: not computed.
+  std::vector<std::string> labels;
+  std::vector<Values> whole;     ///< concurvity of each component with all others of its linear predictor
+  std::vector<Values> pairwise;  ///< concurvity of component j with component i, at index i * labels.size()
+                                 ///< + j; 1 if i = j, NaN for components of different linear predictors
 };
 
 struct Check {

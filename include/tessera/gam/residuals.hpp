@@ -10,6 +10,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Type of residual, or another quantity, of a row of the fit with mean mu, response y and prior weight w.
+/// Families with several linear predictors have `deviance`, `pearson` and `response`, and `all` of these;
+/// classes have no mean, so that only `deviance` is a number.
 enum class ResidualType {
   deviance,  ///< sign(y - mu) times the root of the row's deviance
   pearson,   ///< (y - mu) sqrt(w / V(mu)), V the family's variance; NaN for scat, betar and custom families

@@ -459,9 +459,10 @@ class GAM:
 
         For a row with mean mu, response y and weight w: "deviance", the square root of its deviance with the sign of
         y - mu; "pearson", (y - mu) sqrt(w / V(mu)); "response", y - mu; "working", (y - mu) times the slope of the
-        link; "all", a table of all types, "fitted", "linear_predictor" and "working_weight". The kind of the result is
-        that of the data, as in `predict`. A model that was loaded, copied or fitted with `comm` does not keep the rows
-        of its fit: give data and arrays as for the fit.
+        link; "all", a table of all types, "fitted", "linear_predictor" and "working_weight". Families with several
+        linear predictors have the first three types, and "all" of these. The kind of the result is that of the data, as
+        in `predict`. A model that was loaded, copied or fitted with `comm` does not keep the rows of its fit: give data
+        and arrays as for the fit.
         """
         arrays = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
         rows = self._own_rows() if data is None else _Rows(data, None, _arrays(arrays))
@@ -481,8 +482,8 @@ class GAM:
             return table.data.give(columns) if isinstance(table.data, Data) else give_arrays(columns)
         values = columns["residual"]
         assert not isinstance(values, Factor)
-        if type == "pearson" and np.isnan(values).all():
-            raise UsageError(f"the family {self.family} has no Pearson residuals: use deviance residuals")
+        if type in ("pearson", "response") and np.isnan(values).all():
+            raise UsageError(f"the family {self.family} has no residuals of the type {type}: use deviance residuals")
         return table.data.give_one(type, values) if isinstance(table.data, Data) else values
 
     # Reports

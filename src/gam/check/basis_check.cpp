@@ -203,7 +203,11 @@ class BasisChecks {
     const std::vector<double> raw_coef = design_.raw_coefficients(coef);
     RowReader reader(rows_, design_);
     std::vector<double> out(residuals_.size());
-    for (std::size_t row = 0; row < out.size(); ++row) out[row] = reader.linear_predictor(row, raw_coef);
+    std::vector<double> eta(at(design_.predictors()));
+    for (std::size_t row = 0; row < out.size(); ++row) {
+      reader.linear_predictors(row, raw_coef, eta);
+      out[row] = eta[at(design_.predictor_of(block))];
+    }
     return out;
   }
 

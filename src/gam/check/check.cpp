@@ -139,9 +139,15 @@ class TableCheck {
     sums[second] += d * d;
     sums[third] += d * d * d;
     sums[fourth] += d * d * d * d;
-    const double mean = model_.family.mean(residual.linear_predictor);
-    const double difference = rows_.response_factor * number(rows_.response, row) - mean;
     const double prior = rows_.prior_weight < 0 ? 1 : rows_.prior_factor * number(rows_.prior_weight, row);
+    if (const SeveralFamily* several = model_.family.several()) {
+      const ResponseLevel level = several->level(residual.linear_predictors);
+      const double pearson_residual = (number(rows_.response, row) - level.mean) / level.deviation;
+      if (!(level.deviation <= 0)) sums[pearson] += prior * pearson_residual * pearson_residual;
+      return;
+    }
+    const double mean = model_.family.mean(residual.linear_predictors[0]);
+    const double difference = rows_.response_factor * number(rows_.response, row) - mean;
     const double variance = model_.family.variance(mean);
     // The variance is zero if the mean has rounded to a limit; the response is then at that limit too.
     if (!(variance <= 0)) sums[pearson] += prior * difference * difference / variance * unit_ * unit_;
@@ -164,12 +170,18 @@ class TableCheck {
   /// The row's randomised quantile residual; NaN if there is no distribution.
   [[nodiscard]] double quantile_residual(const RowResiduals::Residual& residual, std::size_t row,
                                          std::uint64_t seed) const {
-    if (!distribution_) return std::numeric_limits<double>::quiet_NaN();
-    const double mean = model_.family.mean(residual.linear_predictor) / rows_.response_factor;
-    const std::uint64_t drawn = base::split_mix(static_cast<std::uint64_t>(frame_.rows.begin) + row + seed);
-    return distribution_->quantile_residual(number(rows_.response, row), mean,
-                                            rows_.prior_weight < 0 ? 1 : number(rows_.prior_weight, row),
-                                            drawn);
+    const double y = number(rows_.response, row);
+    const double weight = rows_.prior_weight < 0 ? 1 : number(rows_.prior_weight, row);
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    ResponseProbabilities of{unknown, unknown};
+    if (const SeveralFamily* several = model_.family.several()) {
+      if (weight == 1) of = several->probabilities(y, residual.linear_predictors);
+    } else if (distribution_) {
+      const double mean = model_.family.mean(residual.linear_predictors[0]) / rows_.response_factor;
+      of = distribution_->probabilities(y, mean, weight);
+    }
+    return gam::quantile_residual(
+        of, base::split_mix(static_cast<std::uint64_t>(frame_.rows.begin) + row + seed));
   }
 
   [[nodiscard]] static QuantileResiduals with_band(std::vector<double> residuals) {

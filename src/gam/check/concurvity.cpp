@@ -5,6 +5,8 @@
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,22 +19,32 @@ namespace {
 
 using base::at;
 
-/// A range of coefficients of one component.
+constexpr double no_concurvity = std::numeric_limits<double>::quiet_NaN();
+constexpr Concurvity::Values no_values{no_concurvity, no_concurvity, no_concurvity};
+
+/// A range of coefficients of one component of a linear predictor.
 struct ComponentColumns {
   std::string label;
+  int predictor = 0;
   int begin = 0;
   int size = 0;
 };
 
+/// The components of each predictor: its parametric terms, which are its first columns, and its smooths.
 std::vector<ComponentColumns> components_of(const Design& design) {
   std::vector<ComponentColumns> out;
-  int parametric = 0;
+  bool parametric = false;  // whether the last component is one of parametric terms
   for (const CoefBlock& block : design.blocks) {
-    if (!block.is_smooth()) parametric += block.coef_size;
-  }
-  if (parametric > 0) out.push_back({"para", 0, parametric});
-  for (const CoefBlock& block : design.blocks) {
-    if (block.is_smooth()) out.push_back({block.label, block.coef_begin, block.coef_size});
+    const int predictor = design.predictor_of(block);
+    if (!block.is_smooth() && parametric && out.back().predictor == predictor) {
+      out.back().size += block.coef_size;
+      continue;
+    }
+    parametric = !block.is_smooth();
+    out.push_back({block.is_smooth() ? block.label
+                   : predictor == 0  ? "para"
+                                     : fmt::format("para.{}", predictor),
+                   predictor, block.coef_begin, block.coef_size});
   }
   return out;
 }
@@ -61,8 +73,7 @@ std::vector<int> independent(const Matrix& triangle, const std::vector<int>& row
 /// How much of the columns `of` lies in the span of all other columns.
 Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& others,
                              const ComponentColumns& of, std::span<const double> coef) {
-  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-  if (others.empty()) return {unknown, unknown, unknown};
+  if (others.empty()) return no_values;
   std::vector<int> rows(at(triangle.rows()));
   std::iota(rows.begin(), rows.end(), 0);
   const std::vector<int> by = independent(triangle, rows, others);
@@ -74,7 +85,7 @@ Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& oth
   const Matrix all = submatrix(both, 0, both.rows(), first, of.size);
   const Matrix top = submatrix(all, 0, std::min(first, all.rows()), 0, of.size);
   const auto beta = coef.subspan(at(of.begin), at(of.size));
-  Concurvity::Values out{unknown, square_sum(multiply(top, beta)) / square_sum(multiply(all, beta)),
+  Concurvity::Values out{no_concurvity, square_sum(multiply(top, beta)) / square_sum(multiply(all, beta)),
                          square_sum(top.values()) / square_sum(all.values())};
   // The largest canonical correlation, computed from a basis of the columns' span: the columns may be
   // dependent, since a level may have fewer rows than columns.
@@ -104,17 +115,22 @@ Concurvity concurvity_of(const Design& design, std::span<const double> coef, con
   for (const ComponentColumns& of : components) {
     out.labels.push_back(of.label);
     std::vector<int> others;
-    for (int j = 0; j < design.coef_size; ++j) {
-      if (j < of.begin || j >= of.begin + of.size) others.push_back(j);
+    for (const ComponentColumns& other : components) {
+      for (int j = 0; j < other.size && other.predictor == of.predictor && &other != &of; ++j)
+        others.push_back(other.begin + j);
     }
     out.whole.push_back(explained(triangle, others, of, coef));
   }
   for (const ComponentColumns& by : components) {
     std::vector<int> columns(at(by.size));
     std::iota(columns.begin(), columns.end(), by.begin);
-    for (const ComponentColumns& of : components)
-      out.pairwise.push_back(&by == &of ? Concurvity::Values{1, 1, 1}
-                                        : explained(triangle, columns, of, coef));
+    for (const ComponentColumns& of : components) {
+      if (by.predictor != of.predictor)
+        out.pairwise.push_back(no_values);
+      else
+        out.pairwise.push_back(&by == &of ? Concurvity::Values{1, 1, 1}
+                                          : explained(triangle, columns, of, coef));
+    }
   }
   return out;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/data/table_source.hpp"
 #include "gam/fit/model_rows.hpp"
 #include "gam/linalg/linalg.hpp"
@@ -41,8 +42,18 @@ constexpr ResidualColumn all_columns[]{{"fitted", ResidualType::fitted},
 /// Number of columns for `ResidualType::fit`: the first ones of the list.
 constexpr std::ptrdiff_t columns_of_fit = 4;
 
-std::vector<ResidualColumn> columns_of(ResidualType type) {
+/// Throws `Error(usage)` for a type that only families with one linear predictor have.
+std::vector<ResidualColumn> columns_of(ResidualType type, const Family& family) {
   const std::span all(all_columns);
+  if (family.several() != nullptr) {
+    const std::span residuals = all.subspan(columns_of_fit - 1, 3);
+    if (type == ResidualType::all) return {residuals.begin(), residuals.end()};
+    if (std::ranges::find(residuals, type, &ResidualColumn::type) == residuals.end())
+      throw base::usage_error(
+          "the family {}, with several linear predictors, has residuals of the types deviance, pearson, "
+          "response and all: take predictions of the table for other quantities",
+          family.name());
+  }
   switch (type) {
     case ResidualType::all: return {all.begin(), all.end()};
     case ResidualType::fit: return {all.begin(), all.begin() + columns_of_fit};
@@ -56,8 +67,18 @@ class ResidualsOfRows {
   explicit ResidualsOfRows(const ModelRows& rows)
       : family_(rows.model().family), rows_(rows.rows()), frame_(rows.frame()) {}
 
-  /// The residual of the row at `place`. `eta` is its linear predictor in the units of the fit.
-  [[nodiscard]] double of(ResidualType type, double eta, std::size_t place) const {
+  /// The residual of the row at `place`, whose linear predictors are in the units of the fit.
+  [[nodiscard]] double of(ResidualType type, std::span<const double> predictors, std::size_t place) const {
+    if (type == ResidualType::deviance)
+      return deviance_residual(rows_, place, predictors) / std::sqrt(rows_.prior_factor) /
+             rows_.response_factor;
+    if (const SeveralFamily* several = family_.several()) {
+      const ResponseLevel level = several->level(predictors);
+      const double difference = number(rows_.response, place) - level.mean;
+      if (type == ResidualType::response) return difference;
+      return difference * std::sqrt(prior_weight(place)) / level.deviation;
+    }
+    const double eta = predictors[0];
     const double mean = family_.mean(eta) / rows_.response_factor;
     const double difference = number(rows_.response, place) - mean;
     switch (type) {
@@ -67,12 +88,10 @@ class ResidualsOfRows {
       case ResidualType::response: return difference;
       case ResidualType::working: return difference / family_.derivative(eta);
       case ResidualType::pearson: return pearson(mean, difference, place);
-      case ResidualType::partial: {
+      default: {  // partial
         const double weighted = pearson(mean, difference, place);
         return std::isnan(weighted) ? difference / family_.derivative(eta) : weighted;
       }
-      default:
-        return deviance_residual(rows_, place, eta) / std::sqrt(rows_.prior_factor) / rows_.response_factor;
     }
   }
 
@@ -124,23 +143,27 @@ Predictions residuals(Job& job, const Model& model, const Table& table, const Re
   Predictions out;
   out.plan = rows.plan();
   out.table_rows = frame.file_rows;
-  const std::vector<ResidualColumn> wanted = columns_of(options.type);
-  Matrix coef;
+  std::vector<ResidualColumn> wanted;
+  Posterior posterior;
   together(job.comm(), [&] {
+    wanted = columns_of(options.type, rows.model().family);
     for (const ResidualColumn& one : wanted)
       out.columns.push_back(
           {one.name, std::vector<double>(frame.complete.size(), std::numeric_limits<double>::quiet_NaN())});
-    coef = Matrix(static_cast<int>(rows.coef().size()), 1);
-    std::ranges::copy(rows.coef(), coef.column(0).begin());
+    posterior = {.coef = {rows.coef().begin(), rows.coef().end()},
+                 .terms = columns_by_predictor(*rows.rows().design, rows.model().family.predictor_count())};
   });
   const ResidualsOfRows residuals(rows);
-  predictors_at(job, rows.plan(), rows.rows(), coef,
-                [&](std::size_t first, std::span<const double> predictors) {
-                  for (std::size_t i = 0; i < predictors.size(); ++i) {
-                    const std::size_t row = first + i;
+  predict_terms(job, rows.plan(), rows.rows(), posterior,
+                [&](std::size_t first, std::span<const Prediction> predictions) {
+                  std::vector<double> predictors(at(posterior.terms.count));
+                  for (std::size_t i = 0; i < predictions.size(); i += predictors.size()) {
+                    const std::size_t row = first + i / predictors.size();
                     if (frame.complete[row] == 0) continue;
+                    std::ranges::transform(predictions.subspan(i, predictors.size()), predictors.begin(),
+                                           &Prediction::fit);
                     for (std::size_t c = 0; c < wanted.size(); ++c)
-                      out.columns[c].values[row] = residuals.of(wanted[c].type, predictors[i], row);
+                      out.columns[c].values[row] = residuals.of(wanted[c].type, predictors, row);
                   }
                 });
   together(job.comm(), [&] {

@@ -108,10 +108,8 @@ Jet<P> log_gamma_of(const Jet<P>& x) {
 inline double first_log_deviation(const ResponseLevel& level, double b) {
   return std::log(std::max(level.deviation - b, 0.05 * level.deviation));
 }
-/// The scale of a Gumbel distribution with this standard deviation.
-inline double gumbel_scale(double deviation) {
-  return deviation * std::sqrt(6.0) / M_PI;
-}
+/// The standard deviation of a Gumbel distribution of scale 1, pi / sqrt(6).
+inline constexpr double gumbel_deviation = 1.2825498301618641;
 
 /// A normal response: its mean, and the log of its standard deviation less `b`.
 struct Gaulss {
@@ -198,6 +196,7 @@ struct Gammals {
 /// A Gumbel response: its location, and its log scale.
 struct Gumbls {
   static constexpr char name[] = "gumbls";
+  static constexpr bool side_of_location = true;  ///< residuals are signed by the location, not the mean
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "log"};
   static constexpr const char* constant_name = "b";
@@ -208,7 +207,7 @@ struct Gumbls {
 
   static const char* response_fault(double) { return nullptr; }
   void first(const ResponseLevel& level, double* eta) const {
-    const double scale = gumbel_scale(level.deviation);
+    const double scale = level.deviation / gumbel_deviation;
     eta[0] = level.mean - euler_gamma * scale;
     eta[1] = inverse_softplus(std::log(scale) - b);
   }
@@ -242,7 +241,7 @@ struct Gevlss {
   static const char* response_fault(double) { return nullptr; }
   void first(const ResponseLevel& level, double* eta) const {
     Gumbls{Gumbls::default_constant}.first(level, eta);
-    eta[1] = std::log(gumbel_scale(level.deviation));
+    eta[1] = std::log(level.deviation / gumbel_deviation);
     eta[2] = std::log(1.001 / 0.499);  // a shape of 0.001
   }
   template <class T>
@@ -337,6 +336,7 @@ struct Shash {
 /// log-log of the probability of a count above zero.
 struct Ziplss {
   static constexpr char name[] = "ziplss";
+  static constexpr bool whole_numbers = true;
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "identity"};
   static constexpr const char* constant_name = nullptr;

@@ -76,6 +76,13 @@ double tweedie_below(double y, double mean, double power, double scale) {
 
 }  // namespace
 
+double quantile_residual(const ResponseProbabilities& of, std::uint64_t drawn) {
+  if (std::isnan(of.below) || std::isnan(of.up_to)) return nan;
+  const double u = std::ldexp(static_cast<double>(drawn >> 11) + 0.5, -53);
+  const double p = std::clamp(of.below + u * (of.up_to - of.below), 1e-300, 1 - 0x1p-53);
+  return bm::quantile(bm::normal_distribution<double, MathPolicy>(), p);
+}
+
 /// The mean of `cumulative` over a normal predictor, by the trapezoidal rule, which converges exponentially
 /// if a smooth function is multiplied by the normal density.
 struct ResponseDistribution::Mixture {
@@ -221,8 +228,7 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
   return nan;
 }
 
-ResponseDistribution::Probabilities ResponseDistribution::probabilities(double y, double mean,
-                                                                        double weight) const {
+ResponseProbabilities ResponseDistribution::probabilities(double y, double mean, double weight) const {
   switch (kind_) {
     case Kind::gaussian:
     case Kind::positive:
@@ -250,15 +256,6 @@ ResponseDistribution::Probabilities ResponseDistribution::probabilities(double y
     }
   }
   return {nan, nan};
-}
-
-double ResponseDistribution::quantile_residual(double y, double mean, double weight,
-                                               std::uint64_t drawn) const {
-  const auto [below, up_to] = probabilities(y, mean, weight);
-  if (std::isnan(below) || std::isnan(up_to)) return std::numeric_limits<double>::quiet_NaN();
-  const double u = std::ldexp(static_cast<double>(drawn >> 11) + 0.5, -53);
-  const double p = std::clamp(below + u * (up_to - below), 1e-300, 1 - 0x1p-53);
-  return bm::quantile(bm::normal_distribution<double, MathPolicy>(), p);
 }
 
 double ResponseDistribution::probability_of_zero(double mean) const {

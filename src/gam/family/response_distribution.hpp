@@ -6,6 +6,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
+/// The randomised quantile residual of a response: the normal quantile of a probability between P(Y < y) and
+/// P(Y <= y), chosen by the random bits `drawn`. NaN if these are NaN. Source: Dunn and Smyth, JCGS 5 (1996).
+[[nodiscard]] double quantile_residual(const ResponseProbabilities& of, std::uint64_t drawn);
+
 /// The distribution of a new response, with prior weight 1 (one trial for a binomial family) unless a weight
 /// is given.
 class ResponseDistribution {
@@ -18,14 +22,7 @@ class ResponseDistribution {
   /// Probabilities of a response at a mean with a prior weight, which is the number of trials for a binomial
   /// family. NaN if the weight is 0, or if it is not 1 in a family without a scale: there is no distribution
   /// then.
-  struct Probabilities {
-    double below = 0;  ///< P(Y < y)
-    double up_to = 0;  ///< P(Y <= y)
-  };
-  [[nodiscard]] Probabilities probabilities(double y, double mean, double weight) const;
-  /// The randomised quantile residual: the normal quantile of a probability between P(Y < y) and P(Y <= y),
-  /// chosen by the random bits `drawn`. NaN if these are NaN. Source: Dunn and Smyth, JCGS 5 (1996).
-  [[nodiscard]] double quantile_residual(double y, double mean, double weight, std::uint64_t drawn) const;
+  [[nodiscard]] ResponseProbabilities probabilities(double y, double mean, double weight) const;
   /// P(Y = 0) at a mean, for counts and Tweedie responses. NaN for other families: their responses are never
   /// 0, or 0 is one of only two values.
   [[nodiscard]] double probability_of_zero(double mean) const;

@@ -13,8 +13,12 @@
 #include <boost/math/distributions/gamma.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/poisson.hpp>
+#include <boost/math/special_functions/bessel.hpp>
+#include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
+#include <cstddef>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -62,6 +66,78 @@ double quantile_of(const Ziplss& /*family*/, double p, const double* eta) {
       1.0, bm::quantile(bm::poisson_distribution<double, WholeQuantiles>(rate), std::min(q, 1 - 1e-16)));
 }
 
+double normal_cumulative(double z) {
+  return std::erfc(-z / std::sqrt(2.0)) / 2;
+}
+
+/// P(Y <= y).
+double cumulative_of(const Gaulss& family, double y, const double* eta) {
+  return normal_cumulative((y - eta[0]) * family.inverse_deviation(eta[1]));
+}
+double cumulative_of(const Gammals& family, double y, const double* eta) {
+  const double scale = std::exp(log_scale(eta[1], family.b));
+  return bm::gamma_p(1 / scale, y * std::exp(-eta[0]) / scale, MathPolicy());
+}
+double cumulative_of(const Gumbls& family, double y, const double* eta) {
+  return std::exp(-std::exp((eta[0] - y) * std::exp(-log_scale(eta[1], family.b))));
+}
+double cumulative_of(const Gevlss& /*family*/, double y, const double* eta) {
+  const double xi = Gevlss::shape(eta[2]);
+  const double q = Gevlss::reduced(y, eta, xi);
+  if (std::isnan(q)) return xi > 0 ? 0 : 1;  // outside the support
+  return std::exp(-std::exp(-q));
+}
+double cumulative_of(const Shash& family, double y, const double* eta) {
+  const double z = (y - eta[0]) * std::exp(-family.log_deviation(eta[1]) - eta[3]);
+  return normal_cumulative(std::sinh(std::exp(eta[3]) * std::asinh(z) - eta[2]));
+}
+double cumulative_of(const Ziplss& /*family*/, double y, const double* eta) {
+  if (y < 0) return 0;
+  const double rate = std::exp(eta[0]);
+  const double above = bm::gamma_p(y + 1, rate, MathPolicy()) / -std::expm1(-rate);
+  return 1 + std::expm1(-std::exp(eta[1])) * above;
+}
+
+ResponseLevel response_level(const Gaulss& family, const double* eta) {
+  return {eta[0], 1 / family.inverse_deviation(eta[1])};
+}
+ResponseLevel response_level(const Gammals& family, const double* eta) {
+  const double mean = std::exp(eta[0]);
+  return {mean, mean * std::exp(log_scale(eta[1], family.b) / 2)};
+}
+ResponseLevel response_level(const Gumbls& family, const double* eta) {
+  const double scale = std::exp(log_scale(eta[1], family.b));
+  return {eta[0] + euler_gamma * scale, gumbel_deviation * scale};
+}
+ResponseLevel response_level(const Gevlss& /*family*/, const double* eta) {
+  const double scale = std::exp(eta[1]);
+  const double xi = Gevlss::shape(eta[2]);
+  constexpr double gumbel = 1e-7;  // a shape below which the difference of squares is rounding
+  if (std::abs(xi) < gumbel) return {eta[0] + euler_gamma * scale, gumbel_deviation * scale};
+  const double first = bm::tgamma1pm1(-xi, MathPolicy());
+  const double second = bm::tgamma1pm1(-2 * xi, MathPolicy());
+  return {eta[0] + scale * first / xi, scale * std::sqrt(second - 2 * first - first * first) / std::abs(xi)};
+}
+/// By the moments of Jones and Pewsey (2009), sec. 2.3.
+ResponseLevel response_level(const Shash& family, const double* eta) {
+  const double inverse = std::exp(-eta[3]);
+  const auto moment = [&](double order) {
+    constexpr double quarter = 0.25;
+    const double sum = bm::cyl_bessel_k((order + 1) / 2, quarter, MathPolicy()) +
+                       bm::cyl_bessel_k(std::abs(order - 1) / 2, quarter, MathPolicy());
+    return std::exp(quarter) / std::sqrt(8 * M_PI) * sum;
+  };
+  const double unit = std::exp(family.log_deviation(eta[1]) + eta[3]);
+  const double first = std::sinh(eta[2] * inverse) * moment(inverse);
+  const double square = (std::cosh(2 * eta[2] * inverse) * moment(2 * inverse) - 1) / 2;
+  return {eta[0] + unit * first, unit * std::sqrt(square - first * first)};
+}
+ResponseLevel response_level(const Ziplss& family, const double* eta) {
+  double mean = 0;
+  family.respond(eta, &mean);
+  return {mean, std::sqrt(mean * (1 + std::exp(eta[0]) - mean))};
+}
+
 /// A family whose log likelihood is a formula.
 template <class F>
 class FormulaFamily final : public SeveralFamily {
@@ -101,6 +177,22 @@ class FormulaFamily final : public SeveralFamily {
   [[nodiscard]] double predictor_of_mean(double mean) const override { return F::predictor_of_mean(mean); }
   [[nodiscard]] double squared_residual(double y, std::span<const double> eta) const override {
     return family_.squared_residual(y, eta.data());
+  }
+  [[nodiscard]] double residual_side(double y, std::span<const double> eta) const override {
+    if constexpr (requires { F::side_of_location; })
+      return y - eta[0];
+    else
+      return y - level(eta).mean;
+  }
+  [[nodiscard]] ResponseLevel level(std::span<const double> eta) const override {
+    return response_level(family_, eta.data());
+  }
+  [[nodiscard]] ResponseProbabilities probabilities(double y, std::span<const double> eta) const override {
+    const double up_to = cumulative_of(family_, y, eta.data());
+    if constexpr (requires { F::whole_numbers; })
+      return {cumulative_of(family_, y - 1, eta.data()), up_to};
+    else
+      return {up_to, up_to};
   }
   [[nodiscard]] double quantile(double p, std::span<const double> eta) const override {
     return quantile_of(family_, p, eta.data());
@@ -190,6 +282,22 @@ class Multinom final : public SeveralFamily {
            std::log(std::max(shares[static_cast<std::size_t>(y)], std::numeric_limits<double>::epsilon()));
   }
 
+  /// Positive for the likeliest class.
+  [[nodiscard]] double residual_side(double y, std::span<const double> eta) const override {
+    const double own = y == 0 ? 0 : eta[static_cast<std::size_t>(y) - 1];
+    return own >= std::max(0.0, *std::ranges::max_element(eta)) ? 1 : -1;
+  }
+  [[nodiscard]] ResponseLevel level(std::span<const double> /*eta*/) const override {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    return {nan, nan};
+  }
+  [[nodiscard]] ResponseProbabilities probabilities(double y, std::span<const double> eta) const override {
+    std::vector<double> shares(at(classes()));
+    respond(eta, shares, {});
+    const auto own = shares.begin() + static_cast<std::ptrdiff_t>(y);
+    const double below = std::accumulate(shares.begin(), own, 0.0);
+    return {below, below + *own};
+  }
   [[nodiscard]] double quantile(double p, std::span<const double> eta) const override {
     std::vector<double> shares(at(classes()));
     respond(eta, shares, {});

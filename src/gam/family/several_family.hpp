@@ -3,6 +3,8 @@
 
 #include "gam/family/parts.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <memory>
@@ -15,10 +17,16 @@
 /// Families whose response depends on several linear predictors, such as a mean and a spread.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Mean and standard deviation of a response, from which a fit starts.
+/// Mean and standard deviation of a response.
 struct ResponseLevel {
   double mean = 0;
   double deviation = 0;
+};
+
+/// Probabilities of the responses up to a given one.
+struct ResponseProbabilities {
+  double below = 0;  ///< P(Y < y)
+  double up_to = 0;  ///< P(Y <= y)
 };
 
 /// Some rows, and what a pass needs of them. Predictor p of row r is `eta[p * stride + r]`, and likewise for
@@ -80,7 +88,7 @@ class SeveralFamily {
   [[nodiscard]] virtual int classes() const { return 0; }
   /// Why a finite number is no response; null: it is one.
   [[nodiscard]] virtual const char* response_fault(double y) const = 0;
-  /// Constant predictors from which a fit starts.
+  /// Constant predictors from which a fit starts, for the responses' level.
   [[nodiscard]] virtual std::vector<double> first_predictors(const ResponseLevel& level) const = 0;
   /// Log likelihoods of the rows and, where wanted, their derivatives by the predictors.
   virtual void evaluate(const SeveralRows& rows) const = 0;
@@ -99,6 +107,17 @@ class SeveralFamily {
   [[nodiscard]] virtual std::vector<std::string> outputs(std::span<const std::string> levels) const = 0;
   virtual void respond(std::span<const double> eta, std::span<double> values,
                        std::span<double> jacobian) const = 0;
+
+  /// Mean and standard deviation of a response; NaN for a class.
+  [[nodiscard]] virtual ResponseLevel level(std::span<const double> eta) const = 0;
+  [[nodiscard]] virtual ResponseProbabilities probabilities(double y, std::span<const double> eta) const = 0;
+
+  /// A number with the sign of the deviance residual.
+  [[nodiscard]] virtual double residual_side(double y, std::span<const double> eta) const = 0;
+  /// The deviance residual of mgcv.
+  [[nodiscard]] double deviance_residual(double y, double prior, std::span<const double> eta) const {
+    return std::copysign(std::sqrt(prior * std::max(squared_residual(y, eta), 0.0)), residual_side(y, eta));
+  }
 
   const std::string name;  ///< mgcv's
   const std::string text;  ///< as it is written in a call: "gaulss(b=0.02)"

@@ -460,7 +460,8 @@ class FitRun {
     model_.log_sp = end.solution.log_sp;
     if (rows_.family.several() != nullptr) {
       measure_several(fit_, *pass_, rows_, model_);
-      model_.outline = outline_of(fit_.job, rows_, {}, false);
+      model_.outline =
+          outline_of(fit_.job, rows_, model_.design.raw_coefficients(model_.coef), fit_.options.residuals);
     } else {
       const double prior_weights = measure_deviance(fit_, *pass_, rows_, end.deviances, model_);
       warn_if_worse_than_null();

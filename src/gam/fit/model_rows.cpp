@@ -52,9 +52,6 @@ ModelRows::ModelRows(Job& job, const FittedModel& model, const TableSource& sour
       options_(options_of(model_, memory)),
       formula_(with_options(parse_terms(model_.formula), options_)) {
   const Workers workers{job.comm(), job.host_team()};
-  if (model_.family.several() != nullptr)
-    throw base::usage_error(
-        "a model with several linear predictors has no residuals here: take predictions of its table");
   read(job, source, observer, column);
   rows_ = prepare_rows(workers, frame_, formula_, options_);
   rows_.family = model_.family;

@@ -18,8 +18,8 @@ namespace {
 
 using base::at;
 
-/// Positions of the numbers of a row; its variables begin at the last one.
-enum RowNumber : std::size_t { row_predictor, row_response, row_weight, first_row_variable };
+/// Positions of the numbers of a row; its linear predictors begin at the last one, and then its variables.
+enum RowNumber : std::size_t { row_response, row_weight, first_row_predictor };
 
 /// The variables of the terms: numbers, then factors, with contrasts replaced by their factors.
 std::vector<std::string> covariates_of(const FittedModel& model) {
@@ -62,7 +62,8 @@ class Sampling {
       plan = plan_of(model_, rows_.formula(),
                      {.type = PredictionType::terms, .terms = sampled_terms(model_.design)});
       plan.design = reindexed(std::move(plan.design), rows_.frame());
-      first_term_ = first_row_variable + rows_.frame().variables.size();
+      first_variable_ = first_row_predictor + at(model_.family.predictor_count());
+      first_term_ = first_variable_ + rows_.frame().variables.size();
       width_ = first_term_ + plan.names.size();
       numbers_.resize(sample_.size() * width_);
       put_rows();
@@ -89,12 +90,13 @@ class Sampling {
     RowResiduals residuals(rows, rows_.raw_coef());
     for (std::size_t i = 0; i < sample_.size(); ++i) {
       const std::size_t row = at(sample_[i]);
-      number(i, row_predictor) = residuals.of(row).linear_predictor / rows.response_factor;
+      for (std::size_t next = first_row_predictor; const double eta : residuals.of(row).linear_predictors)
+        number(i, next++) = eta / rows.response_factor;
       number(i, row_response) = variables[at(rows.response)].numbers[row];
       number(i, row_weight) = rows.prior_weight < 0 ? 1 : variables[at(rows.prior_weight)].numbers[row];
       for (std::size_t v = 0; v < variables.size(); ++v) {
         const bool codes = variables[v].numbers.size() == 0;
-        number(i, first_row_variable + v) = codes ? variables[v].codes[row] : variables[v].numbers[row];
+        number(i, first_variable_ + v) = codes ? variables[v].codes[row] : variables[v].numbers[row];
       }
     }
   }
@@ -124,12 +126,13 @@ class Sampling {
       for (std::size_t i = place; i < all.size(); i += width_) values.push_back(all[i]);
       return values;
     };
-    out.linear_predictor = column(row_predictor);
+    for (std::size_t p = first_row_predictor; p < first_variable_; ++p)
+      out.linear_predictors.push_back(column(p));
     out.response = column(row_response);
     out.weight = column(row_weight);
     const std::vector<Variable>& variables = rows_.frame().variables;
     for (std::size_t v = 0; v < variables.size(); ++v)
-      out.variables.push_back({variables[v].name, column(first_row_variable + v),
+      out.variables.push_back({variables[v].name, column(first_variable_ + v),
                                variables[v].factor ? variables[v].levels : std::vector<std::string>()});
     out.covariates = covariates_of(model_);
     for (std::size_t t = 0; t < terms.size(); ++t) out.terms.push_back({terms[t], column(first_term_ + t)});
@@ -140,6 +143,7 @@ class Sampling {
   const FittedModel& model_;
   const ModelRows& rows_;
   std::vector<std::int64_t> sample_;  ///< rows of this rank in the sample
+  std::size_t first_variable_ = 0;
   std::size_t first_term_ = 0;
   std::size_t width_ = 0;  ///< numbers stored per row
   std::vector<double> numbers_;

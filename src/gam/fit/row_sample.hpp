@@ -22,14 +22,16 @@ struct RowSample {
     std::vector<std::string> levels{};  ///< levels of a factor; else empty
   };
 
-  std::int64_t rows = 0;                 ///< number of complete rows, all or some of which are sampled
-  std::vector<double> linear_predictor;  ///< linear predictor, with all offsets
-  std::vector<double> response;          ///< response as numbers; success is 1
-  std::vector<double> weight;            ///< prior weights
+  std::int64_t rows = 0;  ///< number of complete rows, all or some of which are sampled
+  std::vector<std::vector<double>> linear_predictors;  ///< each linear predictor, with all offsets
+  std::vector<double> response;                        ///< response as numbers; success is 1
+  std::vector<double> weight;                          ///< prior weights
   std::vector<Column> variables;
   std::vector<std::string> covariates;  ///< names of the terms' variables: numbers, then factors
   std::vector<Column> terms;            ///< contribution of each smooth to the linear predictor, by its label
 
+  /// The only linear predictor, or the first one.
+  [[nodiscard]] const std::vector<double>& linear_predictor() const { return linear_predictors.front(); }
   [[nodiscard]] std::size_t size() const { return response.size(); }
   [[nodiscard]] bool is_whole() const { return static_cast<std::int64_t>(size()) == rows; }
 };

@@ -6,6 +6,7 @@
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/whole_inverse.hpp"
 #include "gam/model/covariance.hpp"
+#include "gam/rows/prediction_pass.hpp"
 
 #include <fmt/format.h>
 
@@ -215,17 +216,12 @@ class PredictionPlanner {
   /// Assigns the columns to the linear predictors, and names the output.
   void divide_by_predictor() {
     const SeveralFamily& family = *model_.family.several();
-    TermColumns& columns = plan_.posterior.terms;
-    columns.are_predictors = true;
-    columns.count = family.predictors();
-    columns.of_raw.assign(at(plan_.design.raw_size), -1);
-    for (const RawTerm& term : plan_.design.terms)
-      std::fill_n(columns.of_raw.begin() + term.raw_begin, term.raw_size, term.predictor);
+    plan_.posterior.terms = columns_by_predictor(plan_.design, family.predictors());
     if (options_.type == PredictionType::response) {
       plan_.names = family.outputs(model_.response.levels);
       return;
     }
-    for (int p = 0; p < columns.count; ++p) plan_.names.push_back(p == 0 ? "" : fmt::format(".{}", p));
+    for (int p = 0; p < family.predictors(); ++p) plan_.names.push_back(p == 0 ? "" : fmt::format(".{}", p));
   }
 
   /// The variance of a centred smooth's term in a row x: (x + m)'V(x + m), m the means of the other columns.

@@ -76,7 +76,7 @@ std::optional<ResponseSample> discrete_responses(const FittedModel& model, const
       if (!(rows->weight[i] > 0)) continue;
       sample.row.push_back(i);
       sample.response.push_back(rows->response[i]);
-      sample.predictor.push_back(rows->linear_predictor[i]);
+      sample.predictor.push_back(rows->linear_predictor()[i]);
       sample.weight.push_back(rows->weight[i]);
     }
   } else {
@@ -106,8 +106,9 @@ std::vector<double> quantile_residuals(const FittedModel& model, const ResponseS
     const double y = binomial ? sample.response[i] * trials : sample.response[i];
     if (!is_whole(y) || (binomial && !is_whole(trials))) return {};
     const double mean = model.family.mean(sample.predictor[i]);
-    residuals.push_back(distribution.quantile_residual(
-        sample.response[i], mean, binomial ? std::round(trials) : 1, base::split_mix(i)));
+    residuals.push_back(quantile_residual(
+        distribution.probabilities(sample.response[i], mean, binomial ? std::round(trials) : 1),
+        base::split_mix(i)));
   }
   return residuals;
 }

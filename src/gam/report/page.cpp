@@ -2,6 +2,8 @@
 #include "gam/report/page.hpp"
 
 #include "base/errors.hpp"
+#include "base/hash.hpp"
+#include "gam/family/response_distribution.hpp"
 #include "gam/report/check_tables.hpp"
 #include "gam/report/discrete_plots.hpp"
 #include "gam/report/effects.hpp"
@@ -138,10 +140,12 @@ class Page {
            count_text(model_.rows_dropped));
     }
     if (!model_.weights.empty()) fact("Prior weights", model_.weights);
-    fact("Deviance explained", fmt::format("{:.3g}%", 100 * model_.deviance_explained()));
-    fact("R-sq.(adj)", signed_text(fmt::format("{:.3g}", model_.r_squared_adjusted)));
-    fact("fREML", signed_text(fmt::format("{:.5g}", model_.reml)));
-    fact("Scale est.", fmt::format("{:.5g}", model_.scale));
+    const bool several = model_.family.several() != nullptr;
+    if (!several || !std::isnan(model_.null_deviance))
+      fact("Deviance explained", fmt::format("{:.3g}%", 100 * model_.deviance_explained()));
+    if (!several) fact("R-sq.(adj)", signed_text(fmt::format("{:.3g}", model_.r_squared_adjusted)));
+    fact(several ? "REML" : "fREML", signed_text(fmt::format("{:.5g}", model_.reml)));
+    if (!several) fact("Scale est.", fmt::format("{:.5g}", model_.scale));
     if (!std::isnan(model_.aic)) fact("AIC", signed_text(fmt::format("{:.8g}", model_.aic)));
     fact("Total edf", fmt::format("{:.2f}", model_.edf_total));
     fact("Iterations", fmt::format("{}", model_.iterations));
@@ -350,8 +354,19 @@ class Page {
     }
   };
 
+  static constexpr char about_quantile[] =
+      " Each is the normal quantile of the probability of a smaller response, plus a random part of that of "
+      "the response itself: normal if the model is true.";
+
+  static std::vector<double> predictors_of(const RowSample& rows, std::size_t row) {
+    std::vector<double> eta;
+    for (const std::vector<double>& predictor : rows.linear_predictors) eta.push_back(predictor[row]);
+    return eta;
+  }
+
   /// The residuals to plot: deviance residuals, or standardised ones for an AR1 model. For discrete
-  /// responses, whose residuals lie on a few curves, quantile residuals if they are known.
+  /// responses, whose residuals lie on a few curves, and for several linear predictors, quantile residuals if
+  /// they are known.
   [[nodiscard]] Residuals residuals_of(const std::optional<ResponseSample>& discrete) const {
     const DataOutline& outline = model_.outline;
     Residuals out;
@@ -371,9 +386,7 @@ class Page {
       if (!values.empty()) {
         out.kind = "quantile";
         out.scale = 1;
-        out.about =
-            " Each is the normal quantile of the probability of a smaller response, plus a random part of "
-            "that of the response itself: normal if the model is true.";
+        out.about = about_quantile;
         for (std::size_t i = 0; i < values.size(); ++i)
           out.add(discrete->row.empty() ? i : discrete->row[i], discrete->predictor[i], values[i]);
         return out;
@@ -384,9 +397,25 @@ class Page {
       out.add(outline.linear_predictor, outline.deviance_residual);
       return out;
     }
+    if (const SeveralFamily* several = model_.family.several()) {
+      const bool weighted = std::ranges::any_of(rows_->weight, [](double one) { return one != 1; });
+      if (!weighted) {
+        out.kind = "quantile";
+        out.about = about_quantile;
+      }
+      for (std::size_t row = 0; row < rows_->size(); ++row) {
+        const std::vector<double> eta = predictors_of(*rows_, row);
+        const double y = rows_->response[row];
+        if (!(rows_->weight[row] > 0)) continue;
+        out.add(row, eta[0],
+                weighted ? several->deviance_residual(y, rows_->weight[row], eta)
+                         : quantile_residual(several->probabilities(y, eta), base::split_mix(row)));
+      }
+      return out;
+    }
     for (std::size_t row = 0; row < rows_->size(); ++row) {
       if (!(rows_->weight[row] > 0)) continue;
-      const double eta = rows_->linear_predictor[row];
+      const double eta = rows_->linear_predictor()[row];
       const double mean = model_.family.mean(eta);
       const double deviance = model_.family.deviance(rows_->response[row], mean, rows_->weight[row]);
       out.add(row, eta, std::copysign(std::sqrt(std::max(0.0, deviance)), rows_->response[row] - mean));
@@ -419,6 +448,15 @@ class Page {
         residual_scatter(shown.kind, "linear predictor", "linear_predictor", shown.predictors, shown.values),
         "Residuals against the linear predictor: the model is doubtful if there is a trend or the spread "
         "changes.");
+    for (std::size_t p = 1; rows_ != nullptr && p < std::min(rows_->linear_predictors.size(), max_pictures);
+         ++p) {
+      std::vector<double> predictors;
+      for (const std::size_t row : shown.rows) predictors.push_back(rows_->linear_predictors[p][row]);
+      figure(fmt::format("residuals predictor {}", p),
+             residual_scatter(shown.kind, fmt::format("linear predictor {}", p),
+                              fmt::format("linear_predictor.{}", p), predictors, shown.values),
+             {});
+    }
     figure("residuals histogram", residual_histogram(shown.kind, shown.values), "Histogram.");
     if (discrete) of_discrete(*discrete, shown.kind);
     if (rows_ != nullptr && !is_binomial(model_.family)) observed(*rows_);
@@ -437,7 +475,9 @@ class Page {
     std::vector<double> fitted;
     std::vector<double> responses;
     for (std::size_t row = 0; row < rows.size(); ++row) {
-      const double mean = model_.family.mean(rows.linear_predictor[row]);
+      const SeveralFamily* const several = model_.family.several();
+      const double mean = several != nullptr ? several->level(predictors_of(rows, row)).mean
+                                             : model_.family.mean(rows.linear_predictor()[row]);
       if (!(rows.weight[row] > 0) || !std::isfinite(mean)) continue;
       fitted.push_back(mean);
       responses.push_back(rows.response[row]);

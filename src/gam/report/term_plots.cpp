@@ -151,7 +151,7 @@ std::vector<std::size_t> rows_of(const Effect& effect, const RowSample& rows) {
 /// A row's Pearson residual, i.e. the weighted working residual; for a family without a variance function the
 /// working residual.
 double partial_residual(const FittedModel& model, const RowSample& rows, std::size_t row) {
-  const double eta = rows.linear_predictor[row];
+  const double eta = rows.linear_predictor()[row];
   const double mean = model.family.mean(eta);
   const double difference = rows.response[row] - mean;
   const double variance = model.family.variance(mean);

@@ -74,6 +74,13 @@ void for_each_piece(Job& job, const Plan& plan, const Rows& rows, std::size_t co
 
 }  // namespace
 
+TermColumns columns_by_predictor(const Design& design, int predictors) {
+  TermColumns columns{.count = predictors, .are_predictors = true};
+  for (const RawTerm& term : design.terms)
+    columns.of_raw.insert(columns.of_raw.end(), at(term.raw_size), term.predictor);
+  return columns;
+}
+
 std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& rows,
                                      const Posterior& posterior) {
   const DeviceTurn turn(job);  // held until the columns have left the devices

@@ -14,6 +14,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
+/// An output column for each linear predictor.
+[[nodiscard]] TermColumns columns_by_predictor(const Design& design, int predictors);
+
 /// *Collective.* Predicts this rank's rows of `plan`, in one `Job::map`: on the job's devices or its hosts,
 /// with the same bits for any number of ranks, threads and devices of one kind. `rows` needs no response.
 /// Levels that the design lacks may occur in random effects only, and have no column. Throws like `Job::map`.

@@ -10,32 +10,32 @@ namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
 
-double deviance_residual(const Rows& rows, std::size_t row, double eta) {
+double deviance_residual(const Rows& rows, std::size_t row, std::span<const double> eta) {
   const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
   const double y = rows.response_factor * number(rows.response);
-  const double mu = rows.family.mean(eta);
   const double prior = rows.prior_weight < 0 ? 1 : rows.prior_factor * number(rows.prior_weight);
+  if (const SeveralFamily* several = rows.family.several()) return several->deviance_residual(y, prior, eta);
+  const double mu = rows.family.mean(eta[0]);
   // Rounding may leave a saturated row's deviance slightly below zero.
   return std::copysign(std::sqrt(std::max(0.0, rows.family.deviance(y, mu, prior))), y - mu);
 }
 
 RowResiduals::RowResiduals(const Rows& rows, std::span<const double> raw_coef)
-    : rows_(rows), raw_coef_(raw_coef), reader_(rows) {
+    : rows_(rows), raw_coef_(raw_coef), reader_(rows), eta_(at(rows.family.predictor_count())) {
   if (!rows.series.correlated() || !rows.series.before) return;
   Rows before = rows;
   before.frame = rows.series.before.get();
   RowReader reader(before);
-  before_rank_ = residual_in(before, reader, 0, raw_coef).deviance;
+  before_rank_ = residual_in(before, reader, 0).deviance;
 }
 
-RowResiduals::Residual RowResiduals::residual_in(const Rows& rows, RowReader& reader, std::size_t row,
-                                                 std::span<const double> raw_coef) {
-  const double eta = reader.linear_predictor(row, raw_coef);
-  return {eta, deviance_residual(rows, row, eta)};
+RowResiduals::Residual RowResiduals::residual_in(const Rows& rows, RowReader& reader, std::size_t row) {
+  reader.linear_predictors(row, raw_coef_, eta_);
+  return {eta_, deviance_residual(rows, row, eta_)};
 }
 
 RowResiduals::Residual RowResiduals::of(std::size_t row) {
-  return residual_in(rows_, reader_, row, raw_coef_);
+  return residual_in(rows_, reader_, row);
 }
 
 double RowResiduals::standardised(std::size_t row) {

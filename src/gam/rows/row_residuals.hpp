@@ -8,11 +8,13 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Deviance residual sign(y - mu) sqrt(deviance) of a complete row with predictor `eta`, in units of the fit.
-[[nodiscard]] double deviance_residual(const Rows& rows, std::size_t row, double eta);
+/// Deviance residual sign(y - mu) sqrt(deviance) of a complete row with linear predictors `eta`, in units of
+/// the fit.
+[[nodiscard]] double deviance_residual(const Rows& rows, std::size_t row, std::span<const double> eta);
 
 /// Residuals of single complete rows, in the units of the fit, on the host. The arguments must outlive it.
 /// Not thread-safe, but copies are independent. Results do not depend on the order of calls; the last
@@ -21,9 +23,9 @@ class RowResiduals {
  public:
   RowResiduals(const Rows& rows, std::span<const double> raw_coef);
 
-  /// A row's linear predictor, with the offset, and deviance residual.
+  /// A row's linear predictors, with their offsets, until the next call; and its deviance residual.
   struct Residual {
-    double linear_predictor;
+    std::span<const double> linear_predictors;
     double deviance;
   };
   [[nodiscard]] Residual of(std::size_t row);
@@ -31,12 +33,12 @@ class RowResiduals {
   [[nodiscard]] double standardised(std::size_t row);
 
  private:
-  [[nodiscard]] static Residual residual_in(const Rows& rows, RowReader& reader, std::size_t row,
-                                            std::span<const double> raw_coef);
+  [[nodiscard]] Residual residual_in(const Rows& rows, RowReader& reader, std::size_t row);
 
   const Rows& rows_;
   std::span<const double> raw_coef_;
   RowReader reader_;
+  std::vector<double> eta_;
   std::optional<double> before_rank_;  ///< deviance residual of the last row before this rank's rows
   std::optional<std::pair<std::size_t, double>> last_;
 };

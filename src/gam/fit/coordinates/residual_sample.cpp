@@ -97,7 +97,9 @@ struct RowResidual {
 };
 
 RowResidual residual_of(const Rows& rows, RowResiduals& residuals, std::size_t row) {
-  const auto [eta, deviance] = residuals.of(row);
+  const RowResiduals::Residual own = residuals.of(row);
+  const double eta = own.linear_predictors[0];
+  const double deviance = own.deviance;
   const double unit = 1 / std::sqrt(rows.prior_factor) / rows.response_factor;
   const double standardised = rows.series.correlated() ? residuals.standardised(row) : deviance;
   return {rounded(eta / rows.response_factor, 9), rounded(deviance * unit, 6),

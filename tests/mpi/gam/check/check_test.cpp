@@ -15,11 +15,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-class CheckBits : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(CheckBits, DoNotDependOnRanksOrThreads) {
-  const testing::ReferenceCase reference = testing::load_reference_case(GetParam());
-  const Table file = testing::in_blocks(reference.data_path, 64);  // many blocks, and a short last one
+void expect_the_same_bits(const Table& file, const std::string& formula, const FitOptions& of_fit) {
   CheckOptions options{.largest_sample = 150, .permutations = 50, .lags = 3};
   std::string expected;
   for (const int ranks : {1, 2, 3, 5, 8}) {
@@ -30,8 +26,7 @@ TEST_P(CheckBits, DoNotDependOnRanksOrThreads) {
       if (testing::shared_world().rank() < ranks) {
         Job job = testing::cpu_job(some, threads);
         // The model as the fit returns it: complete on rank 0 only.
-        const FitResult fitted =
-            fit(job, parse_formula(reference.formula), file, testing::options_of(reference));
+        const FitResult fitted = fit(job, parse_formula(formula), file, of_fit);
         const Check found = check(job, fitted.model, file, options);
         if (testing::shared_world().rank() == 0) {
           // Numbers in JSON read back to the same bits.
@@ -47,6 +42,21 @@ TEST_P(CheckBits, DoNotDependOnRanksOrThreads) {
       testing::shared_world().barrier();
     }
   }
+}
+
+class CheckBits : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CheckBits, DoNotDependOnRanksOrThreads) {
+  const testing::ReferenceCase reference = testing::load_reference_case(GetParam());
+  // Many blocks, and a short last one.
+  expect_the_same_bits(testing::in_blocks(reference.data_path, 64), reference.formula,
+                       testing::options_of(reference));
+}
+
+TEST(CheckBitsOfSeveral, DoNotDependOnRanksOrThreads) {
+  const Table file = testing::in_blocks(TESSERA_TEST_DATA "/several/data.csv", 32);
+  expect_the_same_bits(file, "list(skew ~ s(x) + g, ~ te(x, z, k=4), ~ 1, ~ 1)", {.family = family("shash")});
+  expect_the_same_bits(file, "list(level ~ s(x), ~ s(z) + g)", {.family = family("multinom(K=2)")});
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, CheckBits,

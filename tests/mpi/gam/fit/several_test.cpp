@@ -2,6 +2,7 @@
 // Families with several linear predictors: location, scale and shape, and classes.
 #include "gam/linalg/linalg.hpp"
 #include "support/fit_support.hpp"
+#include "support/table_support.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -12,7 +13,10 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <tessera/gam/check.hpp>
 #include <tessera/gam/predict.hpp>
+#include <tessera/gam/report.hpp>
+#include <tessera/gam/residuals.hpp>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -83,6 +87,107 @@ TEST(Several, AgreeWithMgcvAtGivenSmoothingParameters) {
     for (std::size_t c = 0; c < columns; ++c)
       EXPECT_LE(difference_of(responses, responses.columns[2 * c].name, one.at("response"), c), 1e-7);
   }
+}
+
+/// A number of a fixture; NaN for null.
+double number_of(const nlohmann::json& value) {
+  return value.is_null() ? std::nan("") : value.get<double>();
+}
+
+TEST(Several, HaveTheResidualsOfMgcv) {
+  Job job = testing::cpu_job(testing::world());
+  for (const nlohmann::json& one : several_cases()) {
+    SCOPED_TRACE(one.at("name").get<std::string>());
+    const Model model = several_model(job, one.at("family"), one.at("formula"));
+    const Predictions found = residuals(job, model, several_table(), {.type = ResidualType::all});
+    ASSERT_EQ(found.columns.size(), 3U);
+    EXPECT_EQ(found.columns[2].name, "response");
+    EXPECT_EQ(residuals(job, model, several_table(), {.type = ResidualType::pearson})["residual"].size(),
+              found["pearson"].size());
+    EXPECT_THROW(static_cast<void>(residuals(job, model, several_table(), {.type = ResidualType::working})),
+                 Error);
+    if (job.comm().size() > 1) continue;  // the rows of one rank only
+    for (std::size_t i = 0; i < one.at("residuals").size(); ++i) {
+      for (std::size_t c = 0; c < 3; ++c) {
+        const double wanted = number_of(one.at("residuals")[i][c]);
+        const double value = found.columns[c].values[8 * i];
+        EXPECT_EQ(std::isnan(value), std::isnan(wanted)) << i << ' ' << c;
+        if (!std::isnan(wanted)) EXPECT_NEAR(value, wanted, 1e-6) << i << ' ' << c;
+      }
+    }
+  }
+}
+
+TEST(Several, AreCheckedAsByMgcv) {
+  Job job = testing::cpu_job(testing::world());
+  for (const nlohmann::json& one : several_cases()) {
+    SCOPED_TRACE(one.at("name").get<std::string>());
+    const Model model = several_model(job, one.at("family"), one.at("formula"));
+    const Check found = check(job, model, several_table(), {.permutations = 20});
+    if (job.comm().rank() != 0) continue;
+    const FittedModel& fitted = model.fitted();
+    EXPECT_NEAR(found.deviance_dispersion * fitted.residual_df() / fitted.deviance, 1, 1e-9);
+    const std::vector<double> indices = one.at("k_index");
+    ASSERT_EQ(found.bases.size(), indices.size());
+    EXPECT_EQ(found.bases[1].label, "s.1(z)");
+    for (std::size_t i = 0; i < indices.size(); ++i) EXPECT_NEAR(found.bases[i].k_index, indices[i], 1e-7);
+    // Normal, since the models are those of the data.
+    const QuantileResiduals& quantiles = found.quantile_residuals;
+    ASSERT_EQ(quantiles.residuals.size(), 240U);
+    for (std::size_t i = 20; i < 220; ++i)
+      EXPECT_NEAR(quantiles.residuals[i], quantiles.normal[i], 0.35) << i;
+    EXPECT_EQ(std::isnan(found.pearson_dispersion), model.fitted().family.classes() > 0);
+
+    const Concurvity& concurvity = found.concurvity;
+    const std::vector<double> wanted = one.at("concurvity");
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < concurvity.labels.size(); ++i) {
+      if (concurvity.labels[i].starts_with("para")) continue;
+      EXPECT_NEAR(concurvity.whole[i].worst, wanted.at(next++), 1e-7);
+      EXPECT_NEAR(concurvity.whole[i].observed, wanted.at(next++), 1e-7);
+      EXPECT_NEAR(concurvity.whole[i].estimate, wanted.at(next++), 1e-7);
+    }
+    EXPECT_EQ(next, wanted.size());
+    EXPECT_EQ(concurvity.labels[2], "para.1");
+    EXPECT_TRUE(std::isnan(concurvity.pairwise[2].worst));
+    EXPECT_EQ(concurvity.pairwise[concurvity.labels.size() + 1].worst, 1);
+  }
+}
+
+// A prior weight counts as so many rows, and leaves the distribution of a response unknown.
+TEST(Several, AreCheckedWithWeights) {
+  Job job = testing::cpu_job(testing::world());
+  const Model model = fit(job, parse_formula("list(normal ~ s(x), ~ z)"), several_table(),
+                          {.family = family("gaulss"), .weights = "ifelse(g == 'a', 4, 1)"})
+                          .model;
+  const Check found = check(job, model, several_table(), {.permutations = 1});
+  if (job.comm().rank() != 0) return;
+  const FittedModel& fitted = model.fitted();
+  EXPECT_NEAR(found.deviance_dispersion * fitted.residual_df() / fitted.deviance, 1, 1e-9);
+  EXPECT_NEAR(found.pearson_dispersion, found.deviance_dispersion, 1e-12);
+  EXPECT_LT(found.quantile_residuals.residuals.size(), 200U);
+  EXPECT_GT(found.quantile_residuals.residuals.size(), 100U);
+}
+
+TEST(Several, AreDrawnInAReport) {
+  Job job = testing::cpu_job(testing::world());
+  const Model model = several_model(job, "ziplss", "list(count ~ s(x) + g, ~ te(x, z, k=4))");
+  const ReportRows rows = report_rows(job, model, several_table(), {.permutations = 20});
+  if (job.comm().rank() != 0) return;
+  const auto names_of = [](const Report& of) {
+    std::vector<std::string> names;
+    for (const ReportFigure& figure : of.figures) names.push_back(figure.name);
+    return names;
+  };
+  const Report page = report(model, {.rows = rows});
+  const std::vector<std::string> with_rows = names_of(page);
+  for (const char* const name : {"residuals_quantiles", "residuals_predictor", "residuals_predictor_1",
+                                 "residuals_histogram", "observed_fitted", "residuals_z"})
+    EXPECT_NE(std::ranges::find(with_rows, name), with_rows.end()) << name;
+  EXPECT_NE(page.html.find("Quantile residuals of all 240 rows"), std::string::npos);
+  EXPECT_NE(page.html.find("<th scope=\"row\">para.1</th>"), std::string::npos);
+  EXPECT_EQ(page.html.find("nan"), std::string::npos);
+  EXPECT_NE(report_html(model).find("Deviance residuals of all 240 rows"), std::string::npos);
 }
 
 /// Where smoothing parameters are estimated: log of the ratio by which a step of Fellner and Schall would

@@ -217,6 +217,50 @@ TEST(SeveralFamily, QuantilesBelongToTheDensities) {
   }
 }
 
+TEST(SeveralFamily, HaveTheMomentsAndProbabilitiesOfTheirQuantiles) {
+  struct Case {
+    const char* family;
+    std::vector<double> eta;
+  };
+  for (const auto& [name, eta] :
+       {Case{"gaulss", {1.2, -0.3}}, Case{"gammals", {0.4, 6.1}}, Case{"gumbls", {0.4, 6.5}},
+        Case{"gevlss", {1, -0.5, 0.9}}, Case{"gevlss", {1, -0.5, std::log(2)}}, Case{"gevlss", {1, 0.2, 0.1}},
+        Case{"shash", {0.3, -1, 0.4, 0.1}}, Case{"shash", {0.3, -1, -0.2, -0.3}}, Case{"ziplss", {0.7, -0.2}},
+        Case{"ziplss", {-3, 1}}, Case{"multinom", {0.4}}}) {
+    const auto family = several_family(name, {});
+    SCOPED_TRACE(fmt::format("{} at {}", name, fmt::join(eta, ", ")));
+    constexpr int count = 400000;
+    double sum = 0;
+    double square = 0;
+    for (int i = 0; i < count; ++i) {
+      const double p = (i + 0.5) / count;
+      const double y = family->quantile(p, eta);
+      sum += y;
+      square += y * y;
+      if (i % 1000 != 0) continue;
+      const ResponseProbabilities found = family->probabilities(y, eta);
+      EXPECT_LE(found.below, p + 1e-9);
+      EXPECT_GE(found.up_to, p - 1e-9);
+      const bool whole = family->classes() > 0 || std::string_view(name) == "ziplss";
+      EXPECT_EQ(found.below < found.up_to, whole);
+      if (!whole) EXPECT_NEAR(found.up_to, p, 1e-9);
+    }
+    if (family->classes() > 0) continue;
+    const ResponseLevel level = family->level(eta);
+    EXPECT_NEAR(level.mean, sum / count, 1e-3 * level.deviation);
+    EXPECT_NEAR(level.deviation / std::sqrt(square / count - sum / count * (sum / count)), 1, 3e-3);
+  }
+  const auto extremes = several_family("gevlss", {});
+  const std::vector<double> bounded_above{0, 0, -2};
+  EXPECT_EQ(extremes->probabilities(100, bounded_above).up_to, 1);
+  const std::vector<double> bounded_below{0, 0, 2};
+  EXPECT_EQ(extremes->probabilities(-100, bounded_below).up_to, 0);
+  const auto classes = several_family("multinom", {});
+  const std::vector<double> odds{std::log(3)};
+  EXPECT_NEAR(classes->probabilities(0, odds).up_to, 0.25, 1e-15);
+  EXPECT_EQ(classes->probabilities(1, odds).below, classes->probabilities(0, odds).up_to);
+}
+
 TEST(SeveralFamily, DerivativesAreThoseOfDifferencesOfClasses) {
   const SeveralArgument classes{"K", {3}};
   const auto family = several_family("multinom", {&classes, 1});

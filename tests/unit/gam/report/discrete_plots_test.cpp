@@ -111,7 +111,7 @@ TEST(DiscreteResponses, AreThoseOfTheTableWhereItIsGiven) {
   RowSample rows;
   rows.rows = 3;
   rows.response = {0.5, 1, 0};
-  rows.linear_predictor = {0, 1, 2};
+  rows.linear_predictors = {{0, 1, 2}};
   rows.weight = {4, 2, 0};
   const auto found = discrete_responses(model_of("binomial"), &rows);
   ASSERT_TRUE(found);

@@ -11,6 +11,7 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
   given <- mget(c("method", "scale", "G", "fit", "drop.intercept", "chunk.size", "discrete", "cluster",
                   "gc.level", "use.chol", "samfrac", "coef"))
   check_arguments(given, quiet, ...)
+  if (is.list(formula) && length(formula) == 1) formula <- formula[[1]]
   if (!inherits(formula, "formula") || length(formula) != 3) {
     usage_error("formula must be one formula with a response, such as y ~ s(x)")
   }

@@ -137,7 +137,7 @@ extent_of <- function(name, json) {
   own <- Find(function(one) plain(one$name) == plain(name), known)
   if (!is.null(own)) return(list(values = numbers(own$values), level = own$level))
   # If the formula has a number only as factor(x), the extent is that of the levels.
-  as_factor <- plain(sprintf(c("factor(%s)", "as.factor(%s)", "ordered(%s)"), plain(name)))
+  as_factor <- plain(sprintf(c("factor(%s)", "as.factor(%s)", "ordered(%s)", "as.ordered(%s)"), plain(name)))
   own <- Find(function(one) plain(one$name) %in% as_factor, known)
   levels <- design_levels(json)
   values <- suppressWarnings(as.numeric(unlist(levels[plain(names(levels)) %in% as_factor])))

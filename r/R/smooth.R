@@ -30,7 +30,14 @@ is_smooth <- function(blocks) !vapply(blocks, `[[`, "", "kind") %in% c("parametr
 
 design_levels <- function(json) {
   factors <- Filter(function(one) !is.null(one$levels), json$design$variables)
-  stats::setNames(lapply(factors, function(one) texts(one$levels)), field(factors, "name"))
+  c(stats::setNames(lapply(factors, function(one) texts(one$levels)), field(factors, "name")), contrast_levels(json))
+}
+
+#' The levels of ordered expressions, from their contrasts: contr.poly(factor(ordered(x), levels = c("1", "2")), 1).
+contrast_levels <- function(json) {
+  coded <- unique(lapply(json$expressions$contrasts, function(one) str2lang(one$source)[[2]]))
+  coded <- Filter(function(one) is.call(one) && !is.null(one$levels), coded)
+  stats::setNames(lapply(coded, function(one) eval(one$levels, baseenv())), vapply(coded, function(one) text_of(one[[2]]), ""))
 }
 
 #' The number of raw columns of a term.

@@ -39,6 +39,14 @@ pasted <- same(y ~ paste(g, text) * w, data = d)
 stopifnot(all.equal(predict(pasted, complete[1:9, ]), predict(bam(y ~ paste(g, text) * w, data = d), complete[1:9, ]),
                     tolerance = 1e-5))
 same(y ~ factor(i) + s(x, by = g) + g - 1, data = d)
+for (formula in c(y ~ ordered(i) + s(x), y ~ as.ordered(i) * w, y ~ ordered(round(7 * w)) + s(x))) {
+  ordered <- same(formula, data = d)
+  theirs <- bam(formula, data = d)
+  stopifnot(identical(ordered$xlevels, theirs$xlevels),
+            all.equal(predict(ordered, complete[1:2, ]), predict(theirs, complete[1:2, ]), tolerance = 1e-5),
+            identical(predict(update(ordered, model = FALSE), complete[1:9, ]), predict(ordered, complete[1:9, ])))
+}
+same(list(y ~ s(x)), data = d)
 same(y ~ g * poly(w, 2) + log(w), data = complete)
 same(abs(y) + 0.1 ~ s(x), data = d, family = Gamma(link = "log"))
 y <- complete$y

@@ -9,6 +9,7 @@
 #include "gam/design/standardise.hpp"
 #include "gam/fit/coordinates/block_sketch.hpp"
 #include "gam/fit/coordinates/by_centring.hpp"
+#include "gam/fit/coordinates/change.hpp"
 #include "gam/fit/coordinates/orthogonal_smooths.hpp"
 #include "gam/fit/coordinates/residual_sample.hpp"
 #include "gam/fit/coordinates/unidentifiable_coefficients.hpp"
@@ -40,6 +41,7 @@
 #include <numbers>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -74,11 +76,10 @@ class FitRun {
     rows_.on_devices = fit_.on_devices;
     require_hosts_for_series();
     needed_bytes_ = require_memory(fit_, rows_);
-    const bool several = rows_.family.several() != nullptr;
-    const RawMoments moments = several ? prepare_designs() : prepare_design();
-    if (!several) apply_side_conditions(moments);
+    const RawMoments moments = prepare_design();
     together(fit_.job.comm(), [&] { give_smoothing_parameters(); });
-    RawSums first = several ? first_sums(fit_, *pass_, rows_, moments) : settle_design(moments);
+    RawSums first = settle_design(moments);
+    note_left_out();
     if (fit_.options.estimate_rho) first = estimate_rho(moments);
     PirlsLoop loop(fit_, *pass_, rows_, moments);
     loop.run(std::move(first));
@@ -91,9 +92,8 @@ class FitRun {
     }
     loop.solver().bring_to_root(model_.coef);
     note_untested();
-    if (centred_) return_from_centred();
     if (fit_.job.comm().rank() == 0) conclude(loop.solver());
-    if (orthogonal_) return_from_orthogonal();
+    if (changed_) model_.coef = changed_->change.coefficients_of_formula(model_.coef);
     model_.column_means = to_coefficients(moments.column_sums, model_.design);
     for (double& mean : model_.column_means) mean /= static_cast<double>(model_.rows);
     together(fit_.job.comm(),
@@ -137,36 +137,29 @@ class FitRun {
     throw Error(ErrorCode::usage, why + ": set device to auto or cpu");
   }
 
-  /// Sets the design of several linear predictors, each with its own constraints, side conditions and
-  /// identifiable columns, and returns the moments of the raw columns.
-  RawMoments prepare_designs() {
-    Rows own = rows_;  // of one predictor, without weights: these decide what its rows determine
-    own.family = Family();
-    own.offsets.clear();
-    own.further_offsets.clear();
-    own.prior_weight = -1;
-    own.pairs = nullptr;
-    std::vector<Design> designs;
+  /// Sets the design, each predictor's with its constraints and side conditions, and returns the moments of
+  /// the raw columns. Of several predictors each also loses here what its columns do not determine, without
+  /// weights, as `settle_design` is for one.
+  RawMoments prepare_design() {
     note_ignored();
-    for (int p = 0; p < fit_.formula.predictors(); ++p) {
-      const FormulaTerms& formula = fit_.formula.of_predictor(p);
-      const DesignDraft draft =
-          draft_of_design(formula, knots_of(formula, p), std::numeric_limits<int>::max());
-      Design design = draft.design;
-      own.design = &design;
-      PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the constraints");
-      RowPass pass(fit_.job, fit_.plan, own);
-      const RawMoments moments = pass.moments();
-      together(fit_.job.comm(),
-               [&] { design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
-      const PartedMatrix gram = unweighted_gram(fit_.job, fit_.plan, own);
-      if (!nested_smooths(design).empty())
-        design = with_side_conditions(fit_.job, own, Design(design), moments, gram);
-      design = without_determined_columns(fit_.job, own, Design(design), gram, nullptr);
-      designs.push_back(std::move(design));
+    const int predictors = fit_.formula.predictors();
+    const Rows whole = rows_;
+    if (predictors > 1) rows_ = unweighted(whole);
+    std::vector<Design> designs;
+    RawMoments moments;
+    for (int p = 0; p < predictors; ++p) {
+      moments = constrain(p, whole.prior_weight);
+      apply_side_conditions(moments);
+      if (predictors > 1) {
+        if (!unweighted_) unweighted_ = first_sums(fit_, *pass_, rows_, moments);
+        static_cast<void>(leave_out_determined(unweighted_->gram));
+        unweighted_.reset();
+      }
+      designs.push_back(std::move(model_.design));
     }
     model_.design = joined(std::move(designs));
-    note_left_out();
+    if (predictors == 1) return moments;
+    rows_ = whole;
     pass_.emplace(fit_.job, fit_.plan, rows_);
     return fit_.sums_of(*pass_, [&] { return pass_->moments(); });
   }
@@ -177,14 +170,12 @@ class FitRun {
       const std::vector<std::string> numeric = one.numeric_variables();
       return std::ranges::find(numeric, variable) != numeric.end();
     };
+    FormulaTerms alone = formula;
+    alone.further.clear();
     SuppliedKnots own;
     for (const auto& [variable, knots] : fit_.options.knots) {
-      bool elsewhere = false;
-      for (int p = 1; p < fit_.formula.predictors(); ++p)
-        elsewhere = elsewhere || has(fit_.formula.of_predictor(p), variable);
-      FormulaTerms alone = formula;
-      alone.further.clear();
-      if (has(alone, variable) || (predictor == 0 && !elsewhere)) own.emplace(variable, knots);
+      const bool is_first = predictor == 0 && !has(fit_.formula, variable);
+      if (is_first || has(alone, variable)) own.emplace(variable, knots);
     }
     return own;
   }
@@ -193,11 +184,9 @@ class FitRun {
     if (!list.empty()) fit_.observer.note("dropped, linearly dependent on other terms: " + list);
   }
 
-  /// Sets the design with its constraints, and returns the moments of the raw columns.
-  RawMoments prepare_design() {
-    const DesignDraft draft =
-        draft_of_design(fit_.formula, fit_.options.knots, fit_.options.largest_tested_effect);
-    note_ignored();
+  /// Sets the design of a predictor with its constraints, and returns the moments of its raw columns.
+  RawMoments constrain(int predictor, int prior_weight) {
+    const DesignDraft draft = draft_of_design(predictor, prior_weight);
     model_.design = draft.design;
     require_constant_levels();
     find_level_pairs();
@@ -208,13 +197,15 @@ class FitRun {
              [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
     return moments;
   }
-  DesignDraft draft_of_design(const FormulaTerms& formula, const SuppliedKnots& knots,
-                              int largest_whole_effect) {
+  DesignDraft draft_of_design(int predictor, int prior_weight) {
+    const FormulaTerms& formula = fit_.formula.of_predictor(predictor);
+    const int largest_whole_effect =
+        fit_.formula.predictors() > 1 ? std::numeric_limits<int>::max() : fit_.options.largest_tested_effect;
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for knots");
     fit_.observer.now("finding knots and constraints");
     standards_ = standards_of(fit_.job.comm(), formula, frame_, fit_.plan.block(), fit_.job.host_team());
-    DesignDraft draft =
-        draft_design(workers(), formula, frame_, knots, standards_, largest_whole_effect, rows_.prior_weight);
+    DesignDraft draft = draft_design(workers(), formula, frame_, knots_of(formula, predictor), standards_,
+                                     largest_whole_effect, prior_weight);
     if (!draft.note.empty()) fit_.observer.note(draft.note);
     add_far_fields(workers(), draft.design, frame_.complete_rows, needed_bytes_);
     return draft;
@@ -334,34 +325,26 @@ class FitRun {
                                          unweighted_ ? unweighted_->gram : own);
   }
 
-  /// Drops columns determined by others, and centres by= variables. Decides by the first working model, so
-  /// that a resumed fit decides alike; returns that model's sums.
+  /// Drops columns that others determine, and chooses the coordinates of the iteration. Decides by the first
+  /// working model, so that a resumed fit decides alike; returns that model's sums.
   RawSums settle_design(const RawMoments& moments) {
+    if (fit_.formula.predictors() > 1) return first_sums(fit_, *pass_, rows_, moments);
     const CrowdedSmooths crowded = look_for_crowded();
-    orthogonalise_smooths(crowded);
+    iterate_in(with_orthogonal_columns(crowded));
     RawSums sums =
-        unweighted_ && !orthogonal_ ? *std::move(unweighted_) : first_sums(fit_, *pass_, rows_, moments);
+        unweighted_ && !changed_ ? *std::move(unweighted_) : first_sums(fit_, *pass_, rows_, moments);
     unweighted_.reset();
-    if (orthogonal_) std::swap(model_.design, orthogonal_->design);
-    const bool changed = is_finite(sums) && leave_out_determined(sums.gram);
-    if (centre_smooths()) {
-      orthogonal_.reset();
-      return first_sums(fit_, *pass_, rows_, moments);
-    }
-    if (!orthogonal_) return sums;
-    if (!changed) {
-      std::swap(model_.design, orthogonal_->design);
-      return sums;
-    }
-    orthogonalise_smooths(crowded);
+    const bool dropped = is_finite(sums) && leave_out_determined(sums.gram);
+    auto centred = centre_by_variables(model_.design, standards_);
+    if (!centred && !(changed_ && dropped)) return sums;
+    iterate_in(centred ? std::move(centred) : with_orthogonal_columns(crowded));
     return first_sums(fit_, *pass_, rows_, moments);
   }
   /// Returns whether any column was dropped.
   bool leave_out_determined(const PartedMatrix& raw_gram) {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for dependent columns");
     model_.design = without_determined_columns(fit_.job, rows_, std::move(model_.design), raw_gram,
-                                               orthogonal_ ? &*orthogonal_ : nullptr);
-    note_left_out();
+                                               changed_ ? &*changed_ : nullptr);
     return !model_.design.left_out.empty();
   }
   CrowdedSmooths look_for_crowded() {
@@ -370,41 +353,33 @@ class FitRun {
     fit_.require_no_fallback();
     return crowded;
   }
-  /// Gives smooths of crowded variables orthogonal columns. These are dense, and only the CPU evaluates them:
-  /// a fit on devices starts over on the CPU, if allowed.
-  void orthogonalise_smooths(const CrowdedSmooths& crowded) {
-    const bool was_orthogonal = orthogonal_.has_value();
-    orthogonal_ = crowded.with_orthogonal_columns(model_.design);
-    if (orthogonal_ && fit_.plan.on_devices()) {
-      if (fit_.may_move_to_hosts)
-        throw NeedsHosts{"a smooth of a variable with values far from all others is fitted on the CPU"};
-      orthogonal_.reset();
-    }
-    if (orthogonal_) std::swap(model_.design, orthogonal_->design);
-    if (orthogonal_ || was_orthogonal) pass_.emplace(fit_.job, fit_.plan, rows_);
+  /// The design in which smooths of crowded variables have orthogonal columns. These are dense, and only the
+  /// CPU evaluates them: a fit on devices starts over on the CPU, if allowed.
+  std::optional<ChangedDesign> with_orthogonal_columns(const CrowdedSmooths& crowded) {
+    auto orthogonal = crowded.with_orthogonal_columns(model_.design);
+    if (!orthogonal || !fit_.plan.on_devices()) return orthogonal;
+    if (fit_.may_move_to_hosts)
+      throw NeedsHosts{"a smooth of a variable with values far from all others is fitted on the CPU"};
+    return std::nullopt;
   }
-  /// Returns whether by= variables were centred: the iteration then has a design different from the
-  /// formula's.
-  bool centre_smooths() {
-    centred_ = centre_by_variables(model_.design, standards_);
-    if (!centred_) return false;
-    std::swap(model_.design, centred_->design);
+  /// Iterates in another design than the formula's; nothing: in the formula's.
+  void iterate_in(std::optional<ChangedDesign> changed) {
+    if (!changed && !changed_) return;
+    changed_ = std::move(changed);
+    rows_.design = changed_ ? &changed_->design : &model_.design;
     pass_.emplace(fit_.job, fit_.plan, rows_);
-    return true;
   }
 
   /// Reports the arguments of smooths that have no effect, each once.
   void note_ignored() const {
-    std::vector<SmoothSpec> smooths = fit_.formula.smooths;
-    for (const FormulaTerms& one : fit_.formula.further)
-      smooths.insert(smooths.end(), one.smooths.begin(), one.smooths.end());
-    for (const SmoothSpec& smooth : smooths) {
-      std::vector<std::string> told;
-      for (const MarginSpec& margin : smooth.margins) {
-        for (const std::string& one : margin.ignored) {
-          if (std::ranges::find(told, one) != told.end()) continue;
-          told.push_back(one);
-          fit_.observer.note(fmt::format("{}: {}, as in mgcv", smooth.label, one));
+    for (int p = 0; p < fit_.formula.predictors(); ++p) {
+      for (const SmoothSpec& smooth : fit_.formula.of_predictor(p).smooths) {
+        std::set<std::string> told;
+        for (const MarginSpec& margin : smooth.margins) {
+          for (const std::string& one : margin.ignored) {
+            if (told.insert(one).second)
+              fit_.observer.note(fmt::format("{}: {}, as in mgcv", smooth.label, one));
+          }
         }
       }
     }
@@ -486,7 +461,7 @@ class FitRun {
   }
   void outline(double prior_weights) {
     constexpr int lags = 30;
-    const std::vector<double> raw_coef = model_.design.raw_coefficients(model_.coef);
+    const std::vector<double> raw_coef = rows_.design->raw_coefficients(model_.coef);
     SerialResiduals serial;
     if (rows_.series.correlated()) serial = serial_residuals(fit_, rows_, raw_coef, lags);
     PhaseClock clock(fit_.job.comm(), fit_.phases, "outline", "the outline of the data");
@@ -497,30 +472,22 @@ class FitRun {
     model_.outline.autocorrelation = std::move(serial.autocorrelation);
   }
 
-  void return_from_orthogonal() {
-    std::swap(model_.design, orthogonal_->design);
-    model_.coef = orthogonal_->coefficients_of_formula(model_.coef);
-    if (!model_.covariance.empty()) orthogonal_->transform_covariance(model_.covariance);
-    if (!model_.triangle.empty())
-      model_.triangle = triangle_of(orthogonal_->root_of_formula(model_.triangle));
-  }
-  void return_from_centred() {
-    std::swap(model_.design, centred_->design);
-    model_.coef = centred_->coefficients_of_formula(model_.coef);
-  }
-
   /// Computes the parts of the model that only rank 0 has.
   void conclude(const WorkingSolver& solver) {
     model_.triangle = triangle_of_gram(solver.gram());
-    if (!centred_) return conclude(solver.fit(), solver.gram());
-    if (!model_.triangle.empty())
-      model_.triangle = triangle_of(after_inverse(model_.triangle, centred_->to_formula));
+    if (!changed_) return conclude(model_.design, solver.fit(), solver.gram());
+    const Change& change = changed_->change;
+    if (!model_.triangle.empty()) model_.triangle = change.triangle_of_formula(std::move(model_.triangle));
+    if (changed_->same_blocks) {
+      conclude(changed_->design, solver.fit(), solver.gram());
+      return change.transform_covariance(model_.covariance);
+    }
     RemlFit fit = solver.fit();
     PartedMatrix gram = solver.gram();
-    centred_->transform_solution(fit, gram);
-    conclude(fit, gram);
+    change.transform_solution(fit, gram);
+    conclude(model_.design, fit, gram);
   }
-  void conclude(const RemlFit& fit, const PartedMatrix& gram) {
+  void conclude(const Design& design, const RemlFit& fit, const PartedMatrix& gram) {
     model_.reml = fit.score - rows_.series.log_determinant_in_reml(model_.rows);
     if (rows_.family.several() != nullptr) {
       // Laplace's approximation, with the log likelihood in place of the working model's sum of squares, 1
@@ -539,7 +506,7 @@ class FitRun {
     model_.covariance.for_each_array([&](std::span<double> values) {
       for (double& value : values) value *= fit.covariance_scale;
     });
-    TermTests tests = test_terms(model_.design, fit, gram, !fit_.options.family.definition().scale_is_known(),
+    TermTests tests = test_terms(design, fit, gram, !fit_.options.family.definition().scale_is_known(),
                                  model_.residual_df(), fit_.options.largest_tested_effect);
     model_.coefficient_tests = std::move(tests.coefficients);
     model_.smooth_tests = std::move(tests.smooths);
@@ -551,11 +518,9 @@ class FitRun {
   std::optional<FingerprintBeside> fingerprint_;  ///< computed concurrently if most host threads are idle
   std::optional<RowPass> pass_;
   Standards standards_;
-  std::int64_t needed_bytes_ = 0;      ///< of this rank, set by `require_memory`
-  std::optional<RawSums> unweighted_;  ///< sums of the first working model, until the design is settled
-  // While the iteration uses a transformed design, one of these two keeps the formula's design.
-  std::optional<ByCentring> centred_;
-  std::optional<OrthogonalSmooths> orthogonal_;
+  std::int64_t needed_bytes_ = 0;         ///< of this rank, set by `require_memory`
+  std::optional<RawSums> unweighted_;     ///< sums of the first working model, until the design is settled
+  std::optional<ChangedDesign> changed_;  ///< the iteration's design, if it is not the model's
   FittedModel model_;
 };
 

@@ -43,15 +43,18 @@ Design without_other_terms(const Design& design) {
 
 }  // namespace
 
+Rows unweighted(Rows rows) {
+  rows.family = Gaussian{};
+  rows.prior_weight = -1;
+  rows.prior_factor = 1;
+  rows.offsets.clear();
+  rows.further_offsets.clear();
+  rows.series = {};
+  return rows;
+}
+
 PartedMatrix unweighted_gram(Job& job, const Plan& plan, const Rows& rows) {
-  Rows unweighted = rows;
-  unweighted.family = Gaussian{};
-  unweighted.prior_weight = -1;
-  unweighted.prior_factor = 1;
-  unweighted.offsets.clear();
-  unweighted.further_offsets.clear();
-  unweighted.series = {};
-  RowPass pass(job, plan, unweighted);
+  RowPass pass(job, plan, unweighted(rows));
   return pass.step(std::vector<double>(at(rows.design->raw_size))).gram;
 }
 

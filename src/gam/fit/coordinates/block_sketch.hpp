@@ -13,6 +13,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
+/// These rows with a gaussian response, without weights, offsets and correlation: their X'WX is X'X.
+[[nodiscard]] Rows unweighted(Rows rows);
+
 /// *Collective.* R'R of the raw columns R, by a pass over the rows; computed on the CPU after a fallback.
 [[nodiscard]] PartedMatrix unweighted_gram(Job& job, const Plan& plan, const Rows& rows);
 

@@ -4,7 +4,6 @@
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
-#include "gam/reml/influence.hpp"
 #include "gam/terms/point_values.hpp"
 
 #include <algorithm>
@@ -374,33 +373,7 @@ CoefBlock centred_block(Design& design, const CoefBlock& smooth, const Component
 
 }  // namespace
 
-std::vector<double> ByCentring::coefficients_of_formula(std::span<const double> coef) const {
-  return with_part(multiply(to_formula, core_of(coef, centred_part)), part_of(coef, centred_part),
-                   formula_part);
-}
-
-void ByCentring::transform_solution(RemlFit& fit, PartedMatrix& gram) const {
-  const Matrix back = solve(to_formula, identity(to_formula.rows())).value();
-  Influence f = influence(fit.inverse, gram, fit.part_ridges, HostAlgebra());
-  f.core = multiply(to_formula, multiply(f.core, back));
-  if (!f.through_part.empty()) f.through_part = multiply(to_formula, multiply(f.through_part, back));
-  fit.edf = f.edf(formula_part);
-  fit.edf1 = f.edf1(formula_part);
-  fit.coef = coefficients_of_formula(fit.coef);
-  fit.score -= log_determinant;
-  const auto transform = [&](PartedMatrix& from, const Matrix& to) {
-    PartedMatrix out(from.size(), formula_part, from.pattern());
-    out.core = multiply(to, multiply_nt(from.core, to));
-    if (from.is_parted()) out.border = multiply_nt(from.border, to);
-    out.diagonal = std::move(from.diagonal);
-    out.beside = std::move(from.beside);
-    from = std::move(out);
-  };
-  transform(fit.inverse, to_formula);
-  transform(gram, transpose(back));
-}
-
-std::optional<ByCentring> centre_by_variables(const Design& design, const Standards& standards) {
+std::optional<ChangedDesign> centre_by_variables(const Design& design, const Standards& standards) {
   if (standards.empty()) return std::nullopt;
   std::map<std::size_t, Exchange> exchanges;
   for (std::size_t b = 0; b < design.blocks.size(); ++b) {
@@ -411,19 +384,18 @@ std::optional<ByCentring> centre_by_variables(const Design& design, const Standa
   }
   if (exchanges.empty()) return std::nullopt;
 
-  ByCentring out;
-  out.design = design;
-  out.formula_part = design.parted_coefficients();
-  const int core_size = design.coef_size - out.formula_part.size();
-  out.to_formula = Matrix(core_size, core_size);
-  Matrix& to_formula = out.to_formula;
+  ChangedDesign out{design, {}};
+  Change& change = out.change;
+  const Part& parted = change.formula_part = design.parted_coefficients();
+  const int core_size = design.coef_size - parted.size();
+  Matrix to_formula(core_size, core_size);
   int column = 0;
   for (std::size_t b = 0; b < design.blocks.size(); ++b) {
     const CoefBlock& block = design.blocks[b];
-    if (out.formula_part.has(block.coef_begin)) continue;
+    if (parted.has(block.coef_begin)) continue;
     const auto found = exchanges.find(b);
     const Matrix part = found == exchanges.end() ? identity(block.coef_size) : found->second.kept;
-    assign(to_formula, out.formula_part.in_core(block.coef_begin), column, part);
+    assign(to_formula, parted.in_core(block.coef_begin), column, part);
     column += part.cols();
     if (found != exchanges.end()) out.design.blocks[b] = reduced(block, found->second);
   }
@@ -439,19 +411,20 @@ std::optional<ByCentring> centre_by_variables(const Design& design, const Standa
     const double shift = centred.factor * centred.centre;
     for (int j = 0; j < exchange.map.cols(); ++j, ++column) {
       for (int i = 0; i < block.coef_size; ++i)
-        to_formula(out.formula_part.in_core(block.coef_begin + i), column) += unit * exchange.given(i, j);
+        to_formula(parted.in_core(block.coef_begin + i), column) += unit * exchange.given(i, j);
       for (std::size_t k = 0; k < exchange.others.size(); ++k) {
         const Function& other = exchange.others[k];
         const double weight = shift * exchange.in_others(static_cast<int>(k), j);
         for (std::size_t i = 0; i < other.direction.size(); ++i)
-          to_formula(out.formula_part.in_core(other.coef_begin) + static_cast<int>(i), column) -=
+          to_formula(parted.in_core(other.coef_begin) + static_cast<int>(i), column) -=
               weight * other.direction[i];
       }
-      out.log_determinant += std::log(unit);
+      change.log_determinant += std::log(unit);
     }
   }
   out.design.count_coefficients();
-  out.centred_part = out.design.parted_coefficients();
+  change.part = out.design.parted_coefficients();
+  change.blocks.push_back({0, std::move(to_formula)});
   return out;
 }
 

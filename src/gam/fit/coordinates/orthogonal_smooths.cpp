@@ -200,24 +200,15 @@ std::optional<OrthogonalBasis> told_by_root(const mpi::Communicator& comm, const
   return basis;
 }
 
-/// The index of the term that has the block's raw columns.
-std::size_t place_of_term(const Design& design, const CoefBlock& block) {
-  const auto term = std::ranges::find_if(design.terms, [&](const RawTerm& one) {
-    return one.raw_begin <= block.raw_begin && block.raw_begin < one.raw_begin + one.raw_size;
-  });
-  return at(term - design.terms.begin());
-}
-
 /// Transforms a block of the design to the coordinates `basis`, whose columns are dense.
 void change_basis(Design& design, CoefBlock& block, const OrthogonalBasis& basis) {
-  const std::size_t place = place_of_term(design, block);
-  const RawTerm& term = design.terms[place];
+  const RawTerm& term = design.term_of(block);
   Matrix in_rows = basis.to_formula;
   const int rank = block.penalty->rank();
   for (int j = rank - basis.hidden; j < rank; ++j) std::ranges::fill(in_rows.column(j), 0.0);
   Matrix combinations(term.raw_size, block.coef_size);
   assign(combinations, block.raw_begin - term.raw_begin, 0, multiply(block.map, in_rows));
-  block.raw_begin = design.add_dense_term(static_cast<int>(place), combinations);
+  block.raw_begin = design.add_dense_term(static_cast<int>(design.term_index(block)), combinations);
   block.raw_size = design.terms.back().raw_size;
   block.map = Matrix(block.raw_size, block.coef_size);
   for (int j = 0; j < block.coef_size; ++j) block.map(j, j) = 1;
@@ -225,28 +216,6 @@ void change_basis(Design& design, CoefBlock& block, const OrthogonalBasis& basis
 }
 
 }  // namespace
-
-std::vector<double> OrthogonalSmooths::coefficients_of_formula(std::span<const double> coef) const {
-  std::vector<double> out(coef.begin(), coef.end());
-  for (const auto& [begin, to_formula] : changes) {
-    const auto own = coef.subspan(at(begin), at(to_formula.cols()));
-    std::ranges::copy(multiply(to_formula, own), out.begin() + begin);
-  }
-  return out;
-}
-
-void OrthogonalSmooths::transform_covariance(PartedMatrix& covariance) const {
-  for (const auto& [begin, to_formula] : changes)
-    covariance.change_basis(begin, transpose(to_formula), HostAlgebra());
-}
-
-Matrix OrthogonalSmooths::root_of_formula(Matrix root) const {
-  for (const auto& [begin, to_formula] : changes) {
-    const Matrix own = submatrix(root, 0, root.rows(), begin, to_formula.cols());
-    assign(root, 0, begin, after_inverse(own, to_formula));
-  }
-  return root;
-}
 
 CrowdedSmooths::CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows) : job_(job), rows_(rows) {
   const Design& design = *rows.design;
@@ -270,10 +239,11 @@ CrowdedSmooths::CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows) : j
   }
 }
 
-std::optional<OrthogonalSmooths> CrowdedSmooths::with_orthogonal_columns(const Design& design) const {
+std::optional<ChangedDesign> CrowdedSmooths::with_orthogonal_columns(const Design& design) const {
   if (smooths_.empty()) return std::nullopt;
   const mpi::Communicator& comm = job_.comm();
-  OrthogonalSmooths out{design, {}};
+  ChangedDesign out{.design = design, .change = {}, .same_blocks = true};
+  out.change.part = out.change.formula_part = design.parted_coefficients();
   for (const Columns& columns : smooths_) {
     const auto block = std::ranges::find(out.design.blocks, columns.raw_begin, &CoefBlock::raw_begin);
     if (block == out.design.blocks.end() || block->penalty->count() == 0) continue;
@@ -291,13 +261,13 @@ std::optional<OrthogonalSmooths> CrowdedSmooths::with_orthogonal_columns(const D
                               block->label, where.empty() ? "give it a smaller k, or leave it out" : where));
     }
     change_basis(out.design, *block, *basis);
-    out.changes.push_back({block->coef_begin, std::move(basis->to_formula)});
+    out.change.blocks.push_back({block->coef_begin, std::move(basis->to_formula)});
   }
-  if (out.changes.empty()) return std::nullopt;
+  if (out.change.blocks.empty()) return std::nullopt;
   for (std::size_t i = 0; i < design.terms.size(); ++i) {
     RawTerm& term = out.design.terms[i];
     term.only_combined = std::ranges::none_of(
-        out.design.blocks, [&](const CoefBlock& block) { return place_of_term(out.design, block) == i; });
+        out.design.blocks, [&](const CoefBlock& block) { return &out.design.term_of(block) == &term; });
   }
   return out;
 }

@@ -2,14 +2,13 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/linalg/parted_matrix.hpp"
+#include "gam/fit/coordinates/change.hpp"
 #include "gam/rows/row_pass.hpp"
 
 #include <tessera/job/job.hpp>
 #include <tessera/partition/plan.hpp>
 
 #include <optional>
-#include <span>
 #include <vector>
 
 /// Smooths of variables with outliers, such as 9999 among numbers from 0 to 1. Nearly all rows are then in a
@@ -20,23 +19,6 @@
 /// "Oscillation matrices with spline smoothing", Numer. Math. 24, 1975), columns are orthogonal, and their
 /// crossproduct has all digits. They are dense combinations of the sparse columns, evaluated on the hosts.
 namespace TESSERA_NAMESPACE::gam {
-
-/// A design in which some smooths have orthogonal columns, and the transformation to the original one.
-struct OrthogonalSmooths {
-  struct Change {
-    int coef_begin = 0;
-    Matrix to_formula;  ///< square matrix: maps this design's coefficients to those of the formula's design
-  };
-  Design design;
-  std::vector<Change> changes;
-
-  [[nodiscard]] std::vector<double> coefficients_of_formula(std::span<const double> coef) const;
-  /// Transforms a covariance of the coefficients. Cost: O(p^2 k), k coefficients of a smooth.
-  void transform_covariance(PartedMatrix& covariance) const;
-  /// Transforms a root R (R'R = X'WX) for this design to one for the formula's design, which is not
-  /// triangular.
-  [[nodiscard]] Matrix root_of_formula(Matrix root) const;
-};
 
 /// *Collective.* A sketch of the columns of those smooths of `rows` whose variable has outliers. Most models
 /// have no such smooth, and the cost is a scan of a sample of the rows.
@@ -49,7 +31,7 @@ class CrowdedSmooths {
   /// if there is no such smooth. `design` has the raw columns of the sketched design, and possibly more after
   /// them. Throws `Error(not_converged)`, naming the variable, if rounding hides the unpenalised columns of a
   /// smooth.
-  [[nodiscard]] std::optional<OrthogonalSmooths> with_orthogonal_columns(const Design& design) const;
+  [[nodiscard]] std::optional<ChangedDesign> with_orthogonal_columns(const Design& design) const;
 
  private:
   struct Columns {

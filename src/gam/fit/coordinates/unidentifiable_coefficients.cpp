@@ -58,8 +58,8 @@ void set_sketch(ColumnSums& columns, const Matrix& raw, const Design& compact) {
 
 Design with_side_conditions(Job& job, const Rows& rows, Design design, const RawMoments& moments,
                             const PartedMatrix& raw_gram) {
-  const BlockSketch sketch =
-      sketch_of_blocks(job, *rows.frame, design, compared_blocks(design, nested_smooths(design)), raw_gram);
+  const std::vector<int> indices = compared_blocks(design, nested_smooths(design));
+  const BlockSketch sketch = sketch_of_blocks(job, *rows.frame, design, indices, raw_gram);
   const Design& part = sketch.part;
   ColumnSums columns;
   std::vector<std::vector<int>> dropped;
@@ -74,7 +74,6 @@ Design with_side_conditions(Job& job, const Rows& rows, Design design, const Raw
   });
   base::broadcast_values(job.comm(), 0, dropped);
   std::vector<std::vector<int>> of_all(design.blocks.size());
-  const std::vector<int> indices = compared_blocks(design, nested_smooths(design));
   for (std::size_t i = 0; i < indices.size(); ++i) of_all[at(indices[i])] = std::move(dropped[i]);
   return without_columns(std::move(design), of_all);
 }
@@ -136,7 +135,7 @@ std::vector<DeterminedColumn> confirmed_in_sample(const Job& job, const Rows& ro
 }  // namespace
 
 Design without_determined_columns(Job& job, const Rows& rows, Design design, const PartedMatrix& raw_gram,
-                                  const OrthogonalSmooths* orthogonal) {
+                                  const ChangedDesign* orthogonal) {
   const Design& own = orthogonal != nullptr ? orthogonal->design : design;
   std::vector<DeterminedColumn> columns;
   together(job.comm(), [&] {
@@ -146,7 +145,8 @@ Design without_determined_columns(Job& job, const Rows& rows, Design design, con
   if (!columns.empty()) columns = confirmed_in_sample(job, rows, own, std::move(columns));
   if (columns.empty()) return design;
   for (DeterminedColumn& column : columns) {
-    if (orthogonal != nullptr) column.combination = orthogonal->coefficients_of_formula(column.combination);
+    if (orthogonal != nullptr)
+      column.combination = orthogonal->change.coefficients_of_formula(column.combination);
   }
   return without_determined(std::move(design), columns);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/fit/coordinates/orthogonal_smooths.hpp"
+#include "gam/fit/coordinates/change.hpp"
 #include "gam/rows/row_pass.hpp"
 
 #include <tessera/job/job.hpp>
@@ -31,6 +31,6 @@ namespace TESSERA_NAMESPACE::gam {
 /// `raw_gram`; null if they are the same.
 [[nodiscard]] Design without_determined_columns(Job& job, const Rows& rows, Design design,
                                                 const PartedMatrix& raw_gram,
-                                                const OrthogonalSmooths* orthogonal = nullptr);
+                                                const ChangedDesign* orthogonal = nullptr);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -143,7 +143,7 @@ double saturated_sum(const FitContext& fit, const Rows& rows, const FittedModel&
     if (variable < 0) return std::span<const double>();
     return frame.variables[static_cast<std::size_t>(variable)].numbers.rows(begin, end, copy);
   };
-  const std::vector<double> raw_coef = model.design.raw_coefficients(model.coef);
+  const std::vector<double> raw_coef = rows.design->raw_coefficients(model.coef);
   return sums_over_blocks<SaturatedReader>(
       fit, rows, 1,
       [&](SaturatedReader& reader, std::size_t first, std::size_t last, std::span<double> sums) {
@@ -203,7 +203,7 @@ std::vector<double> likeliest_constants(const FitContext& fit, const Rows& of_mo
 void measure_several(const FitContext& fit, RowPass& pass, const Rows& rows, FittedModel& model) {
   const SeveralFamily& family = *rows.family.several();
   const auto predictors = static_cast<std::size_t>(family.predictors());
-  const std::vector<double> raw_coef = model.design.raw_coefficients(model.coef);
+  const std::vector<double> raw_coef = rows.design->raw_coefficients(model.coef);
   const RawDeviance at_end = fit.sums_of(pass, [&] { return pass.deviance(raw_coef); });
   model.aic = at_end.deviance + 2 * model.edf_total;
   model.r_squared_adjusted = std::numeric_limits<double>::quiet_NaN();
@@ -253,7 +253,7 @@ RawMoments response_moments(const FitContext& fit, const Rows& of_model) {
 double measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, const KnownDeviances& known,
                         FittedModel& model) {
   const RawDeviance left = known.left ? *known.left : fit.sums_of(pass, [&] {
-    return pass.deviance(model.design.raw_coefficients(model.coef));
+    return pass.deviance(rows.design->raw_coefficients(model.coef));
   });
   const NullFit whole =
       known.null ? NullFit{*known.null, static_cast<double>(model.rows)} : null_fit(fit, rows);

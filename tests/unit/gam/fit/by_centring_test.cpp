@@ -5,6 +5,7 @@
 #include "gam/design/standardise.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
+#include "gam/reml/reml.hpp"
 #include "gam/rows/row_reader.hpp"
 #include "support/design_support.hpp"
 #include "support/shared_world.hpp"
@@ -47,7 +48,7 @@ Frame table() {
 
 struct Designs {
   Design formula;
-  std::optional<ByCentring> centred;
+  std::optional<ChangedDesign> centred;
 };
 
 Designs designs_of(const std::string& formula, const Frame& frame) {
@@ -151,12 +152,11 @@ TEST_P(ByCentringOfSmooth, IsTheSameModelWithIndependentColumns) {
 
   const Matrix before = columns_of(formula, frame);
   const Matrix after = columns_of(centred->design, frame);
+  const Matrix& t = centred->change.blocks.front().to_formula;
   // A centred function is a difference of much larger ones.
-  const Matrix turned = multiply(before, centred->to_formula);
-  EXPECT_LE(difference(turned, after), 1e-14 * largest(centred->to_formula) * largest(before));
+  EXPECT_LE(difference(multiply(before, t), after), 1e-14 * largest(t) * largest(before));
 
   const Matrix s = penalties_of(centred->design);
-  const Matrix& t = centred->to_formula;
   EXPECT_LE(difference(multiply_tn(t, multiply(penalties_of(formula), t)), s), 1e-8 * largest(s));
   for (const CoefBlock& block : centred->design.blocks) {
     if (!block.penalty) continue;
@@ -203,7 +203,7 @@ TEST(ByCentring, TurnsASolution) {
     return std::pair(fit_reml(model, design, false), model.gram);
   };
   auto [turned, gram] = solved(centred->design);
-  centred->transform_solution(turned, gram);
+  centred->change.transform_solution(turned, gram);
   // The same in the formula's columns, which lose some eight of sixteen digits.
   const auto [plain, plain_gram] = solved(formula);
   EXPECT_NEAR(turned.score, plain.score, 1e-5);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/linalg/parted_matrix.hpp"
+#include "gam/reml/working_model.hpp"
+
+#include <span>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// An invertible change T from the coefficients of a fit to those of the formula's design. The part (the
+/// eliminated random effects) does not change, but may have another place.
+struct Change {
+  /// The core's coefficients from `begin` on, multiplied by a square matrix.
+  struct Block {
+    int begin = 0;
+    Matrix to_formula;
+  };
+  std::vector<Block> blocks;
+  Part part;                   ///< in the coefficients of the fit
+  Part formula_part;           ///< in those of the formula
+  double log_determinant = 0;  ///< log|det T|
+
+  [[nodiscard]] std::vector<double> coefficients_of_formula(std::span<const double> coef) const;
+  /// Cost: O(p^2 k) for a block of k coefficients.
+  void transform_covariance(PartedMatrix& covariance) const;
+  /// The upper triangular R with R'R = X'WX, for a model without a part.
+  [[nodiscard]] Matrix triangle_of_formula(Matrix triangle) const;
+  /// Transforms a solution and its X'WX. Cost: O(p^3).
+  void transform_solution(RemlFit& fit, PartedMatrix& gram) const;
+};
+
+/// A design in other coefficients than the formula's, or the formula's design beside it.
+struct ChangedDesign {
+  Design design;
+  Change change;
+  /// Whether each block of the formula is a block of this design, so that their tests agree.
+  bool same_blocks = false;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

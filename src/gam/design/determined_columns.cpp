@@ -77,15 +77,6 @@ bool independent(const Matrix& correlation) {
   return true;
 }
 
-void project_out(Matrix& rest, int pivot) {
-  const std::vector<double> column(rest.column(pivot).begin(), rest.column(pivot).end());
-  for (int j = 0; j < rest.cols(); ++j) {
-    const double factor = column[at(j)] / column[at(pivot)];
-    if (factor == 0) continue;
-    for (int i = 0; i < rest.rows(); ++i) rest(i, j) -= column[at(i)] * factor;
-  }
-}
-
 /// A design in which each smooth has its penalised coefficients first, then the unpenalised ones.
 struct Separated {
   struct Penalised {
@@ -429,15 +420,25 @@ void replace_left_out(Design& design, std::span<const DeterminedColumn> columns)
 
 }  // namespace
 
+void project_out(Matrix& gram, int pivot) {
+  const std::vector<double> column(gram.column(pivot).begin(), gram.column(pivot).end());
+  for (int j = 0; j < gram.cols(); ++j) {
+    const double factor = column[at(j)] / column[at(pivot)];
+    if (factor == 0) continue;
+    for (int i = 0; i < gram.rows(); ++i) gram(i, j) -= column[at(i)] * factor;
+  }
+}
+
 std::vector<DeterminedColumn> determined_columns(const PartedMatrix& raw_gram, const Design& design,
                                                  const Algebra& algebra) {
   const Design unpenalised = unpenalised_part(design);
   const Correlations columns = correlations(gram_in_coefficients(raw_gram, unpenalised, algebra).core);
   if (independent(columns.matrix)) return {};
   std::vector<int> ranks;
-  for (const CoefBlock& block : unpenalised.blocks) {
-    const bool parametric = block.kind == "parametric";
-    ranks.insert(ranks.end(), at(block.coef_size), block.is_intercept() ? 0 : parametric ? 1 : 2);
+  for (std::size_t b = 0; b < design.blocks.size(); ++b) {
+    const int of_smooth = design.blocks[b].is_smooth() ? 2 : 1;
+    const int rank = design.blocks[b].is_intercept() ? 0 : of_smooth;
+    ranks.insert(ranks.end(), at(unpenalised.blocks[b].coef_size), rank);
   }
   std::vector<DeterminedColumn> found;
   for (const Dependence& one : combinations(columns, beside_penalties(raw_gram, design, algebra), ranks)) {

@@ -5,6 +5,8 @@
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/parted_matrix.hpp"
 
+#include <tessera/gam/matrix.hpp>
+
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +25,9 @@ struct DeterminedColumn {
 
   void members(const auto& to) { to(block, column, zero, doubtful, combination); }
 };
+
+/// Projects a column out of the others, in their crossproduct: one step of its elimination.
+void project_out(Matrix& gram, int pivot);
 
 /// Selects unpenalised columns one by one: the one with the largest residual given earlier ones and all
 /// penalised columns, in the metric of X'WX plus the penalties, each of unit size. A column is determined if

@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "gam/basis/bases.hpp"
+#include "gam/design/determined_columns.hpp"
 #include "gam/design/parametric_penalties.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
@@ -79,15 +80,7 @@ class Remainder {
     return *std::ranges::max_element(columns, {}, [&](int one) { return rest_(one, one); });
   }
   [[nodiscard]] double norm(int column) const { return std::sqrt(std::max(0.0, rest_(column, column))); }
-  void take_out(int pivot) {
-    const std::vector<double> column(rest_.column(pivot).begin(), rest_.column(pivot).end());
-    const double square = column[at(pivot)];
-    for (int j = 0; j < rest_.cols(); ++j) {
-      const double factor = column[at(j)] / square;
-      if (factor == 0) continue;
-      for (int i = 0; i < rest_.rows(); ++i) rest_(i, j) -= column[at(i)] * factor;
-    }
-  }
+  void take_out(int pivot) { project_out(rest_, pivot); }
 
  private:
   Matrix rest_;

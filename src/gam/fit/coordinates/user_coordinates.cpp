@@ -138,40 +138,27 @@ void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCo
       add_multiple(out, factor, covariance.row(from));
     }
   }
-  Matrix corner(static_cast<int>(mixed.size()), static_cast<int>(mixed.size()));
+  for (std::size_t k = 0; k < mixed.size(); ++k) {
+    for (int i = 0; i < covariance.size(); ++i)
+      covariance.set(i, mixed[k].first, columns(i, static_cast<int>(k)));
+  }
   for (std::size_t k = 0; k < mixed.size(); ++k) {
     for (std::size_t m = 0; m <= k; ++m) {
       double sum = 0;
       for (const auto& [from, factor] : mixed[m].second) sum += factor * columns(from, static_cast<int>(k));
-      corner(static_cast<int>(k), static_cast<int>(m)) = corner(static_cast<int>(m), static_cast<int>(k)) =
-          sum;
-    }
-  }
-  for (std::size_t k = 0; k < mixed.size(); ++k) {
-    const int index = mixed[k].first;
-    for (int i = 0; i < covariance.size(); ++i) covariance.set(i, index, columns(i, static_cast<int>(k)));
-  }
-  for (std::size_t k = 0; k < mixed.size(); ++k) {
-    for (std::size_t m = 0; m < mixed.size(); ++m)
-      covariance.set(mixed[k].first, mixed[m].first, corner(static_cast<int>(k), static_cast<int>(m)));
-  }
-}
-
-/// Transforms means of the fit's columns, divided by their factors, to means of the formula's columns.
-void undo_centring(std::vector<double>& means, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
-  // The fit's columns are X T: X has the formula's columns, and T combines each with earlier ones.
-  for (const auto& [coefficient, parts] : mixed) {
-    for (const auto& [other, factor] : parts) {
-      if (other != coefficient) means[at(other)] -= factor * means[at(coefficient)];
+      covariance.set(mixed[k].first, mixed[m].first, sum);
     }
   }
 }
 
-/// Transforms R, with R'R = X'WX, to the formula's columns; it stays triangular.
-void undo_centring(Matrix& triangle, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
+/// Transforms the fit's columns, divided by their factors, to the formula's: `subtract(column, factor,
+/// other)` subtracts a multiple of another column. The fit's columns are X T: X has the formula's columns,
+/// and T combines each with earlier ones.
+template <class Subtract>
+void undo_centring(const std::vector<std::pair<int, ColumnCombination>>& mixed, const Subtract& subtract) {
   for (const auto& [coefficient, parts] : mixed) {
     for (const auto& [other, factor] : parts) {
-      if (other != coefficient) add_multiple(triangle.column(other), -factor, triangle.column(coefficient));
+      if (other != coefficient) subtract(other, factor, coefficient);
     }
   }
 }
@@ -204,13 +191,13 @@ void to_user_coordinates(FittedModel& model, const Rows& units, bool scale_estim
   const std::vector<ColumnCombination> combinations = model.design.combinations();
   const std::vector<double> factors = column_factors(model.design, combinations);
   model.reml += reml_difference(model, factors, units);
-  for (std::size_t i = 0; i < factors.size(); ++i) model.coef[i] *= factors[i] / units.response_factor;
   PartedMatrix& covariance = model.covariance;
   std::vector<double> variances;
   std::vector<double> units_of_coef;
   for (std::size_t i = 0; i < factors.size(); ++i) {
     if (!covariance.empty()) variances.push_back(covariance(static_cast<int>(i), static_cast<int>(i)));
     units_of_coef.push_back(factors[i] / units.response_factor);
+    model.coef[i] *= units_of_coef[i];
   }
   if (!covariance.empty()) covariance.scale(units_of_coef);
   undo_scaling(model.design, model.log_sp, units.prior_factor);
@@ -219,13 +206,18 @@ void to_user_coordinates(FittedModel& model, const Rows& units, bool scale_estim
   model.centring = centring_of(model, mixed);
   undo_centring(model, mixed);
   for (std::size_t i = 0; i < model.column_means.size(); ++i) model.column_means[i] /= factors[i];
-  undo_centring(model.column_means, mixed);
+  std::vector<double>& means = model.column_means;
+  if (!means.empty())
+    undo_centring(mixed, [&](int to, double factor, int from) { means[at(to)] -= factor * means[at(from)]; });
   if (!model.triangle.empty()) {
     const double root = std::sqrt(units.prior_factor);
     for (std::size_t i = 0; i < factors.size(); ++i) {
       for (double& value : model.triangle.column(static_cast<int>(i))) value /= root * factors[i];
     }
-    undo_centring(model.triangle, mixed);
+    // It stays triangular.
+    undo_centring(mixed, [&](int to, double factor, int from) {
+      add_multiple(model.triangle.column(to), -factor, model.triangle.column(from));
+    });
   }
   model.design.raw_combinations.clear();
   for (RawTerm& term : model.design.terms) {

@@ -15,7 +15,8 @@ family_of <- function(family) {
 
 refuse_family <- function(name) {
   usage_error("family '", name, "' is not known: give gaussian, binomial, poisson, Gamma, inverse.gaussian, quasi, ",
-              "quasibinomial, quasipoisson, nb, negbin, tw, Tweedie, scat or betar")
+              "quasibinomial, quasipoisson, nb, negbin, tw, Tweedie, scat, betar, or of several linear predictors ",
+              "gaulss, gammals, gumbls, gevlss, shash, ziplss or multinom")
 }
 
 #' The engine's options for a family: c(family =, link =).
@@ -29,8 +30,13 @@ family_options <- function(family) {
     Tweedie = if (is.null(family$getTheta)) family$family else tw_text(family),
     "scaled t" = with_argument("scat", theta_text(family, c(-2, -1)), "min.df", family_constant(family, ".min.df")),
     "Beta regression" = with_argument("betar", theta_text(family, 0), "eps", family_constant(family, ".betarEps")),
+    gaulss = , gammals = , gumbls = , gevlss = , ziplss = with_argument(kind, NULL, "b", family_constant(family, "b")),
+    shash = shash_text(family),
+    multinom = with_argument(kind, NULL, "K", family$nlp),
     refuse_family(family$family))
-  c(family = sub("()", "", sub("^Tweedie\\(", "Tweedie(p=", text), fixed = TRUE), link = link_text(family$link))
+  link <- if (!is_general(family)) link_text(family$link)
+          else if (!identical(family$link, family_of(kind)$link)) toString(family$link)  # refused by its name
+  c(family = sub("()", "", sub("^Tweedie\\(", "Tweedie(p=", text), fixed = TRUE), link = link)
 }
 
 #' The engine's name of a link; mgcv's power() names some links by their power.
@@ -50,6 +56,13 @@ tw_text <- function(family) {
   with_argument(with_argument("tw", theta_text(family, 0), "a", limits[1]), NULL, "b", limits[2])
 }
 
+shash_text <- function(family) {
+  if (family_constant(family, "phiPen") != formals(mgcv::shash)$phiPen) {
+    usage_error("shash: phiPen is ", formals(mgcv::shash)$phiPen, " here: leave it out")
+  }
+  with_argument("shash", NULL, "b", family_constant(family, "b"))
+}
+
 #' Theta for the engine: positive if fixed; negative: the estimate's start value; "" for mgcv's start value.
 theta_text <- function(family, usual) {
   is_fixed <- isTRUE(family$n.theta == 0)
@@ -65,6 +78,8 @@ with_argument <- function(call, theta, name, value) {
 }
 
 #' A constant that mgcv stores in the environment of a family's functions; NULL if there is none.
-family_constant <- function(family, name) get0(name, environment(family$getTheta), inherits = FALSE)
+family_constant <- function(family, name) {
+  get0(name, environment(if (is.null(family$ll)) family$getTheta else family$ll), inherits = FALSE)
+}
 
 number_text <- function(numbers) vapply(numbers, function(x) format(x, digits = 17, trim = TRUE), "")

@@ -25,11 +25,12 @@ mgcv_family <- function(json) {
          gaussian = stats::gaussian(link), binomial = stats::binomial(link), quasibinomial = stats::quasibinomial(link),
          poisson = stats::poisson(link), quasipoisson = stats::quasipoisson(link), Gamma = stats::Gamma(link),
          inverse.gaussian = stats::inverse.gaussian(link),
-         gaulss =, gammals =, gumbls =, gevlss =, shash =, ziplss =, multinom =
-           usage_error("the family ", json$family, " has several linear predictors, of which there is no object of mgcv ",
-                       "here: predict by tessera-fit"),
+         gaulss = , gammals = , gumbls = , gevlss = , shash = , ziplss = , multinom = family_of(json$family),
          usage_error("family '", json$family, "' is not known: install the version that wrote the model"))
 }
+
+#' Whether a family has several linear predictors, as a list of formulas.
+is_general <- function(family) inherits(family, "general.family")
 
 #' An extended family. `theta`: its parameters on mgcv's working scale; `given`: the parameters as users write them.
 extended <- function(make, link, theta, estimated, given, title, ...) {

@@ -11,14 +11,10 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
   given <- mget(c("method", "scale", "G", "fit", "drop.intercept", "chunk.size", "discrete", "cluster",
                   "gc.level", "use.chol", "samfrac", "coef"))
   check_arguments(given, quiet, ...)
-  if (is.list(formula) && length(formula) == 1) formula <- formula[[1]]
-  if (!inherits(formula, "formula") || length(formula) != 3) {
-    usage_error("formula must be one formula with a response, such as y ~ s(x)")
-  }
   if (inherits(data, "family") || is.function(data)) {
     usage_error("data is a ", class(data)[1], ": the arguments are formula, data, family: write family = and data =")
   }
-  formula[[3]] <- plain_smooths(formula[[3]])
+  formula <- checked_formula(formula)
   control <- do.call(mgcv::gam.control, control)
   family <- family_of(family)
   chosen <- c(family_options(family), fit_options(select, gamma, knots, sp, min.sp, paraPen, rho, drop.unused.levels, control),
@@ -224,10 +220,10 @@ as_frame <- function(columns, rows, data) {
 
 fit_frame <- function(formula, data, family, expressions, na.action, drop.unused.levels, chosen, job, call, control,
                       model, quiet) {
-  formula <- expand_dot(formula, data)
-  env <- environment(formula)
+  if (!is.list(formula)) formula <- expand_dot(formula, data)  # in lists, mgcv has no .
   t <- translate_formula(formula, data)
   check_formula(formula)
+  env <- t$env
   if (length(t$unpredicted) && !quiet) {
     message(toString(t$unpredicted), ": predict() finds only functions of base R in smooths, as for bam: ",
             "make a column of it, or write pkg::name(x)")
@@ -259,15 +255,18 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   }
   frame$formula <- formula
   frame$family <- family
-  if (model) frame$fitted <- rows_of_fit(fitted, table, chosen)
+  if (model) frame$fitted <- rows_of_fit(fitted, table, chosen, is_general(family))
   if (!model && length(t$labels)) frame$rows <- stand_in_rows(data, frame$subset)  # the model lacks these extents
   object_of(fitted, t$labels, if (model) data, frame, call, control)
 }
 
-#' Values that the engine computes for each row of the table: a frame, with NaN in rows that are not in the fit.
-rows_of_fit <- function(model, table, chosen) {
+#' Values that the engine computes for each row of the table: a frame, with NaN in rows that are not in the fit. Of a
+#' `general` family a matrix of the linear predictors.
+rows_of_fit <- function(model, table, chosen, general) {
+  threads <- chosen[names(chosen) == "threads"]
+  if (general) return(.Call(C_predict, model, table, c(type = "link", threads)))
   wanted <- c("fitted", "linear_predictor", "working_weight", "deviance")
-  columns <- .Call(C_rows, model, table, c(type = "fit", chosen[names(chosen) == "threads"]), wanted)
+  columns <- .Call(C_rows, model, table, c(type = "fit", threads), wanted)
   as_frame(columns, length(columns[[1]]), NULL)
 }
 
@@ -287,7 +286,9 @@ resolve_rows <- function(t, data, frame) {
   all <- all[rows, , drop = FALSE]
   if (frame$drop.unused.levels) all[] <- lapply(all, drop_levels)
   t$columns <- lapply(t$columns, `[`, rows)
-  if (t$parametric_by_r) parametric_by_r(t, stats::terms(parts$pf), all)
+  if (t$parametric_by_r) {
+    for (p in seq_along(t$right)) parametric_by_r(t, p, stats::terms(formula_parts(parts)[[p]]$pf), all)
+  }
   lapply(extra, `[`, rows)
 }
 
@@ -335,9 +336,11 @@ fit_file <- function(formula, file, family, expressions, chosen, job, call, cont
   given <- expressions[!vapply(expressions, is.null, NA)]
   texts <- vapply(given, function(one) if (is.character(one)) one else text_of(one), "")
   names(texts) <- sub("AR.start", "ar-start", names(texts), fixed = TRUE)
-  t <- new_translation(list(), environment(formula))
   check_formula(formula)
-  formula[[3]] <- with_constants(t, formula[[3]])
+  formula <- of_formulas(formula, function(one) {
+    one[[length(one)]] <- with_constants(new_translation(list(), environment(one)), one[[length(one)]])
+    one
+  })
   model <- if (is.null(job)) {
     table <- if (is.character(file)) .Call(C_table_files, file, of_table(chosen))
              else table_of_stream(file, of_table(chosen))

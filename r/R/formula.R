@@ -20,6 +20,29 @@ smooth_arguments <- list(
   ti = c("k", "bs", "m", "d", "fx", "np", "xt", "id", "sp", "mc", "pc"),
   t2 = c("k", "bs", "m", "d", "xt", "id", "sp", "full", "ord", "pc"))
 
+#' A formula, or each of a list, after a change by `f`.
+of_formulas <- function(formula, f, ...) if (is.list(formula)) lapply(formula, f, ...) else f(formula, ...)
+
+#' The formula of a call, or a list of one for each linear predictor, of which the first has the response; smooths are
+#' in the only form in which mgcv reads them.
+checked_formula <- function(formula) {
+  formulas <- if (is.list(formula)) unname(formula) else list(formula)
+  is_formula <- vapply(formulas, inherits, NA, "formula")
+  if (!length(formulas) || !all(is_formula) || length(formulas[[1]]) != 3) {
+    usage_error("formula must be one formula with a response, such as y ~ s(x), or for several linear predictors a ",
+                "list, such as list(y ~ s(x), ~ s(x))")
+  }
+  for (one in formulas[-1]) {
+    if (length(one) == 3) {
+      usage_error("formula ", text_of(one), ": the second and later ones of a list have no response: write ~ terms")
+    }
+  }
+  of_formulas(if (is.list(formula)) formulas else formula, function(one) {
+    one[[length(one)]] <- plain_smooths(one[[length(one)]])
+    one
+  })
+}
+
 text_of <- function(expression) paste(deparse(expression, width.cutoff = 500L), collapse = " ")
 
 #' The state of a translation. Variables are looked up in `data` (frame, list or environment), then as R does.
@@ -31,6 +54,7 @@ new_translation <- function(data, env) {
   t$columns <- list()         # columns of the table by name
   t$read <- list()            # variables of the formula by name, with their values in R
   t$labels <- character(0)    # for each column evaluated by R: its text in the formula
+  t$right <- list()           # of each linear predictor, as are
   t$offsets <- list()
   t$parametric_by_r <- FALSE
   t$unpredicted <- character(0)  # variables of smooths that mgcv's predict cannot evaluate
@@ -109,8 +133,8 @@ value_by_r <- function(t, expression) {
 
 #' Adds a column evaluated by R and returns its name; `label`: the label of its coefficients in R.
 add_column <- function(t, label, value) {
-  known <- names(t$labels)[t$labels == label]
-  if (length(known)) return(as.symbol(known))
+  known <- Find(function(name) identical(t$columns[[name]], value), names(t$labels)[t$labels == label])
+  if (!is.null(known)) return(as.symbol(known))
   name <- sprintf(".R%d.", length(t$labels) + 1L)
   t$labels[[name]] <- label
   t$columns[[name]] <- value
@@ -255,7 +279,7 @@ smooth_name <- function(expression) {
   if (is.symbol(name) && as.character(name) %in% names(smooth_arguments)) as.character(name)
 }
 
-#' mgcv::s(x) as s(x), the only form in which mgcv reads smooths of formulas.
+#' mgcv::s(x) as s(x).
 plain_smooths <- function(expression) {
   kind <- smooth_name(expression)
   if (!is.null(kind)) expression[[1]] <- as.symbol(kind)
@@ -267,12 +291,14 @@ plain_smooths <- function(expression) {
 
 #' Stops before the fit if mgcv, which makes the object, cannot read the formula.
 check_formula <- function(formula) {
-  offsets <- offsets_in(formula[[3]])
-  if (length(offsets) > 1) {
-    usage_error("mgcv reads only one offset() of a formula: write ",
-                text_of(call("offset", Reduce(function(a, b) call("+", a, b), offsets))))
-  }
-  names <- all.vars(formula)
+  of_formulas(formula, function(one) {
+    offsets <- offsets_in(one[[length(one)]])
+    if (length(offsets) > 1) {
+      usage_error("mgcv reads only one offset() of a formula: write ",
+                  text_of(call("offset", Reduce(function(a, b) call("+", a, b), offsets))))
+    }
+  })
+  names <- unlist(of_formulas(formula, all.vars))
   odd <- names[names != make.names(names)]
   is_read <- function() tryCatch(is.list(mgcv::interpret.gam(formula)), error = function(e) FALSE)
   if (length(odd) && !is_read()) {
@@ -297,7 +323,7 @@ translate_terms <- function(t, expression) {
   }
   if (is.call(expression) && identical(expression[[1]], quote(offset))) {
     expression[[2]] <- translate_variable(t, expression[[2]], "offset()")
-    t$offsets <- c(t$offsets, expression)
+    t$offsets[[length(t$offsets)]] <- c(t$offsets[[length(t$offsets)]], expression)
     return(expression)
   }
   translate_variable(t, expression)
@@ -332,30 +358,40 @@ expand_dot <- function(formula, data) {
   formula
 }
 
-#' Translates a formula. Returns `text` for the engine, `columns` of its table, `labels` of columns evaluated by R.
+#' Translates a formula, or a list of formulas. Returns `columns` of the engine's table, `labels` of columns evaluated
+#' by R, and what engine_formula() joins: the response `left`, and a `right` side for each linear predictor.
 translate_formula <- function(formula, data) {
-  t <- new_translation(data, environment(formula))
-  response <- formula[[2]]
+  formulas <- if (is.list(formula)) formula else list(formula)
+  t <- new_translation(data, environment(formulas[[1]]))
+  response <- formulas[[1]][[2]]
   if (is.na(t$rows)) t$rows <- NROW(eval(response, data, t$env))
   if (t$rows == 0) input_error("the data have no rows: give one or more")
   left <- translate_response(t, response)
   t$formula <- formula
   t$left <- left
-  t$right <- translate_terms(t, formula[[3]])
+  for (one in formulas) {
+    t$offsets[[length(t$right) + 1]] <- list()
+    t$right <- c(t$right, list(translate_terms(t, one[[length(one)]])))
+  }
   t
 }
 
-#' Makes the parametric part from columns of R's model matrix, if the engine lacks a contrast or a matrix. `frame`: the
-#' rows of the fit.
-parametric_by_r <- function(t, pterms, frame) {
+#' Makes the parametric part of a predictor from columns of R's model matrix, if the engine lacks a contrast or a
+#' matrix. `frame`: the rows of the fit.
+parametric_by_r <- function(t, predictor, pterms, frame) {
   columns <- stats::model.matrix(pterms, frame)
   names <- setdiff(colnames(columns), "(Intercept)")
   terms <- lapply(names, function(name) add_column(t, name, unname(columns[, name])))
   one <- if (attr(pterms, "intercept") == 1) 1 else 0
-  t$right <- Reduce(function(a, b) call("+", a, b), c(one, terms, t$offsets, smooths_in(t$right)))
+  t$right[[predictor]] <- Reduce(function(a, b) call("+", a, b),
+                                 c(one, terms, t$offsets[[predictor]], smooths_in(t$right[[predictor]])))
 }
 
-engine_formula <- function(t) text_of(call("~", t$left, t$right))
+engine_formula <- function(t) {
+  first <- call("~", t$left, t$right[[1]])
+  if (!is.list(t$formula)) return(text_of(first))
+  text_of(as.call(c(quote(list), first, lapply(t$right[-1], function(right) call("~", right)))))
+}
 
 #' The engine's JSON, with the names of columns evaluated by R replaced by their texts in the formula.
 with_labels <- function(json, labels) {

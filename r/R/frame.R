@@ -1,28 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
 # Model frames: the rows of the fit, or stand-in rows with the extents and levels of the variables.
 
-#' The object's slots for terms and variables, computed from some rows. `places`: for each column of R's parametric
-#' model matrix its coefficient in the model; NA if the engine has dropped the column as linearly dependent.
+#' The object's slots for terms and variables, computed from some rows, and for each of its coefficients the `names` and
+#' `places`, the index in the model; NA if the engine has dropped the column as linearly dependent.
 parametric_slots <- function(parts, json, rows, data) {
-  frame <- evaluated_frame(parts$pf, rows, json)
-  pterms <- attr(frame, "terms")
-  names <- unlist(lapply(json$design$blocks[!is_smooth(json$design$blocks)], function(block) texts(block$names)))
-  X <- stats::model.matrix(pterms, frame, contrasts.arg = contrasts_of(frame, pterms))
-  if (!all(plain(names) %in% plain(colnames(X)))) X <- stats::model.matrix(pterms, frame)  # use the session's contrasts
-  places <- match(plain(colnames(X)), plain(names))
-  left_out <- colnames(X)[is.na(places)]
-  if (!all(plain(names) %in% plain(colnames(X))) || !all(plain(left_out) %in% plain(texts(json$design$left_out)))) {
-    input_error("the parametric coefficients of the model are ", toString(names), ", and of its formula in R ",
-                toString(colnames(X)), ": set the contrasts of the fit, options(contrasts = )")
+  each <- lapply(seq_along(formula_parts(parts)), parametric_part, parts, json, rows)
+  of_each <- function(slot) lapply(each, `[[`, slot)
+  slots <- if (is.null(parts$nlp)) {
+    each[[1]][c("pterms", "assign", "contrasts", "xlevels", "nsdf")]
+  } else {
+    list(pterms = global(structure(of_each("pterms"), term.labels = unlist(of_each("labels")))),
+         assign = of_each("assign"), contrasts = do.call(c, of_each("contrasts")), xlevels = of_each("xlevels"),
+         nsdf = structure(unlist(of_each("nsdf")), pstart = cumsum(c(1, lengths(of_each("places"))))[seq_along(each)]))
   }
-  slots <- list(pterms = global(pterms), assign = attr(X, "assign"),
-                contrasts = attr(X, "contrasts"), xlevels = stats::.getXlevels(pterms, frame), nsdf = ncol(X),
-                pred.formula = global(parts$pred.formula), var.summary = variable_summary(parts, json, rows, data))
+  slots$pred.formula <- global(parts$pred.formula)
   attr(slots$pred.formula, "full") <- global(stats::reformulate(all.vars(parts$fake.formula)))
-  list(slots = Filter(Negate(is.null), slots), places = places, names = colnames(X))
+  slots$var.summary <- variable_summary(parts, json, rows, data)
+  list(slots = Filter(Negate(is.null), slots), places = unlist(of_each("places")), names = unlist(of_each("names")),
+       predictor = rep(seq_along(each), lengths(of_each("places"))))
 }
 
+#' The parts of each linear predictor's formula, as interpret.gam makes them.
+formula_parts <- function(parts) if (is.null(parts$nlp)) list(parts) else parts[seq_len(parts$nlp)]
+
+#' The same of one linear predictor, whose names have its suffix.
+parametric_part <- function(predictor, parts, json, rows) {
+  frame <- evaluated_frame(formula_parts(parts)[[predictor]]$pf, rows, json)
+  pterms <- attr(frame, "terms")
+  suffixed <- function(names) sprintf("%s%s", names, if (predictor > 1) paste0(".", predictor - 1) else "")
+  blocks <- json$design$blocks
+  of_terms <- json$design$predictors
+  is_own <- if (is.null(of_terms)) TRUE else of_terms[field(blocks, "term") + 1] == predictor - 1
+  block_of <- rep(seq_along(blocks), lengths(lapply(blocks, `[[`, "names")))
+  all_names <- unlist(lapply(blocks, function(block) texts(block$names)))
+  is_parametric <- (is_own & !is_smooth(blocks))[block_of]
+  X <- stats::model.matrix(pterms, frame, contrasts.arg = contrasts_of(frame, pterms))
+  names <- all_names[is_parametric]
+  # The contrasts may be those of the session.
+  if (!all(plain(names) %in% plain(suffixed(colnames(X))))) X <- stats::model.matrix(pterms, frame)
+  columns <- suffixed(colnames(X))
+  places <- which(is_parametric)[match(plain(columns), plain(names))]
+  left_out <- columns[is.na(places)]
+  if (!all(plain(names) %in% plain(columns)) || !all(plain(left_out) %in% plain(texts(json$design$left_out)))) {
+    input_error("the parametric coefficients of the model are ", toString(names), ", and of its formula in R ",
+                toString(columns), ": set the contrasts of the fit, options(contrasts = )")
+  }
+  of_smooths <- which((is_own & is_smooth(blocks))[block_of])
+  list(pterms = global(pterms), assign = attr(X, "assign"), contrasts = attr(X, "contrasts"),
+       xlevels = stats::.getXlevels(pterms, frame), nsdf = ncol(X), places = c(places, of_smooths),
+       names = c(columns, all_names[of_smooths]), labels = suffixed(attr(pterms, "term.labels")))
+}
+
+#' A formula, or a list of formulas, without an environment of its own.
 global <- function(formula) {
+  if (is.list(formula)) formula[] <- lapply(formula, global)
   environment(formula) <- globalenv()
   formula
 }
@@ -147,7 +178,7 @@ extent_of <- function(name, json) {
 #' Types for each column that is a factor: its levels, and whether it is ordered.
 variable_types <- function(json) {
   types <- list()
-  for (one in c(json$design$variables, json$expressions$columns)) {
+  for (one in c(json$design$variables, json$expressions$columns, list(json[["response"]]))) {
     if (is.null(one$levels)) next
     name <- gsub("^`|`$", "", one$name)
     types[[name]] <- list(levels = texts(one$levels), ordered = isTRUE(one$ordered) || isTRUE(types[[name]]$ordered))

@@ -10,9 +10,13 @@ stop_without_rows <- function(what) {
   usage_error(what, " needs the rows of the fit: give read_tessera(file, data = ) its table, or fit with model = TRUE")
 }
 
+need_one_predictor <- function(object, what) {
+  if (is_general(object$family)) usage_error(what, " is not defined for the family ", object$family$family)
+}
+
 residuals.tessera <- function(object, type = "deviance", ...) {
   need_rows(object, "residuals")
-  if (type == "working") {
+  if (type == "working" && !is_general(object$family)) {
     residuals <- (object$y - object$fitted.values) / object$family$mu.eta(object$linear.predictors)
     return(stats::naresid(object$na.action, residuals))
   }
@@ -42,6 +46,7 @@ model.frame.tessera <- function(formula, ...) {
 #' The leverage of each row of the fit: the diagonal of the influence matrix of the last iteration's working model.
 influence.tessera <- function(model, ...) {
   need_rows(model, "influence")
+  need_one_predictor(model, "influence")
   if (!is.null(model$std.rsd)) usage_error("influence: rows have no leverage of their own where rho relates them")
   # Blocks of rows with few levels of the largest factor have few columns that are not zero.
   frame <- model$model
@@ -130,16 +135,20 @@ sample_rows <- function(object) {
     usage_error("the model has no sample of its rows: give data = , or fit it again with options = list(sample = 2000)")
   }
   object$model <- rows
+  object$tessera$is_sample <- TRUE
+  if (is_general(object$family)) {
+    slots <- predictor_slots(object, rows, as.matrix(stats::predict(object)))
+    object[names(slots)] <- slots
+    return(object)
+  }
   object$offset <- offset_of(rows)
   design <- stats::predict(object, type = "lpmatrix")
   object$linear.predictors <- as.numeric(design %*% object$coefficients) + object$offset
   of_response <- initialized(rows, object$family)
-  object$y <- of_response$y
-  object$prior.weights <- of_response$weights
+  object[names(of_response)] <- of_response
   object$fitted.values <- object$family$linkinv(object$linear.predictors)
   object$weights <- working_weights(object)
   object$residuals <- mgcv::residuals.gam(object, "deviance")
-  object$tessera$is_sample <- TRUE
   object
 }
 
@@ -163,6 +172,7 @@ with_extents <- function(x) {
   ends <- plain_rows(x$model)[vectors]
   sampled$model <- rbind(ends, sampled$model[vectors])
   attr(sampled$model, "terms") <- attr(x$model, "terms")
+  if (is_general(sampled$family)) return(sampled)  # mgcv's plots have no partial residuals of these
   sampled$residuals <- c(rep(NA, nrow(ends)), sampled$residuals)
   sampled$weights <- c(rep(mean(sqrt(sampled$weights))^2, nrow(ends)), sampled$weights)
   sampled
@@ -210,6 +220,7 @@ reference_rows <- function(object) {
 
 #' For package effects, which refits the formula by glm(): effects of parametric terms; smooths have their mean, 0.
 Effect.tessera <- function(focal.predictors, mod, ...) {
+  need_one_predictor(mod, "Effect")
   parametric <- seq_len(mod$nsdf)
   sources <- list(formula = stats::formula(mod$pterms), coefficients = stats::coef(mod)[parametric],
                   vcov = stats::vcov(mod)[parametric, parametric, drop = FALSE])

@@ -15,9 +15,12 @@ read_tessera <- function(file, data = NULL) {
   gam_object(model, json, data, if (!is.null(data)) call_vectors(json, data), call, mgcv::gam.control())
 }
 
+#' The model's formula, or its list of formulas.
+formula_of <- function(json) eval(str2lang(json$formula), globalenv())
+
 #' The columns of a table in the form that the fit used.
 table_of_fit <- function(data, json) {
-  read <- all.vars(mgcv::interpret.gam(stats::as.formula(json$formula, globalenv()))$fake.formula)
+  read <- all.vars(mgcv::interpret.gam(formula_of(json))$fake.formula)
   missing <- setdiff(read, names(data))
   if (length(missing)) input_error("data has no column ", toString(missing), ", which the formula reads: add it")
   conform(data, json)
@@ -32,7 +35,9 @@ table_of_fit <- function(data, json) {
 #'     the formula of the call, `fitted` the engine's results for all rows, `rows` rows that represent the table.
 #' @param call,control the call and control of the fit.
 gam_object <- function(model, json, data, frame, call, control) {
-  formula <- if (is.null(frame$formula)) stats::as.formula(json$formula, globalenv()) else frame$formula
+  family <- mgcv_family(json)
+  formula <- if (is.null(frame$formula)) formula_of(json) else frame$formula
+  if (is_general(family) && !is.list(formula)) formula <- list(formula)  # of two classes
   parts <- mgcv::interpret.gam(formula)  # evaluates arguments such as k = in the formula's own environment
   formula <- global(formula)
   if (!is.null(data)) data <- conform(data, json)
@@ -40,9 +45,14 @@ gam_object <- function(model, json, data, frame, call, control) {
           else if (!is.null(data)) extreme_rows(data, complete_rows(data, frame$subset))
           else stand_in_variables(parts, json)
   parametric <- parametric_slots(parts, json, some, data)
+  if (is.list(formula)) {
+    of_predictors <- split(seq_along(parametric$predictor), parametric$predictor)
+    attr(formula, "lpi") <- structure(unname(of_predictors), overlap = FALSE)
+  }
   object <- c(estimates(model, json, parametric),
-              list(family = mgcv_family(json), formula = formula, call = call, control = control), parametric$slots)
-  object$smooth <- model_smooths(json, parts$smooth.spec, object$nsdf + 1)
+              list(family = family, formula = formula, call = call, control = control), parametric$slots)
+  specifications <- do.call(c, lapply(formula_parts(parts), `[[`, "smooth.spec"))
+  object$smooth <- model_smooths(json, specifications, parametric$places)
   if (anyNA(object$Vp)) {
     object$Vp <- with_pairs(object$Vp, object$smooth)
     object$tessera$tests <- smooth_tests(model)
@@ -55,7 +65,7 @@ gam_object <- function(model, json, data, frame, call, control) {
   }
   object$min.edf <- object$nsdf + sum(field(object$smooth, "null.space.dim"))
   object <- c(object, if (is.null(data)) stand_in_slots(parts, json, some)
-                      else row_slots(model, json, parts, data, frame, object$family))
+                      else row_slots(model, json, parts, data, frame, object))
   object$terms <- attr(object$model, "terms")
   if (is.null(data)) object$tessera$sample <- sample_frame(parts, json)
   structure(object, class = c("bam", "tessera", "gam", "glm", "lm"))
@@ -66,11 +76,8 @@ gam_object <- function(model, json, data, frame, call, control) {
 estimates <- function(model, json, parametric) {
   value <- function(name) .Call(C_value, model, name)
   square <- function(name) as.matrix(value(name))  # of one coefficient, too
-  model_names <- field(json$coefficients, "name")
-  count <- sum(!is.na(parametric$places))
-  places <- c(parametric$places, count + seq_len(length(model_names) - count))
-  names <- c(parametric$names, model_names[-seq_len(count)])
-  if (count == 0) names <- c(parametric$names, model_names)
+  places <- parametric$places
+  names <- parametric$names
   of_each <- function(values) if (length(values)) stats::setNames(zero_where_left_out(values[places], places), names)
   of_pairs <- function(values) if (length(values)) zero_where_left_out(values[places, places, drop = FALSE], places)
   R <- square("R")
@@ -82,7 +89,7 @@ estimates <- function(model, json, parametric) {
     sig2 = value("scale"), scale = value("scale"), reml.scale = value("scale"),
     scale.estimated = value("scale_is_estimated") == 1, gcv.ubre = c(fREML = value("reml")), aic = value("aic"),
     deviance = value("deviance"), null.deviance = value("null_deviance"), df.null = value("n"),
-    df.residual = value("n") - value("edf_total"), rank = length(model_names), method = "fREML",
+    df.residual = value("n") - value("edf_total"), rank = length(json$coefficients), method = "fREML",
     iter = value("iterations"), converged = converged, boundary = FALSE,
     AR1.rho = if (json$family == "gaussian") if_given(json[["rho"]], 0),
     gamma = if_given(json[["gamma"]], 1), cmX = of_each(numbers(json$column_means)), data = NA,
@@ -252,34 +259,47 @@ absent_values <- function(count) {
 }
 
 #' The object's slots with a value for each row.
-row_slots <- function(model, json, parts, data, frame, family) {
+row_slots <- function(model, json, parts, data, frame, object) {
   mf <- model_frame(parts, json, data, frame)
   if (nrow(mf) != json$n) {
     input_error("data: ", nrow(mf), " complete rows, but the fit had ", json$n, ": give the table of the fit")
   }
-  of_response <- initialized(mf, family)
-  rows <- if (is.null(frame$fitted)) fitted_rows(model, json, data) else frame$fitted
-  if (nrow(rows) > nrow(mf)) rows <- rows[!is.nan(rows$linear_predictor), ]
-  deviance <- drop(crossprod(rows$deviance))
+  general <- is_general(object$family)
+  rows <- if (is.null(frame$fitted)) fitted_rows(model, json, data, general) else frame$fitted
+  if (nrow(rows) > nrow(mf)) {
+    used <- if (general) places_of(mf, frame$subset, nrow(rows)) else !is.nan(rows$linear_predictor)
+    rows <- rows[used, , drop = FALSE]
+  }
+  slots <- if (general) predictor_slots(object, mf, matrix(rows, nrow(rows))) else {
+    c(initialized(mf, object$family),
+      list(offset = offset_of(mf), linear.predictors = rows$linear_predictor, fitted.values = rows$fitted,
+           weights = rows$working_weight, residuals = rows$deviance))
+  }
+  deviance <- drop(crossprod(if (general) sqrt(slots$prior.weights) * slots$residuals else slots$residuals))
   if (!isTRUE(all.equal(deviance, json$deviance, tolerance = 1e-6))) {
     input_error("data: the deviance of its rows is ", format(deviance), ", and the fit's ", format(json$deviance),
                 ": give the table of the fit")
   }
-  slots <- list(model = mf, na.action = attr(mf, "na.action"), offset = offset_of(mf), y = of_response$y,
-                prior.weights = of_response$weights, linear.predictors = rows$linear_predictor,
-                fitted.values = rows$fitted, weights = rows$working_weight, residuals = rows$deviance)
+  slots <- c(list(model = mf, na.action = attr(mf, "na.action")), slots)
   rho <- if_given(json[["rho"]], 0)
   if (rho != 0) slots$std.rsd <- standardised(rows$deviance, rho, mf[["(AR.start)"]])
   slots
 }
 
 #' The engine's results for all rows of a table.
-fitted_rows <- function(model, json, data) {
+fitted_rows <- function(model, json, data, general) {
   given <- texts(json[c("weights", "offset", "subset", "ar_start")])
-  read <- c(all.vars(stats::as.formula(json$formula)), unlist(lapply(given, function(text) all.vars(str2lang(text)))))
+  read <- c(all.vars(str2lang(json$formula)), unlist(lapply(given, function(text) all.vars(str2lang(text)))))
   table <- .Call(C_table, lapply(data[intersect(read, names(data))], as_column))
   on.exit(.Call(C_close, table))
-  rows_of_fit(model, table, character(0))
+  rows_of_fit(model, table, character(0), general)
+}
+
+#' The rows of the table that are in the model frame.
+places_of <- function(mf, subset, rows) {
+  places <- seq_len(rows)
+  if (!is.null(subset)) places <- places[subset]
+  if (is.null(attr(mf, "na.action"))) places else places[-attr(mf, "na.action")]
 }
 
 offset_of <- function(mf) if (is.null(offset <- stats::model.offset(mf))) numeric(nrow(mf)) else as.numeric(offset)
@@ -290,8 +310,32 @@ initialized <- function(mf, family) {
                 weights = if_given(stats::model.weights(mf), rep(1, nrow(mf))), family = family, start = NULL,
                 etastart = NULL, mustart = NULL, offset = offset_of(mf))
   at <- list2env(known, parent = asNamespace("mgcv"))
-  eval(family$initialize, at)
-  list(y = as.numeric(at$y), weights = as.numeric(at$weights))
+  if (!is_general(family)) eval(family$initialize, at)
+  else if (is.factor(at$y)) at$y <- as.integer(at$y) - 1
+  list(y = as.numeric(at$y), prior.weights = as.numeric(at$weights))
+}
+
+#' The slots with a value for each row of a family with several linear predictors, as gam has them. `eta`: the
+#' predictors without the offset of the call, which belongs to the first one.
+predictor_slots <- function(object, mf, eta) {
+  family <- object$family
+  slots <- c(list(family = family), initialized(mf, family))
+  slots$offset <- lapply(object$pterms, function(terms) {
+    place <- attr(terms, "offset")
+    if (!is.null(place)) as.numeric(mf[[text_of(attr(terms, "variables")[[place + 1]])]])
+  })
+  if (!is.null(own <- mf[["(offset)"]])) {
+    eta[, 1] <- eta[, 1] + own
+    slots$offset[[1]] <- own + if_given(slots$offset[[1]], 0)
+  }
+  slots$linear.predictors <- slots$fitted.values <- eta
+  for (p in seq_len(ncol(eta))) slots$fitted.values[, p] <- family$linfo[[p]]$linkinv(eta[, p])
+  at <- list2env(list(object = slots), parent = asNamespace("mgcv"))
+  eval(family$postproc, at)
+  slots$fitted.values <- at$object$fitted.values
+  slots$residuals <- family$residuals(slots)
+  slots$family <- NULL
+  slots
 }
 
 #' Residuals of an AR1 process, transformed to be independent.

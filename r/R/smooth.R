@@ -2,10 +2,12 @@
 # Makes smooths of mgcv's own classes, but for districts. mgcv's constructor makes the basis at the model's knots or points. A matrix
 # `diagRP`, by which PredictMat multiplies, contains choices such as signs, natural parameters and constraints.
 
-#' The smooths of a model for the formula's specifications, with penalties and coefficients (the first one: `first`).
-model_smooths <- function(json, specifications, first) {
+#' The smooths of a model for the formula's specifications, with penalties and coefficients. `places`: the model's index
+#' of each of the object's coefficients.
+model_smooths <- function(json, specifications, places) {
   levels <- design_levels(json)
   begins <- cumsum(c(0, vapply(json$design$terms, raw_size, 0, levels)))
+  first <- cumsum(c(1, lengths(lapply(json$design$blocks, `[[`, "names"))))
   smooths <- list()
   penalties <- sum(lengths(lapply(json$design$blocks[!is_smooth(json$design$blocks)], function(block) block$penalty$labels)))
   for (b in which(is_smooth(json$design$blocks))) {
@@ -15,9 +17,8 @@ model_smooths <- function(json, specifications, first) {
     components <- own_components(json$design$terms[[term_of(block, begins)]], block, own[[1]]$by)
     smooth <- with_basis(own[[1]], block, components, levels)
     smooth <- with_penalties(smooth, block, json$terms[[b]], length(block$names))
-    smooth$first.para <- first
-    smooth$last.para <- first + length(block$names) - 1
-    first <- first + length(block$names)
+    smooth$first.para <- match(first[b], places)
+    smooth$last.para <- smooth$first.para + length(block$names) - 1
     smooth$first.sp <- penalties + 1
     penalties <- penalties + length(smooth$S)
     smooth$last.sp <- penalties

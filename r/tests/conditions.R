@@ -16,7 +16,7 @@ refused(tessera_bam(y ~ s(x, bs = "zz"), d), "tessera_usage", "bs=\"zz\" is not 
 refused(tessera_bam(y ~ s(x) + missing, d), "tessera_input", "missing")
 refused(tessera_bam(y ~ s(x), d, family = mgcv::ziP()), "tessera_usage", "zero inflated Poisson")
 refused(tessera_bam(y ~ s(x), d, family = "other"), "tessera_usage", "family 'other'")
-refused(tessera_bam(list(y ~ s(x), ~ s(z)), d), "tessera_usage", "one formula")
+refused(tessera_bam("y ~ s(x)", d), "tessera_usage", "one formula")
 refused(tessera_bam(y ~ s(x), d, method = "REML"), "tessera_usage", "method")
 refused(tessera_bam(y ~ s(x), d, paraPen = list(x = list(diag(1)))), "tessera_usage", "no parametric term 'x'")
 refused(tessera_bam(y ~ x, d, paraPen = list(x = list(diag(1), L = diag(1)))), "tessera_usage", "L is not supported")

@@ -118,6 +118,16 @@ for (xt in list(list(nb = row_of), list(nb = list(a = 2, b = c(1, 3), c = 2)), l
                 list(penalty = matrix(c(1, -1, 0, -1, 2, -1, 0, -1, 1), 3)))) {
   same(y ~ s(g, bs = "mrf", xt = xt) + s(w), data = d)
 }
+of_file <- tempfile(fileext = ".json")
+writeLines('{"a": ["b"], "b": ["a", "c"], "c": ["b"]}', of_file)
+stopifnot(all.equal(coef(tessera_bam(y ~ s(g, bs = "mrf", xt = of_file) + s(w), data = d)),
+                    coef(tessera_bam(y ~ s(g, bs = "mrf", xt = list(nb = row_of)) + s(w), data = d)), tolerance = 1e-12))
+maps <- lapply(list(tessera_bam, bam), function(fit) {
+  pdf(NULL)
+  on.exit(dev.off())
+  plot(fit(y ~ s(g, bs = "mrf", xt = list(polys = squares)) + s(w), data = d), select = 1)[[1]]
+})
+stopifnot(all.equal(maps[[1]][c("fit", "se")], maps[[2]][c("fit", "se")], tolerance = 1e-5))
 row_of$c <- c("b", "e")
 row_of$e <- "c"
 known <- factor(names(row_of))

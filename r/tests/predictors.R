@@ -39,6 +39,9 @@ models <- list(
   fixed = model(list(y ~ s(x) + v, ~ log(w) + s(x, k = 6) + s(z, fx = TRUE, k = 5)), gaulss),
   select = model(list(y ~ s(x), ~ s(z)), gaulss, select = TRUE),
   subset = model(list(y ~ s(x) + fac, ~ s(z)), gaulss, subset = quote(x < 0.8)),
+  districts = model(list(y ~ s(x, bs = "ad", k = 12, m = 2) + s(g, bs = "mrf", xt = list(nb = list(
+    s1 = "s2", s2 = c("s1", "s3"), s3 = c("s2", "s4"), s4 = c("s3", "s5"), s5 = "s4", s6 = "s7", s7 = c("s6", "s8"),
+    s8 = "s7"))), ~ s(z)), gaulss),
   gammals = model(list(positive ~ s(x) + fac, ~ s(z)), gammals()),
   gumbls = model(list(extreme ~ s(x) + fac, ~ s(z)), gumbls(b = -6)),
   gevlss = model(list(extreme ~ s(x, k = 7), ~ s(z, k = 6), ~ 1), gevlss()),

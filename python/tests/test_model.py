@@ -68,6 +68,24 @@ class SameBits(InFolder):
         with self.assertRaisesRegex(UsageError, "has 2 linear predictors, but there is 1 formula"):
             GAM("y ~ s(x)", family="gaulss").fit(data)
 
+    def test_ordered_classes(self):
+        data = rows()
+        cuts = np.quantile(data["y"], [0.3, 0.6])
+        data["k"] = np.digitize(data["y"], cuts) + 1
+        formula = "k ~ s(x, k=6) + z"
+        self.expect_same(data, formula, arguments=("--family", "ocat(R=3)"), family="ocat(R=3)")
+        model = GAM(formula, family="ocat(R=3)").fit(data)
+        found = model.predict(data, "response", se=True)
+        self.assertEqual(list(found), ["fit.1", "se.1", "fit.2", "se.2", "fit.3", "se.3"])
+        threshold = model.summary()["parameters"]["threshold.2"]
+        up_to = 1 / (1 + np.exp(model.predict(data)["fit"] - threshold))
+        np.testing.assert_allclose(found["fit.1"] + found["fit.2"], up_to)
+        levels = data | {"k": np.array(["a", "b", "c"])[data["k"] - 1]}
+        of_levels = GAM(formula, family="ocat(R=3)").fit(levels)
+        np.testing.assert_array_equal(of_levels.predict(data, "response")["fit.c"], found["fit.3"])
+        with self.assertRaisesRegex(InputError, "must have 4, ocat's R"):
+            GAM(formula, family="ocat(R=4)").fit(levels)
+
     def test_lists_and_dicts(self):
         formula = "y ~ s(x, bs='cc', k=6) + s(z, k=5)"
         arguments = ("--knots", "x=0,1", "--sp", "0.5,-1", "--select")

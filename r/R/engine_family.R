@@ -15,7 +15,7 @@ family_of <- function(family) {
 
 refuse_family <- function(name) {
   usage_error("family '", name, "' is not known: give gaussian, binomial, poisson, Gamma, inverse.gaussian, quasi, ",
-              "quasibinomial, quasipoisson, nb, negbin, tw, Tweedie, scat, betar, or of several linear predictors ",
+              "quasibinomial, quasipoisson, nb, negbin, tw, Tweedie, scat, betar, ocat, or of several linear predictors ",
               "gaulss, gammals, gumbls, gevlss, shash, ziplss or multinom")
 }
 
@@ -29,6 +29,7 @@ family_options <- function(family) {
     "negative binomial" = sprintf("nb(%s)", theta_text(family, 0)),
     Tweedie = if (is.null(family$getTheta)) family$family else tw_text(family),
     "scaled t" = with_argument("scat", theta_text(family, c(-2, -1)), "min.df", family_constant(family, ".min.df")),
+    "Ordered Categorical" = ocat_text(family),
     "Beta regression" = with_argument("betar", theta_text(family, 0), "eps", family_constant(family, ".betarEps")),
     gaulss = , gammals = , gumbls = , gevlss = , ziplss = with_argument(kind, NULL, "b", family_constant(family, "b")),
     shash = shash_text(family),
@@ -61,6 +62,12 @@ shash_text <- function(family) {
     usage_error("shash: phiPen is ", formals(mgcv::shash)$phiPen, " here: leave it out")
   }
   with_argument("shash", NULL, "b", family_constant(family, "b"))
+}
+
+ocat_text <- function(family) {
+  steps <- exp(family$getTheta())
+  if (!isTRUE(family$n.theta == 0)) return(sprintf("ocat(R=%d)", length(steps) + 2))
+  sprintf("ocat(theta=c(%s))", paste(number_text(signif(steps, 15)), collapse = ","))
 }
 
 #' Theta for the engine: positive if fixed; negative: the estimate's start value; "" for mgcv's start value.

@@ -110,7 +110,7 @@ r"(mgcv::bam(outcome ~
   method = "fREML",
   discrete = TRUE,
   select = TRUE
-))", refused="ocat")
+))")
 add("ecology", 1500, list(y=uniform(0, 500), x=uniform(0, 700), year_scaled=grid(-1.5, 1.5, 20), doy=gauss()), constants=list(k_spatial=NULL),
 r"(mgcv::gam(
   doy ~ ti(y, x, bs = "cr", d = 2, k = k_spatial) +

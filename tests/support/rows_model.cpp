@@ -175,6 +175,7 @@ Frame random_frame(Random& random, const ModelOptions& options) {
     if (family.ends_with("binomial")) return static_cast<double>(random() % 3) / 2;
     if (family.ends_with("poisson") || family == "nb") return static_cast<double>(random() % 4);
     if (family == "betar") return uniform(random, 0.05, 0.95);
+    if (family == "ocat") return static_cast<double>(1 + random() % 3);
     return family == "gaussian" ? uniform(random, -2, 2) : uniform(random, 0.1, 3);
   });
   fill(first_offset, [&] { return uniform(random, -0.5, 0.5); });
@@ -350,6 +351,17 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
             -2 * prior *
                 (std::lgamma(phi) - std::lgamma(one) - std::lgamma(other) + (one - 1) * std::log(y) +
                  (other - 1) * std::log(1 - y))};
+  }
+  if (family.name() == "ocat") {
+    const long double threshold = family.parameters()[0];
+    const long double middle = (threshold - 1) / 2;
+    const long double at = !start ? eta : y == 1 ? -1.5L : y == 2 ? middle : threshold + 0.5L;
+    const auto below = [at](long double limit) { return 1 / (1 + std::exp(at - limit)); };
+    const long double upper = y == 3 ? 1 : below(y == 1 ? -1 : threshold);
+    const long double lower = y == 1 ? 0 : below(y == 2 ? -1 : threshold);
+    const long double information = upper * (1 - upper) + lower * (1 - lower);
+    return {prior * information, (upper + lower - 1) / information + (start ? at - offset : 0),
+            -2 * prior * std::log(upper - lower)};
   }
   throw std::invalid_argument("rows_model.cpp has no dense rows of the family");
 }

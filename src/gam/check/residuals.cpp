@@ -80,17 +80,18 @@ class ResidualsOfRows {
     }
     const double eta = predictors[0];
     const double mean = family_.mean(eta) / rows_.response_factor;
-    const double difference = number(rows_.response, place) - mean;
+    const double difference = family_.response_residual(number(rows_.response, place), mean);
     switch (type) {
       case ResidualType::fitted: return mean;
       case ResidualType::linear_predictor: return eta / rows_.response_factor;
-      case ResidualType::working_weight: return family_.working_weight(eta, prior_weight(place));
+      case ResidualType::working_weight:
+        return family_.working_weight(number(rows_.response, place), eta, prior_weight(place));
       case ResidualType::response: return difference;
-      case ResidualType::working: return difference / family_.derivative(eta);
+      case ResidualType::working: return working(eta, place);
       case ResidualType::pearson: return pearson(mean, difference, place);
       default: {  // partial
         const double weighted = pearson(mean, difference, place);
-        return std::isnan(weighted) ? difference / family_.derivative(eta) : weighted;
+        return std::isnan(weighted) ? working(eta, place) : weighted;
       }
     }
   }
@@ -101,6 +102,10 @@ class ResidualsOfRows {
   }
   [[nodiscard]] double prior_weight(std::size_t place) const {
     return rows_.prior_weight < 0 ? 1 : number(rows_.prior_weight, place);
+  }
+  [[nodiscard]] double working(double eta, std::size_t place) const {
+    const double y = rows_.response_factor * number(rows_.response, place);
+    return family_.working_residual(y, eta) / rows_.response_factor;
   }
   [[nodiscard]] double pearson(double mean, double difference, std::size_t place) const {
     return difference * std::sqrt(prior_weight(place) / family_.variance(mean));

@@ -98,17 +98,20 @@ std::vector<std::string_view> names_of(FamilyList<F...> /*list*/) {
   return {F::name...};
 }
 
-/// Initial estimates of the parameters of a family with these constants.
 template <class F>
-std::vector<double> first_values(std::vector<double> constants) {
-  std::vector<double> values;
-  if constexpr (value_count_of<F>() > 0) {
-    values.assign(parameter_count_of<F>(), 1);
-    values.insert(values.end(), constants.begin(), constants.end());
-    const F family(values.data());
-    if constexpr (parameter_count_of<F>() > 0) {
-      for (int i = 0; i < F::parameter_count; ++i)
-        values[static_cast<std::size_t>(i)] = family.parameter_at(i, F::first_working(i));
+F made_of(const std::vector<double>& values) {
+  return family_of<F>(values.data(), static_cast<int>(values.size()));
+}
+
+/// Initial estimates of this many parameters of a family with these constants.
+template <class F>
+std::vector<double> first_values(std::vector<double> constants, std::size_t count) {
+  std::vector<double> values(count, 1);
+  values.insert(values.end(), constants.begin(), constants.end());
+  if constexpr (parameter_count_of<F>() > 0) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const int index = static_cast<int>(i);
+      values[i] = made_of<F>(values).parameter_at(index, F::first_working(index));
     }
   }
   return values;
@@ -125,7 +128,9 @@ std::vector<double> first_constants() {
 
 template <class F>
 Family to_be_estimated() {
-  const Family family(family_of<F>(first_values<F>(first_constants<F>()).data()));
+  const std::size_t count = CountedFamily<F> ? 1 : parameter_count_of<F>();
+  const std::vector<double> values = first_values<F>(first_constants<F>(), count);
+  const Family family(made_of<F>(values));
   return parameter_count_of<F>() > 0 ? family.estimated(true) : family;
 }
 
@@ -141,7 +146,7 @@ std::vector<T> of_each_value(const Family& family, const Use& use) {
     using F = std::decay_t<decltype(one)>;
     std::vector<T> all;
     if constexpr (ValuedFamily<F>) {
-      for (int i = 0; i < value_count_of<F>(); ++i) all.push_back(use(one, i));
+      for (int i = 0; i < value_count_of(one); ++i) all.push_back(use(one, i));
     }
     return all;
   });
@@ -173,12 +178,37 @@ struct GivenArguments {
   std::optional<std::string> link{};
   std::vector<double> theta{};
   std::vector<std::optional<double>> constants{};
+  std::optional<double> classes{};
   bool all_known = true;
 };
 
 template <class F>
-GivenArguments given_to(const std::vector<WrittenFamily::Argument>& arguments) {
+bool may_be_thetas(std::size_t size) {
   constexpr std::size_t thetas = theta_count_of<F>();
+  return size > 0 && (CountedFamily<F> ? size <= thetas : size == thetas);
+}
+
+/// The number of parameters of a family with these arguments.
+template <class F>
+std::size_t parameter_count_with([[maybe_unused]] const GivenArguments& given) {
+  if constexpr (CountedFamily<F>) {
+    const double classes = given.classes.value_or(static_cast<double>(given.theta.size()) + 2);
+    if (!given.classes && given.theta.empty())
+      throw base::usage_error("{0}: the number of classes is missing: write {0}(R=4)", F::name);
+    if (!(classes >= F::least_classes && classes <= F::most_classes && classes == std::floor(classes)))
+      throw base::usage_error("{}: R is {:g}: give the number of classes, from {} to {}; two are binomial",
+                              F::name, classes, F::least_classes, F::most_classes);
+    if (!given.theta.empty() && static_cast<double>(given.theta.size()) != classes - 2)
+      throw base::usage_error("{}: theta has {} numbers, but {:g} classes have {:g}: leave R or theta out",
+                              F::name, given.theta.size(), classes, classes - 2);
+    return static_cast<std::size_t>(classes) - 2;
+  } else {
+    return static_cast<std::size_t>(parameter_count_of<F>());
+  }
+}
+
+template <class F>
+GivenArguments given_to(const std::vector<WrittenFamily::Argument>& arguments) {
   GivenArguments given{.constants = std::vector<std::optional<double>>(constant_count_of<F>())};
   const auto constant = [&](const WrittenFamily::Argument& argument) {
     for (std::size_t i = 0; i < given.constants.size(); ++i) {
@@ -200,8 +230,10 @@ GivenArguments given_to(const std::vector<WrittenFamily::Argument>& arguments) {
     const bool is_choice = !argument.name.empty() ? false : choice_of<F>(argument.text).has_value();
     if (may_be("link") && argument.numbers.empty() && !given.link && !is_choice) {
       given.link = std::string(power_link(in_small_letters(argument.text)));
-    } else if (may_be("theta") && argument.numbers.size() == thetas && thetas > 0 && given.theta.empty()) {
+    } else if (may_be("theta") && may_be_thetas<F>(argument.numbers.size()) && given.theta.empty()) {
       given.theta = argument.numbers;
+    } else if (CountedFamily<F> && argument.name == "R" && argument.numbers.size() == 1 && !given.classes) {
+      given.classes = argument.numbers[0];
     } else if (!constant(argument)) {
       given.all_known = false;
     }
@@ -215,14 +247,19 @@ template <class F>
 Family with_values(const GivenArguments& given) {
   std::vector<double> constants = first_constants<F>();
   for (std::size_t i = 0; i < constants.size(); ++i) constants[i] = given.constants[i].value_or(constants[i]);
-  std::vector<double> values = first_values<F>(std::move(constants));
+  std::vector<double> values = first_values<F>(std::move(constants), parameter_count_with<F>(given));
   const bool has_theta = !given.theta.empty() && std::ranges::find(given.theta, 0.0) == given.theta.end();
   if (has_theta)
     std::ranges::transform(given.theta, values.begin(), [](double value) { return std::abs(value); });
   if constexpr (requires { F::settle_constants(values.data()); }) {
     if (has_theta) F::settle_constants(values.data());
   }
-  const Family family(family_of<F>(values.data()));
+  if constexpr (CountedFamily<F>) {
+    // Its theta are distances from one value to the next.
+    for (std::size_t i = 0; has_theta && i < values.size(); ++i)
+      values[i] = made_of<F>(values).parameter_at(static_cast<int>(i), std::log(values[i]));
+  }
+  const Family family(made_of<F>(values));
   if (parameter_count_of<F>() == 0) return family;
   return family.estimated(!has_theta ||
                           std::ranges::any_of(given.theta, [](double value) { return value < 0; }));
@@ -231,7 +268,6 @@ Family with_values(const GivenArguments& given) {
 /// Advice for a family of mgcv that is not available: the nearest available one.
 std::optional<std::string_view> nearest_to(std::string_view name) {
   constexpr std::pair<const char*, const char*> known[] = {
-      {"ocat", "write binomial for one cut of the ordered categories, such as y > 2"},
       {"zip", "write ziplss, with two formulas, for counts with many zeros"},
       {"cox.ph", "write poisson for events in intervals, with offset(log(time))"},
       {"cnorm", "write scat for uncensored responses"},
@@ -244,6 +280,16 @@ std::optional<std::string_view> nearest_to(std::string_view name) {
   const auto* const found =
       std::ranges::find(known, name, [](const auto& one) { return std::string_view(one.first); });
   return found == std::end(known) ? std::nullopt : std::optional<std::string_view>(found->second);
+}
+
+/// Number of values in a family's title.
+template <class F>
+constexpr int shown_count_of([[maybe_unused]] const F& family) {
+  if constexpr (CountedFamily<F>) {
+    return family.classes() - 1;
+  } else {
+    return F::shown_count;
+  }
 }
 
 struct CalledFamily {
@@ -272,8 +318,16 @@ std::string_view Family::name() const {
   return visit(*this, [](const auto& family) -> std::string_view { return family.name; });
 }
 
+bool Family::may_have(std::size_t values) const {
+  return visit(*this, [&](const auto& family) {
+    using F = std::decay_t<decltype(family)>;
+    if constexpr (CountedFamily<F>) return values > 0 && values <= parameter_count_of<F>();
+    return values == parameters_.size();
+  });
+}
+
 Family Family::at(std::vector<double> parameters) const {
-  if (parameters.size() != parameters_.size())
+  if (!may_have(parameters.size()))
     throw std::invalid_argument(fmt::format("{} has {} parameters", name(), parameters_.size()));
   Family family = *this;
   family.parameters_ = std::move(parameters);
@@ -281,15 +335,14 @@ Family Family::at(std::vector<double> parameters) const {
 }
 
 std::size_t Family::parameter_count() const {
-  return visit(*this, [](const auto& family) {
-    return static_cast<std::size_t>(parameter_count_of<std::decay_t<decltype(family)>>());
-  });
+  return visit(*this,
+               [](const auto& family) { return static_cast<std::size_t>(parameter_count_of(family)); });
 }
 
 bool Family::estimates(std::size_t index) const {
   return visit(*this, [&](const auto& family) {
     using F = std::decay_t<decltype(family)>;
-    return index < static_cast<std::size_t>(parameter_count_of<F>()) &&
+    return index < static_cast<std::size_t>(parameter_count_of(family)) &&
            (estimated_ || index >= static_cast<std::size_t>(theta_count_of<F>()));
   });
 }
@@ -306,9 +359,12 @@ Family Family::estimated(bool estimated) const {
   return family;
 }
 
-std::vector<std::string_view> Family::parameter_names() const {
-  return of_each_value<std::string_view>(*this,
-                                         [](const auto& family, int i) { return family.parameter_name(i); });
+std::vector<std::string> Family::parameter_names() const {
+  return of_each_value<std::string>(*this, [](const auto& family, int i) {
+    std::string name = family.parameter_name(i);
+    if constexpr (CountedFamily<std::decay_t<decltype(family)>>) name += std::to_string(i + 2);
+    return name;
+  });
 }
 
 bool Family::has_such_parameters() const {
@@ -321,16 +377,25 @@ std::vector<double> Family::working_parameters() const {
 }
 
 Family Family::at_working(std::span<const double> working) const {
-  return at(of_each_value<double>(*this, [&](const auto& family, int i) {
-    if (!estimates(static_cast<std::size_t>(i))) return family.parameter(i);
-    double inside = working[static_cast<std::size_t>(i)];
-    double value = family.parameter_at(i, inside);
-    // Rounding may have put the mean at an end of its interval, where there is no predictor: approach the
-    // last one inside.
-    while (std::isfinite(inside) && !std::isfinite(family.working(i, value)))
-      value = family.parameter_at(i, inside *= 0.95);
-    return value;
-  }));
+  Family out = *this;
+  for (std::size_t i = 0; i < parameter_count(); ++i) {
+    if (!estimates(i)) continue;
+    // A parameter may be relative to those before it.
+    out.parameters_[i] = visit(out, [&](const auto& family) {
+      double value = 0;
+      if constexpr (ParametricFamily<std::decay_t<decltype(family)>>) {
+        const int index = static_cast<int>(i);
+        double inside = working[i];
+        value = family.parameter_at(index, inside);
+        // Rounding may have put the mean at an end of its interval, where there is no predictor: approach
+        // the last one inside.
+        while (std::isfinite(inside) && !std::isfinite(family.working(index, value)))
+          value = family.parameter_at(index, inside *= 0.95);
+      }
+      return value;
+    });
+  }
+  return out;
 }
 
 std::string_view Family::at_limit() const {
@@ -349,11 +414,16 @@ std::string Family::text() const {
     using F = std::decay_t<decltype(family)>;
     std::vector<std::string> all;
     if constexpr (ValuedFamily<F>) {
-      std::vector<double> theta(parameters_.begin(), parameters_.begin() + theta_count_of<F>());
+      std::vector<double> theta(
+          parameters_.begin(),
+          parameters_.begin() + std::min(theta_count_of<F>(), parameter_count_of(family)));
+      if constexpr (CountedFamily<F>) {
+        for (std::size_t i = 0; i < theta.size(); ++i) theta[i] = family.theta(static_cast<int>(i));
+      }
       if (estimated_) std::ranges::transform(theta, theta.begin(), std::negate());
       if (theta.size() == 1) all.push_back(fmt::format("theta={}", theta[0]));
       if (theta.size() > 1) all.push_back(fmt::format("theta=c({})", fmt::join(theta, ", ")));
-      for (int i = parameter_count_of<F>(); i < value_count_of<F>(); ++i) {
+      for (int i = parameter_count_of(family); i < value_count_of(family); ++i) {
         const double value = family.parameter(i);
         if constexpr (requires { F::choices; }) {
           all.push_back(fmt::format("{}=\"{}\"", F::parameter_name(i), F::choices[static_cast<int>(value)]));
@@ -373,11 +443,11 @@ std::string Family::title() const {
     using F = std::decay_t<decltype(family)>;
     if constexpr (requires { F::title[0]; }) {
       std::vector<std::string> values;
-      for (int i = 0; i < F::shown_count; ++i) {
+      for (int i = 0; i < shown_count_of(family); ++i) {
         double value = family.parameter(i);
         if constexpr (requires { family.shown(0); }) value = family.shown(i);
         // A title shows three decimals, like R's paste() of round(theta, 3).
-        if (i < parameter_count_of<F>() && std::abs(value) < 1e12) value = std::round(value * 1000) / 1000;
+        if (i < parameter_count_of(family) && std::abs(value) < 1e12) value = std::round(value * 1000) / 1000;
         values.push_back(std::isinf(value) ? "Inf" : fmt::format("{:.15g}", value));
       }
       return fmt::format("{}{})", F::title, fmt::join(values, ","));
@@ -414,6 +484,38 @@ std::optional<Family> Family::linked(std::string_view name) const {
 
 bool Family::has_two_sides() const {
   return custom() == nullptr && !several_ && link_name() == "inverse" && !response_fault(-1);
+}
+
+int Family::classes() const {
+  return visit(*this, [](const auto& family) {
+    if constexpr (requires { family.classes(); }) return family.classes();
+    return family.two_levels ? 2 : 0;
+  });
+}
+
+int Family::first_class() const {
+  return visit(*this, [](const auto& family) {
+    if constexpr (requires { family.first_class; }) return family.first_class;
+    return 0;
+  });
+}
+
+std::vector<std::string> Family::outputs(std::span<const std::string> levels) const {
+  return several_ ? several_->outputs(levels) : class_suffixes(first_class(), classes(), levels);
+}
+
+void Family::respond(std::span<const double> eta, std::span<double> values,
+                     std::span<double> jacobian) const {
+  if (several_) return several_->respond(eta, values, jacobian);
+  visit(*this, [&](const auto& family) {
+    if constexpr (requires { family.probability(1, 0.0); }) {
+      for (std::size_t c = 0; c < values.size(); ++c) {
+        const auto [value, slope] = family.probability(family.first_class + static_cast<int>(c), eta[0]);
+        values[c] = value;
+        if (!jacobian.empty()) jacobian[c] = slope;
+      }
+    }
+  });
 }
 
 Family Family::on_side(int side) const {
@@ -481,9 +583,43 @@ double Family::derivative(double eta) const {
   return visit(*this, [&](const auto& family) { return family.derivative(eta); });
 }
 
-double Family::working_weight(double eta, double prior) const {
+double Family::working_weight(double y, double eta, double prior) const {
   return visit(*this, [&](const auto& family) {
-    return family.weight(prior, family.mean(eta), family.derivative(eta));
+    if constexpr (StepFamily<std::decay_t<decltype(family)>>) {
+      return family.step(y, eta, prior).weight;
+    } else {
+      return family.weight(prior, family.mean(eta), family.derivative(eta));
+    }
+  });
+}
+
+double Family::working_residual(double y, double eta) const {
+  return visit(*this, [&](const auto& family) {
+    if constexpr (StepFamily<std::decay_t<decltype(family)>>) {
+      return family.step(y, eta, 1).residual;
+    } else {
+      return (y - family.mean(eta)) / family.derivative(eta);
+    }
+  });
+}
+
+double Family::response_residual(double y, double mu) const {
+  return visit(*this, [&](const auto& family) {
+    if constexpr (requires { family.class_at(mu); }) {
+      return y - family.class_at(mu);
+    } else {
+      return y - mu;
+    }
+  });
+}
+
+double Family::residual_side(double y, double mu) const {
+  return visit(*this, [&](const auto& family) {
+    if constexpr (requires { family.residual_side(y, mu); }) {
+      return family.residual_side(y, mu);
+    } else {
+      return y - mu;
+    }
   });
 }
 
@@ -498,7 +634,7 @@ double Family::deviance(double y, double mu, double prior) const {
 
 double Family::variance(double mu) const {
   return visit(*this, [&](const auto& family) {
-    if constexpr (requires { family.mean_step(mu, mu); }) {
+    if constexpr (requires { family.mean_step(mu, mu); } || StepFamily<std::decay_t<decltype(family)>>) {
       return std::numeric_limits<double>::quiet_NaN();
     } else if constexpr (requires { family.variance(mu); }) {
       return family.variance(mu);
@@ -562,7 +698,9 @@ std::size_t Family::first_fault(std::span<const double> responses) const {
 
 std::optional<double> Family::constant_saturated(double scale) const {
   return visit(*this, [&](const auto& family) -> std::optional<double> {
-    if constexpr (requires { family.saturated_is_constant; })
+    if constexpr (requires { family.deviance_is_whole; })
+      return 0;
+    else if constexpr (requires { family.saturated_is_constant; })
       return family.minus_two_log_likelihood(0, 0, 1, scale);
     else
       return std::nullopt;
@@ -588,8 +726,8 @@ std::string Family::device_source() const {
     return family_device_source(*family) + "constexpr OwnFamily family_of(const double*) { return {}; }\n";
   return fmt::format(
       "constexpr auto family_of(const double* parameters) {{\n"
-      "  return family_at<{}, {}, {}>(BuiltInFamilies{{}}, parameters);\n}}\n",
-      index_, link_, side_);
+      "  return family_at<{}, {}, {}>(BuiltInFamilies{{}}, parameters, {});\n}}\n",
+      index_, link_, side_, parameters_.size());
 }
 
 int Family::index_of(std::string_view name) {

@@ -38,7 +38,7 @@ class Family {
   // NOLINTNEXTLINE(google-explicit-constructor): it is one
   Family([[maybe_unused]] F family) : index_(index_of(F::name)) {
     if constexpr (value_count_of<F>() > 0) {
-      for (int i = 0; i < value_count_of<F>(); ++i) parameters_.push_back(family.parameter(i));
+      for (int i = 0; i < value_count_of(family); ++i) parameters_.push_back(family.parameter(i));
     }
   }
   explicit Family(CustomFamily family) : custom_(std::make_shared<const CustomFamily>(std::move(family))) {}
@@ -50,7 +50,16 @@ class Family {
   [[nodiscard]] const SeveralFamily* several() const { return several_.get(); }
   [[nodiscard]] int predictor_count() const { return several_ ? several_->predictors() : 1; }
   /// Number of levels that a factor must have to be a response; 0: the response is a number.
-  [[nodiscard]] int classes() const { return several_ ? several_->classes() : two_levels() ? 2 : 0; }
+  [[nodiscard]] int classes() const;
+  /// Whether the response is a class, with a probability of each, rather than a proportion.
+  [[nodiscard]] bool has_classes() const { return classes() > 0 && !two_levels(); }
+  /// The number of the first class.
+  [[nodiscard]] int first_class() const;
+  /// Whether predictions on the scale of the response have columns of their own: with several linear
+  /// predictors, and of classes. These are as those of `SeveralFamily`.
+  [[nodiscard]] bool has_outputs() const { return several_ || has_classes(); }
+  [[nodiscard]] std::vector<std::string> outputs(std::span<const std::string> levels) const;
+  void respond(std::span<const double> eta, std::span<double> values, std::span<double> jacobian) const;
   /// Index in `BuiltInFamilies`, if built in.
   [[nodiscard]] int index() const { return index_; }
 
@@ -75,11 +84,13 @@ class Family {
   /// Whether the parameter with this index is estimated; otherwise it is fixed.
   [[nodiscard]] bool estimates(std::size_t index) const;
   [[nodiscard]] bool estimates_parameters() const;
+  /// Whether the family may have this many values; most have a fixed number.
+  [[nodiscard]] bool may_have(std::size_t values) const;
   /// This family with other values.
   [[nodiscard]] Family at(std::vector<double> parameters) const;
   /// This family with theta estimated or fixed; it must have parameters.
   [[nodiscard]] Family estimated(bool estimated) const;
-  [[nodiscard]] std::vector<std::string_view> parameter_names() const;  ///< names of all values
+  [[nodiscard]] std::vector<std::string> parameter_names() const;  ///< names of all values
   /// Whether the values are valid, e.g. theta is above 0; `at` does not check this.
   [[nodiscard]] bool has_such_parameters() const;
   /// The values, with the parameters on their working scales.
@@ -109,7 +120,13 @@ class Family {
   /// The variance function V(mu); NaN for scat and betar, whose steps do not use it.
   [[nodiscard]] double variance(double mu) const;
   /// The weight of a row with this prior weight in a working model.
-  [[nodiscard]] double working_weight(double eta, double prior) const;
+  [[nodiscard]] double working_weight(double y, double eta, double prior) const;
+  /// The step of a row's predictor by which the working response exceeds it.
+  [[nodiscard]] double working_residual(double y, double eta) const;
+  /// The response less its mean; of ordered classes less the class of the predictor.
+  [[nodiscard]] double response_residual(double y, double mu) const;
+  /// A number with the sign of the residual.
+  [[nodiscard]] double residual_side(double y, double mu) const;
   /// The deviance of one row, relative to the saturated model.
   [[nodiscard]] double deviance(double y, double mu, double prior) const;
   /// Whether the deviance that passes sum lacks the saturated model's likelihood: subtract `SaturatedSum`.

@@ -7,6 +7,7 @@
 #include "gam/family/gaussian.hpp"
 #include "gam/family/inverse_gaussian.hpp"
 #include "gam/family/nb.hpp"
+#include "gam/family/ocat.hpp"
 #include "gam/family/parts.hpp"
 #include "gam/family/poisson.hpp"
 #include "gam/family/quasi.hpp"
@@ -17,6 +18,6 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// The built-in families; the first is the default.
 using BuiltInFamilies = FamilyList<Gaussian, Binomial, Poisson, Gamma, Nb, InverseGaussian, QuasiPoisson,
-                                   QuasiBinomial, Quasi, Tweedie, Tw, Scat, Betar>;
+                                   QuasiBinomial, Quasi, Tweedie, Tw, Scat, Betar, Ocat>;
 
 }  // namespace TESSERA_NAMESPACE::gam

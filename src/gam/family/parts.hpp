@@ -34,6 +34,21 @@ struct Limits {
   }
 };
 
+/// Contribution of one row to a step of performance iteration.
+struct RowStep {
+  double weight;    ///< w = prior (dmu/deta)^2 / V(mu), Fisher
+  double residual;  ///< working residual: (y - mu) dη/dμ, or mean_step(y, mu) dη/dμ; the working response
+                    ///< is eta - offset + this
+  double deviance;  ///< deviance of this row, with its prior weight
+};
+
+/// A family that gives a row's whole step, such as one with the observed information; `mean` is then the
+/// identity.
+template <class F>
+concept StepFamily = requires(const F family, double x) {
+  {RowStep(family.step(x, x, x))};  // arguments: response, predictor and prior weight
+};
+
 /// The parts of a family that a pass over the rows needs.
 template <class F>
 concept RowFamily = requires(const F family, double x) {
@@ -41,11 +56,13 @@ concept RowFamily = requires(const F family, double x) {
   {Start(family.start)};        // Start
   {+family.mean(x)};            // mean at a linear predictor
   {+family.derivative(x)};      // derivative of the mean with respect to the predictor
-  {+family.weight(x, x, x)};    // prior (dmu/deta)^2 / V(mu); arguments: prior weight, mean and derivative
   {+family.deviance(x, x, x)};  // deviance of a row; arguments: response, mean and prior weight
   // `mean_step(y, mu)`, if present, is the Fisher scoring step of the mean, used in place of y - mu. V is
   // then the inverse of the expected information on the mean.
-};
+}
+&&(StepFamily<F> || requires(const F family, double x) {
+  {+family.weight(x, x, x)};  // prior (dmu/deta)^2 / V(mu); arguments: prior weight, mean and derivative
+});
 
 /// Number of parameters of a family's likelihood, in addition to the mean.
 template <class F>
@@ -54,6 +71,22 @@ constexpr int parameter_count_of() {
     return F::parameter_count;
   } else {
     return 0;
+  }
+}
+
+/// A family whose number of parameters, `count()`, depends on its classes; `parameter_count` is then the
+/// most. It is constructed from its parameters and their number, and has no constants.
+template <class F>
+concept CountedFamily = requires(const F family) {
+  {+family.count()};
+};
+
+template <class F>
+constexpr int parameter_count_of([[maybe_unused]] const F& family) {
+  if constexpr (CountedFamily<F>) {
+    return family.count();
+  } else {
+    return parameter_count_of<F>();
   }
 }
 
@@ -81,6 +114,11 @@ constexpr int constant_count_of() {
 template <class F>
 constexpr int value_count_of() {
   return parameter_count_of<F>() + constant_count_of<F>();
+}
+
+template <class F>
+constexpr int value_count_of(const F& family) {
+  return parameter_count_of(family) + constant_count_of<F>();
 }
 
 /// Number of terms that `likelihood_terms` returns for this many parameters.
@@ -117,7 +155,8 @@ concept ParametricFamily = ValuedFamily<F> && requires(const F family, double x,
   // `scale()`, if present: phi, which is one of the parameters. `null_is_likeliest`, if present: the constant
   // mean of the null model is that of maximum likelihood, not the mean of the responses. `saturated_mean(y)`,
   // if present: the mean of maximum likelihood for one response, for a family whose deviance lacks the
-  // saturated model's likelihood; for other families this mean is the response.
+  // saturated model's likelihood; for other families this mean is the response. `deviance_is_whole`, if
+  // present: the deviance is -2 log likelihood.
 };
 
 /// A family without values, or one with all parts that its values and parameters need.
@@ -157,10 +196,12 @@ struct UsualParts {
 template <BuiltInFamily... F>
 struct FamilyList {};
 
-/// A family made from its values, which are ignored if it has none.
+/// A family made from its values and their number, which are ignored if it has none.
 template <class F>
-constexpr F family_of([[maybe_unused]] const double* parameters) {
-  if constexpr (value_count_of<F>() > 0) {
+constexpr F family_of([[maybe_unused]] const double* parameters, [[maybe_unused]] int count) {
+  if constexpr (CountedFamily<F>) {
+    return F(parameters, count);
+  } else if constexpr (value_count_of<F>() > 0) {
     return F(parameters);
   } else {
     return F{};
@@ -226,13 +267,13 @@ struct Linked : F {
 
 /// The family at an index of the list, with one of its links, and on one side of the link's pole.
 template <int index, int link, int side, class First, class... Rest>
-constexpr auto family_at(FamilyList<First, Rest...> /*list*/, const double* parameters) {
+constexpr auto family_at(FamilyList<First, Rest...> /*list*/, const double* parameters, int count) {
   if constexpr (index > 0) {
-    return family_at<index - 1, link, side>(FamilyList<Rest...>{}, parameters);
+    return family_at<index - 1, link, side>(FamilyList<Rest...>{}, parameters, count);
   } else if constexpr (link > 0) {
-    return Linked<First>{family_of<First>(parameters), First::links[link], side};
+    return Linked<First>{family_of<First>(parameters, count), First::links[link], side};
   } else {
-    return family_of<First>(parameters);
+    return family_of<First>(parameters, count);
   }
 }
 

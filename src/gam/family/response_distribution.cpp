@@ -3,6 +3,7 @@
 
 #include "base/errors.hpp"
 #include "base/math_policy.hpp"
+#include "gam/family/ocat.hpp"
 
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
@@ -138,6 +139,8 @@ ResponseDistribution::ResponseDistribution(Family family, double scale)
     kind_ = Kind::count;
   } else if (name == "binomial") {
     kind_ = Kind::one_trial;
+  } else if (name == "ocat") {
+    kind_ = Kind::ordered;
   } else if (family_.several() != nullptr) {
     throw base::usage_error(
         "the distribution of the response is not available for the family {}, with several linear predictors",
@@ -175,13 +178,15 @@ double ResponseDistribution::cumulative_at(double y, double mean, double scale) 
                  ? bm::gamma_q(std::floor(y) + 1, mean, MathPolicy())
                  : bm::ibeta(parameter_, std::floor(y) + 1, parameter_ / (parameter_ + mean), MathPolicy());
     case Kind::one_trial: return y < 0 ? 0 : y < 1 ? 1 - mean : 1;
+    case Kind::ordered:
+      return Ocat(family_.parameters().data(), static_cast<int>(family_.parameters().size())).up_to(y, mean);
   }
   return nan;
 }
 
 double ResponseDistribution::draw(double mean, double weight, base::RandomPlace& random) const {
   if (std::isnan(mean) || std::isnan(weight)) return nan;
-  if (std::isinf(mean)) return kind_ == Kind::count ? nan : mean;
+  if (std::isinf(mean) && kind_ != Kind::ordered) return kind_ == Kind::count ? nan : mean;
   if (kind_ == Kind::positive && mean == 0) return 0;
   const auto gamma = [&](double shape, double unit) {
     return std::gamma_distribution<double>(shape, unit)(random);
@@ -224,6 +229,12 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
       return static_cast<double>(std::binomial_distribution<std::int64_t>(trials, p)(random)) /
              static_cast<double>(trials);
     }
+    case Kind::ordered: {
+      const double p = random.uniform();
+      double own = 1;
+      while (cumulative(own, mean) < p) ++own;
+      return own;
+    }
   }
   return nan;
 }
@@ -242,6 +253,7 @@ ResponseProbabilities ResponseDistribution::probabilities(double y, double mean,
       const double up_to = weight == 1 ? cumulative(y, mean) : nan;
       return {up_to, up_to};
     }
+    case Kind::ordered:
     case Kind::count:
       if (weight != 1) return {nan, nan};
       return {cumulative(y - 1, mean), cumulative(y, mean)};
@@ -275,7 +287,7 @@ double ResponseDistribution::quantile(double p, double predictor, double error) 
     return predictor +
            bm::quantile(bm::normal_distribution<double, MathPolicy>(), p) * std::sqrt(error * error + scale_);
   Mixture mixture{*this, predictor, error};
-  if (kind_ == Kind::count || kind_ == Kind::one_trial) return whole(p, mixture);
+  if (kind_ == Kind::count || kind_ == Kind::one_trial || kind_ == Kind::ordered) return whole(p, mixture);
   return continuous(p, mixture);
 }
 

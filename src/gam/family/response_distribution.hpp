@@ -32,11 +32,11 @@ class ResponseDistribution {
   [[nodiscard]] double quantile(double p, double predictor, double error) const;
   /// Draws a response at a mean. `weight`: prior weight, which divides the scale. For a binomial response it
   /// is the number of trials, a whole number, and the result is the proportion of successes; poisson, nb,
-  /// scat and betar ignore it, as mgcv does. NaN if the mean is NaN. Cost: some hundred nanoseconds.
+  /// scat, betar and ocat ignore it, as mgcv does. NaN if the mean is NaN. Cost: some hundred nanoseconds.
   [[nodiscard]] double draw(double mean, double weight, base::RandomPlace& random) const;
 
  private:
-  enum class Kind { gaussian, scaled_t, beta, positive, tweedie, count, one_trial };
+  enum class Kind { gaussian, scaled_t, beta, positive, tweedie, count, one_trial, ordered };
   struct Mixture;
   [[nodiscard]] double cumulative_at(double y, double mean, double scale) const;
   [[nodiscard]] double continuous(double p, Mixture& mixture) const;

@@ -6,14 +6,6 @@
 /// Contributions of a family to one row of a pass, on the host and in a kernel.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Contribution of one row to a step of performance iteration.
-struct RowStep {
-  double weight;    ///< w = prior (dmu/deta)^2 / V(mu), Fisher
-  double residual;  ///< working residual: (y - mu) dη/dμ, or mean_step(y, mu) dη/dμ; the working response
-                    ///< is eta - offset + this
-  double deviance;  ///< deviance of this row, with its prior weight
-};
-
 /// The Fisher scoring step of a row's mean.
 template <RowFamily F>
 inline double mean_step([[maybe_unused]] const F& family, double y, double mu) {
@@ -39,11 +31,15 @@ inline double caution_at([[maybe_unused]] const F& family, [[maybe_unused]] doub
 
 template <RowFamily F>
 inline RowStep row_step(const F& family, double y, double eta, double prior) {
-  const double mu = family.mean(eta);
-  const double slope = family.derivative(eta);
-  const double caution = caution_at(family, mu);
-  return {caution * family.weight(prior, mu, slope), mean_step(family, y, mu) / slope / caution,
-          family.deviance(y, mu, prior)};
+  if constexpr (StepFamily<F>) {
+    return family.step(y, eta, prior);
+  } else {
+    const double mu = family.mean(eta);
+    const double slope = family.derivative(eta);
+    const double caution = caution_at(family, mu);
+    return {caution * family.weight(prior, mu, slope), mean_step(family, y, mu) / slope / caution,
+            family.deviance(y, mu, prior)};
+  }
 }
 
 /// The linear predictor at which a row's first step starts; NaN if the fit starts elsewhere.

@@ -11,6 +11,7 @@ double SaturatedSum::saturated(const F& family, double y, double weight) {
     const auto series = [this](double c, double s) { return series_.at(c, s); };
     if (family.has_series()) return -2 * weight * family.saturated(y, scale_, series);
   }
+  if constexpr (requires { family.deviance_is_whole; }) return 0;
   double mu = y;
   if constexpr (requires { family.saturated_mean(y); }) mu = family.saturated_mean(y);
   return family.minus_two_log_likelihood(y, mu, weight, scale_);

@@ -307,10 +307,7 @@ class Multinom final : public SeveralFamily {
   }
 
   [[nodiscard]] std::vector<std::string> outputs(std::span<const std::string> levels) const override {
-    std::vector<std::string> suffixes;
-    for (int c = 0; c <= predictors_; ++c)
-      suffixes.push_back("." + (levels.empty() ? std::to_string(c) : levels[at(c)]));
-    return suffixes;
+    return class_suffixes(0, classes(), levels);
   }
   void respond(std::span<const double> eta, std::span<double> values,
                std::span<double> jacobian) const override {
@@ -381,6 +378,13 @@ constexpr std::pair<const char*, Made (*)(std::span<const SeveralArgument>)> all
     {Multinom::own_name, made_multinom}};
 
 }  // namespace
+
+std::vector<std::string> class_suffixes(int first, int classes, std::span<const std::string> levels) {
+  std::vector<std::string> suffixes;
+  for (int c = 0; c < classes; ++c)
+    suffixes.push_back("." + (levels.empty() ? std::to_string(first + c) : levels[at(c)]));
+  return suffixes;
+}
 
 std::vector<std::string_view> several_family_names() {
   std::vector<std::string_view> names;

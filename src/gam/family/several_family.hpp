@@ -123,6 +123,10 @@ class SeveralFamily {
   const std::string text;  ///< as it is written in a call: "gaulss(b=0.02)"
 };
 
+/// The suffixes of the columns of classes, with these levels or numbered from `first`.
+[[nodiscard]] std::vector<std::string> class_suffixes(int first, int classes,
+                                                      std::span<const std::string> levels);
+
 inline std::optional<double> predictor_of(const SeveralFamily& /*family*/, double /*mean*/) {
   return std::nullopt;
 }

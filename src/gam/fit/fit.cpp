@@ -256,6 +256,8 @@ class TableFit {
       if (has_correlated_residuals(options_)) return stay_on_cpu("AR1 residuals are fitted there");
       if (options_.family.definition().several() != nullptr)
         return stay_on_cpu("models with several linear predictors are fitted there");
+      if (options_.family.definition().has_classes())
+        return stay_on_cpu("models of ordered classes are fitted there");
     }
     estimate_ = estimate_to_choose_by(job_, formula_, options_, [&](const Hardware& hardware) {
       return estimate_cost(formula_, options_.family.definition().linear(), rows, hardware);

@@ -109,7 +109,12 @@ class FitRun {
     const Variable& response = frame_.variables[static_cast<std::size_t>(rows_.response)];
     if (rows_.family.several() != nullptr)
       require_hosts("a model with several linear predictors is fitted on the CPU");
-    else if (!response.levels.empty())
+    else if (rows_.family.has_classes())
+      require_hosts("a model of ordered classes is fitted on the CPU");
+    if (rows_.family.has_classes() && rows_.family.several() == nullptr && !response.levels.empty())
+      fit_.observer.note(fmt::format("response {}: the classes are '{}', in this order", response.name,
+                                     fmt::join(response.levels, "' < '")));
+    if (rows_.family.two_levels() && !response.levels.empty())
       fit_.observer.note(fmt::format("response {}: '{}' is failure, '{}' is success", response.name,
                                      response.levels[0], response.levels[1]));
     if (fit_.formula.trials)

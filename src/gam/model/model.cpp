@@ -599,7 +599,8 @@ Family family_from(const JsonField& json, const std::string& path) {
     refuse(path, "names a family or a link that this version does not know: use the version that wrote it");
   if (family->parameters().empty()) return *family;
   const JsonField field = json.at("family_parameters");
-  const auto elements = field.elements(family->parameters().size());
+  const auto elements = field.elements();
+  if (!family->may_have(elements.size())) field.refuse("has more or fewer values than the family");
   std::vector<double> values;
   for (const JsonField& one : elements) values.push_back(one.at("value").number());
   Family at_values = family->at(std::move(values));

@@ -347,7 +347,11 @@ class TablePrediction {
     const std::int64_t rows_of_run = response_ ? 1 << 8 : 1 << 16;
     job_.host_team().for_each_block(
         {0, std::ssize(predictions)}, rows_of_run, [&](int /*thread*/, Range run) {
-          put(at(run.begin), std::span(predictions).subspan(at(run.begin), at(run.size())), out);
+          const auto own = std::span<const Prediction>(predictions).subspan(at(run.begin), at(run.size()));
+          if (has_suffixes())
+            put_classes(at(run.begin), own, out);
+          else
+            put(at(run.begin), own, out);
         });
   }
 
@@ -394,6 +398,21 @@ class TablePrediction {
         }
       }
     });
+  }
+
+  /// The probabilities of classes at one linear predictor, with standard errors by the delta method.
+  void put_classes(std::size_t first, std::span<const Prediction> predictions, Predictions& out) const {
+    const std::size_t columns = plan_.names.size();
+    std::vector<double> values(columns);
+    std::vector<double> slopes(columns);
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+      model_.family.respond({&predictions[i].fit, 1}, values, slopes);
+      for (std::size_t c = 0; c < columns; ++c) {
+        auto column = out.columns.begin() + static_cast<std::ptrdiff_t>(c * columns_of_term());
+        column->values[first + i] = values[c];
+        if (options_.standard_errors) column[1].values[first + i] = std::abs(slopes[c]) * predictions[i].se;
+      }
+    }
   }
 
   /// Bounds between which a new response of a family with several linear predictors lies, in the last
@@ -452,6 +471,10 @@ class TablePrediction {
   [[nodiscard]] std::int64_t column_count() const {
     return options_.draws > 0 && !plan_.design_rows ? options_.draws : std::ssize(names());
   }
+  /// Whether the names of the plan are suffixes of predictions.
+  [[nodiscard]] bool has_suffixes() const {
+    return !plan_.terms && !plan_.design_rows && !plan_.names.empty();
+  }
   /// Names of the output columns.
   [[nodiscard]] std::vector<std::string> names() const {
     if (plan_.design_rows) return plan_.names;
@@ -465,10 +488,9 @@ class TablePrediction {
       names.push_back(prefix + "lower" + suffix);
       names.push_back(prefix + "upper" + suffix);
     };
-    const bool several = plan_.posterior.terms.are_predictors;
-    if (!plan_.terms && !several) add("fit", "", "");
+    if (!plan_.terms && !has_suffixes()) add("fit", "", "");
     for (const std::string& one : plan_.names) {
-      if (several)
+      if (has_suffixes())
         add("fit" + one, "", one);
       else
         add(one, one + ".", "");

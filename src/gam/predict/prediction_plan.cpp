@@ -96,36 +96,38 @@ class PredictionPlanner {
     plan_unseen_levels();
     if (plan_.terms) divide();
     if (plan_.offsets && model_.family.several() != nullptr) divide_by_predictor();
+    if (responds_by_column()) plan_.names = model_.family.outputs(model_.response.levels);
     if (options_.type == PredictionType::iterms && needs_covariance(options_)) add_uncertainty_of_mean();
     // The ends of intervals and the draws are computed on the scale of the predictor.
     plan_.posterior.response = options_.type == PredictionType::response && options_.interval == 0 &&
                                options_.prediction_interval == 0 && options_.draws == 0 &&
-                               model_.family.several() == nullptr;
+                               !model_.family.has_outputs();
     if (plan_.design_rows) plan_.names = model_.design.coef_names();
     return std::move(plan_);
   }
 
  private:
+  [[nodiscard]] bool responds_by_column() const {
+    return options_.type == PredictionType::response && model_.family.has_outputs();
+  }
+
   void check() const {
     for (const double probability : {options_.interval, options_.prediction_interval})
       require_probability(probability);
     if (options_.prediction_interval > 0 && options_.type != PredictionType::response)
       throw base::usage_error("prediction intervals need another type: set type to response");
     if (needs_covariance(options_)) require_covariance(model_, "standard errors, intervals and draws");
-    if (const SeveralFamily* several = model_.family.several()) {
-      if (options_.draws > 0)
-        throw base::usage_error(
-            "draws of predictions are not available for the family {}, with several linear predictors: leave "
-            "them out",
-            several->name);
-      if (options_.prediction_interval > 0 && several->classes() > 0)
-        throw base::usage_error("classes have no prediction intervals: take their probabilities");
-      if (options_.interval > 0 && options_.type == PredictionType::response)
-        throw base::usage_error(
-            "intervals of the family {} are of its linear predictors: set type to link, or take standard "
-            "errors",
-            several->name);
-    }
+    if (options_.draws > 0 && model_.family.several() != nullptr)
+      throw base::usage_error(
+          "draws of predictions are not available for the family {}, with several linear predictors: leave "
+          "them out",
+          model_.family.name());
+    if (options_.prediction_interval > 0 && model_.family.has_classes())
+      throw base::usage_error("classes have no prediction intervals: take their probabilities");
+    if ((options_.interval > 0 || options_.draws > 0) && responds_by_column())
+      throw base::usage_error(
+          "{} of the family {} are of its linear predictors: set type to link, or take standard errors",
+          options_.draws > 0 ? "draws" : "intervals", model_.family.name());
     if (options_.draws > 0) {
       if (!plan_.offsets || options_.standard_errors || options_.interval > 0 ||
           options_.prediction_interval > 0)
@@ -213,15 +215,11 @@ class PredictionPlanner {
     }
   }
 
-  /// Assigns the columns to the linear predictors, and names the output.
+  /// Assigns the columns to the linear predictors, and names these.
   void divide_by_predictor() {
-    const SeveralFamily& family = *model_.family.several();
-    plan_.posterior.terms = columns_by_predictor(plan_.design, family.predictors());
-    if (options_.type == PredictionType::response) {
-      plan_.names = family.outputs(model_.response.levels);
-      return;
-    }
-    for (int p = 0; p < family.predictors(); ++p) plan_.names.push_back(p == 0 ? "" : fmt::format(".{}", p));
+    const int predictors = model_.family.predictor_count();
+    plan_.posterior.terms = columns_by_predictor(plan_.design, predictors);
+    for (int p = 0; p < predictors; ++p) plan_.names.push_back(p == 0 ? "" : fmt::format(".{}", p));
   }
 
   /// The variance of a centred smooth's term in a row x: (x + m)'V(x + m), m the means of the other columns.

@@ -35,8 +35,8 @@ struct PredictionPlan {
   bool terms = false;        ///< one output column per term; CPU only
   bool design_rows = false;  ///< output the rows of the model matrix; CPU only
   bool offsets = false;      ///< includes the formula's offsets
-  /// Names of terms, or of coefficients; with several linear predictors the suffixes of the output columns;
-  /// else empty.
+  /// Names of terms, or of coefficients; with several linear predictors, and of classes, the suffixes of the
+  /// output columns; else empty.
   std::vector<std::string> names;
   double constant = 0;  ///< the intercept, if no column contains it
   /// By variable: the output columns that are NaN in a row with an unseen level of the variable.

@@ -418,7 +418,9 @@ class Page {
       const double eta = rows_->linear_predictor()[row];
       const double mean = model_.family.mean(eta);
       const double deviance = model_.family.deviance(rows_->response[row], mean, rows_->weight[row]);
-      out.add(row, eta, std::copysign(std::sqrt(std::max(0.0, deviance)), rows_->response[row] - mean));
+      out.add(row, eta,
+              std::copysign(std::sqrt(std::max(0.0, deviance)),
+                            model_.family.residual_side(rows_->response[row], mean)));
     }
     return out;
   }
@@ -459,7 +461,7 @@ class Page {
     }
     figure("residuals histogram", residual_histogram(shown.kind, shown.values), "Histogram.");
     if (discrete) of_discrete(*discrete, shown.kind);
-    if (rows_ != nullptr && !is_binomial(model_.family)) observed(*rows_);
+    if (rows_ != nullptr && !is_binomial(model_.family) && !model_.family.has_classes()) observed(*rows_);
     const std::vector<double>& autocorrelation = model_.outline.autocorrelation;
     if (!autocorrelation.empty() &&
         std::ranges::all_of(autocorrelation, [](double one) { return std::isfinite(one); })) {

@@ -122,8 +122,11 @@ std::string summary_text(const FittedModel& model) {
     if (!std::isnan(model.null_deviance)) fmt::format_to(to, "\nDeviance explained = {}", explained);
     fmt::format_to(to, "\nREML = {:.5g}  n = {}\n", model.reml, model.rows);
   } else {
-    fmt::format_to(to, "\nR-sq.(adj) = {:>6}   Deviance explained = {}\n",
-                   share_text(model.r_squared_adjusted, ""), explained);
+    const std::string r_squared =
+        model.family.has_classes()
+            ? ""
+            : fmt::format("R-sq.(adj) = {:>6}   ", share_text(model.r_squared_adjusted, ""));
+    fmt::format_to(to, "\n{}Deviance explained = {}\n", r_squared, explained);
     fmt::format_to(to, "fREML = {:.5g}  Scale est. = {:.5g}  n = {}\n", model.reml, model.scale, model.rows);
   }
   if (model.rho != 0) {

@@ -61,8 +61,8 @@ constexpr int parameter_scalar_count(int parameters) {
 }
 
 template <ParametricFamily F>
-inline void settle_likelihood(double eta, double prior, double* scalars) {
-  constexpr int terms = likelihood_term_count(F::parameter_count);
+inline void settle_likelihood(const F& family, double eta, double prior, double* scalars) {
+  const int terms = likelihood_term_count(parameter_count_of(family));
   double sum = eta;
   for (int k = 0; k < terms; ++k) {
     scalars[k] *= prior;
@@ -81,7 +81,7 @@ inline void settle_likelihood(double eta, double prior, double* scalars) {
 template <ParametricFamily F>
 inline void likelihood_outcome(const F& family, double y, double eta, double prior, double* scalars) {
   family.likelihood_terms(y, family.mean(eta), scalars);
-  settle_likelihood<F>(eta, prior, scalars);
+  settle_likelihood(family, eta, prior, scalars);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -328,15 +328,15 @@ template <RowFamily F>
 void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]] Chunk& chunk,
                               [[maybe_unused]] double* sums) const {
   if constexpr (ParametricFamily<F>) {
-    constexpr int count = parameter_scalar_count(F::parameter_count);
-    double scalars[count];
+    double scalars[parameter_scalar_count(F::parameter_count)];
+    const int count = parameter_scalar_count(parameter_count_of(family));
     for (int r = 0; r < chunk.count; ++r) {
       const auto i = at(r);
       const double y = chunk.response[i];
       if constexpr (requires { chunk.memos.of(family); }) {
         family.likelihood_terms(y, family.mean(chunk.eta[i]), chunk.memos.of(family).response_part(family, y),
                                 scalars);
-        settle_likelihood<F>(chunk.eta[i], chunk.prior[i], scalars);
+        settle_likelihood(family, chunk.eta[i], chunk.prior[i], scalars);
       } else {
         likelihood_outcome(family, y, chunk.eta[i], chunk.prior[i], scalars);
       }

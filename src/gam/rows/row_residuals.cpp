@@ -17,7 +17,8 @@ double deviance_residual(const Rows& rows, std::size_t row, std::span<const doub
   if (const SeveralFamily* several = rows.family.several()) return several->deviance_residual(y, prior, eta);
   const double mu = rows.family.mean(eta[0]);
   // Rounding may leave a saturated row's deviance slightly below zero.
-  return std::copysign(std::sqrt(std::max(0.0, rows.family.deviance(y, mu, prior))), y - mu);
+  return std::copysign(std::sqrt(std::max(0.0, rows.family.deviance(y, mu, prior))),
+                       rows.family.residual_side(y, mu));
 }
 
 RowResiduals::RowResiduals(const Rows& rows, std::span<const double> raw_coef)

@@ -196,10 +196,11 @@ extern "C" __global__ void evaluate_step(SliceBatchView batch) {
 extern "C" __global__ void evaluate_deviance(SliceBatchView batch) {
   evaluate_row<PassKind::deviance>(batch);
 }
-/// Sums the likelihood's derivatives. Empty, and never launched, for a family without parameters.
+/// Sums the likelihood's derivatives. Empty, and never launched, for a family without parameters, and for
+/// classes, which are fitted on the host.
 template <class F>
 void evaluate_likelihood([[maybe_unused]] const SliceBatchView& batch) {
-  if constexpr (ParametricFamily<F>) evaluate_row<PassKind::parameters>(batch);
+  if constexpr (ParametricFamily<F> && !CountedFamily<F>) evaluate_row<PassKind::parameters>(batch);
 }
 extern "C" __global__ void evaluate_parameters(SliceBatchView batch) {
   evaluate_likelihood<Family>(batch);

@@ -265,13 +265,18 @@ double measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, 
     model.deviance -= saturated;
     model.null_deviance -= saturated;
   }
+  const double weights = whole.weights / rows.prior_factor;
+  if (rows.family.has_classes()) {
+    model.r_squared_adjusted = std::numeric_limits<double>::quiet_NaN();
+    return weights;
+  }
   const auto n = static_cast<double>(model.rows);
   const auto sum_of_squares = [n](const RawDeviance& sums) {
     return sums.residual_square - sums.residual_sum * sums.residual_sum / n;
   };
   model.r_squared_adjusted =
       1 - sum_of_squares(left) / sum_of_squares(whole.deviance) * (n - 1) / model.residual_df();
-  return whole.weights / rows.prior_factor;
+  return weights;
 }
 
 double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model, double weights,

@@ -26,8 +26,8 @@ Variable& variable_of(Frame& frame, int index) {
   return frame.variables[static_cast<std::size_t>(index)];
 }
 
-/// Converts a factor to numbers from 0 on, in the order of its levels. As in glm(), the first of two levels
-/// is failure, the other success.
+/// Converts a factor to numbers, from that of the family's first class on, in the order of its levels. As in
+/// glm(), the first of two levels is failure, the other success.
 void make_numeric_response(const Workers& workers, Frame& frame, int index, const Family& family) {
   Variable& response = variable_of(frame, index);
   if (!response.factor) return;
@@ -43,24 +43,27 @@ void make_numeric_response(const Workers& workers, Frame& frame, int index, cons
     throw base::input_error(
         "the response '{}' has {} levels in the complete rows ({}{}): it must have {}", response.name,
         levels.size(), some, levels.size() > 3 ? ", ..." : "",
-        classes == 2 && family.several() == nullptr
-            ? std::string("two, failure and success")
+        classes == 2 && family.several() == nullptr ? std::string("two, failure and success")
+        : family.several() == nullptr
+            ? fmt::format("{}, ocat's R", classes)
             : fmt::format("{}: one more than multinom's K, the number of linear predictors", classes));
   }
   const std::span<const std::int32_t> codes = response.codes;
+  const int first = family.first_class();
   response.numbers = frame.memory.column<double>(frame.memory.place<double>(codes.size()));
   double* const numbers = response.numbers.writable();
   for_each_run(workers, frame, [&](int /*thread*/, std::size_t begin, std::size_t end) {
     response.codes.prepare_to_read(begin, end);
     for (std::size_t i = begin; i < end; ++i)
-      numbers[i] = codes[i] >= 0 ? codes[i] : std::numeric_limits<double>::quiet_NaN();
+      numbers[i] = codes[i] >= 0 ? first + codes[i] : std::numeric_limits<double>::quiet_NaN();
     response.numbers.release_written(begin, end);
   });
   response.codes = {};
   response.factor = false;
   // All levels of the response occur in the job, even if not on this rank.
   if (!frame.extents.empty())
-    frame.extents[static_cast<std::size_t>(index)] = {0, static_cast<double>(classes - 1)};
+    frame.extents[static_cast<std::size_t>(index)] = {static_cast<double>(first),
+                                                      first + static_cast<double>(classes - 1)};
 }
 
 /// Calls `refuse(number, row)` for the first complete row with a bad number. `first_fault(numbers)` returns
@@ -90,10 +93,10 @@ void check_numbers(const Workers& workers, const Frame& frame, const Variable& v
 /// Refuses invalid responses. `of_counts`: proportions of counts, outside [0, 1] if a count is negative.
 void check_response(const Workers& workers, const Frame& frame, int index, const Family& family,
                     bool of_counts) {
-  // The valid responses of a family of one predictor form an interval: if both ends of this rank's range are
-  // valid, no scan is needed.
+  // Unless they are classes, the valid responses of a family of one predictor form an interval: if both ends
+  // of this rank's range are valid, no scan is needed.
   const Variable& response = frame.variables[static_cast<std::size_t>(index)];
-  if (!frame.extents.empty() && family.several() == nullptr) {
+  if (!frame.extents.empty() && !family.has_outputs()) {
     const Extent& known = frame.extents[static_cast<std::size_t>(index)];
     if (known.empty() || (!family.response_fault(known.min) && !family.response_fault(known.max))) return;
   }
@@ -176,7 +179,7 @@ void check_correlation(const FitOptions& options) {
   const Family& family = options.family.definition();
   if (!(std::abs(options.rho) < 1))
     throw base::usage_error("rho is {}: it must be between -1 and 1", options.rho);
-  if (family.several() != nullptr && has_correlated_residuals(options))
+  if (family.has_outputs() && has_correlated_residuals(options))
     throw base::usage_error("rho: the family {} has no correlated residuals: leave it out", family.name());
   if (!options.ar_start.empty() && !has_correlated_residuals(options))
     throw base::usage_error("ar-start has no effect without a correlation: give rho too");
@@ -233,6 +236,7 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
     rows.series.rho = options.estimate_rho ? 0 : options.rho;
   }
   require_variation(workers, rows, formula);
+  require_all_classes(workers, rows);
   choose_side(workers, rows);
   choose_units(workers, rows);
   return rows;

@@ -49,14 +49,17 @@ bool has_constant(const FormulaTerms& formula, const Frame& frame) {
          });
 }
 
+std::string complete_row_of(const Rows& rows) {
+  return rows.prior_weight >= 0 ? "complete row of a weight above 0" : "complete row";
+}
+
 }  // namespace
 
 void require_variation(const Workers& workers, const Rows& rows, const FormulaTerms& formula) {
   const auto [response, offset, difference] = response_extents(workers, rows);
   const Frame& frame = *rows.frame;
   const std::string& name = frame.variables[static_cast<std::size_t>(rows.response)].name;
-  const char* where =
-      rows.prior_weight >= 0 ? "in every complete row of a weight above 0" : "in every complete row";
+  const std::string where = "in every " + complete_row_of(rows);
   if (response.empty())
     throw Error(ErrorCode::input,
                 fmt::format("the weights '{}' are 0 in every complete row: give weights above 0",
@@ -71,6 +74,33 @@ void require_variation(const Workers& workers, const Rows& rows, const FormulaTe
     throw Error(ErrorCode::input,
                 fmt::format("the response '{}' minus the offset is constant {}: give a response that varies",
                             name, where));
+}
+
+void require_all_classes(const Workers& workers, const Rows& rows) {
+  if (!rows.family.has_classes()) return;
+  const Frame& frame = *rows.frame;
+  const auto number = [&](int variable, std::size_t row) {
+    return frame.variables[static_cast<std::size_t>(variable)].numbers[row];
+  };
+  const int first = rows.family.first_class();
+  const auto found =
+      extents_of(workers, frame, static_cast<std::size_t>(rows.family.classes()),
+                 [&](std::size_t row, std::span<Extent> here) {
+                   if (rows.prior_weight >= 0 && !(number(rows.prior_weight, row) > 0)) return;
+                   const double own = number(rows.response, row);
+                   here[static_cast<std::size_t>(own) - static_cast<std::size_t>(first)].add(own);
+                 });
+  const auto absent = std::ranges::find_if(found, [](const Extent& one) { return one.empty(); });
+  if (absent == found.end()) return;
+  const Variable& response = frame.variables[static_cast<std::size_t>(rows.response)];
+  const auto index = absent - found.begin();
+  throw Error(ErrorCode::input,
+              fmt::format("the response '{}' is never {} in a {}: give the family {} only classes that occur",
+                          response.name,
+                          response.levels.empty()
+                              ? std::to_string(first + index)
+                              : fmt::format("'{}'", response.levels[static_cast<std::size_t>(index)]),
+                          complete_row_of(rows), rows.family.name()));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -104,7 +104,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"t03_t2_random", nullptr}, Case{"t02_t2_full", "*:2xH200"},
                       Case{"s03_sz_poisson", nullptr}, Case{"s04_sz_of_two_factors", nullptr},
                       Case{"s04_sz_of_two_factors", "*:2xH200"}, Case{"a02_select_poisson", nullptr},
-                      Case{"a05_sp", nullptr}, Case{"a12_select_point", nullptr}),
+                      Case{"a05_sp", nullptr}, Case{"a12_select_point", nullptr},
+                      Case{"o02_ocat_offset_weights", nullptr}),
     [](const auto& tested) {
       return std::string(tested.param.folder) + (tested.param.simulate != nullptr ? "_simulated" : "");
     });

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <tessera/gam/predict.hpp>
 #include <tessera/tessera.hpp>
 #include <vector>
 
@@ -111,6 +112,16 @@ TEST_P(Reference, AgreesWithMgcv) {
     for (std::size_t i = 0; i < residuals.size(); ++i)
       EXPECT_NEAR(model.outline.deviance_residual[i], residuals[i], 1e-5) << "row " << i;
   }
+  if (const auto shares = bam.find("probabilities20"); shares != bam.end()) {
+    Job alone = testing::cpu_job(mpi::Communicator::serial());
+    const Predictions found =
+        predict(alone, result.model, testing::in_blocks(data, 512), {.type = PredictionType::response});
+    ASSERT_EQ(found.columns.size(), shares->at(0).size());
+    for (std::size_t i = 0; i < shares->size(); ++i) {
+      for (std::size_t c = 0; c < found.columns.size(); ++c)
+        EXPECT_NEAR(found.columns[c].values[i], shares->at(i)[c].get<double>(), 1e-6) << "row " << i;
+    }
+  }
   if (bam.contains("aic") && bam.at("aic").is_number()) {
     EXPECT_NEAR(model.aic / bam.at("aic").get<double>(), 1, 1e-6);
   }
@@ -144,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
         "a14_margin_without_penalty", "a15_sp_0", "a16_shared_columns", "r01_mrf", "r02_mrf_of_two",
         "r03_mrf_truncated", "r04_mrf_te", "r05_mrf_and_re", "r06_mrf_by_factor", "r07_mrf_select", "r08_ad",
         "r09_ad_cyclic", "r10_ad_by_factor", "p01_penalised_terms", "p02_penalised_poisson",
-        "p03_penalised_differences"),
+        "p03_penalised_differences", "o01_ocat", "o02_ocat_offset_weights", "o03_ocat_fixed"),
     [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "gam/family/list.hpp"
 
+#include "gam/family/row_step.hpp"
 #include "gam/family/saturated_sum.hpp"
 #include "gam/family/visit.hpp"
 
@@ -11,6 +12,7 @@
 
 #include <tessera/gam/family.hpp>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,6 +25,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
+
+std::string refusal(const char* text) {
+  return error_of(ErrorCode::usage, [&] { static_cast<void>(chosen_family(text)); });
+}
 
 TEST(Family, NamesAsRHasThem) {
   const auto name = [](const char* text) { return parse_family(text).value().name(); };
@@ -41,9 +47,6 @@ TEST(Family, NamesAsRHasThem) {
   EXPECT_EQ(chosen("gaussian(identity)"), "gaussian");
   EXPECT_EQ(chosen("binomial(logit)"), "binomial");
   EXPECT_EQ(chosen("Gamma(link=log)"), "Gamma");
-  const auto refusal = [](const char* text) {
-    return error_of(ErrorCode::usage, [&] { static_cast<void>(chosen_family(text)); });
-  };
   EXPECT_EQ(
       refusal("binomial(link = sqrt)"),
       "the family 'binomial(link = sqrt)': the link of binomial is logit, probit, cloglog, cauchit or log: "
@@ -52,8 +55,8 @@ TEST(Family, NamesAsRHasThem) {
                            "poisson(theta = 2)", "nb(3, 4)", "nb(size = 3)", "nb(theta = c(1, 2))"})
     EXPECT_NE(
         refusal(text).find("is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, quasipoisson, "
-                           "quasibinomial, quasi, tweedie, tw, scat, betar, gaulss, gammals, gumbls, gevlss, "
-                           "shash, ziplss or multinom: write @FILE"),
+                           "quasibinomial, quasi, tweedie, tw, scat, betar, ocat, gaulss, gammals, gumbls, "
+                           "gevlss, shash, ziplss or multinom: write @FILE"),
         std::string::npos)
         << text;
   EXPECT_EQ(
@@ -64,8 +67,8 @@ TEST(Family, NamesAsRHasThem) {
             (std::vector<std::string>{
                 "gaussian",     "binomial",      "poisson", "gamma",   "nb",     "inverse.gaussian",
                 "quasipoisson", "quasibinomial", "quasi",   "tweedie", "tw",     "scat",
-                "betar",        "gaulss",        "gammals", "gumbls",  "gevlss", "shash",
-                "ziplss",       "multinom"}));
+                "betar",        "ocat",          "gaulss",  "gammals", "gumbls", "gevlss",
+                "shash",        "ziplss",        "multinom"}));
   EXPECT_EQ(Family(Gaussian{}).link_name(), "identity");
   EXPECT_EQ(Family(Binomial{}).link_name(), "logit");
   EXPECT_EQ(Family(Poisson{}).link_name(), "log");
@@ -98,7 +101,7 @@ TEST(Family, ParametersAsRHasThem) {
   EXPECT_EQ(Family(Poisson{}).title(), "poisson");
   EXPECT_TRUE(Family(Poisson{}).parameters().empty());
   EXPECT_FALSE(Family(Poisson{}).estimates_parameters());
-  EXPECT_EQ(chosen_family("nb").parameter_names(), (std::vector<std::string_view>{"theta"}));
+  EXPECT_EQ(chosen_family("nb").parameter_names(), (std::vector<std::string>{"theta"}));
   EXPECT_EQ(chosen_family("negbin(3)").text(), "nb(theta=3)");
   EXPECT_EQ(chosen_family("negbin(theta = 3, link = \"sqrt\")").text(), "nb(theta=3, sqrt)");
   for (const char* const without : {"negbin", "negbin()", "negbin(-3)", "negbin(0)", "negbin(link = log)"})
@@ -273,7 +276,7 @@ struct RowsOf {
       using F = std::decay_t<decltype(one)>;
       std::vector<double> sums;
       if constexpr (ParametricFamily<F>) {
-        sums.resize(likelihood_term_count(F::parameter_count));
+        sums.resize(static_cast<std::size_t>(likelihood_term_count(parameter_count_of(one))));
         for (std::size_t i = 0; i < y.size(); ++i) {
           std::vector<double> of_row(sums.size());
           one.likelihood_terms(y[i], mu[i], of_row.data());
@@ -366,6 +369,82 @@ TEST(Family, BetaRegressionIsMgcvs) {
   EXPECT_TRUE(std::isfinite(rows.family.deviance(1, 0.3, 1)));
 }
 
+// Dd and dev.resids of mgcv's ocat(theta = c(1.5, 0.25, 2)).
+TEST(Family, OrderedClassesAreMgcvs) {
+  const RowsOf rows{chosen_family("ocat(theta = c(1.5, 0.25, 2))"),
+                    {1, 2, 3, 4, 5},
+                    {-0.7, 1, 0.6, 2.9, 2},
+                    {1, 2, 0.5, 1.5, 0.7}};
+  expect_near_all(rows.terms(),
+                  {7.28399514870484, -2.981025016445082, -0.541478438334093, -1.130992285434696,
+                   1.797998001386510891, 0.296210189058974338, 1.576275016948753382, 0.005293877723714757,
+                   0.262712502824792249, 2.056800228613107961},
+                  1e-13);
+  const std::vector<double> slopes{1.14888503362331806, 2.01302563671894763, -0.01245065786480897,
+                                   1.29929586667424513, -0.95085017884555012};
+  const std::vector<double> curvatures{0.4889166233814918, 1.3599891904204036, 0.4979750468704349,
+                                       1.0261356770371126, 0.3050529912665395};
+  const std::vector<double> deviances{1.708710488937054, 5.413949816594132, 2.774045257309135,
+                                      3.079665326008500, 1.591619408560860};
+  const std::vector<double> sides{-1, -1, 1, -1, 1};
+  for (std::size_t i = 0; i < rows.y.size(); ++i) {
+    const RowStep step = visit(
+        rows.family, [&](const auto& one) { return row_step(one, rows.y[i], rows.mu[i], rows.weight[i]); });
+    EXPECT_NEAR(step.weight, curvatures[i] / 2, 1e-14) << i;
+    EXPECT_NEAR(step.residual, -slopes[i] / curvatures[i], 1e-14) << i;
+    EXPECT_NEAR(step.deviance, deviances[i], 1e-14) << i;
+    EXPECT_EQ(rows.family.working_weight(rows.y[i], rows.mu[i], rows.weight[i]), step.weight) << i;
+    EXPECT_NEAR(rows.family.deviance(rows.y[i], rows.mu[i], rows.weight[i]), deviances[i], 1e-14) << i;
+    EXPECT_EQ(std::copysign(1, rows.family.residual_side(rows.y[i], rows.mu[i])), sides[i]) << i;
+  }
+  EXPECT_EQ(SaturatedSum(rows.family, 1).add(0, rows.y, rows.weight, {}), 0);
+  std::vector<double> shares(5);
+  std::vector<double> shares_above(5);
+  std::vector<double> slopes_of_shares(5);
+  rows.family.respond(std::vector{1.0}, shares, slopes_of_shares);
+  rows.family.respond(std::vector{1 + 1e-6}, shares_above, {});
+  const std::vector<double> up_to{0.1192029220221175, 0.3775406687981454, 0.4378234991142019,
+                                  0.8519528019683106, 1};
+  double sum = 0;
+  for (std::size_t c = 0; c < shares.size(); ++c) {
+    EXPECT_NEAR(sum += shares[c], up_to[c], 1e-15);
+    EXPECT_NEAR(slopes_of_shares[c], (shares_above[c] - shares[c]) / 1e-6, 1e-6);
+  }
+  EXPECT_EQ(rows.family.response_residual(5, 0.6), 2);
+  // Without cancellation, far from a narrow class: log(exp(-40) (1 - exp(-1e-9))).
+  EXPECT_NEAR(chosen_family("ocat(theta = c(1e-9, 3))").deviance(2, 39, 1), 2 * (40 + 9 * std::log(10.0)),
+              1e-6);
+  EXPECT_TRUE(std::isfinite(rows.family.deviance(3, 700, 1)));
+}
+
+TEST(Family, OrderedClassesAsRHasThem) {
+  const Family four = chosen_family("ocat(R = 4)");
+  EXPECT_EQ(four.classes(), 4);
+  EXPECT_EQ(four.first_class(), 1);
+  EXPECT_TRUE(four.has_classes());
+  EXPECT_TRUE(four.estimates_parameters());
+  EXPECT_EQ(four.parameter_names(), (std::vector<std::string>{"threshold.2", "threshold.3"}));
+  EXPECT_EQ(four.at({0.224, 1.288}).title(), "Ordered Categorical(-1,0.22,1.29)");
+  EXPECT_EQ(four.outputs({}), (std::vector<std::string>{".1", ".2", ".3", ".4"}));
+  EXPECT_EQ(chosen_family(four.text()).text(), four.text());
+  const Family fixed = chosen_family("ocat(c(1.5, 0.25))");
+  EXPECT_EQ(fixed.text(), "ocat(theta=c(1.5, 0.25))");
+  EXPECT_FALSE(fixed.estimates_parameters());
+  EXPECT_EQ(std::vector(fixed.parameters().begin(), fixed.parameters().end()), (std::vector{0.5, 0.75}));
+  EXPECT_TRUE(chosen_family("ocat(theta = -2)").estimates_parameters());
+  EXPECT_EQ(chosen_family("ocat(R = 100)").parameter_count(), 98U);
+  EXPECT_FALSE(four.at({0.5, 0.5}).has_such_parameters());
+  EXPECT_FALSE(four.at({-1.5, 0.5}).has_such_parameters());
+  for (const double bad : {0.0, 5.0, 1.5}) EXPECT_TRUE(four.response_fault(bad)) << bad;
+  EXPECT_FALSE(four.response_fault(4));
+  EXPECT_EQ(refusal("ocat"), "ocat: the number of classes is missing: write ocat(R=4)");
+  EXPECT_EQ(refusal("ocat(R = 2)"),
+            "ocat: R is 2: give the number of classes, from 3 to 100; two are binomial");
+  EXPECT_EQ(refusal("ocat(R = 4, theta = 2)"),
+            "ocat: theta has 1 numbers, but 4 classes have 2: leave R or theta out");
+  EXPECT_NE(refusal("ocat(R = 4, probit)").find("the link of ocat is identity"), std::string::npos);
+}
+
 TEST(Family, DerivativesInTheParametersAreThoseOfTheLikelihood) {
   std::vector<RowsOf> all;
   const std::vector<double> counts{0, 1e-8, 0.3, 2.5, 700};
@@ -384,6 +463,12 @@ TEST(Family, DerivativesInTheParametersAreThoseOfTheLikelihood) {
                    {0, 1e-6, 0.3, 0.99, 1},
                    {0.01, 0.2, 0.29, 0.9, 0.9999},
                    weights});
+  for (const char* const steps : {"c(1, 1, 1)", "c(0.01, 2, 7)", "c(3, 1e-4, 0.5)"}) {
+    all.push_back({chosen_family(fmt::format("ocat(theta = {})", steps)),
+                   {1, 2, 3, 4, 5},
+                   {-2, 0.3, 4, 2, -1},
+                   weights});
+  }
   const double step = 2e-5;
   for (const RowsOf& rows : all) {
     const std::vector<double> here = rows.terms();

@@ -51,7 +51,8 @@ INSTANTIATE_TEST_SUITE_P(
         MixtureCase{"Tweedie(p=1.5)", 0.8, 0.03, 0.6, 0.3, 0},  // 0.0373 of the responses are 0
         MixtureCase{"poisson", 1, 0.975, 2, 0.5, 22}, MixtureCase{"poisson", 1, 0.025, 2, 0.5, 1},
         MixtureCase{"poisson", 1, 0.975, 6, 0.01, 444}, MixtureCase{"nb(theta=2)", 1, 0.975, 1, 0.3, 10},
-        MixtureCase{"binomial", 1, 0.5, 0.1, 0.3, 1}, MixtureCase{"binomial", 1, 0.4, 0.1, 0.3, 0}));
+        MixtureCase{"ocat(theta=c(1.5,2))", 1, 0.3, 1, 0.5, 2}, MixtureCase{"binomial", 1, 0.5, 0.1, 0.3, 1},
+        MixtureCase{"binomial", 1, 0.4, 0.1, 0.3, 0}));
 
 // If the error far exceeds the spread of the responses, these give the predictor's own quantile.
 TEST(ResponseDistribution, OfAnExactResponseIsThatOfTheMean) {
@@ -81,6 +82,8 @@ TEST(ResponseDistribution, HasTheProbabilitiesOfWeightedResponses) {
   expect("binomial", 1, 1, 0.4, 5, 0.98976, 1);
   expect("poisson", 1, 2, 2.5, 1, 0.287297495183646, 0.543813115883330);
   expect("nb(theta=2)", 1, 2, 2.5, 1, 0.417009602194787, 0.599908550525834);
+  expect("ocat(theta=c(1.5,2))", 1, 2, 1, 1, 0.1192029220221175, 0.3775406687981454);
+  expect("ocat(theta=c(1.5,2))", 1, 4, 1, 1, 0.8175744761936437, 1);
   expect("Tweedie(p=1.5)", 0.8, 0, 1.2, 1, 0, std::exp(-std::sqrt(1.2) / 0.4));
   for (const auto& [family, weight] :
        {std::pair{"poisson", 2.0}, {"scat(theta=c(4,0.7))", 0.5}, {"binomial", 1.5}, {"gaussian", 0.0}})

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/parts.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// Ordered classes 1 to R: a response is in class k if its linear predictor plus a logistic error is between
+/// thresholds k - 1 and k. Threshold 1 is -1, since the intercept moves all of them; the parameters are
+/// thresholds 2 to R - 1, each on the working scale of the log of its distance from the one before. The mean
+/// is the linear predictor. With x and u the upper and the lower threshold less the predictor, the likelihood
+/// F(x) - F(u), F logistic, is the product F(x) (1 - F(u)) (1 - exp(u - x)), which does not cancel.
+struct Ocat : UsualParts {
+  static constexpr char name[] = "ocat";
+  static constexpr Link links[] = {Link::identity};
+  static constexpr bool scale_is_known = true;
+  static constexpr Start start = Start::adjusted;
+  static constexpr bool null_is_likeliest = true;
+  static constexpr bool deviance_is_whole = true;
+  static constexpr char residuals[] = " Those of a class lie on one curve.";
+
+  static constexpr int parameter_count = 98;  ///< the most
+  static constexpr int first_class = 1;
+  static constexpr int least_classes = 3;
+  static constexpr int most_classes = parameter_count + 2;
+  static constexpr char title[] = "Ordered Categorical(";
+  static constexpr char at_limit[] = "a class is hardly ever the likeliest";
+  static const char* parameter_name(int) { return "threshold."; }
+  static double first_working(int) { return 0; }
+  [[nodiscard]] double working(int i, double value) const { return log(value - threshold(i + 1)); }
+  [[nodiscard]] double parameter_at(int i, double working) const { return threshold(i + 1) + exp(working); }
+
+  /// `thresholds` must outlive this object.
+  constexpr Ocat(const double* thresholds, int count) : thresholds_(thresholds), count_(count) {}
+  [[nodiscard]] constexpr int count() const { return count_; }
+  [[nodiscard]] constexpr int classes() const { return count_ + 2; }
+  [[nodiscard]] double parameter(int i) const { return threshold(i + 2); }
+  /// mgcv's theta: the distance of threshold i + 2 from the one before.
+  [[nodiscard]] double theta(int i) const { return threshold(i + 2) - threshold(i + 1); }
+  /// The thresholds, with as many decimals as mgcv prints.
+  [[nodiscard]] double shown(int i) const { return nearbyint(100 * threshold(i + 1)) / 100; }
+
+  [[nodiscard]] const char* response_fault(double y) const {
+    return y >= 1 && y <= classes() && y == floor(y) ? nullptr : "must be a whole number from 1 to R";
+  }
+  static double link(double mu) { return mu; }
+  static double mean(double eta) { return eta; }
+  static double derivative(double) { return 1; }
+
+  /// A step of Newton's method, with the observed information, as in mgcv.
+  [[nodiscard]] RowStep step(double y, double eta, double prior) const {
+    const Place at(*this, y, eta);
+    return {prior * at.information(), at.score() / at.information(), -2 * prior * at.log_probability()};
+  }
+  [[nodiscard]] double deviance(double y, double eta, double prior) const {
+    return -2 * prior * Place(*this, y, eta).log_probability();
+  }
+  [[nodiscard]] double minus_two_log_likelihood(double y, double eta, double weight, double) const {
+    return deviance(y, eta, weight);
+  }
+  /// As in mgcv: midway between the thresholds of the class; those of the outer classes are 1 further out.
+  [[nodiscard]] double first_mean(double y, double) const {
+    const int own = class_of(y);
+    const double lower = own == 1 ? threshold(1) - 1 : threshold(own - 1);
+    return (lower + (own == classes() ? threshold(own - 1) + 1 : threshold(own))) / 2;
+  }
+
+  /// P(Y = k), and its derivative by the predictor.
+  struct Probability {
+    double value, slope;
+  };
+  [[nodiscard]] Probability probability(int k, double eta) const {
+    const Place at(*this, k, eta);
+    const double value = at.upper.below * at.lower.above * -expm1(-at.width);
+    return {value, value * at.score()};
+  }
+  /// P(Y <= y).
+  [[nodiscard]] double up_to(double y, double eta) const {
+    return y < 1 ? 0 : Logistic(threshold(class_of(floor(y))) - eta).below;
+  }
+  /// The class between whose thresholds the predictor is.
+  [[nodiscard]] int class_at(double eta) const {
+    int own = 1;
+    while (own < classes() && eta > threshold(own)) ++own;
+    return own;
+  }
+  /// Its sign is that of the residual of a class, as in mgcv.
+  [[nodiscard]] double residual_side(double y, double eta) const {
+    const int own = class_of(y);
+    return (threshold(own - 1) + threshold(own)) / 2 - eta;
+  }
+
+  void likelihood_terms(double y, double eta, double* terms) const {
+    const Place at(*this, y, eta);
+    const int own = class_of(y) - 2;  // the parameter that is the class's upper threshold
+    terms[0] = -at.log_probability();
+    double* second = terms + 1 + count_;
+    for (int i = 0; i < count_; ++i) {
+      // Both thresholds of the class move with the parameters below `own`, the upper one with its own.
+      const double step = theta(i);
+      const double slope = i < own ? -at.score() : i == own ? at.upper.above + at.closeness() : 0;
+      terms[1 + i] = -step * slope;
+      for (int j = i; j < count_; ++j) {
+        double curvature = 0;
+        if (j < own) {
+          curvature = at.information();
+        } else if (j == own) {
+          curvature = at.upper.density();
+          if (i == own) curvature += at.closeness() * (1 + at.closeness());
+        }
+        *second++ = step * theta(j) * curvature - (i == j ? step * slope : 0);
+      }
+    }
+  }
+
+ private:
+  /// The logistic distribution at x.
+  struct Logistic {
+    explicit Logistic(double at) : x(at) {
+      const double ratio = exp(-fabs(at));
+      larger = 1 / (1 + ratio);
+      below = at < 0 ? ratio * larger : larger;
+      above = at < 0 ? larger : ratio * larger;
+    }
+    [[nodiscard]] double density() const { return below * above; }
+    double x;
+    double larger;  ///< of the next two
+    double below;   ///< F(x)
+    double above;   ///< 1 - F(x)
+  };
+  /// The thresholds of a class, seen from a linear predictor.
+  struct Place {
+    Place(const Ocat& family, double y, double eta) : Place(family, family.class_of(y), eta) {}
+    Place(const Ocat& family, int own, double eta)
+        : upper(family.threshold(own) - eta),
+          lower(family.threshold(own - 1) - eta),
+          width(family.threshold(own) - family.threshold(own - 1)) {}
+    [[nodiscard]] double log_probability() const {
+      const double tails = (upper.x < 0 ? upper.x : 0) - (lower.x > 0 ? lower.x : 0);
+      return tails + log(upper.larger * lower.larger * -expm1(-width));
+    }
+    // The derivative of the log probability by the predictor, and minus the second one.
+    [[nodiscard]] double score() const { return lower.below - upper.above; }
+    [[nodiscard]] double information() const { return upper.density() + lower.density(); }
+    /// The derivative of log(1 - exp(-width)) by the width.
+    [[nodiscard]] double closeness() const { return 1 / expm1(width); }
+    Logistic upper, lower;
+    double width;
+  };
+
+  [[nodiscard]] double threshold(int k) const {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (k <= 1) return k == 1 ? -1 : -infinity;
+    return k < classes() ? thresholds_[k - 2] : infinity;
+  }
+  /// Between 1 and R for any number.
+  [[nodiscard]] int class_of(double y) const {
+    return y > 1 ? static_cast<int>(within(1, y, static_cast<double>(classes()))) : 1;
+  }
+
+  const double* thresholds_;
+  int count_;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

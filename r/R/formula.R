@@ -37,7 +37,7 @@ checked_formula <- function(formula) {
       usage_error("formula ", text_of(one), ": the second and later ones of a list have no response: write ~ terms")
     }
   }
-  of_formulas(if (is.list(formula)) formulas else formula, function(one) {
+  of_formulas(if (length(formulas) > 1) formulas else formulas[[1]], function(one) {
     one[[length(one)]] <- plain_smooths(one[[length(one)]])
     one
   })

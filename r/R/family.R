@@ -21,9 +21,9 @@ mgcv_family <- function(json) {
          betar = extended(mgcv::betar, link, log(value[["phi"]]), estimated[["phi"]], value[["phi"]],
                           sprintf("Beta regression(%s)", round(value[["phi"]], 3)), eps = value[["eps"]]),
          ocat = {
-           steps <- diff(c(-1, value))
-           extended(mgcv::ocat, link, log(steps), estimated[[1]], steps,
-                    sprintf("Ordered Categorical(%s)", paste(round(c(-1, value), 2), collapse = ",")), R = length(steps) + 2)
+           steps <- diff(value)
+           extended(mgcv::ocat, link, log(steps), estimated[[2]], steps,
+                    sprintf("Ordered Categorical(%s)", paste(round(value, 2), collapse = ",")), R = length(value) + 1)
          },
          Tweedie = mgcv::Tweedie(value[["p"]], link),
          quasi = do.call(stats::quasi, list(link, quasi_variances[value[["variance"]] + 1])),

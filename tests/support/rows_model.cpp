@@ -353,12 +353,13 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
                  (other - 1) * std::log(1 - y))};
   }
   if (family.name() == "ocat") {
-    const long double threshold = family.parameters()[0];
-    const long double middle = (threshold - 1) / 2;
-    const long double at = !start ? eta : y == 1 ? -1.5L : y == 2 ? middle : threshold + 0.5L;
+    const long double first = family.parameters()[0];
+    const long double threshold = family.parameters()[1];
+    const long double middle = (threshold + first) / 2;
+    const long double at = !start ? eta : y == 1 ? first - 0.5L : y == 2 ? middle : threshold + 0.5L;
     const auto below = [at](long double limit) { return 1 / (1 + std::exp(at - limit)); };
-    const long double upper = y == 3 ? 1 : below(y == 1 ? -1 : threshold);
-    const long double lower = y == 1 ? 0 : below(y == 2 ? -1 : threshold);
+    const long double upper = y == 3 ? 1 : below(y == 1 ? first : threshold);
+    const long double lower = y == 1 ? 0 : below(y == 2 ? first : threshold);
     const long double information = upper * (1 - upper) + lower * (1 - lower);
     return {prior * information, (upper + lower - 1) / information + (start ? at - offset : 0),
             -2 * prior * std::log(upper - lower)};

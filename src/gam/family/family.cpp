@@ -128,7 +128,7 @@ std::vector<double> first_constants() {
 
 template <class F>
 Family to_be_estimated() {
-  const std::size_t count = CountedFamily<F> ? 1 : parameter_count_of<F>();
+  const std::size_t count = CountedFamily<F> ? 2 : parameter_count_of<F>();
   const std::vector<double> values = first_values<F>(first_constants<F>(), count);
   const Family family(made_of<F>(values));
   return parameter_count_of<F>() > 0 ? family.estimated(true) : family;
@@ -185,7 +185,7 @@ struct GivenArguments {
 template <class F>
 bool may_be_thetas(std::size_t size) {
   constexpr std::size_t thetas = theta_count_of<F>();
-  return size > 0 && (CountedFamily<F> ? size <= thetas : size == thetas);
+  return size > 0 && (CountedFamily<F> ? size < thetas : size == thetas);
 }
 
 /// The number of parameters of a family with these arguments.
@@ -201,7 +201,7 @@ std::size_t parameter_count_with([[maybe_unused]] const GivenArguments& given) {
     if (!given.theta.empty() && static_cast<double>(given.theta.size()) != classes - 2)
       throw base::usage_error("{}: theta has {} numbers, but {:g} classes have {:g}: leave R or theta out",
                               F::name, given.theta.size(), classes, classes - 2);
-    return static_cast<std::size_t>(classes) - 2;
+    return static_cast<std::size_t>(classes) - 1;
   } else {
     return static_cast<std::size_t>(parameter_count_of<F>());
   }
@@ -250,13 +250,15 @@ Family with_values(const GivenArguments& given) {
   std::vector<double> values = first_values<F>(std::move(constants), parameter_count_with<F>(given));
   const bool has_theta = !given.theta.empty() && std::ranges::find(given.theta, 0.0) == given.theta.end();
   if (has_theta)
-    std::ranges::transform(given.theta, values.begin(), [](double value) { return std::abs(value); });
+    std::ranges::transform(given.theta,
+                           values.end() - (CountedFamily<F> ? std::ssize(given.theta) : std::ssize(values)),
+                           [](double value) { return std::abs(value); });
   if constexpr (requires { F::settle_constants(values.data()); }) {
     if (has_theta) F::settle_constants(values.data());
   }
   if constexpr (CountedFamily<F>) {
     // Its theta are distances from one value to the next.
-    for (std::size_t i = 0; has_theta && i < values.size(); ++i)
+    for (std::size_t i = 1; has_theta && i < values.size(); ++i)
       values[i] = made_of<F>(values).parameter_at(static_cast<int>(i), std::log(values[i]));
   }
   const Family family(made_of<F>(values));
@@ -321,7 +323,7 @@ std::string_view Family::name() const {
 bool Family::may_have(std::size_t values) const {
   return visit(*this, [&](const auto& family) {
     using F = std::decay_t<decltype(family)>;
-    if constexpr (CountedFamily<F>) return values > 0 && values <= parameter_count_of<F>();
+    if constexpr (CountedFamily<F>) return values > 1 && values <= parameter_count_of<F>();
     return values == parameters_.size();
   });
 }
@@ -343,8 +345,13 @@ bool Family::estimates(std::size_t index) const {
   return visit(*this, [&](const auto& family) {
     using F = std::decay_t<decltype(family)>;
     return index < static_cast<std::size_t>(parameter_count_of(family)) &&
-           (estimated_ || index >= static_cast<std::size_t>(theta_count_of<F>()));
+           (estimated_ || index >= static_cast<std::size_t>(theta_count_of<F>())) &&
+           !(CountedFamily<F> && index == 0);
   });
+}
+
+bool Family::moves(std::size_t index, bool with_intercept) const {
+  return estimates(index) || (index == 0 && with_intercept && estimated_ && has_classes());
 }
 
 bool Family::estimates_parameters() const {
@@ -362,7 +369,7 @@ Family Family::estimated(bool estimated) const {
 std::vector<std::string> Family::parameter_names() const {
   return of_each_value<std::string>(*this, [](const auto& family, int i) {
     std::string name = family.parameter_name(i);
-    if constexpr (CountedFamily<std::decay_t<decltype(family)>>) name += std::to_string(i + 2);
+    if constexpr (CountedFamily<std::decay_t<decltype(family)>>) name += std::to_string(i + 1);
     return name;
   });
 }
@@ -379,7 +386,7 @@ std::vector<double> Family::working_parameters() const {
 Family Family::at_working(std::span<const double> working) const {
   Family out = *this;
   for (std::size_t i = 0; i < parameter_count(); ++i) {
-    if (!estimates(i)) continue;
+    if (!moves(i, true)) continue;
     // A parameter may be relative to those before it.
     out.parameters_[i] = visit(out, [&](const auto& family) {
       double value = 0;
@@ -418,7 +425,8 @@ std::string Family::text() const {
           parameters_.begin(),
           parameters_.begin() + std::min(theta_count_of<F>(), parameter_count_of(family)));
       if constexpr (CountedFamily<F>) {
-        for (std::size_t i = 0; i < theta.size(); ++i) theta[i] = family.theta(static_cast<int>(i));
+        theta.pop_back();
+        for (std::size_t i = 0; i < theta.size(); ++i) theta[i] = family.theta(static_cast<int>(i) + 1);
       }
       if (estimated_) std::ranges::transform(theta, theta.begin(), std::negate());
       if (theta.size() == 1) all.push_back(fmt::format("theta={}", theta[0]));

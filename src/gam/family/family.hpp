@@ -84,6 +84,9 @@ class Family {
   /// Whether the parameter with this index is estimated; otherwise it is fixed.
   [[nodiscard]] bool estimates(std::size_t index) const;
   [[nodiscard]] bool estimates_parameters() const;
+  /// Whether a search moves the parameter with this index: an estimated one or, if the model has an intercept
+  /// that moves with it, the first threshold of classes.
+  [[nodiscard]] bool moves(std::size_t index, bool with_intercept) const;
   /// Whether the family may have this many values; most have a fixed number.
   [[nodiscard]] bool may_have(std::size_t values) const;
   /// This family with other values.

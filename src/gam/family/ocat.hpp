@@ -6,10 +6,12 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Ordered classes 1 to R: a response is in class k if its linear predictor plus a logistic error is between
-/// thresholds k - 1 and k. Threshold 1 is -1, since the intercept moves all of them; the parameters are
-/// thresholds 2 to R - 1, each on the working scale of the log of its distance from the one before. The mean
-/// is the linear predictor. With x and u the upper and the lower threshold less the predictor, the likelihood
-/// F(x) - F(u), F logistic, is the product F(x) (1 - F(u)) (1 - exp(u - x)), which does not cancel.
+/// thresholds k - 1 and k. The parameters are thresholds 1 to R - 1; on the working scale the first, and the
+/// log of the distance of each other from the one before. Threshold 1 of a model is -1, since the intercept
+/// moves all of them. A search moves it too, and then all of them with the intercept: with it held, only rows
+/// of class 1 would place the intercept, in hundreds of iterations where they are few. The mean is the linear
+/// predictor. With x and u the upper and the lower threshold less the predictor, the likelihood F(x) - F(u),
+/// F logistic, is the product F(x) (1 - F(u)) (1 - exp(u - x)), which does not cancel.
 struct Ocat : UsualParts {
   static constexpr char name[] = "ocat";
   static constexpr Link links[] = {Link::identity};
@@ -19,24 +21,28 @@ struct Ocat : UsualParts {
   static constexpr bool deviance_is_whole = true;
   static constexpr char residuals[] = " Those of a class lie on one curve.";
 
-  static constexpr int parameter_count = 98;  ///< the most
+  static constexpr int parameter_count = 99;  ///< the most
   static constexpr int first_class = 1;
   static constexpr int least_classes = 3;
-  static constexpr int most_classes = parameter_count + 2;
+  static constexpr int most_classes = parameter_count + 1;
   static constexpr char title[] = "Ordered Categorical(";
   static constexpr char at_limit[] = "a class is hardly ever the likeliest";
   static const char* parameter_name(int) { return "threshold."; }
-  static double first_working(int) { return 0; }
-  [[nodiscard]] double working(int i, double value) const { return log(value - threshold(i + 1)); }
-  [[nodiscard]] double parameter_at(int i, double working) const { return threshold(i + 1) + exp(working); }
+  static double first_working(int i) { return i == 0 ? -1 : 0; }
+  [[nodiscard]] double working(int i, double value) const {
+    return i == 0 ? value : log(value - threshold(i));
+  }
+  [[nodiscard]] double parameter_at(int i, double working) const {
+    return i == 0 ? working : threshold(i) + exp(working);
+  }
 
   /// `thresholds` must outlive this object.
   constexpr Ocat(const double* thresholds, int count) : thresholds_(thresholds), count_(count) {}
   [[nodiscard]] constexpr int count() const { return count_; }
-  [[nodiscard]] constexpr int classes() const { return count_ + 2; }
-  [[nodiscard]] double parameter(int i) const { return threshold(i + 2); }
-  /// mgcv's theta: the distance of threshold i + 2 from the one before.
-  [[nodiscard]] double theta(int i) const { return threshold(i + 2) - threshold(i + 1); }
+  [[nodiscard]] constexpr int classes() const { return count_ + 1; }
+  [[nodiscard]] double parameter(int i) const { return threshold(i + 1); }
+  /// mgcv's theta: the distance of threshold i + 1 from the one before.
+  [[nodiscard]] double theta(int i) const { return threshold(i + 1) - threshold(i); }
   /// The thresholds, with as many decimals as mgcv prints.
   [[nodiscard]] double shown(int i) const { return nearbyint(100 * threshold(i + 1)) / 100; }
 
@@ -92,12 +98,12 @@ struct Ocat : UsualParts {
 
   void likelihood_terms(double y, double eta, double* terms) const {
     const Place at(*this, y, eta);
-    const int own = class_of(y) - 2;  // the parameter that is the class's upper threshold
+    const int own = class_of(y) - 1;  // the parameter that is the class's upper threshold
     terms[0] = -at.log_probability();
     double* second = terms + 1 + count_;
     for (int i = 0; i < count_; ++i) {
       // Both thresholds of the class move with the parameters below `own`, the upper one with its own.
-      const double step = theta(i);
+      const double step = i == 0 ? 1 : theta(i);  // by which a change of the working parameter moves it
       const double slope = i < own ? -at.score() : i == own ? at.upper.above + at.closeness() : 0;
       terms[1 + i] = -step * slope;
       for (int j = i; j < count_; ++j) {
@@ -108,7 +114,7 @@ struct Ocat : UsualParts {
           curvature = at.upper.density();
           if (i == own) curvature += at.closeness() * (1 + at.closeness());
         }
-        *second++ = step * theta(j) * curvature - (i == j ? step * slope : 0);
+        *second++ = step * (j == 0 ? 1 : theta(j)) * curvature - (i == j && i > 0 ? step * slope : 0);
       }
     }
   }
@@ -130,7 +136,8 @@ struct Ocat : UsualParts {
   };
   /// The thresholds of a class, seen from a linear predictor.
   struct Place {
-    Place(const Ocat& family, double y, double eta) : Place(family, family.class_of(y), eta) {}
+    /// A response that is not finite gives no finite number.
+    Place(const Ocat& family, double y, double eta) : Place(family, family.class_of(y), eta + 0 * y) {}
     Place(const Ocat& family, int own, double eta)
         : upper(family.threshold(own) - eta),
           lower(family.threshold(own - 1) - eta),
@@ -150,8 +157,8 @@ struct Ocat : UsualParts {
 
   [[nodiscard]] double threshold(int k) const {
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    if (k <= 1) return k == 1 ? -1 : -infinity;
-    return k < classes() ? thresholds_[k - 2] : infinity;
+    if (k < 1) return -infinity;
+    return k < classes() ? thresholds_[k - 1] : infinity;
   }
   /// Between 1 and R for any number.
   [[nodiscard]] int class_of(double y) const {

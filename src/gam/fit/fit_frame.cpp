@@ -86,8 +86,9 @@ class FitRun {
     describe();
     take(loop.end());
     if (!loop.end().parameters_determined) {
+      const std::size_t first = rows_.family.estimates(0) ? 0 : 1;
       fit_.observer.note(fmt::format("{} has no finite estimate, and {:.3g} is used: {}",
-                                     rows_.family.parameter_names()[0], rows_.family.parameters()[0],
+                                     rows_.family.parameter_names()[first], rows_.family.parameters()[first],
                                      rows_.family.at_limit()));
     }
     loop.solver().bring_to_root(model_.coef);

@@ -604,7 +604,8 @@ Family family_from(const JsonField& json, const std::string& path) {
   std::vector<double> values;
   for (const JsonField& one : elements) values.push_back(one.at("value").number());
   Family at_values = family->at(std::move(values));
-  if (at_values.parameter_count() > 0) at_values = at_values.estimated(elements[0].at("estimated").truth());
+  if (at_values.parameter_count() > 0)
+    at_values = at_values.estimated(elements[at_values.has_classes() ? 1 : 0].at("estimated").truth());
   if (!at_values.has_such_parameters()) field.refuse("has a value that the family does not allow");
   return at_values;
 }

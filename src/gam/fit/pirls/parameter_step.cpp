@@ -69,9 +69,9 @@ ParameterStep common_step(const mpi::Communicator& comm, const RawLikelihood& at
 }
 
 /// Sets the derivatives with respect to fixed parameters to zero.
-void hold_given(const Family& family, RawLikelihood& at) {
+void hold_given(const Family& family, bool with_intercept, RawLikelihood& at) {
   for (std::size_t i = 0; i < at.gradient.size(); ++i) {
-    if (family.estimates(i)) continue;
+    if (family.moves(i, with_intercept)) continue;
     at.gradient[i] = 0;
     for (int k = 0; k < at.hessian.rows(); ++k)
       at.hessian(static_cast<int>(i), k) = at.hessian(k, static_cast<int>(i)) = 0;
@@ -85,12 +85,13 @@ bool is_finite(const RawLikelihood& at) {
 }  // namespace
 
 LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass, const Family& begin,
-                                         std::span<const double> raw_coef, double gain_to_end) {
+                                         std::span<const double> raw_coef, bool with_intercept,
+                                         double gain_to_end) {
   Family family = begin;
   const auto look = [&](const Family& at) {
     pass.set_parameters({at.parameters().begin(), at.parameters().end()});
     RawLikelihood found = fit.sums_of(pass, [&] { return pass.likelihood(raw_coef); });
-    hold_given(at, found);
+    hold_given(at, with_intercept, found);
     return found;
   };
   RawLikelihood here = look(family);

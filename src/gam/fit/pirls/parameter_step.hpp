@@ -28,10 +28,11 @@ struct LikeliestParameters {
 /// `pass`, from `begin`, their current values: by Newton's method on the working scales, as in mgcv's
 /// estimate.theta. A step is halved while it raises the negative log likelihood; the last step predicts a
 /// decrease below `gain_to_end`, and is taken unchecked. Leaves the result in `pass`, or the initial values
-/// if the likelihood is not finite. Every rank gets the bits of rank 0. Cost: one pass without products per
+/// if the likelihood is not finite. `with_intercept`: thresholds of classes move together, relative to the
+/// predictor. Every rank gets the bits of rank 0. Cost: one pass without products per
 /// step; at the end of a fit one or two steps. Throws `FellBack`.
 [[nodiscard]] LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass,
                                                        const Family& begin, std::span<const double> raw_coef,
-                                                       double gain_to_end = small_gain);
+                                                       bool with_intercept, double gain_to_end = small_gain);
 
 }  // namespace TESSERA_NAMESPACE::gam

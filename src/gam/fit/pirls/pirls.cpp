@@ -341,10 +341,13 @@ void PirlsLoop::look_at_end() {
 /// there.
 void PirlsLoop::move_parameters() {
   if (!rows_.family.estimates_parameters()) return;
-  LikeliestParameters found =
-      likeliest_parameters(fit_, pass_, rows_.family, design_.raw_coefficients(end_.coef));
+  const CoefBlock* const intercept = design_.intercept();
+  LikeliestParameters found = likeliest_parameters(fit_, pass_, rows_.family,
+                                                   design_.raw_coefficients(end_.coef), intercept != nullptr);
   end_.parameters_determined = found.determined;
   minus_log_ = found.minus_log;
+  const double shift = hold_first_threshold(found.values);
+  if (intercept != nullptr) end_.coef[static_cast<std::size_t>(intercept->coef_begin)] += shift;
   set_parameters(std::move(found.values));
   sums_ = sums_at(end_.coef);
 }
@@ -355,9 +358,23 @@ void PirlsLoop::find_first_parameters() {
   if (!rows_.family.estimates_parameters()) return;
   const auto mean = coefficients_of_mean(design_, rows_.family, mean_);
   if (!mean) return;
-  set_parameters(
-      likeliest_parameters(fit_, pass_, rows_.family, design_.raw_coefficients(*mean), rough_gain).values);
+  std::vector<double> values =
+      likeliest_parameters(fit_, pass_, rows_.family, design_.raw_coefficients(*mean), true, rough_gain)
+          .values;
+  hold_first_threshold(values);
+  set_parameters(std::move(values));
   sums_ = first_sums(fit_, pass_, rows_, moments_);
+}
+
+/// Moves thresholds of classes so that the first is where it was; returns the distance, by which the
+/// predictor must move too.
+double PirlsLoop::hold_first_threshold(std::vector<double>& values) const {
+  if (!rows_.family.has_classes()) return 0;
+  const double first = rows_.family.parameters()[0];
+  const double shift = first - values[0];
+  for (double& value : values) value += shift;
+  values[0] = first;
+  return shift;
 }
 
 void PirlsLoop::set_parameters(std::vector<double> parameters) {

@@ -77,6 +77,7 @@ class PirlsLoop {
   void halve_step(std::span<const double> begin, bool first);
   void look_at_end();
   void find_first_parameters();
+  double hold_first_threshold(std::vector<double>& values) const;
   void move_parameters();
   void set_parameters(std::vector<double> parameters);
   [[nodiscard]] bool starts_within_range() const;

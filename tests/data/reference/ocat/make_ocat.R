@@ -19,7 +19,7 @@ exact <- function(b, w) {
   offset <- if (is.null(b$offset)) 0 else b$offset
   deviance <- function(a) sum(b$family$dev.resids(b$y, a + offset, w))
   list(null_deviance=optimize(deviance, range(b$linear.predictors - offset), tol=1e-9)$objective, r_squared_adjusted=NULL,
-       theta=I(b$family$getTheta(TRUE)[-1]), probabilities20=predict(b, type="response")[1:20, ])
+       probabilities20=predict(b, type="response")[1:20, ])
 }
 save_case("o01_ocat", paste("y ~ f +", two), ocat(R=5), "ocat(R=5)", exact=exact)
 save_case("o02_ocat_offset_weights", paste("u ~ offset(e) +", two, '+ s(h, bs="re")'), ocat(R=3), "ocat(R=3)", weights="wt", exact=exact)

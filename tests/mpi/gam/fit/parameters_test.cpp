@@ -154,6 +154,21 @@ TEST(Parameters, DoNotDependOnWhereTheyBegin) {
   EXPECT_EQ(fixed.family.parameters()[0], 3);
 }
 
+// The first threshold is held, and class 1 is rare: bam needs hundreds of iterations, since only the rows of
+// that class place the intercept.
+TEST(Parameters, OfOrderedClassesConvergeWhereTheFirstIsRare) {
+  const auto classes = [](double mean, std::mt19937_64& random) {
+    const double u = (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53;
+    return std::clamp(std::ceil(6 + 1.5 * (std::log(mean) + std::log(u / (1 - u)))), 1.0, 12.0);
+  };
+  const FittedModel model = fit_of(classes, "ocat(R=12)");
+  EXPECT_TRUE(model.converged) << model.why_not_converged;
+  EXPECT_LE(model.iterations, 30);
+  ASSERT_EQ(model.family.parameters().size(), 11U);
+  EXPECT_EQ(model.family.parameters()[0], -1);
+  EXPECT_TRUE(std::ranges::is_sorted(model.family.parameters()));
+}
+
 // mgcv stops at a theta of some millions, where rounding ends its iteration, with a warning.
 TEST(Parameters, WithoutAFiniteEstimateLeaveAPoissonModel) {
   const auto few = [](double mean, std::mt19937_64& random) {

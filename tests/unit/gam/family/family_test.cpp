@@ -375,7 +375,21 @@ TEST(Family, OrderedClassesAreMgcvs) {
                     {1, 2, 3, 4, 5},
                     {-0.7, 1, 0.6, 2.9, 2},
                     {1, 2, 0.5, 1.5, 0.7}};
-  expect_near_all(rows.terms(),
+  // Of the first threshold: minus the derivatives by the predictor.
+  std::vector<double> terms = rows.terms();
+  EXPECT_NEAR(terms[1],
+              -(1.14888503362331806 + 2.01302563671894763 - 0.01245065786480897 + 1.29929586667424513 -
+                0.95085017884555012) /
+                  2,
+              1e-13);
+  EXPECT_NEAR(terms[5],
+              (0.4889166233814918 + 1.3599891904204036 + 0.4979750468704349 + 1.0261356770371126 +
+               0.3050529912665395) /
+                  2,
+              1e-13);
+  terms.erase(terms.begin() + 5, terms.begin() + 9);
+  terms.erase(terms.begin() + 1);
+  expect_near_all(terms,
                   {7.28399514870484, -2.981025016445082, -0.541478438334093, -1.130992285434696,
                    1.797998001386510891, 0.296210189058974338, 1.576275016948753382, 0.005293877723714757,
                    0.262712502824792249, 2.056800228613107961},
@@ -423,18 +437,22 @@ TEST(Family, OrderedClassesAsRHasThem) {
   EXPECT_EQ(four.first_class(), 1);
   EXPECT_TRUE(four.has_classes());
   EXPECT_TRUE(four.estimates_parameters());
-  EXPECT_EQ(four.parameter_names(), (std::vector<std::string>{"threshold.2", "threshold.3"}));
-  EXPECT_EQ(four.at({0.224, 1.288}).title(), "Ordered Categorical(-1,0.22,1.29)");
+  EXPECT_FALSE(four.estimates(0));
+  EXPECT_TRUE(four.moves(0, true));
+  EXPECT_FALSE(four.moves(0, false));
+  EXPECT_EQ(four.parameter_names(), (std::vector<std::string>{"threshold.1", "threshold.2", "threshold.3"}));
+  EXPECT_EQ(four.at({-1, 0.224, 1.288}).title(), "Ordered Categorical(-1,0.22,1.29)");
   EXPECT_EQ(four.outputs({}), (std::vector<std::string>{".1", ".2", ".3", ".4"}));
   EXPECT_EQ(chosen_family(four.text()).text(), four.text());
   const Family fixed = chosen_family("ocat(c(1.5, 0.25))");
   EXPECT_EQ(fixed.text(), "ocat(theta=c(1.5, 0.25))");
   EXPECT_FALSE(fixed.estimates_parameters());
-  EXPECT_EQ(std::vector(fixed.parameters().begin(), fixed.parameters().end()), (std::vector{0.5, 0.75}));
+  EXPECT_EQ(std::vector(fixed.parameters().begin(), fixed.parameters().end()),
+            (std::vector{-1.0, 0.5, 0.75}));
   EXPECT_TRUE(chosen_family("ocat(theta = -2)").estimates_parameters());
-  EXPECT_EQ(chosen_family("ocat(R = 100)").parameter_count(), 98U);
-  EXPECT_FALSE(four.at({0.5, 0.5}).has_such_parameters());
-  EXPECT_FALSE(four.at({-1.5, 0.5}).has_such_parameters());
+  EXPECT_EQ(chosen_family("ocat(R = 100)").parameter_count(), 99U);
+  EXPECT_FALSE(four.at({-1, 0.5, 0.5}).has_such_parameters());
+  EXPECT_FALSE(four.at({-1, -1.5, 0.5}).has_such_parameters());
   for (const double bad : {0.0, 5.0, 1.5}) EXPECT_TRUE(four.response_fault(bad)) << bad;
   EXPECT_FALSE(four.response_fault(4));
   EXPECT_EQ(refusal("ocat"), "ocat: the number of classes is missing: write ocat(R=4)");
@@ -463,7 +481,7 @@ TEST(Family, DerivativesInTheParametersAreThoseOfTheLikelihood) {
                    {0, 1e-6, 0.3, 0.99, 1},
                    {0.01, 0.2, 0.29, 0.9, 0.9999},
                    weights});
-  for (const char* const steps : {"c(1, 1, 1)", "c(0.01, 2, 7)", "c(3, 1e-4, 0.5)"}) {
+  for (const char* const steps : {"c(-1, -1, -1)", "c(-0.01, -2, -7)", "c(-3, -1e-4, -0.5)"}) {
     all.push_back({chosen_family(fmt::format("ocat(theta = {})", steps)),
                    {1, 2, 3, 4, 5},
                    {-2, 0.3, 4, 2, -1},

@@ -77,8 +77,9 @@ moved <- function(eta, working, knots) {
   max(abs(fitted(end) - eta))
 }
 
-# How mgcv fits a random model: by `gam`, by `bam`, or by the one of them that has the model's constraints, `best`.
-fits_of <- function(model, knots=NULL) {
+# How mgcv fits a random model: by `gam`, by `bam`, or by the one of them that has the model's constraints, `best`. `own`
+# are smooths that bam has in the place of those with their labels.
+fits_of <- function(model, knots=NULL, own=list()) {
   table <- model$table
   weighted <- !is.null(model$weights)
   table$prior <- if (weighted) model$weights else 1
@@ -88,9 +89,21 @@ fits_of <- function(model, knots=NULL) {
   by_gam <- function(...)
     gam(formula, family=family, data=table, weights=if (weighted) prior, control=control, method="REML", select=model$select,
         gamma=model$gamma, knots=knots, ...)
-  by_bam <- function(...)
+  bam_of <- function(...)
     bam(formula, family=family, data=table, weights=if (weighted) prior, control=control, chunk.size=1e6, select=model$select,
         gamma=model$gamma, knots=knots, rho=model$rho, AR.start=if (model$rho != 0) start, ...)
+  by_bam <- function(fit=TRUE, ...) {
+    if (!length(own)) return(bam_of(fit=fit, ...))
+    setup <- bam_of(fit=FALSE, ...)
+    for (one in own) {
+      at <- match(one$label, vapply(setup$smooth, `[[`, "", "label"))
+      place <- c("first.para", "last.para")  # bam may have more columns before it
+      one[place] <- setup$smooth[[at]][place]
+      setup$smooth[[at]] <- one
+      setup$X[, one$first.para:one$last.para] <- PredictMat(one, setup$mf)
+    }
+    if (fit) bam_of(G=setup) else setup
+  }
   list(model=model, formula=formula, family=family, table=table, knots=knots, gam=by_gam, bam=by_bam,
        best=if (family$family == "gaussian" && model$nested) by_gam else by_bam)
 }

@@ -74,9 +74,15 @@ points_of <- function(m) {
   knots
 }
 
+#' The model's smooths of points in natural coordinates, which depend on the same rows: those of other rows have
+#' penalties on other functions.
+natural_smooths_of <- function(m) {
+  Filter(function(s) inherits(s, c("fs.interaction", "t2.smooth")) && length(points_of(list(smooth = list(s)))), m$smooth)
+}
+
 #' Against mgcv's fit of the model, as the referee has it.
 same_as_mgcv <- function(model, m) {
-  fits <- fits_of(model, if (nrow(model$table) > 10000) points_of(m))
+  fits <- if (nrow(model$table) > 10000) fits_of(model, points_of(m), natural_smooths_of(m)) else fits_of(model)
   theirs <- suppressWarnings(tryCatch(fits$best(), error = function(e) NULL))
   # bam reports convergence if its iteration alternates until its end: such an answer is not a solution.
   if (is.null(theirs) || !theirs$converged || isTRUE(theirs$iter >= control$maxit)) {

@@ -298,7 +298,7 @@ check_formula <- function(formula) {
                   text_of(call("offset", Reduce(function(a, b) call("+", a, b), offsets))))
     }
   })
-  names <- unlist(of_formulas(formula, all.vars))
+  names <- unique(unlist(of_formulas(formula, all.vars)))
   odd <- names[names != make.names(names)]
   is_read <- function() tryCatch(is.list(mgcv::interpret.gam(formula)), error = function(e) FALSE)
   if (length(odd) && !is_read()) {

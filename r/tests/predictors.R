@@ -178,6 +178,11 @@ of_missing <- tessera_bam(formulas, missing, gaulss(), na.action = na.exclude, q
 holds("missing rows", all(which(is.na(residuals(of_missing))) == c(3, 7)) && all(dim(fitted(of_missing)) == c(n, 2)))
 same("without these rows", coef(of_missing), coef(tessera_bam(formulas, d[-c(3, 7), ], gaulss(), quiet = TRUE)), 1e-10)
 
+# A coefficient that others determine is 0, and has the name that R gives it.
+dependent <- tessera_bam(list(y ~ s(x) + fac, ~ s(z) + x + I(2 * x)), d, gaulss(), quiet = TRUE)
+holds("a dependent coefficient", coef(dependent)[["I(2 * x).1"]] == 0)
+near("beside a dependent coefficient", predict(dependent, others), predict(m, others), 1e-10)
+
 # Weights, which mgcv ignores, multiply the log likelihood: two are two rows. An offset of the call is of the first
 # predictor.
 twice <- rep(1:2, length.out = n)

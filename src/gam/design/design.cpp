@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "gam/data/frame/frame.hpp"
+#include "gam/formula/from_syntax.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <string_view>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -429,9 +431,11 @@ Design joined(std::vector<Design> designs) {
       for (auto& [column, factor] : combination) column += whole.raw_size;
       whole.raw_combinations.emplace_back(raw + whole.raw_size, std::move(combination));
     }
-    for (const std::string& label : own.left_out)
-      whole.left_out.push_back(
-          name_in_predictor(label, label.find('(') != std::string::npos, static_cast<int>(p)));
+    for (const std::string& label : own.left_out) {
+      const std::size_t place = label.find('(');
+      const bool smooth = place != std::string::npos && is_smooth(std::string_view(label).substr(0, place));
+      whole.left_out.push_back(name_in_predictor(label, smooth, static_cast<int>(p)));
+    }
     whole.raw_size += own.raw_size;
   }
   whole.count_coefficients();

@@ -29,10 +29,6 @@ using Terms = std::vector<ParsedTerm>;
 // Limit for (a + b + …)^k, which grows without bound; any model that can be fitted has far fewer terms.
 constexpr std::size_t max_terms = 4096;
 
-bool is_smooth(std::string_view function) {
-  return function == "s" || function == "te" || function == "ti" || function == "t2";
-}
-
 /// Expands the right-hand side to its terms, by R's algebra of formulas: a*b, a/b, (a + b)^2, -1 (Wilkinson
 /// and Rogers, Applied Statistics 22 (1973), 392).
 class TermExpansion {

@@ -10,6 +10,9 @@
 /// Converts syntax trees to parts of a formula, such as smooths.
 namespace TESSERA_NAMESPACE::gam {
 
+/// Whether a function of formulas makes a smooth: s, te, ti or t2.
+[[nodiscard]] bool is_smooth(std::string_view function);
+
 /// Converts a call of s, te, ti or t2, with mgcv's defaults and its rules for k and m. Throws `Error(usage)`
 /// with the position of an argument that is unknown, not supported, or out of range.
 [[nodiscard]] SmoothSpec smooth_from(const Syntax& call);

@@ -420,6 +420,10 @@ std::vector<double> given_point(const Arguments& arguments, std::span<const Marg
 
 }  // namespace
 
+bool is_smooth(std::string_view function) {
+  return function == "s" || function == "te" || function == "ti" || function == "t2";
+}
+
 SmoothSpec smooth_from(const Syntax& given) {
   const Syntax call = with_constants(given);
   SmoothSpec smooth;

@@ -155,8 +155,8 @@ Predictions residuals(Job& job, const Model& model, const Table& table, const Re
     for (const ResidualColumn& one : wanted)
       out.columns.push_back(
           {one.name, std::vector<double>(frame.complete.size(), std::numeric_limits<double>::quiet_NaN())});
-    posterior = {.coef = {rows.coef().begin(), rows.coef().end()},
-                 .terms = columns_by_predictor(*rows.rows().design, rows.model().family.predictor_count())};
+    posterior.coef.assign(rows.coef().begin(), rows.coef().end());
+    posterior.terms = columns_by_predictor(*rows.rows().design, rows.model().family.predictor_count());
   });
   const ResidualsOfRows residuals(rows);
   predict_terms(job, rows.plan(), rows.rows(), posterior,

@@ -163,6 +163,10 @@ class FitRun {
       }
       designs.push_back(std::move(model_.design));
     }
+    if (designs.back().terms.empty())
+      throw base::usage_error(
+          "the formula of linear predictor {} has neither terms nor an intercept: write ~ 1 for a constant",
+          designs.size());
     model_.design = joined(std::move(designs));
     if (predictors == 1) return moments;
     rows_ = whole;

@@ -264,6 +264,12 @@ TEST(Several, DoNotDependOnTheOriginOfACovariate) {
   EXPECT_NEAR(near.edf_total, far.edf_total, 1e-5);
 }
 
+TEST(Several, NeedATermOrAnInterceptOfTheLastPredictor) {
+  Job job = testing::cpu_job(testing::world());
+  EXPECT_THROW(static_cast<void>(several_model(job, "gaulss", "list(normal ~ s(x), ~ 0)")), Error);
+  EXPECT_TRUE(several_model(job, "gaulss", "list(normal ~ 0, ~ s(x))").fitted().converged);
+}
+
 TEST(Several, AreKeptInAModelFile) {
   Job job = testing::cpu_job(testing::world());
   const Model model =

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The code of docs/gallery.md prints and draws the results shown there.
+"""The code of docs/gallery.md and docs/families.md prints and draws the results shown there.
 
 With TESSERA_REWRITE_GALLERY set, texts and figures are rewritten, not compared: review them.
 """
@@ -20,9 +20,15 @@ LARGEST_DIFFERENCE = 2.0  # root mean square of pixel values, which are at most 
 class Gallery(InCopyOfRoot):
     maxDiff = None
 
-    def test_commands(self):
-        document = ROOT / "docs/gallery.md"
-        names = {}
+    def test_gallery(self):
+        self.expect_shown("gallery.md")
+
+    def test_families(self):
+        self.expect_shown("families.md")
+
+    def expect_shown(self, page):
+        document = ROOT / "docs" / page
+        names = {"__name__": "page"}  # to which warnings are attributed
         made = re.sub(
             r"(?<=```python\n)(.*?)```(\n\n```text\n.*?```)?",
             lambda block: self.with_output(block[1], printed_by(block[1], names), block[2]),

@@ -169,7 +169,7 @@ foreach(i RANGE ${last})
 endforeach()
 
 # A link names an existing file, and an existing section of it. A bracket would join the elements of a CMake list.
-foreach(document IN ITEMS README.md CONTRIBUTING.md SECURITY.md docs/design.md docs/fit.md docs/gallery.md docs/library.md
+foreach(document IN ITEMS README.md CONTRIBUTING.md SECURITY.md docs/design.md docs/families.md docs/fit.md docs/gallery.md docs/library.md
     docs/mgcv.md docs/model.md docs/numerics.md docs/python.md docs/r.md docs/site.md jobscripts/README.md)
   file(READ ${ROOT}/${document} text)
   cmake_path(GET document PARENT_PATH folder)

@@ -27,8 +27,8 @@ predict_model <- function(model, data, type = "link") {
     own <- matrix(coefficients[first + seq_along(block$names)], ncol = copies); first <- first + length(own)
     of_raw <- times(block$map, own); raw[block$raw_begin + seq_along(of_raw)] <- of_raw
     t <- findInterval(block$raw_begin, begins); used <- c(used, t)
-    of_all <- is.null(block$penalty) || block$kind %in% c("parametric", "fs", "sz")
-    districts <- sapply(model$design$terms[[t]], function(part) isTRUE(part$districts))
+    of_all <- is.null(block$penalty) || block$kind %in% c("fs", "sz")
+    districts <- vapply(model$design$terms[[t]], function(part) isTRUE(part$districts), NA)
     places <- seq_along(terms[[t]]$unseen)
     known[[t]] <- c(known[[t]], places[of_all | districts | (places == 1 & block$by_level != "")])
   }

@@ -32,7 +32,7 @@ def predict(model, data, type="link"):
         raw[block["raw_begin"]:][:len(of_raw)] = of_raw
         term = np.searchsorted(begins, block["raw_begin"], "right") - 1
         known = must_be_known.setdefault(term, set())  # components whose levels must exist in the model
-        of_all = "penalty" not in block or block["kind"] in ("parametric", "fs", "sz")
+        of_all = "penalty" not in block or block["kind"] in ("fs", "sz")
         known.update(place for place, part in enumerate(design["terms"][term])
                      if of_all or part.get("districts") or (place == 0 and block["by_level"]))
     eta = sum((column(data, name, float) for name in model.get("formula_offsets", [])), np.zeros(len(data[next(iter(data))])))

@@ -31,7 +31,7 @@ MODELS = [
     ("factor_smooth", 'y ~ s(x, g, bs="fs", k=5)'),
     ("districts", 'y ~ s(g, bs="mrf", xt=list(nb=list(p="q", q=c("p", "r"), r=c("q", "s"), s=c("r", "t"), t="s")))'),
     ("curves_of_districts", 'y ~ te(g, x, bs=c("mrf", "cr"), k=c(5, 4), xt=list(list(nb=list(p="q", q=c("p", "r"), r=c("q", "s"), s=c("r", "t"), t="s")), NULL))'),
-    ("penalised", 'y ~ f + w + s(x, k=5)', "gaussian", "", "--para-pen",
+    ("penalised", 'y ~ f + w + s(x, k=5)', "gaussian", "this is no model of", "--para-pen",
      '{"f": {"S": [[[1, 0], [0, 1]], [[1, -1], [-1, 1]]]}, "w": {"S": [[[1]]], "sp": [2]}}'),
     ("adaptive", 'y ~ s(x, bs="ad", k=15, m=3)'),
     ("zero_sum", 'y ~ s(x, k=5) + s(g, x, bs="sz", k=5)'),

@@ -188,7 +188,7 @@ TEST_F(Predict, TreatsNewLevelsAsAsked) {
   EXPECT_TRUE(std::isnan(fits("--new-levels na", more).numbers("fit")[1]));
 
   const std::string of_districts =
-      R"(bs=c("mrf", "cr"), k=c(3, 4), xt=list(list(nb=list(p="q", q=c("p", "r"), r="q")), NULL))";
+      R"(bs=c("mrf", "cr"), k=c(4, 4), xt=list(list(nb=list(p="q", q=c("p", "r"), r=c("q", "s"), s="r")), NULL))";
   fit({{"formula", "y ~ s(x) + te(h, z, " + of_districts + ")"}, {"family", "gaussian"}});
   EXPECT_FALSE(std::isnan(fits("", rows).numbers("fit")[0]));
   EXPECT_TRUE(std::isnan(fits("", rows).numbers("fit")[1]));

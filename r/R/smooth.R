@@ -38,7 +38,8 @@ design_levels <- function(json) {
 contrast_levels <- function(json) {
   coded <- unique(lapply(json$expressions$contrasts, function(one) str2lang(one$source)[[2]]))
   coded <- Filter(function(one) is.call(one) && !is.null(one$levels), coded)
-  stats::setNames(lapply(coded, function(one) eval(one$levels, baseenv())), vapply(coded, function(one) text_of(one[[2]]), ""))
+  levels <- lapply(coded, function(one) eval(one$levels, baseenv()))
+  stats::setNames(levels, vapply(coded, function(one) text_of(one[[2]]), ""))
 }
 
 #' The number of raw columns of a term.

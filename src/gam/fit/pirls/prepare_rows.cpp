@@ -46,7 +46,8 @@ void make_numeric_response(const Workers& workers, Frame& frame, int index, cons
         classes == 2 && family.several() == nullptr ? std::string("two, failure and success")
         : family.several() == nullptr
             ? fmt::format("{}, ocat's R", classes)
-            : fmt::format("{}: one more than multinom's K, the number of linear predictors", classes));
+            : fmt::format("{}: give multinom({}), with a formula for each level but the first", classes,
+                          levels.size() - 1));
   }
   const std::span<const std::int32_t> codes = response.codes;
   const int first = family.first_class();

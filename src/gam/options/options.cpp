@@ -174,8 +174,7 @@ const Row<FitOptions> of_fits[]{
       .help = "Penalties of parametric terms, as gam's paraPen: a JSON file, or its text: {\"g\": {\"S\": "
               "[[[2, -1], [-1, 2]]]}}, matrices by term, with \"rank\" and \"sp\" if given",
       .value = "FILE",
-      .decides = true,
-      .only_if_set = true},
+      .decides = true},
      OptionKind::text,
      nullptr,
      [](FitOptions& o, const NamedOption& g, const NumberRange&) {

@@ -32,6 +32,8 @@ save_case <- function(name, formula, family=gaussian(), called=family$family, we
              sp=sp, min.sp=min.sp, knots=knots, paraPen=Map(function(one) c(one$S, list(rank=one$rank, sp=one$sp)), paraPen))
     b$full.sp <- (if (is.null(b$full.sp)) b$sp else b$full.sp) + (if (is.null(min.sp)) 0 else min.sp)
   }
+  # bam's scale is that of REML; gam's, with a given smoothing parameter, only in reml.scale.
+  scale <- if (length(paraPen) > 1) b$reml.scale else b$sig2
   p <- predict(b, d, se.fit=TRUE)
   s <- summary(b)
   # With gam's constraints, if its REML is that of bam.
@@ -50,7 +52,7 @@ save_case <- function(name, formula, family=gaussian(), called=family$family, we
                   select=select, gamma=gamma, sp=sp, min_sp=min.sp, para_pen=Map(function(one) lapply(Filter(length, one), I), paraPen),
                   fits=list(bam_fREML_tight=Filter(Negate(is.null), list(kind="bam", control="tight", log_sp=I(log(as.numeric(b$full.sp))),
                     tests=if (tests) unname(s$s.table),
-                    edf_total=sum(b$edf), deviance=b$deviance, null_deviance=null_deviance(b), scale=b$sig2,
+                    edf_total=sum(b$edf), deviance=b$deviance, null_deviance=null_deviance(b), scale=scale,
                     r_squared_adjusted=s$r.sq, aic=b$aic, gam_intercept=a, gam_parametric=parametric,
                     new_link=if (!is.null(q)) as.numeric(q$fit), new_se=if (!is.null(q)) as.numeric(q$se.fit), se_link50=as.numeric(p$se.fit)[1:50])))),
              file.path(folder, "ref.json"), digits=NA, auto_unbox=TRUE, null="null", na="null", pretty=TRUE)

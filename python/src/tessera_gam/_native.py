@@ -8,7 +8,6 @@ progress, so that a signal handler of Python, e.g. for Ctrl-C, can raise at once
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import queue
 import sys
@@ -278,6 +277,7 @@ def level_text(column: str, levels: Iterable[Any]) -> str:
 
 def penalty_text(penalties: Mapping[str, Any]) -> str:
     """Penalties of parametric terms as the library's JSON."""
+    import json  # few fits need it, and it slows the import of this package
 
     def plain(value: Any) -> Any:
         value = value.tolist() if hasattr(value, "tolist") else value

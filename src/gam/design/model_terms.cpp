@@ -137,7 +137,8 @@ class TermMaker {
       }
       products = std::move(longer);
     }
-    products.front().penalty = term.penalty;
+    for (ParametricTerm& product : products)
+      product.penalty = term.penalty;  // none of a factor with one level
     return products;
   }
 

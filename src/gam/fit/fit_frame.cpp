@@ -163,7 +163,7 @@ class FitRun {
       }
       designs.push_back(std::move(model_.design));
     }
-    if (designs.back().terms.empty())
+    if (predictors > 1 && designs.back().terms.empty())
       throw base::usage_error(
           "the formula of linear predictor {} has neither terms nor an intercept: write ~ 1 for a constant",
           designs.size());

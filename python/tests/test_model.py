@@ -78,7 +78,7 @@ class SameBits(InFolder):
         found = model.predict(data, "response", se=True)
         self.assertEqual(list(found), ["fit.1", "se.1", "fit.2", "se.2", "fit.3", "se.3"])
         threshold = model.summary()["parameters"]["threshold.2"]
-        up_to = 1 / (1 + np.exp(model.predict(data)["fit"] - threshold))
+        up_to = 1 / (1 + np.exp(model.predict(data) - threshold))
         np.testing.assert_allclose(found["fit.1"] + found["fit.2"], up_to)
         levels = data | {"k": np.array(["a", "b", "c"])[data["k"] - 1]}
         of_levels = GAM(formula, family="ocat(R=3)").fit(levels)

@@ -61,6 +61,11 @@ double predictor(int variables, std::size_t number, std::int64_t row) {
 double response(const SimulatedModel& model, std::int64_t row) {
   const double eta = predictor(model.variables, 0, row);
   const auto further = [&](std::size_t number) { return predictor(model.further[number - 1], number, row); };
+  if (model.family == "ocat(R=4)") {
+    const double share = uniform(noise_stream, row);
+    const double latent = eta + std::log(share / (1 - share));
+    return 1 + (latent > -1 ? 1 : 0) + (latent > 0 ? 1 : 0) + (latent > 1.5 ? 1 : 0);
+  }
   if (model.family == "gaulss()") return eta + std::exp(0.5 * further(1)) * noise_of(row);
   if (model.family == "multinom(2)") {
     const double first = std::exp(eta);
@@ -127,6 +132,7 @@ const std::vector<SimulatedModel>& simulated_models() {
       {"TW4", "Tweedie, p estimated", "tw()", 4, p_spline},
       {"TP4", "gaussian, 4 thin plate splines with k=20", "gaussian()", 4, "s({}, k=20)"},
       {"TP2D", "gaussian, one of two variables with k=100", "gaussian()", 2, "s({}, {}, k=100)", 2},
+      {"OC4", "4 ordered classes, thresholds estimated", "ocat(R=4)", 4, p_spline},
       {"LS4", "gaussian location and scale, 4 and 2 P-splines", "gaulss()", 4, p_spline, 1, {2}},
       {"MN4", "3 classes, 4 P-splines for each of two", "multinom(2)", 4, p_spline, 1, {4}},
   };

@@ -105,12 +105,12 @@ TEST(Bench, AFitIsMeasuredWithItsPhases) {
 }
 
 TEST(Bench, EveryModelIsFitted) {
-  const ProgramResult result =
-      bench(1, "fit --models G4,G10,B4,NB4,TW4,TP4,TP2D,LS4,MN4 --rows 3000 --repeats 1 --device cpu --json");
+  const ProgramResult result = bench(
+      1, "fit --models G4,G10,B4,NB4,TW4,TP4,TP2D,OC4,LS4,MN4 --rows 3000 --repeats 1 --device cpu --json");
   ASSERT_EQ(result.status, 0) << result.err;
   std::set<std::string> cases;
   for (const auto& line : lines_of(result.out)) cases.insert(line.at("case"));
-  EXPECT_EQ(cases.size(), 9U);
+  EXPECT_EQ(cases.size(), 10U);
 }
 
 TEST(Bench, AFitIsMeasuredOnOneRankAndOnMore) {

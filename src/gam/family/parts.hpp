@@ -45,13 +45,13 @@ struct RowStep {
 /// A family that gives a row's whole step, such as one with the observed information; `mean` is then the
 /// identity.
 template <class F>
-concept StepFamily = requires(const F family, double x) {
+concept StepFamily = requires(const F& family, double x) {
   {RowStep(family.step(x, x, x))};  // arguments: response, predictor and prior weight
 };
 
 /// The parts of a family that a pass over the rows needs.
 template <class F>
-concept RowFamily = requires(const F family, double x) {
+concept RowFamily = requires(const F& family, double x) {
   {+family.linear};             // bool: identity link and constant variance, so that one step is exact
   {Start(family.start)};        // Start
   {+family.mean(x)};            // mean at a linear predictor
@@ -60,7 +60,7 @@ concept RowFamily = requires(const F family, double x) {
   // `mean_step(y, mu)`, if present, is the Fisher scoring step of the mean, used in place of y - mu. V is
   // then the inverse of the expected information on the mean.
 }
-&&(StepFamily<F> || requires(const F family, double x) {
+&&(StepFamily<F> || requires(const F& family, double x) {
   {+family.weight(x, x, x)};  // prior (dmu/deta)^2 / V(mu); arguments: prior weight, mean and derivative
 });
 
@@ -77,7 +77,7 @@ constexpr int parameter_count_of() {
 /// A family whose number of parameters, `count()`, depends on its classes; `parameter_count` is then the
 /// most. It is constructed from its parameters and their number, and has no constants.
 template <class F>
-concept CountedFamily = requires(const F family) {
+concept CountedFamily = requires(const F& family) {
   {+family.count()};
 };
 
@@ -128,7 +128,7 @@ constexpr int likelihood_term_count(int parameters) {
 
 /// The parts that a family with values has, in addition to a constructor from an array of its values.
 template <class F>
-concept ValuedFamily = RowFamily<F> &&(value_count_of<F>() > 0) && requires(const F family, double x) {
+concept ValuedFamily = RowFamily<F> &&(value_count_of<F>() > 0) && requires(const F& family, double x) {
   {+family.parameter(0)};     // the first value
   {F::parameter_name(0)[0]};  // R's name
   {+family.working(0, x)};    // the first value on its working scale, not finite if it is invalid. Parameters
@@ -142,7 +142,7 @@ concept ValuedFamily = RowFamily<F> &&(value_count_of<F>() > 0) && requires(cons
 
 /// The parts that a family with parameters of its likelihood has in addition.
 template <class F>
-concept ParametricFamily = ValuedFamily<F> && requires(const F family, double x, double* out) {
+concept ParametricFamily = ValuedFamily<F> && requires(const F& family, double x, double* out) {
   {+F::parameter_count};
   {+F::first_working(0)};
   {F::title[0]};
@@ -166,7 +166,7 @@ concept ParametricOrNot = (value_count_of<F>() == 0) ||
 
 /// The remaining parts of a built-in family.
 template <class F>
-concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F family, double x) {
+concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F& family, double x) {
   {family.name[0]};              // R's name; also accepted in lower case
   {Link(family.links[0])};       // the default link; then the other links, which need `variance(mu)`
   {+family.scale_is_known};      // bool: phi is 1 by definition

@@ -4,15 +4,10 @@
 #include "gam/design/design.hpp"
 #include "gam/formula/formula.hpp"
 
-#include <cmath>
-#include <limits>
 #include <map>
 #include <string>
 
 namespace TESSERA_NAMESPACE::gam {
-
-/// Eigenvalues of a penalty below this fraction of the largest count as zero, as in mgcv.
-inline const double rank_tolerance = std::pow(std::numeric_limits<double>::epsilon(), 0.75);
 
 using ParametricPenalties = std::map<std::string, ParametricPenalty>;
 
@@ -27,9 +22,6 @@ using ParametricPenalties = std::map<std::string, ParametricPenalty>;
 /// another size, matrices that are not symmetric, have negative eigenvalues, are zero, or are of another rank
 /// than the given one.
 [[nodiscard]] Penalty penalty_of(const ParametricPenalty& given, const std::string& label, int size);
-
-/// Ranks and null space of penalties without common eigenvectors, from their matrices.
-void derive_from_matrices(Penalty& penalty, int size);
 
 /// Multiplies a block's columns by a factor: its penalties then have the same lambda as without it.
 void scale_penalties(CoefBlock& block, double factor);

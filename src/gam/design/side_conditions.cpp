@@ -5,7 +5,7 @@
 #include "base/errors.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/design/determined_columns.hpp"
-#include "gam/design/parametric_penalties.hpp"
+#include "gam/design/general_penalty.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 

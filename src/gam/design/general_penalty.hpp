@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// Eigenvalues of a penalty below this fraction of the largest count as zero, as in mgcv.
+inline const double rank_tolerance = std::pow(std::numeric_limits<double>::epsilon(), 0.75);
+
+/// Ranks and null space of penalties without common eigenvectors, from their matrices.
+void derive_from_matrices(Penalty& penalty, int size);
+
+}  // namespace TESSERA_NAMESPACE::gam

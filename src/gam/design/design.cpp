@@ -394,12 +394,6 @@ void Design::count_coefficients() {
 
 namespace {
 
-/// A name in the formula of a second or later predictor: s.1(x) for s(x), z.1 for a parametric z.
-std::string name_in_predictor(const std::string& name, bool smooth, int predictor) {
-  const std::size_t place = smooth ? name.find('(') : name.size();
-  return fmt::format("{}.{}{}", name.substr(0, place), predictor, name.substr(place));
-}
-
 void rename(CoefBlock& block, int predictor) {
   const bool smooth = block.is_smooth();
   const auto renamed = [&](std::string& name) { name = name_in_predictor(name, smooth, predictor); };
@@ -409,6 +403,12 @@ void rename(CoefBlock& block, int predictor) {
 }
 
 }  // namespace
+
+std::string name_in_predictor(const std::string& name, bool smooth, int predictor) {
+  if (predictor == 0) return name;
+  const std::size_t place = smooth ? name.find('(') : name.size();
+  return fmt::format("{}.{}{}", name.substr(0, place), predictor, name.substr(place));
+}
 
 Design joined(std::vector<Design> designs) {
   Design whole = std::move(designs.front());

@@ -264,6 +264,10 @@ inline constexpr int max_components = 32;
 /// and (Intercept).1 in the second one. All have the variables of one frame, and no part.
 [[nodiscard]] Design joined(std::vector<Design> designs);
 
+/// The name in a whole model of a term of one predictor's formula: of the second s.1(x) for s(x), z.1 for a
+/// parametric z; of the first its own.
+[[nodiscard]] std::string name_in_predictor(const std::string& name, bool smooth, int predictor);
+
 /// Names a block's penalties, and the coefficients of a smooth, from its label, as R does.
 void name_smooth(CoefBlock& block);
 

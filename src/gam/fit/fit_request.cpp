@@ -3,9 +3,8 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "gam/design/design.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -17,7 +16,7 @@ namespace {
 ParametricTerm& penalised_term(FormulaTerms& formula, const std::string& name) {
   for (int p = 0; p < formula.predictors(); ++p) {
     for (ParametricTerm& term : (p == 0 ? formula : formula.further[base::at(p) - 1]).parametric) {
-      if (name == (p == 0 ? term.label : fmt::format("{}.{}", term.label, p))) return term;
+      if (name == name_in_predictor(term.label, false, p)) return term;
     }
   }
   throw base::usage_error("para-pen: the formula has no parametric term '{}': correct the name", name);

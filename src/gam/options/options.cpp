@@ -23,7 +23,7 @@ struct Words {
   std::string_view name;
   std::string_view help;
   NumberRange range{};
-  std::string_view value{};    ///< placeholder of the value in the help
+  std::string_view value{};    ///< what stands for the value in the help
   std::string_view aliases{};  ///< another name
   bool repeatable = false;
   bool decides = false;      ///< whether a checkpoint made with another value is refused

@@ -175,6 +175,8 @@ Frame random_frame(Random& random, const ModelOptions& options) {
     if (family.ends_with("binomial")) return static_cast<double>(random() % 3) / 2;
     if (family.ends_with("poisson") || family == "nb") return static_cast<double>(random() % 4);
     if (family == "betar") return uniform(random, 0.05, 0.95);
+    if (family == "ziplss") return static_cast<double>(random() % 4);
+    if (family == "multinom") return static_cast<double>(random() % 2);
     if (family == "ocat") return static_cast<double>(1 + random() % 3);
     return family == "gaussian" ? uniform(random, -2, 2) : uniform(random, 0.1, 3);
   });
@@ -372,6 +374,7 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
 tessera::gam::Rows Model::rows_of(const Frame& part) const {
   tessera::gam::Rows rows{&part, &design, family, response, offsets, prior_weight};
   rows.series = series;
+  rows.further_offsets = further_offsets;
   return rows;
 }
 
@@ -500,6 +503,15 @@ Model make_splines(const ModelOptions& options, int count) {
     add_term(design, {spline(variable, margin)});
   }
   for (int i = 0; i < design.raw_size; ++i) model.raw_coef.push_back(uniform(random, -0.3, 0.3));
+  return model;
+}
+
+Model make_several(const ModelOptions& options) {
+  Model model = make_model(options);
+  const int predictors = model.family.predictor_count();
+  for (std::size_t t = 0; t < model.design.terms.size(); ++t)
+    model.design.terms[t].predictor = static_cast<int>(t) % predictors;
+  for (int p = 1; p < predictors; ++p) model.further_offsets.push_back({model.offsets.at(0)});
   return model;
 }
 
@@ -662,6 +674,14 @@ std::vector<Family> families() {
     if (one.name() == "Tweedie") one = tessera::gam::chosen_family("Tweedie(p=1.7)");
   }
   all.push_back(tessera::gam::chosen_family("binomial(cauchit)"));
+  return all;
+}
+
+std::vector<Family> several_families() {
+  std::vector<Family> all;
+  for (const std::string_view name : tessera::gam::several_family_names())
+    all.push_back(tessera::gam::chosen_family(std::string(name)));
+  all.push_back(tessera::gam::chosen_family("multinom(K=2)"));
   return all;
 }
 

@@ -33,6 +33,7 @@ struct Model {
   tessera::gam::Family family = tessera::gam::Gaussian{};
   int response = 0;
   std::vector<int> offsets;
+  std::vector<std::vector<int>> further_offsets;
   int prior_weight = -1;
   tessera::gam::Series series;
 
@@ -44,6 +45,10 @@ struct Model {
 
 /// A model of an intercept, a numeric column and this many splines, with a variable each.
 [[nodiscard]] Model make_splines(const ModelOptions& options, int count);
+
+/// A model of `make_model` of a family with several linear predictors, which have its terms in turn, and each
+/// an offset of its own.
+[[nodiscard]] Model make_several(const ModelOptions& options);
 
 /// Gives the rows a correlation, in series that begin where the first factor of the frame changes, or at row
 /// numbers that are multiples of 37; adds a variable that marks their beginnings.
@@ -83,6 +88,8 @@ void expect_same_bits(const tessera::gam::RawSums& a, const tessera::gam::RawSum
 
 /// The built-in families, and one with a link other than its default; and the name of each one's test.
 [[nodiscard]] std::vector<tessera::gam::Family> families();
+/// Each family with several linear predictors.
+[[nodiscard]] std::vector<tessera::gam::Family> several_families();
 [[nodiscard]] std::string name_of(const tessera::gam::Family& family);
 
 }  // namespace rows_test

@@ -732,6 +732,9 @@ double Family::aic_misfit(double deviance, [[maybe_unused]] double weights, doub
 std::string Family::device_source() const {
   if (const CustomFamily* family = custom())
     return family_device_source(*family) + "constexpr OwnFamily family_of(const double*) { return {}; }\n";
+  if (several_)
+    return fmt::format("constexpr auto family_of(const double*) {{ return {}; }}\n",
+                       several_->device_source());
   return fmt::format(
       "constexpr auto family_of(const double* parameters) {{\n"
       "  return family_at<{}, {}, {}>(BuiltInFamilies{{}}, parameters, {});\n}}\n",

@@ -85,21 +85,21 @@ struct Jet {
 
   // Friends, so that these names hide no function of double.
   friend Jet exp(const Jet& x) {
-    const double y = std::exp(x.value);
+    const double y = exp(x.value);
     return chain(x, y, y, y);
   }
-  friend Jet log(const Jet& x) { return chain(x, std::log(x.value), 1 / x.value, -1 / (x.value * x.value)); }
+  friend Jet log(const Jet& x) { return chain(x, log(x.value), 1 / x.value, -1 / (x.value * x.value)); }
   friend Jet log1p(const Jet& x) {
     const double slope = 1 / (1 + x.value);
-    return chain(x, std::log1p(x.value), slope, -slope * slope);
+    return chain(x, log1p(x.value), slope, -slope * slope);
   }
   friend Jet sinh(const Jet& x) {
-    const double y = std::sinh(x.value);
-    return chain(x, y, std::cosh(x.value), y);
+    const double y = sinh(x.value);
+    return chain(x, y, cosh(x.value), y);
   }
   friend Jet asinh(const Jet& x) {
-    const double slope = 1 / std::hypot(1, x.value);
-    return chain(x, std::asinh(x.value), slope, -x.value * slope * slope * slope);
+    const double slope = 1 / hypot(1, x.value);
+    return chain(x, asinh(x.value), slope, -x.value * slope * slope * slope);
   }
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/family/jet.hpp"
+#include "gam/family/parts.hpp"
 #include "gam/family/polygamma.hpp"
-#include "gam/family/several_family.hpp"
+#include "gam/family/several_row.hpp"
 
-#include <algorithm>
 #include <cmath>
+#include <limits>
 
 /// Families of location, scale and shape, with the links and constants of mgcv. T is double or a `Jet`, so
 /// that one text gives the log likelihood and its derivatives.
@@ -20,10 +20,10 @@ inline constexpr double euler_gamma = 0.57721566490153286;
 
 /// log(1 + exp(x)), without overflow.
 inline double softplus(double x) {
-  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+  return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
 }
 inline double logistic(double x) {
-  return x > 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
+  return x > 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
 }
 template <int P>
 Jet<P> softplus(const Jet<P>& x) {
@@ -38,29 +38,29 @@ Jet<P> logistic(const Jet<P>& x) {
 }
 /// The x with softplus(x) = y.
 inline double inverse_softplus(double y) {
-  return y > 36 ? y : std::log(std::expm1(std::max(y, 1e-300)));
+  return y > 36 ? y : log(expm1(fmax(y, 1e-300)));
 }
 
 /// log(1 - exp(-exp(x))): the log probability of an event under the complementary log-log link.
 inline double log_cloglog(double x) {
-  const double rate = std::exp(x);
-  return rate < 1 ? std::log(-std::expm1(-rate)) : std::log1p(-std::exp(-rate));
+  const double rate = exp(x);
+  return rate < 1 ? log(-expm1(-rate)) : log1p(-exp(-rate));
 }
 template <int P>
 Jet<P> log_cloglog(const Jet<P>& x) {
-  const double rate = std::exp(x.value);
-  const double slope = rate > 700 ? 0 : rate == 0 ? 1 : rate / std::expm1(rate);
-  const double back = rate == 0 ? 0 : 1 - rate / -std::expm1(-rate);
+  const double rate = exp(x.value);
+  const double slope = rate > 700 ? 0 : rate == 0 ? 1 : rate / expm1(rate);
+  const double back = rate == 0 ? 0 : 1 - rate / -expm1(-rate);
   return Jet<P>::chain(x, log_cloglog(x.value), slope, slope == 0 ? 0 : slope * back);
 }
 
 /// log(cosh(x)), without overflow.
 inline double log_cosh(double x) {
-  return std::abs(x) + std::log1p(std::exp(-2 * std::abs(x))) - 0.69314718055994531;
+  return fabs(x) + log1p(exp(-2 * fabs(x))) - 0.69314718055994531;
 }
 template <int P>
 Jet<P> log_cosh(const Jet<P>& x) {
-  const double slope = std::tanh(x.value);
+  const double slope = tanh(x.value);
   return Jet<P>::chain(x, log_cosh(x.value), slope, 1 - slope * slope);
 }
 
@@ -71,7 +71,7 @@ struct LogRatio {
 inline LogRatio log_ratio(double x) {
   constexpr double near = 0.05;
   constexpr int terms = 14;
-  if (std::abs(x) < near) {
+  if (fabs(x) < near) {
     LogRatio sum{0, 0, 0};
     for (int k = terms; k >= 0; --k) {
       // Horner's rule for the value and both derivatives.
@@ -81,7 +81,7 @@ inline LogRatio log_ratio(double x) {
     }
     return sum;
   }
-  const double whole = std::log1p(x);
+  const double whole = log1p(x);
   const double inverse = 1 / (1 + x);
   const double slope = (inverse - whole / x) / x;
   return {whole / x, slope, (-inverse * inverse - 2 * slope) / x};
@@ -106,7 +106,7 @@ Jet<P> log_gamma_of(const Jet<P>& x) {
 
 /// The first log standard deviation above `b`.
 inline double first_log_deviation(const ResponseLevel& level, double b) {
-  return std::log(std::max(level.deviation - b, 0.05 * level.deviation));
+  return log(fmax(level.deviation - b, 0.05 * level.deviation));
 }
 /// The standard deviation of a Gumbel distribution of scale 1, pi / sqrt(6).
 inline constexpr double gumbel_deviation = 1.2825498301618641;
@@ -114,6 +114,7 @@ inline constexpr double gumbel_deviation = 1.2825498301618641;
 /// A normal response: its mean, and the log of its standard deviation less `b`.
 struct Gaulss {
   static constexpr char name[] = "gaulss";
+  static constexpr char type[] = "Gaulss";  ///< in kernels
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "logb"};
   static constexpr const char* constant_name = "b";
@@ -129,12 +130,10 @@ struct Gaulss {
   }
   template <class T>
   [[nodiscard]] T inverse_deviation(const T& eta) const {
-    using std::exp;
     return 1 / (exp(eta) + b);
   }
   template <class T>
   [[nodiscard]] T log_likelihood(double y, const T* eta) const {
-    using std::log;
     const T tau = inverse_deviation(eta[1]);
     const T z = (y - eta[0]) * tau;
     return -0.5 * (z * z) + log(tau) - half_log_of_two_pi;
@@ -160,6 +159,7 @@ T log_scale(const T& eta, double b) {
 /// A gamma response: the log of its mean, and its log scale (the squared coefficient of variation).
 struct Gammals {
   static constexpr char name[] = "gammals";
+  static constexpr char type[] = "Gammals";  ///< in kernels
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "log"};
   static constexpr const char* constant_name = "b";
@@ -170,32 +170,30 @@ struct Gammals {
 
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be above 0"; }
   void first(const ResponseLevel& level, double* eta) const {
-    eta[0] = std::log(level.mean);
-    eta[1] = inverse_softplus(2 * std::log(level.deviation / level.mean) - b);
+    eta[0] = log(level.mean);
+    eta[1] = inverse_softplus(2 * log(level.deviation / level.mean) - b);
   }
   template <class T>
   [[nodiscard]] T log_likelihood(double y, const T* eta) const {
-    using std::exp;
-    using std::log;
     const T shape = exp(-log_scale(eta[1], b));
-    return shape * (log(shape) + std::log(y) - eta[0] - y * exp(-eta[0])) - std::log(y) - log_gamma_of(shape);
+    return shape * (log(shape) + log(y) - eta[0] - y * exp(-eta[0])) - log(y) - log_gamma_of(shape);
   }
   template <class T>
   void respond(const T* eta, T* out) const {
-    using std::exp;
     out[0] = exp(eta[0]);
     out[1] = log_scale(eta[1], b);
   }
   [[nodiscard]] double squared_residual(double y, const double* eta) const {
-    const double ratio = y * std::exp(-eta[0]);
-    return 2 * (ratio - 1 - std::log(ratio)) * std::exp(-log_scale(eta[1], b));
+    const double ratio = y * exp(-eta[0]);
+    return 2 * (ratio - 1 - log(ratio)) * exp(-log_scale(eta[1], b));
   }
-  static double predictor_of_mean(double mean) { return std::log(mean); }
+  static double predictor_of_mean(double mean) { return log(mean); }
 };
 
 /// A Gumbel response: its location, and its log scale.
 struct Gumbls {
   static constexpr char name[] = "gumbls";
+  static constexpr char type[] = "Gumbls";        ///< in kernels
   static constexpr bool side_of_location = true;  ///< residuals are signed by the location, not the mean
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "log"};
@@ -209,11 +207,10 @@ struct Gumbls {
   void first(const ResponseLevel& level, double* eta) const {
     const double scale = level.deviation / gumbel_deviation;
     eta[0] = level.mean - euler_gamma * scale;
-    eta[1] = inverse_softplus(std::log(scale) - b);
+    eta[1] = inverse_softplus(log(scale) - b);
   }
   template <class T>
   [[nodiscard]] T log_likelihood(double y, const T* eta) const {
-    using std::exp;
     const T scale = log_scale(eta[1], b);
     const T z = (y - eta[0]) * exp(-scale);
     return -scale - z - exp(-z);
@@ -224,8 +221,8 @@ struct Gumbls {
     out[1] = log_scale(eta[1], b);
   }
   [[nodiscard]] double squared_residual(double y, const double* eta) const {
-    const double z = (y - eta[0]) * std::exp(-log_scale(eta[1], b));
-    return 2 * (z + std::exp(-z) - 1);
+    const double z = (y - eta[0]) * exp(-log_scale(eta[1], b));
+    return 2 * (z + exp(-z) - 1);
   }
   static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
 };
@@ -233,6 +230,7 @@ struct Gumbls {
 /// A generalised extreme value response: its location, log scale and shape, which is between -1 and 1/2.
 struct Gevlss {
   static constexpr char name[] = "gevlss";
+  static constexpr char type[] = "Gevlss";  ///< in kernels
   static constexpr int predictors = 3;
   static constexpr const char* links[] = {"identity", "identity", "logit"};
   static constexpr const char* constant_name = nullptr;
@@ -241,8 +239,8 @@ struct Gevlss {
   static const char* response_fault(double) { return nullptr; }
   void first(const ResponseLevel& level, double* eta) const {
     Gumbls{Gumbls::default_constant}.first(level, eta);
-    eta[1] = std::log(level.deviation / gumbel_deviation);
-    eta[2] = std::log(1.001 / 0.499);  // a shape of 0.001
+    eta[1] = log(level.deviation / gumbel_deviation);
+    eta[2] = log(1.001 / 0.499);  // a shape of 0.001
   }
   template <class T>
   static T shape(const T& eta) {
@@ -251,13 +249,11 @@ struct Gevlss {
   /// log(1 + shape z) / shape, also for a shape of 0; NaN outside the support.
   template <class T>
   static T reduced(double y, const T* eta, const T& shape) {
-    using std::exp;
     const T z = (y - eta[0]) * exp(-eta[1]);
     return z * log1p_over(shape * z);
   }
   template <class T>
   [[nodiscard]] T log_likelihood(double y, const T* eta) const {
-    using std::exp;
     const T xi = shape(eta[2]);
     const T q = reduced(y, eta, xi);
     return -eta[1] - (1 + xi) * q - exp(-q);
@@ -271,7 +267,7 @@ struct Gevlss {
   [[nodiscard]] double squared_residual(double y, const double* eta) const {
     const double xi = shape(eta[2]);
     const double q = reduced(y, eta, xi);
-    return (1 + xi) * (q + std::log1p(xi) - 1) + std::exp(-q);
+    return (1 + xi) * (q + log1p(xi) - 1) + exp(-q);
   }
   static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
 };
@@ -280,6 +276,7 @@ struct Gevlss {
 /// penalised by `penalty`, as in mgcv.
 struct Shash {
   static constexpr char name[] = "shash";
+  static constexpr char type[] = "Shash";  ///< in kernels
   static constexpr int predictors = 4;
   static constexpr const char* links[] = {"identity", "logeb", "identity", "identity"};
   static constexpr const char* constant_name = "b";
@@ -297,17 +294,11 @@ struct Shash {
   }
   template <class T>
   [[nodiscard]] T log_deviation(const T& eta) const {
-    using std::exp;
-    using std::log;
     return log(exp(eta) + b);
   }
   /// The log likelihood without the penalty of the log kurtosis.
   template <class T>
   [[nodiscard]] T log_density(double y, const T* eta) const {
-    using std::asinh;
-    using std::exp;
-    using std::log1p;
-    using std::sinh;
     const T tau = log_deviation(eta[1]);
     const T delta = exp(eta[3]);
     const T z = (y - eta[0]) * exp(-tau - eta[3]);
@@ -327,7 +318,7 @@ struct Shash {
     out[3] = eta[3];
   }
   [[nodiscard]] double squared_residual(double y, const double* eta) const {
-    return std::max(0.0, -2 * log_density(y, eta));
+    return fmax(0.0, -2 * log_density(y, eta));
   }
   static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
 };
@@ -336,6 +327,7 @@ struct Shash {
 /// log-log of the probability of a count above zero.
 struct Ziplss {
   static constexpr char name[] = "ziplss";
+  static constexpr char type[] = "Ziplss";  ///< in kernels
   static constexpr bool whole_numbers = true;
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "identity"};
@@ -348,19 +340,17 @@ struct Ziplss {
     return is_integer(y) ? nullptr : "must be a whole number";
   }
   void first(const ResponseLevel& level, double* eta) const {
-    eta[0] = std::log(std::max(level.mean, 0.1));
-    eta[1] = std::clamp(eta[0], -2.0, 0.5);
+    eta[0] = log(fmax(level.mean, 0.1));
+    eta[1] = fmin(fmax(eta[0], -2.0), 0.5);
   }
   template <class T>
   [[nodiscard]] T log_likelihood(double y, const T* eta) const {
-    using std::exp;
     if (y == 0) return -exp(eta[1]);
     return log_cloglog(eta[1]) + y * eta[0] - exp(eta[0]) - log_cloglog(eta[0]) - log_gamma_of(y + 1);
   }
   /// The mean of all counts.
   template <class T>
   void respond(const T* eta, T* out) const {
-    using std::exp;
     out[0] = exp(log_cloglog(eta[1]) + eta[0] - log_cloglog(eta[0]));
   }
   [[nodiscard]] double squared_residual(double y, const double* eta) const {
@@ -368,11 +358,11 @@ struct Ziplss {
     double saturated = 0;
     if (y > 1) {
       double rate = y;
-      for (int step = 0; step < 40; ++step) rate = y * -std::expm1(-rate);
-      const double at[] = {std::log(rate), 1e2};
+      for (int step = 0; step < 40; ++step) rate = y * -expm1(-rate);
+      const double at[] = {log(rate), 1e2};
       saturated = log_likelihood(y, at);
     }
-    return std::max(0.0, 2 * (saturated - log_likelihood(y, eta)));
+    return fmax(0.0, 2 * (saturated - log_likelihood(y, eta)));
   }
   static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
 };

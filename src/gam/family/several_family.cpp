@@ -138,6 +138,25 @@ ResponseLevel response_level(const Ziplss& family, const double* eta) {
   return {mean, std::sqrt(mean * (1 + std::exp(eta[0]) - mean))};
 }
 
+/// Calls `row(y, eta, scores, curvatures)`, as `row_log_likelihood`, for each row.
+template <class Row>
+void evaluate_rows(int predictors, const SeveralRows& rows, const Row& row) {
+  std::vector<double> eta(at(predictors));
+  std::vector<double> scores(eta.size());
+  std::vector<double> curvatures(at(predictor_pairs(predictors)));
+  const bool derivatives = rows.gradient != nullptr;
+  for (int r = 0; r < rows.count; ++r) {
+    for (int p = 0; p < predictors; ++p) eta[at(p)] = rows.eta[p * rows.stride + r];
+    const double prior = rows.prior[r];
+    rows.log_likelihood[r] = prior * row(rows.response[r], eta.data(), derivatives ? scores.data() : nullptr,
+                                         derivatives ? curvatures.data() : nullptr);
+    if (!derivatives) continue;
+    for (int p = 0; p < predictors; ++p) rows.gradient[p * rows.stride + r] = prior * scores[at(p)];
+    for (std::size_t k = 0; k < curvatures.size(); ++k)
+      rows.weights[static_cast<std::ptrdiff_t>(k) * rows.stride + r] = prior * curvatures[k];
+  }
+}
+
 /// A family whose log likelihood is a formula.
 template <class F>
 class FormulaFamily final : public SeveralFamily {
@@ -156,21 +175,16 @@ class FormulaFamily final : public SeveralFamily {
   }
 
   void evaluate(const SeveralRows& rows) const override {
-    for (int r = 0; r < rows.count; ++r) {
-      if (rows.gradient == nullptr) {
-        std::array<double, F::predictors> eta{};
-        for (int p = 0; p < F::predictors; ++p) eta[at(p)] = rows.eta[p * rows.stride + r];
-        rows.log_likelihood[r] = rows.prior[r] * family_.log_likelihood(rows.response[r], eta.data());
-        continue;
-      }
-      std::array<Jet<F::predictors>, F::predictors> eta;
-      for (int p = 0; p < F::predictors; ++p)
-        eta[at(p)] = Jet<F::predictors>::variable(rows.eta[p * rows.stride + r], p);
-      const auto row = rows.prior[r] * family_.log_likelihood(rows.response[r], eta.data());
-      rows.log_likelihood[r] = row.value;
-      for (int p = 0; p < F::predictors; ++p) rows.gradient[p * rows.stride + r] = row.first[p];
-      for (int k = 0; k < row.pairs; ++k) rows.weights[k * rows.stride + r] = -row.second[k];
-    }
+    evaluate_rows(F::predictors, rows, [&](double y, const double* eta, double* scores, double* curvatures) {
+      return row_log_likelihood(family_, y, eta, scores, curvatures);
+    });
+  }
+  [[nodiscard]] std::string device_source() const override {
+    // The constant in hexadecimal, which compilers read exactly.
+    if constexpr (F::constant_name != nullptr)
+      return fmt::format("{}{{{:a}}}", F::type, family_.b);
+    else
+      return fmt::format("{}{{}}", F::type);
   }
 
   [[nodiscard]] NullPredictors null_predictors() const override { return F::null; }
@@ -255,31 +269,19 @@ class Multinom final : public SeveralFamily {
   }
 
   void evaluate(const SeveralRows& rows) const override {
-    std::vector<double> eta(at(predictors_));
     std::vector<double> shares(at(classes()));
-    for (int r = 0; r < rows.count; ++r) {
-      for (int p = 0; p < predictors_; ++p) eta[at(p)] = rows.eta[p * rows.stride + r];
-      const auto [most, sum] = set_shares(eta, shares);
-      const int own = static_cast<int>(rows.response[r]);
-      const double prior = rows.prior[r];
-      rows.log_likelihood[r] = prior * ((own == 0 ? 0 : eta[at(own - 1)]) - most - std::log(sum));
-      if (rows.gradient == nullptr) continue;
-      for (int p = 0, k = 0; p < predictors_; ++p) {
-        rows.gradient[p * rows.stride + r] = prior * ((own == p + 1 ? 1 : 0) - shares[at(p + 1)]);
-        for (int q = p; q < predictors_; ++q, ++k)
-          rows.weights[k * rows.stride + r] =
-              prior * shares[at(p + 1)] * ((p == q ? 1 : 0) - shares[at(q + 1)]);
-      }
-    }
+    evaluate_rows(predictors_, rows, [&](double y, const double* eta, double* scores, double* curvatures) {
+      return class_log_likelihood(predictors_, static_cast<int>(y), eta, shares.data(), scores, curvatures);
+    });
+  }
+  [[nodiscard]] std::string device_source() const override {
+    return fmt::format("FixedClasses<{}>{{}}", predictors_);
   }
 
   [[nodiscard]] NullPredictors null_predictors() const override { return NullPredictors::constants; }
   [[nodiscard]] double predictor_of_mean(double /*mean*/) const override { return 0; }
   [[nodiscard]] double squared_residual(double y, std::span<const double> eta) const override {
-    std::vector<double> shares(at(classes()));
-    respond(eta, shares, {});
-    return -2 *
-           std::log(std::max(shares[static_cast<std::size_t>(y)], std::numeric_limits<double>::epsilon()));
+    return class_squared_residual(predictors_, static_cast<int>(y), eta.data());
   }
 
   /// Positive for the likeliest class.
@@ -311,7 +313,7 @@ class Multinom final : public SeveralFamily {
   }
   void respond(std::span<const double> eta, std::span<double> values,
                std::span<double> jacobian) const override {
-    set_shares(eta, values);
+    set_shares(predictors_, eta.data(), values.data());
     for (int c = 0; c <= predictors_ && !jacobian.empty(); ++c) {
       for (int p = 0; p < predictors_; ++p)
         jacobian[at(c * predictors_ + p)] = values[at(c)] * ((c == p + 1 ? 1 : 0) - values[at(p + 1)]);
@@ -319,18 +321,6 @@ class Multinom final : public SeveralFamily {
   }
 
  private:
-  /// Sets the probabilities of the classes: `sum` is that of exp(predictor - `most`).
-  struct Shares {
-    double most, sum;
-  };
-  static Shares set_shares(std::span<const double> eta, std::span<double> values) {
-    const double most = std::max(0.0, *std::ranges::max_element(eta));
-    double sum = values[0] = std::exp(-most);
-    for (std::size_t p = 0; p < eta.size(); ++p) sum += values[p + 1] = std::exp(eta[p] - most);
-    for (double& value : values) value /= sum;
-    return {most, sum};
-  }
-
   int predictors_;
   std::string fault_;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/family/parts.hpp"
+#include "gam/family/several_row.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,12 +17,6 @@
 
 /// Families whose response depends on several linear predictors, such as a mean and a spread.
 namespace TESSERA_NAMESPACE::gam {
-
-/// Mean and standard deviation of a response.
-struct ResponseLevel {
-  double mean = 0;
-  double deviation = 0;
-};
 
 /// Probabilities of the responses up to a given one.
 struct ResponseProbabilities {
@@ -40,13 +35,6 @@ struct SeveralRows {
   double* log_likelihood = nullptr;  ///< times the prior weight; minus infinity outside the support
   double* gradient = nullptr;        ///< first derivatives; null: none are wanted
   double* weights = nullptr;         ///< minus the second ones: the upper triangle, row by row
-};
-
-/// The predictors of the null model, by which the null deviance is defined as in mgcv.
-enum class NullPredictors {
-  mean,       ///< the first predictor's mean is that of the responses; the others are those of the model
-  constants,  ///< constants of maximum likelihood
-  none,       ///< there is no null deviance
 };
 
 /// A family with a fixed number of linear predictors. Its log likelihood has no scale, and is written once
@@ -92,6 +80,8 @@ class SeveralFamily {
   [[nodiscard]] virtual std::vector<double> first_predictors(const ResponseLevel& level) const = 0;
   /// Log likelihoods of the rows and, where wanted, their derivatives by the predictors.
   virtual void evaluate(const SeveralRows& rows) const = 0;
+  /// An expression in kernels for an object of which `row_log_likelihood` takes rows.
+  [[nodiscard]] virtual std::string device_source() const = 0;
   [[nodiscard]] virtual NullPredictors null_predictors() const = 0;
   /// The first predictor for a mean; only for `NullPredictors::mean`.
   [[nodiscard]] virtual double predictor_of_mean(double mean) const = 0;

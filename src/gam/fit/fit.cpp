@@ -254,9 +254,7 @@ class TableFit {
     };
     if (may_stay_on_cpu() && !job_.on_host()) {
       if (has_correlated_residuals(options_)) return stay_on_cpu("AR1 residuals are fitted there");
-      if (options_.family.definition().several() != nullptr)
-        return stay_on_cpu("models with several linear predictors are fitted there");
-      if (options_.family.definition().has_classes())
+      if (options_.family.definition().has_classes() && options_.family.definition().several() == nullptr)
         return stay_on_cpu("models of ordered classes are fitted there");
     }
     estimate_ = estimate_to_choose_by(job_, formula_, options_, [&](const Hardware& hardware) {

@@ -84,7 +84,7 @@ class FitRun {
     PirlsLoop loop(fit_, *pass_, rows_, moments);
     loop.run(std::move(first));
     describe();
-    take(loop.end());
+    take(loop.end(), moments);
     if (!loop.end().parameters_determined) {
       const std::size_t first = rows_.family.estimates(0) ? 0 : 1;
       fit_.observer.note(fmt::format("{} has no finite estimate, and {:.3g} is used: {}",
@@ -108,9 +108,7 @@ class FitRun {
     rows_ = prepare_rows(workers(), frame_, fit_.formula, fit_.options);
     if (begins_on_real_devices(fit_.job, fit_.plan)) fingerprint_.emplace(workers(), rows_);
     const Variable& response = frame_.variables[static_cast<std::size_t>(rows_.response)];
-    if (rows_.family.several() != nullptr)
-      require_hosts("a model with several linear predictors is fitted on the CPU");
-    else if (rows_.family.has_classes())
+    if (rows_.family.has_classes() && rows_.family.several() == nullptr)
       require_hosts("a model of ordered classes is fitted on the CPU");
     if (rows_.family.has_classes() && rows_.family.several() == nullptr && !response.levels.empty())
       fit_.observer.note(fmt::format("response {}: the classes are '{}', in this order", response.name,
@@ -431,7 +429,7 @@ class FitRun {
   }
 
   /// Copies the parts of the model that every rank has, in the coordinates of the iteration's design.
-  void take(const PirlsEnd& end) {
+  void take(const PirlsEnd& end, const RawMoments& moments) {
     model_.coef = end.coef;
     model_.converged = end.converged;
     model_.iterations = end.iterations;
@@ -444,7 +442,7 @@ class FitRun {
     model_.edf_total = end.solution.edf_total;
     model_.log_sp = end.solution.log_sp;
     if (rows_.family.several() != nullptr) {
-      measure_several(fit_, *pass_, rows_, model_);
+      measure_several(fit_, *pass_, rows_, moments, model_);
       model_.outline =
           outline_of(fit_.job, rows_, model_.design.raw_coefficients(model_.coef), fit_.options.residuals);
     } else {

@@ -154,6 +154,7 @@ class CrossPlanner {
 };
 
 bool CrossPlanner::choose_terms() {
+  if (layout_.several()) return false;
   for (int t = 0; t + 1 < static_cast<int>(layout_.terms.size()); ++t) {
     const TermTable& term = layout_.terms[at(t)];
     if (term.combined >= 0) return false;  // combined terms are CPU only

@@ -32,11 +32,13 @@ struct TaskDivision {
 
   std::vector<Task> tasks;
   std::int64_t values_per_row;  ///< values stored per row for the tasks
+  std::int64_t planes;          ///< weights stored per row
 };
 
 /// Divides the products that matrix units do not form into tasks. Depends only on the layout.
 TaskDivision::TaskDivision(PassKind kind, const RowLayout& layout, const CrossShare* cross)
-    : values_per_row(cross != nullptr ? cross->values_per_row : layout.view().values_per_row) {
+    : values_per_row(cross != nullptr ? cross->values_per_row : layout.view().values_per_row),
+      planes(layout.planes()) {
   const std::span<const Product> products = layout.products(kind);
   const auto values_of = [&](int term) {
     const auto t = static_cast<std::size_t>(term);
@@ -55,6 +57,7 @@ TaskDivision::TaskDivision(PassKind kind, const RowLayout& layout, const CrossSh
       task.workers = std::min(threads_per_block / lanes, shared_elements / task.elements);
       task.row_values = values_of(product.row_term);
       task.column_values = values_of(product.column_term);
+      task.plane = layout.plane_of(product, kind);
       tasks.push_back(task);
     }
   }
@@ -183,7 +186,8 @@ std::int64_t DevicePass::begin(SliceBatchView& batch, int placements, std::int64
   constexpr std::int64_t number = sizeof(double);
   constexpr std::int64_t start_bytes = sizeof(int);
   const std::int64_t roots = cross_ ? 1 : 0;
-  const std::int64_t numbers_per_row = division_.values_per_row + 1 + roots + batch.scalar_count;
+  const std::int64_t numbers_per_row =
+      division_.values_per_row + division_.planes + roots + batch.scalar_count;
   const std::int64_t row_bytes = number * numbers_per_row + start_bytes * placements;
   const std::int64_t slice_bytes = row_bytes * batch.slice_rows + number * batch.width;
   const std::int64_t scratch_bytes = std::min(largest_scratch_bytes, budget_bytes / scratch_share);
@@ -192,7 +196,7 @@ std::int64_t DevicePass::begin(SliceBatchView& batch, int placements, std::int64
   batch.capacity = slices * batch.slice_rows;
   batch.values = scratch<double>(batch.capacity * division_.values_per_row, tile_);
   batch.starts = scratch<int>(batch.capacity * placements, tile_);
-  batch.weights = scratch<double>(batch.capacity, tile_);
+  batch.weights = scratch<double>(batch.capacity * division_.planes, tile_);
   if (cross_) batch.roots = scratch<double>(batch.capacity, tile_);
   batch.scalars = scratch<double>(batch.capacity * batch.scalar_count, tile_);
   batch.partials = scratch<double>(slices * batch.width, tile_);
@@ -272,7 +276,8 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   const DeviceDivision division = divide_rows(rows, block_rows, bytes_per_row(*rows_.frame), budget_bytes);
   RowRuns runs(table_->of(tile, *backend.context.device), rows_, tile, division);
   DevicePass pass(kind, TaskDivision(kind, layout_, on_matrix_units ? &share : nullptr), tile);
-  pass.load(raw_coef, rows_.family.parameters());
+  pass.load(raw_coef,
+            layout_.several() ? std::span<const double>(rows_.null_predictors) : rows_.family.parameters());
   if (on_matrix_units) {
     ShareOnDevice& loaded = kind == PassKind::moments ? on.moments : on.sums;
     pass.load(cross_.shape, share.groups.size(), loaded.load(share, tile));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/family/row_step.hpp"
+#include "gam/family/several_row.hpp"
 #include "gam/rows/tables.hpp"
 #include "gam/terms/evaluation.hpp"
 
@@ -53,6 +54,50 @@ inline RowOutcome row_outcome(PassKind kind, const F& family, double y, double e
     return {step.weight, residual, {difference * difference, step.deviance, 0, difference}};
   }
   return {step.weight, residual, {square, step.deviance, 0, 0}};
+}
+
+/// As `RowOutcome`, of a family with several linear predictors. Its weights are minus the second derivatives
+/// of the log likelihood, by pair of predictors, and its working residuals the first ones. The scalars of a
+/// step are 1 if the row is not bad, -2 log likelihood, 1 if it is bad, 0; those of the deviance have squared
+/// deviance residuals first and last: of the null model, and of the model.
+template <int P>
+struct SeveralOutcome {
+  double weights[predictor_pairs(P) + P];
+  double scalars[row_scalar_count];
+};
+
+/// `null`: the predictors of the null model; NaN: the model's.
+template <class F>
+inline SeveralOutcome<F::predictors> several_outcome(PassKind kind, const F& family, double y,
+                                                     const double* eta, double prior, const double* null) {
+  constexpr int predictors = F::predictors;
+  SeveralOutcome<predictors> out{};
+  if (kind == PassKind::moments) {
+    out.weights[0] = 1;
+    out.scalars[0] = prior;
+    out.scalars[1] = prior * y;
+    out.scalars[3] = prior * y * y;
+    return out;
+  }
+  const bool derivatives = kind != PassKind::deviance;
+  double* const scores = derivatives ? out.weights + predictor_pairs(predictors) : nullptr;
+  const double log_likelihood = prior * row_log_likelihood(family, y, eta, scores, out.weights);
+  double sum = log_likelihood;
+  for (int p = 0; p < predictors; ++p) sum += eta[p];
+  for (double& weight : out.weights) sum += weight *= prior;
+  out.scalars[0] = 1;
+  if (!derivatives) {
+    double of_null[predictors];
+    for (int p = 0; p < predictors; ++p) of_null[p] = null[p] == null[p] ? null[p] : eta[p];
+    out.scalars[0] = prior * family.squared_residual(y, of_null);
+    out.scalars[3] = prior * family.squared_residual(y, eta);
+    sum += out.scalars[0] + out.scalars[3];
+  }
+  out.scalars[1] = -2 * log_likelihood;
+  if (sum - sum == 0) return out;
+  out = {};
+  out.scalars[2] = 1;
+  return out;
 }
 
 /// Number of scalars summed for a family with this many parameters: see `likelihood_outcome`.

@@ -261,8 +261,7 @@ void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double*
 }
 
 /// As `finish_rows`, for several linear predictors: R'WR and R'W r are then minus the second derivatives of
-/// the log likelihood, and its first ones; the deviance is -2 log likelihood, and each row's w r^2 counts
-/// as 1.
+/// the log likelihood, and its first ones; the scalars are those of `SeveralOutcome`.
 void HostRows::finish_several(PassKind kind, const SeveralFamily& family, Chunk& chunk, double* sums) const {
   const auto count = at(chunk.count);
   if (kind == PassKind::moments) {
@@ -281,7 +280,7 @@ void HostRows::finish_several(PassKind kind, const SeveralFamily& family, Chunk&
   const bool derivatives = kind != PassKind::deviance;
   chunk.log_likelihood.resize(chunk_rows);
   chunk.scores.resize(planes * chunk_rows);
-  chunk.curvatures.resize(planes * (planes + 1) / 2 * chunk_rows);
+  chunk.curvatures.resize(at(predictor_pairs(predictors)) * chunk_rows);
   family.evaluate({.count = chunk.count,
                    .stride = chunk_rows,
                    .response = chunk.response.data(),
@@ -291,15 +290,25 @@ void HostRows::finish_several(PassKind kind, const SeveralFamily& family, Chunk&
                    .gradient = derivatives ? chunk.scores.data() : nullptr,
                    .weights = derivatives ? chunk.curvatures.data() : nullptr});
   chunk.unit_weights = false;
+  std::vector<double> eta(planes);
   for (std::size_t r = 0; r < count; ++r) {
     double sum = chunk.log_likelihood[r];
-    for (std::size_t p = 0; p < planes; ++p) sum += chunk.eta[p * chunk_rows + r];
+    for (std::size_t p = 0; p < planes; ++p) sum += eta[p] = chunk.eta[p * chunk_rows + r];
     for (std::size_t p = r; derivatives && p < chunk.scores.size(); p += chunk_rows) sum += chunk.scores[p];
     for (std::size_t p = r; derivatives && p < chunk.curvatures.size(); p += chunk_rows)
       sum += chunk.curvatures[p];
+    double squares[] = {1, 0};
+    if (!derivatives) {
+      squares[1] = chunk.prior[r] * family.squared_residual(chunk.response[r], eta);
+      for (std::size_t p = 0; p < planes; ++p)
+        if (!std::isnan(rows_.null_predictors[p])) eta[p] = rows_.null_predictors[p];
+      squares[0] = chunk.prior[r] * family.squared_residual(chunk.response[r], eta);
+      sum += squares[0] + squares[1];
+    }
     if (sum - sum == 0) {
-      sums[0] += 1;
+      sums[0] += squares[0];
       sums[1] += -2 * chunk.log_likelihood[r];
+      sums[3] += squares[1];
       continue;
     }
     sums[2] += 1;
@@ -315,8 +324,7 @@ void HostRows::finish_several(PassKind kind, const SeveralFamily& family, Chunk&
     std::copy_n(chunk.scores.begin() + q * chunk_rows, count, to + residual.value_begin * chunk_rows);
     for (int term = 0; term < view_.term_count; ++term) {
       const TermTable& table = view_.terms[term];
-      const int low = std::min(table.predictor, q);
-      const int pair = low * predictors - low * (low - 1) / 2 + std::max(table.predictor, q) - low;
+      const int pair = predictor_pair(table.predictor, q, predictors);
       multiply_rows(chunk.curvatures.data() + at(pair) * chunk_rows, table.nonzeros, chunk.count,
                     chunk.values_of(table), to + table.value_begin * chunk_rows);
     }

@@ -35,9 +35,9 @@ std::string text_of(const ComponentTable& component) {
 }
 
 std::string text_of(const TermTable& term) {
-  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}}}", term.component_begin, term.component_end,
+  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}, {}}}", term.component_begin, term.component_end,
                      term.placement_begin, term.placement_end, term.nonzeros, term.raw_begin,
-                     term.value_begin);
+                     term.value_begin, term.combined, term.predictor);
 }
 
 std::string text_of(const Placement& placement) {
@@ -84,6 +84,7 @@ std::string constants(const Rows& rows, const RowLayout& layout, std::span<const
   std::string text = fmt::format("#pragma once\n#include \"{}\"", view);
   text += R"(
 #include "gam/family/list.hpp"
+#include "gam/family/location_scale.hpp"
 #include "gam/rows/evaluation.hpp"
 namespace TESSERA_NAMESPACE::gam::fixed {
 template <int n>
@@ -97,10 +98,20 @@ struct Number {
   text += rows.family.device_source();
   text += fmt::format("constexpr int response = {};\n", rows.response);
   text += fmt::format("constexpr int prior_weight = {};\n", rows.prior_weight);
-  number("offset_count", rows.offsets.size());
+  std::vector<int> offsets = rows.offsets;
+  std::vector<int> of_predictors(offsets.size());
+  for (std::size_t p = 0; p < rows.further_offsets.size(); ++p) {
+    offsets.insert(offsets.end(), rows.further_offsets[p].begin(), rows.further_offsets[p].end());
+    of_predictors.resize(offsets.size(), static_cast<int>(p) + 1);
+  }
+  number("predictors", static_cast<std::size_t>(layout.predictors()));
+  number("planes", static_cast<std::size_t>(layout.planes()));
+  text += fmt::format("constexpr bool several = {};\n", layout.several());
+  number("offset_count", offsets.size());
   number("term_count", layout.terms.size() - 1);
   number("placement_count", layout.placements.size());
-  text += array("int", "offset_variables", rows.offsets);
+  text += array("int", "offset_variables", offsets);
+  text += array("int", "offset_predictors", of_predictors);
   text += array("int", "part_variables", layout.tables.part_variables);
   text += array("int", "strides", layout.strides);
   text += array("int", "offsets", layout.offsets);

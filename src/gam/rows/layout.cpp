@@ -60,9 +60,10 @@ std::vector<int> nonzero_offsets(const RawTerm& term, const std::vector<int>& ow
 }  // namespace
 
 RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPairs* pairs,
-                     const Series* series)
+                     const Series* series, bool several)
     : parameters_(static_cast<int>(parameters)),
       predictors_(design.predictors()),
+      several_(several),
       raw_size_(design.raw_size),
       parted_columns_(design.parted_columns),
       pairs_(pairs) {
@@ -318,6 +319,17 @@ std::span<const Product> RowLayout::products(PassKind kind) const noexcept {
   }
 }
 
+int RowLayout::planes() const noexcept {
+  return several_ ? predictor_pairs(predictors_) + predictors_ : 1;
+}
+
+int RowLayout::plane_of(const Product& product, PassKind kind) const noexcept {
+  if (!several_ || kind == PassKind::moments) return 0;
+  const int column = terms[at(product.column_term)].predictor;
+  if (at(product.row_term) + 1 == terms.size()) return predictor_pairs(predictors_) + column;
+  return predictor_pair(terms[at(product.row_term)].predictor, column, predictors_);
+}
+
 std::span<const Product> RowLayout::products_of_terms() const noexcept {
   return std::span(all_products).subspan(terms.size() - 1);
 }
@@ -333,6 +345,10 @@ RawMoments RowLayout::moments(std::span<const double> reduced) const {
 
 RawDeviance RowLayout::deviance(std::span<const double> reduced) {
   return {reduced[1], reduced[2], reduced[3], reduced[0]};
+}
+
+RawGoodness RowLayout::goodness(std::span<const double> reduced) {
+  return {reduced[1], reduced[3], reduced[0], reduced[2]};
 }
 
 RawLikelihood RowLayout::likelihood(std::span<const double> reduced) const {

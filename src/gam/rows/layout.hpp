@@ -42,9 +42,10 @@ class RowLayout {
 
   /// `parameters`: the family's number of parameters. `pairs`: the pairs of levels of the random effects in
   /// the design's part; must outlive the layout; null: products of these effects are not summed. `series`:
-  /// the rows' series; null or uncorrelated: both sides of a product come from one row.
+  /// the rows' series; null or uncorrelated: both sides of a product come from one row. `several`: the family
+  /// is a `SeveralFamily`.
   explicit RowLayout(const Design& design, std::size_t parameters = 0, const LevelPairs* pairs = nullptr,
-                     const Series* series = nullptr);
+                     const Series* series = nullptr, bool several = false);
 
   [[nodiscard]] LayoutView view() const noexcept;
   /// Number of scalars that a pass of this kind sums.
@@ -60,6 +61,7 @@ class RowLayout {
   [[nodiscard]] RawSums sums(std::span<const double> reduced) const;
   [[nodiscard]] RawMoments moments(std::span<const double> reduced) const;
   [[nodiscard]] static RawDeviance deviance(std::span<const double> reduced);
+  [[nodiscard]] static RawGoodness goodness(std::span<const double> reduced);
   [[nodiscard]] RawLikelihood likelihood(std::span<const double> reduced) const;
   /// A symmetric form over raw columns in the order of the vector of sums: its dot product with a row's
   /// products is r' form r. Zero where nothing is summed, and NaN for a pair of levels that the form lacks.
@@ -75,6 +77,11 @@ class RowLayout {
 
   /// Number of linear predictors.
   [[nodiscard]] int predictors() const noexcept { return predictors_; }
+  /// Whether the family is a `SeveralFamily`, which may have a single linear predictor.
+  [[nodiscard]] bool several() const noexcept { return several_; }
+  /// Number of planes of a batch's weights on a device (see `SliceBatchView`), and the plane of a product.
+  [[nodiscard]] int planes() const noexcept;
+  [[nodiscard]] int plane_of(const Product& product, PassKind kind) const noexcept;
 
   /// The pairs of raw columns of the eliminated part that are nonzero in the same row, by position within the
   /// part. Null: there is no such pair, and the part is diagonal.
@@ -126,6 +133,7 @@ class RowLayout {
   std::vector<int> component_sizes_;
   int parameters_;
   int predictors_;
+  bool several_;
   int raw_size_ = 0;
   Part parted_columns_;  ///< the part of the design
   const LevelPairs* pairs_;

@@ -23,7 +23,8 @@ struct RowPass::State {
       : job(the_job),
         plan(std::move(the_plan)),
         rows(std::move(the_rows)),
-        layout(*rows.design, rows.family.parameter_count(), rows.pairs.get(), &rows.series),
+        layout(*rows.design, rows.family.parameter_count(), rows.pairs.get(), &rows.series,
+               rows.family.several() != nullptr),
         host(rows, layout),
         device(rows, layout, plan.block(), rows.on_devices ? rows.on_devices : make_device_table(job)) {}
 
@@ -75,6 +76,11 @@ RawSums RowPass::step(std::span<const double> raw_coef) {
 
 RawDeviance RowPass::deviance(std::span<const double> raw_coef) {
   return RowLayout::deviance(state_->reduce(PassKind::deviance, raw_coef));
+}
+
+RawGoodness RowPass::goodness(std::span<const double> raw_coef, std::vector<double> null) {
+  state_->rows.null_predictors = std::move(null);
+  return RowLayout::goodness(state_->reduce(PassKind::deviance, raw_coef));
 }
 
 RawLikelihood RowPass::likelihood(std::span<const double> raw_coef) {

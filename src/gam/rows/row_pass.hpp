@@ -19,7 +19,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// The rows of a pass: this rank's part of the table, as the model uses it. With several linear predictors,
-/// which are those of the design, the family is a `SeveralFamily`, and passes run on the CPU.
+/// which are those of the design, the family is a `SeveralFamily`.
 struct Rows {
   const Frame* frame = nullptr;
   const Design* design = nullptr;
@@ -38,6 +38,8 @@ struct Rows {
   /// Series of correlated rows: X'WX and X'Wr are then those of the transformed rows. CPU only.
   Series series{};
   std::vector<std::vector<int>> further_offsets{};  ///< of the second and later predictors; may be shorter
+  /// With several linear predictors: those of the null model, of which `goodness` sums the deviance.
+  std::vector<double> null_predictors{};
 };
 
 /// The passes over the rows, each one `Job::reduce`: on the job's devices or its hosts, with the same
@@ -60,6 +62,9 @@ class RowPass {
   [[nodiscard]] RawSums step(std::span<const double> raw_coef);
   /// The deviance and residual sums at `raw_coef`, without gram and gradient.
   [[nodiscard]] RawDeviance deviance(std::span<const double> raw_coef);
+  /// In place of `deviance` with several linear predictors. `null`: constants, each NaN for the model's own
+  /// predictor.
+  [[nodiscard]] RawGoodness goodness(std::span<const double> raw_coef, std::vector<double> null);
 
   /// The likelihood at `raw_coef` as a function of the family's parameters, of which there must be some.
   [[nodiscard]] RawLikelihood likelihood(std::span<const double> raw_coef);

@@ -24,6 +24,14 @@ struct RawDeviance {
   double residual_square = 0;  ///< sum of prior (y - mu)^2
 };
 
+/// Goodness of fit at given coefficients with several linear predictors.
+struct RawGoodness {
+  double minus_two_log_likelihood = 0;
+  double deviance = 0;       ///< sum of squared deviance residuals
+  double null_deviance = 0;  ///< the same of the null model
+  double bad_rows = 0;       ///< rows with a term that is not finite
+};
+
 /// The likelihood as a function of a family's parameters, at given means.
 struct RawLikelihood {
   double minus_log = 0;          ///< negative log likelihood, without terms that depend only on the response

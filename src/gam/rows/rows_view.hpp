@@ -23,7 +23,7 @@ struct RowsView {
   const double* raw_coef;            ///< not read for moments
   ColumnsView columns;
   double response_factor;    ///< factor of the response and the offsets
-  const double* parameters;  ///< parameters of the family
+  const double* parameters;  ///< of the family; with several linear predictors those of the null model
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -30,6 +30,7 @@ struct Task {
   std::int64_t begin;       ///< index of its first sum among the product's sums
   std::int64_t row_values;  ///< where the batch stores the values of its terms, as in TermTable
   std::int64_t column_values;
+  int plane;  ///< of the batch's weights
 };
 
 /// Slices `first_slice … first_slice + slices - 1` of the rows in memory, and their scratch. Arrays over rows
@@ -45,9 +46,11 @@ struct SliceBatchView : RowsView {
   std::int64_t capacity;
   std::int64_t width;
   int scalar_count;
-  double* values;    ///< by term, then by row, then by nonzero
-  int* starts;       ///< by placement, then by row
-  double* weights;   ///< by row
+  double* values;  ///< by term, then by row, then by nonzero
+  int* starts;     ///< by placement, then by row
+  /// By plane, then by row. One plane with one linear predictor. With several, minus the second derivatives
+  /// of the log likelihood, by pair of predictors, then the first ones by predictor.
+  double* weights;
   double* roots;     ///< square roots of the weights, for the products of splines
   double* scalars;   ///< by scalar, then by row
   double* partials;  ///< by slice, then by element

@@ -80,10 +80,19 @@ inline void keep_weight(const SliceBatchView& batch, std::int64_t at, double wei
   if constexpr (has_crossproduct) batch.roots[at] = sqrt(weight);
 }
 
+/// Stores the working residual of the row at index `at` of the batch.
+template <PassKind kind>
+void keep_residual(const SliceBatchView& batch, std::int64_t at, double residual) {
+  constexpr TermTable term = fixed::terms[fixed::term_count];
+  batch.values[value_begin<kind>(fixed::term_count) * batch.capacity + at] = residual;
+  batch.starts[term.placement_begin * batch.capacity + at] = 0;
+}
+
 /// Sets the row at index `at` of the batch to zero in all products.
 template <PassKind kind>
 void clear_row(const SliceBatchView& batch, std::int64_t at) {
   keep_weight(batch, at, 0);
+  for (int plane = 1; plane < fixed::planes; ++plane) batch.weights[plane * batch.capacity + at] = 0;
   for (int t = 0; t <= fixed::term_count; ++t) {
     if (value_begin<kind>(t) < 0) continue;
     const TermTable& term = fixed::terms[t];
@@ -106,12 +115,25 @@ void keep_outcome(const SliceBatchView& batch, const F& family, double y, double
     const RowOutcome outcome = row_outcome(kind, family, y, eta, offset, prior);
     for (int k = 0; k < row_scalar_count; ++k) batch.scalars[k * batch.capacity + at] = outcome.scalars[k];
     if constexpr (has_products(kind)) {
-      constexpr TermTable residual = fixed::terms[fixed::term_count];
-      batch.values[value_begin<kind>(fixed::term_count) * batch.capacity + at] = outcome.residual;
-      batch.starts[residual.placement_begin * batch.capacity + at] = 0;
+      keep_residual<kind>(batch, at, outcome.residual);
       keep_weight(batch, at, outcome.weight);
       if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row<kind>(batch, at);
     }
+  }
+}
+
+/// As `keep_outcome`, of several linear predictors.
+template <PassKind kind, class F>
+void keep_several(const SliceBatchView& batch, const F& family, double y, const double* eta, double prior,
+                  std::int64_t at) {
+  const auto outcome = several_outcome(kind, family, y, eta, prior, batch.parameters);
+  for (int k = 0; k < row_scalar_count; ++k) batch.scalars[k * batch.capacity + at] = outcome.scalars[k];
+  if constexpr (has_products(kind)) {
+    keep_residual<kind>(batch, at, 1);
+#pragma unroll
+    for (int plane = 0; plane < fixed::planes; ++plane)
+      batch.weights[plane * batch.capacity + at] = outcome.weights[plane];
+    if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row<kind>(batch, at);
   }
 }
 
@@ -128,14 +150,23 @@ void evaluate_row(const SliceBatchView& batch) {
     for (int k = 0; k < batch.scalar_count; ++k) batch.scalars[k * batch.capacity + at] = 0;
     return;
   }
-  const double offset = offset_of(batch, row);
-  double eta = offset;
-  fixed::for_each_term([&](auto t) { eta += evaluate_term<kind, decltype(t)::value>(batch, row, at); });
+  double eta[fixed::predictors];
+#pragma unroll
+  for (int p = 0; p < fixed::predictors; ++p) eta[p] = offset_of(batch, row, p);
+  const double offset = eta[0];
+  fixed::for_each_term([&](auto t) {
+    constexpr int term = decltype(t)::value;
+    eta[fixed::terms[term].predictor] += evaluate_term<kind, term>(batch, row, at);
+  });
   double prior = 1;
   if constexpr (fixed::prior_weight >= 0)
     prior = batch.prior_factor * batch.columns.numbers[fixed::prior_weight][row];
   const double response = batch.response_factor * batch.columns.numbers[fixed::response][row];
-  keep_outcome<kind>(batch, fixed::family_of(batch.parameters), response, eta, offset, prior, at);
+  const auto family = fixed::family_of(batch.parameters);
+  if constexpr (fixed::several)
+    keep_several<kind>(batch, family, response, eta, prior, at);
+  else
+    keep_outcome<kind>(batch, family, response, eta[0], offset, prior, at);
 }
 
 /// Sums one task over a slice into `sums`, for a product with these numbers of nonzeros. Of n workers, worker
@@ -154,7 +185,7 @@ void add_rows(const SliceBatchView& batch, const Product& product, const Task& t
   const auto values_of = [&](std::int64_t first, int nonzeros) {
     return batch.values + first * batch.capacity + begin * nonzeros;
   };
-  const double* weights = batch.weights + begin;
+  const double* weights = batch.weights + task.plane * batch.capacity + begin;
   const double* a = values_of(task.row_values, row_nonzeros);
   const double* b = values_of(task.column_values, column_nonzeros);
   const int* a_starts = batch.starts + product.row_placement * batch.capacity + begin;

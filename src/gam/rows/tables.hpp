@@ -18,7 +18,7 @@ struct TermTable {
   int raw_begin = 0;
   std::int64_t value_begin = 0;  ///< number of nonzeros of earlier terms
   int combined = -1;  ///< for dense columns (CPU only): index of the term whose columns they combine; else -1
-  int predictor = 0;  ///< index of the linear predictor that has the term; above 0 on the CPU only
+  int predictor = 0;  ///< index of the linear predictor that has the term
 };
 
 /// The positions of the nonzeros of a term when some of its components are omitted.

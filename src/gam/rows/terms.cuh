@@ -116,12 +116,13 @@ double sum_with(const EvaluatedTerm<t>& here, const double* raw_coef) {
   return sum;
 }
 
-/// The sum of the row's offsets.
-inline double offset_of(const RowsView& rows, std::int64_t row) {
+/// The sum of the row's offsets of a linear predictor.
+inline double offset_of(const RowsView& rows, std::int64_t row, int predictor = 0) {
   double offset = 0;
 #pragma unroll
   for (int i = 0; i < fixed::offset_count; ++i)
-    offset += rows.response_factor * rows.columns.numbers[fixed::offset_variables[i]][row];
+    if (fixed::offset_predictors[i] == predictor)
+      offset += rows.response_factor * rows.columns.numbers[fixed::offset_variables[i]][row];
   return offset;
 }
 

@@ -200,41 +200,20 @@ std::vector<double> likeliest_constants(const FitContext& fit, const Rows& of_mo
 
 }  // namespace
 
-void measure_several(const FitContext& fit, RowPass& pass, const Rows& rows, FittedModel& model) {
+void measure_several(const FitContext& fit, RowPass& pass, const Rows& rows, const RawMoments& moments,
+                     FittedModel& model) {
   const SeveralFamily& family = *rows.family.several();
-  const auto predictors = static_cast<std::size_t>(family.predictors());
+  const NullPredictors kind = family.null_predictors();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> null(static_cast<std::size_t>(family.predictors()), nan);
+  if (kind == NullPredictors::constants) null = likeliest_constants(fit, rows, moments);
+  if (kind == NullPredictors::mean) null[0] = family.predictor_of_mean(moments.mean_response());
   const std::vector<double> raw_coef = rows.design->raw_coefficients(model.coef);
-  const RawDeviance at_end = fit.sums_of(pass, [&] { return pass.deviance(raw_coef); });
-  model.aic = at_end.deviance + 2 * model.edf_total;
-  model.r_squared_adjusted = std::numeric_limits<double>::quiet_NaN();
-
-  const NullPredictors null = family.null_predictors();
-  const RawMoments moments = response_moments(fit, rows);
-  std::vector<double> constants;
-  if (null == NullPredictors::constants) constants = likeliest_constants(fit, rows, moments);
-  const double mean = family.predictor_of_mean(moments.mean_response());
-  const auto number = [&](int variable, std::size_t row) {
-    return variable < 0 ? 1.0 : rows.frame->variables[static_cast<std::size_t>(variable)].numbers[row];
-  };
-  const std::vector<double> sums = sums_over_blocks<RowReader>(
-      fit, rows, 2,
-      [&](RowReader& reader, std::size_t begin, std::size_t end, std::span<double> sum) {
-        std::vector<double> eta(predictors);
-        for (std::size_t row = begin; row < end; ++row) {
-          if (rows.frame->complete[row] == 0) continue;
-          const double y = number(rows.response, row);
-          const double prior = number(rows.prior_weight, row);
-          reader.linear_predictors(row, raw_coef, eta);
-          sum[0] += prior * family.squared_residual(y, eta);
-          if (null == NullPredictors::none) continue;
-          if (null == NullPredictors::constants) eta = constants;
-          if (null == NullPredictors::mean) eta[0] = mean;
-          sum[1] += prior * family.squared_residual(y, eta);
-        }
-      },
-      rows);
-  model.deviance = sums[0];
-  model.null_deviance = null == NullPredictors::none ? std::numeric_limits<double>::quiet_NaN() : sums[1];
+  const RawGoodness at_end = fit.sums_of(pass, [&] { return pass.goodness(raw_coef, null); });
+  model.aic = at_end.minus_two_log_likelihood + 2 * model.edf_total;
+  model.r_squared_adjusted = nan;
+  model.deviance = at_end.deviance;
+  model.null_deviance = kind == NullPredictors::none ? nan : at_end.null_deviance;
 }
 
 NullModel null_model(const FitContext& fit, const Rows& of_model) {

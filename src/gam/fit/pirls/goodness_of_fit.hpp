@@ -20,7 +20,8 @@ struct NullModel {
 
 /// *Collective.* Deviance, null deviance and AIC of a model with several linear predictors, as mgcv defines
 /// them; its R-squared is NaN, as is a null deviance that the family does not have.
-void measure_several(const FitContext& fit, RowPass& pass, const Rows& rows, FittedModel& model);
+void measure_several(const FitContext& fit, RowPass& pass, const Rows& rows, const RawMoments& moments,
+                     FittedModel& model);
 
 /// *Collective.* The null model of these rows, with their weights and family: without offset it has the mean
 /// of the responses, as in glm; with offset the least deviance, found by Fisher scoring from that mean.

@@ -36,8 +36,8 @@ class GpuRows : public tessera::testing::GpuJob {
   std::vector<double> sum_of_parts(const Model& model, PassKind kind, std::int64_t block,
                                    const std::vector<Range>& parts, std::int64_t budget_bytes,
                                    const std::function<std::size_t(std::size_t)>& device_of) {
-    const RowLayout layout(model.design);
     const Rows rows = model.rows_of(model.frame);
+    const RowLayout layout(model.design, 0, nullptr, nullptr, rows.family.several() != nullptr);
     DeviceRows device_rows(rows, layout, block, make_device_table(*job_));
     tessera::ReproducibleSum sum(layout.width(kind));
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -153,6 +153,41 @@ TEST_P(GpuRowsOf, PassesAreTheHostsToRounding) {
               tolerance * host_moments.sum_weight);
   EXPECT_EQ(job_->last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job_->last_verdict());
   rows_test::expect_same_bits(device.step(model.raw_coef), step);
+}
+
+TEST_F(GpuRows, PassesOfSeveralLinearPredictorsAreTheHostsToRoundingWithTheSameBits) {
+  for (const Family& family : rows_test::several_families()) {
+    SCOPED_TRACE(family.text());
+    const Model model = rows_test::make_several({.family = family, .rows = row_count, .seed = 29});
+    BothPasses passes(comm_, *job_, model);
+    const RawSums step = passes.device.step(model.raw_coef);
+    ASSERT_EQ(job_->last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job_->last_verdict());
+    const RawSums host_step = passes.host.step(model.raw_coef);
+    EXPECT_LT(host_step.bad_rows, row_count / 2);
+    expect_close(step, host_step);
+    std::vector<double> null(static_cast<std::size_t>(family.predictor_count()), 0.4);
+    null.back() = std::numeric_limits<double>::quiet_NaN();
+    const RawGoodness goodness = passes.device.goodness(model.raw_coef, null);
+    const RawGoodness on_host = passes.host.goodness(model.raw_coef, null);
+    EXPECT_NEAR(goodness.minus_two_log_likelihood, on_host.minus_two_log_likelihood,
+                tolerance * (std::abs(on_host.minus_two_log_likelihood) + row_count));
+    EXPECT_NEAR(goodness.deviance, on_host.deviance, tolerance * on_host.deviance);
+    EXPECT_NEAR(goodness.null_deviance, on_host.null_deviance, tolerance * on_host.null_deviance);
+    EXPECT_EQ(goodness.bad_rows, on_host.bad_rows);
+    const RawMoments moments = passes.device.moments();
+    const RawMoments host_moments = passes.host.moments();
+    EXPECT_LE(relative_difference(moments.column_sums, host_moments.column_sums), tolerance);
+    EXPECT_NEAR(moments.sum_weighted_square, host_moments.sum_weighted_square,
+                tolerance * host_moments.sum_weighted_square);
+    rows_test::expect_same_bits(passes.device.step(model.raw_coef), step);
+    if (job_->devices().empty()) continue;
+    const std::size_t devices = job_->devices().size();
+    const auto whole = sum_of_parts(model, PassKind::step, 20'000, {{0, row_count}}, std::int64_t{1} << 30,
+                                    [](std::size_t) { return std::size_t{0}; });
+    const auto halves = sum_of_parts(model, PassKind::step, 20'000, {{0, 20'000}, {20'000, row_count}},
+                                     std::int64_t{1} << 22, [&](std::size_t part) { return part % devices; });
+    EXPECT_EQ(halves, whole);
+  }
 }
 
 TEST_F(GpuRows, ProductsOfSplinesAreTheHostsToRoundingAndTheSameBitsOnEveryDevice) {

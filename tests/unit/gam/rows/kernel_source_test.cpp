@@ -23,7 +23,7 @@ using tessera::CompileOutcome;
 using tessera::ModuleSource;
 
 ModuleSource source_of(const tessera::gam::Rows& rows, const Model& model) {
-  const RowLayout layout(model.design);
+  const RowLayout layout(model.design, 0, nullptr, nullptr, rows.family.several() != nullptr);
   return kernel_source(rows, layout, CrossPlan(layout));
 }
 
@@ -125,6 +125,13 @@ TEST_P(RowsKernels, Compile) {
   expect_kernels(source_of(make_model(GetParam().options)), GetParam().target,
                  {"evaluate_moments", "evaluate_start", "evaluate_step", "evaluate_deviance", "form_partials",
                   "evaluate_parameters", "form_scalars", "accumulate"});
+}
+
+/// By all families in one test, since the kernels differ in little else.
+TEST(RowsSource, HasKernelsOfSeveralLinearPredictors) {
+  for (const Family& family : rows_test::several_families())
+    expect_kernels(source_of(rows_test::make_several({.family = family, .terms = 3})), "sm_90",
+                   {"evaluate_step", "evaluate_deviance", "form_partials"});
 }
 
 TEST(RowsSource, FormsProductsOfSplinesWhereThereAreMatrixUnits) {

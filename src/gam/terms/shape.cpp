@@ -148,6 +148,7 @@ double nonzeros_of_row(const FormulaTerms& formula) {
     }
     sum += own;
   }
+  for (const FormulaTerms& one : formula.further) sum += nonzeros_of_row(one);
   return sum;
 }
 

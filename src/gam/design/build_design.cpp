@@ -557,7 +557,8 @@ class Drafter {
     const auto of_row = std::span<const Basis>(margins).last(spec.factor_smooth ? 1 : margins.size());
     const double row_sum = largest_row_sum(workers_, frame, of_row, spec.orders);
     // For select=TRUE. (For t2(), bam drops no column for the constraint.)
-    const bool chosen = spec.select && !spec.fixed && !spec.by_spaces && shape_of(spec, frame_).constrained;
+    const bool chosen = spec.select && spec.drops_column && !spec.fixed && !spec.by_spaces &&
+                        shape_of(spec, frame_).constrained;
     const int least_varying = chosen ? least_varying_column(workers_, frame, margins) : -1;
     return {std::move(margins), row_sum, least_varying};
   }

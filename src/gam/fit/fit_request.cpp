@@ -52,8 +52,11 @@ FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& optio
 
 FormulaTerms with_options(FormulaTerms formula, const FitOptions& options) {
   if (!options.offset.empty()) formula.offsets.push_back(option_expression(options.offset));
-  const auto select = [&](FormulaTerms& one) {
-    for (SmoothSpec& smooth : one.smooths) smooth.select = options.select;
+  const auto select = [&, predictors = formula.predictors()](FormulaTerms& one) {
+    for (SmoothSpec& smooth : one.smooths) {
+      smooth.select = options.select;
+      smooth.drops_column = predictors == 1;
+    }
   };
   select(formula);
   std::ranges::for_each(formula.further, select);

@@ -61,6 +61,9 @@ struct SmoothSpec {
   std::vector<double>
       point;            ///< pc: the point where the smooth is zero; empty: it sums to zero over the rows
   bool select = false;  ///< the null space of the penalties is penalised too
+  /// With `select`: a column absorbs the constraint, as in bam; gam, which alone has several linear
+  /// predictors, rotates all of them, and so has another penalty of the null space.
+  bool drops_column = true;
   /// Whether mgcv's side conditions of nested smooths apply to this smooth.
   [[nodiscard]] bool is_side_constrained() const;
   friend bool operator==(const SmoothSpec&, const SmoothSpec&) = default;

@@ -96,3 +96,9 @@ cases <- list(
   case("ziplss", ziplss(), "ziplss", c(paste("count ~", curve), paste("~", other))),
   case("multinom", multinom(K=2), "multinom(K=2)", c(paste("class ~", curve), paste("~", other, "+ x:g"))))
 writeLines(jsonlite::toJSON(cases, digits=I(12), auto_unbox=TRUE, na="null"), "several.json")
+# select=TRUE, whose penalties of null spaces are those of gam, and not of bam.
+formulas <- c('normal ~ s(x, bs="cr", k=9) + s(z, bs="ps", k=8)', '~ s(x, bs="cr", k=5)')
+sp <- c(2, .5, .3, 1, 4, .7)
+m <- gam(lapply(formulas, as.formula), family=gaulss(), data=d, select=TRUE, sp=sp, control=list(epsilon=1e-13))
+writeLines(jsonlite::toJSON(list(formula=paste0("list(", paste(formulas, collapse=", "), ")"), sp=sp, fit=predict(m)[some, ]),
+                            digits=I(12), auto_unbox=TRUE), "selected.json")

@@ -89,6 +89,47 @@ TEST(Several, AgreeWithMgcvAtGivenSmoothingParameters) {
   }
 }
 
+TEST(Several, PenaliseNullSpacesAsGamDoes) {
+  std::ifstream file(TESSERA_TEST_DATA "/several/selected.json");
+  const nlohmann::json selected = nlohmann::json::parse(file);
+  Job job = testing::cpu_job(testing::world());
+  const FitResult fitted = fit(job, parse_formula(selected.at("formula")), several_table(),
+                               {.family = family("gaulss"), .select = true, .sp = selected.at("sp")});
+  const Predictions found = predict(job, fitted.model, several_table(), {});
+  if (job.comm().size() > 1) return;  // the rows of one rank only
+  EXPECT_LE(difference_of(found, "fit", selected.at("fit"), 0), 1e-7);
+  EXPECT_LE(difference_of(found, "fit.1", selected.at("fit"), 1), 1e-7);
+}
+
+/// The derivative of the coefficients by a log smoothing parameter, by differences of whole fits, is what its
+/// uncertainty moves them along.
+TEST(Several, CoefficientsMoveWithTheUncertaintyOfASmoothingParameter) {
+  Job job = testing::cpu_job(testing::world());
+  const Model model = several_model(job, "gaulss", "list(normal ~ x, ~ s(z))");
+  if (job.comm().size() > 1) return;  // rank 0 alone has the covariance
+  const Matrix root = model.fitted().smoothing_uncertainty().root;
+  ASSERT_EQ(root.cols(), 1);
+  constexpr double step = 1e-3;
+  const auto moved = [&](double by) {
+    const double sp = std::exp(model.fitted().log_sp.at(0) + by);
+    return several_model(job, "gaulss", fmt::format("list(normal ~ x, ~ s(z, sp={:.17g}))", sp))
+        .fitted()
+        .coef;
+  };
+  const std::vector<double> above = moved(step);
+  const std::vector<double> below = moved(-step);
+  std::vector<double> slope;
+  for (std::size_t i = 0; i < above.size(); ++i) slope.push_back((above[i] - below[i]) / (2 * step));
+  double along = 0;
+  double square = 0;
+  for (std::size_t i = 0; i < slope.size(); ++i) {
+    along += root.values()[i] * slope[i];
+    square += slope[i] * slope[i];
+  }
+  for (std::size_t i = 0; i < slope.size(); ++i)
+    EXPECT_NEAR(root.values()[i], along / square * slope[i], 1e-5 * std::sqrt(along * along / square));
+}
+
 /// A number of a fixture; NaN for null.
 double number_of(const nlohmann::json& value) {
   return value.is_null() ? std::nan("") : value.get<double>();

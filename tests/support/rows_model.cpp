@@ -682,6 +682,10 @@ std::vector<Family> several_families() {
   for (const std::string_view name : tessera::gam::several_family_names())
     all.push_back(tessera::gam::chosen_family(std::string(name)));
   all.push_back(tessera::gam::chosen_family("multinom(K=2)"));
+  all.push_back(tessera::gam::own_family(
+      "name = 'own'\npredictors = 3\nlog_likelihood = 'log(pnorm(eta1 - y^2)) - sqrt(1 + abs(eta2))^1.5 - "
+      "expm1(pmin(eta3, 2)) + dnorm(sin(eta1)) * pmax(cos(y), eta2 / 3) + 2^eta3'\n",
+      "test"));
   return all;
 }
 

@@ -48,6 +48,12 @@ std::vector<ResidualColumn> columns_of(ResidualType type, const Family& family) 
   if (family.several() != nullptr) {
     const std::span residuals = all.subspan(columns_of_fit - 1, 3);
     if (type == ResidualType::all) return {residuals.begin(), residuals.end()};
+    if (type != ResidualType::deviance && !family.several()->has_level())
+      throw base::usage_error(
+          "the file of the family {} has no mean or no deviation, which such residuals need: add mean = "
+          "\"…\" "
+          "and deviation = \"…\", expressions of the predictors, or take residuals of the deviance",
+          family.name());
     if (std::ranges::find(residuals, type, &ResidualColumn::type) == residuals.end())
       throw base::usage_error(
           "the family {}, with several linear predictors, has residuals of the types deviance, pearson, "

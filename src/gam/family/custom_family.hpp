@@ -1,42 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/family/family_function.hpp"
 #include "gam/family/parts.hpp"
-#include "gam/formula/formula.hpp"
 
-#include <array>
-#include <cstddef>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
-
-/// A user's function of one or two numbers: an expression over named arguments.
-class FamilyFunction {
- public:
-  FamilyFunction() = default;
-  /// Throws `Error(usage)` if the text is not an expression, or has variables other than `arguments` (one or
-  /// two names).
-  FamilyFunction(std::string_view text, const std::vector<std::string>& arguments);
-
-  [[nodiscard]] double operator()(double first, double second = 0) const {
-    const std::array<double, 2> given{first, second};
-    return expression_.evaluate({std::array{given[indices_[0]], given[indices_[1]]}});
-  }
-  [[nodiscard]] const std::string& text() const noexcept { return expression_.text; }
-  /// The function as an expression of CUDA C++ over variables with the arguments' names. It calls the
-  /// functions of `family_device_source`.
-  [[nodiscard]] std::string device_expression() const;
-
-  friend bool operator==(const FamilyFunction&, const FamilyFunction&) = default;
-
- private:
-  Expression expression_;
-  std::array<std::size_t, 2> indices_{};  ///< argument index of each variable of the expression
-};
 
 /// A user-defined family: the functions of one row that performance iteration needs.
 ///
@@ -95,8 +68,7 @@ static_assert(RowFamily<CustomFamily>);
 /// be monotone where it is finite.
 [[nodiscard]] std::optional<double> predictor_of(const CustomFamily& family, double mean);
 
-/// The family as CUDA C++ source, for the device: a `RowFamily` named `OwnFamily`, and the functions that it
-/// calls.
+/// The family as CUDA C++ source, for the device: a `RowFamily` named `OwnFamily`.
 [[nodiscard]] std::string family_device_source(const CustomFamily& family);
 
 }  // namespace TESSERA_NAMESPACE::gam

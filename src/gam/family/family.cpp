@@ -2,6 +2,7 @@
 #include "gam/family/family.hpp"
 
 #include "base/errors.hpp"
+#include "gam/family/own_several.hpp"
 #include "gam/family/visit.hpp"
 #include "gam/formula/syntax.hpp"
 
@@ -732,9 +733,7 @@ double Family::aic_misfit(double deviance, [[maybe_unused]] double weights, doub
 std::string Family::device_source() const {
   if (const CustomFamily* family = custom())
     return family_device_source(*family) + "constexpr OwnFamily family_of(const double*) { return {}; }\n";
-  if (several_)
-    return fmt::format("constexpr auto family_of(const double*) {{ return {}; }}\n",
-                       several_->device_source());
+  if (several_) return several_->device_source();
   return fmt::format(
       "constexpr auto family_of(const double* parameters) {{\n"
       "  return family_at<{}, {}, {}>(BuiltInFamilies{{}}, parameters, {});\n}}\n",
@@ -771,12 +770,22 @@ std::vector<std::string> family_names() {
   return names;
 }
 
+std::string Family::toml() const {
+  if (custom_) return to_toml(*custom_);
+  return several_ ? several_->toml() : std::string();
+}
+
+Family own_family(const std::string& toml, const std::string& origin) {
+  if (is_own_several(toml, origin)) return Family(parse_own_several(toml, origin));
+  return Family(parse_custom_family(toml, origin));
+}
+
 Family chosen_family(const std::string& text) {
   if (text.starts_with('@')) {
     const std::string path = text.substr(1);
     const std::string toml = files::read_text(path, max_family_bytes);
     try {
-      return Family(parse_custom_family(toml, path));
+      return own_family(toml, path);
     } catch (const Error& fault) {
       throw Error(ErrorCode::input, fault.what());  // the fault is in a file, not in an option
     }

@@ -48,6 +48,8 @@ class Family {
   [[nodiscard]] const CustomFamily* custom() const { return custom_.get(); }
   /// Null for a family with one linear predictor.
   [[nodiscard]] const SeveralFamily* several() const { return several_.get(); }
+  /// The text of a user's family, which `own_family` reads; empty: a built-in one.
+  [[nodiscard]] std::string toml() const;
   [[nodiscard]] int predictor_count() const { return several_ ? several_->predictors() : 1; }
   /// Number of levels that a factor must have to be a response; 0: the response is a number.
   [[nodiscard]] int classes() const;
@@ -184,10 +186,13 @@ class Family {
 /// the family with several predictors of a text.
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);
 
+/// A user's family, from the text of a TOML file. Throws like `parse_custom_family`.
+[[nodiscard]] Family own_family(const std::string& toml, const std::string& origin);
+
 /// A built-in family as R's users write it, in any case: "poisson", "binomial(probit)", "Gamma(link = log)",
 /// "nb(theta = 3)", "quasi(log, mu^2)"; or "@FILE": a custom family. As in mgcv, a positive theta is fixed,
 /// and a negative theta is minus the initial estimate. Throws `Error(usage)` for another name, link or
-/// parameter, `Error(input)` if the file cannot be read, or `parse_custom_family` rejects it.
+/// parameter, `Error(input)` if the file cannot be read, or `own_family` rejects it.
 [[nodiscard]] Family chosen_family(const std::string& text);
 
 }  // namespace TESSERA_NAMESPACE::gam

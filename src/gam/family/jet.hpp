@@ -28,6 +28,15 @@ struct Jet {
     return x;
   }
 
+  /// Whether no derivative differs from 0.
+  [[nodiscard]] bool is_constant() const {
+    for (const double one : first)
+      if (one != 0) return false;
+    for (const double one : second)
+      if (one != 0) return false;
+    return true;
+  }
+
   /// f(x), for f with these values and derivatives at x.
   static Jet chain(const Jet& x, double f, double slope, double curvature) {
     Jet y(f);
@@ -77,6 +86,7 @@ struct Jet {
     for (int k = 0; k < pairs; ++k) a.second[k] -= b.second[k];
     return a;
   }
+  friend Jet operator/(const Jet& a, double divisor) { return 1 / divisor * a; }
   friend Jet operator/(const Jet& a, const Jet& b) { return a * inverse(b); }
   friend Jet inverse(const Jet& x) {
     const double y = 1 / x.value;
@@ -93,6 +103,38 @@ struct Jet {
     const double slope = 1 / (1 + x.value);
     return chain(x, log1p(x.value), slope, -slope * slope);
   }
+  friend Jet expm1(const Jet& x) {
+    const double slope = exp(x.value);
+    return chain(x, expm1(x.value), slope, slope);
+  }
+  friend Jet log2(const Jet& x) { return 0x1.71547652b82fep+0 * log(x); }
+  friend Jet log10(const Jet& x) { return 0x1.bcb7b1526e50ep-2 * log(x); }
+  friend Jet sqrt(const Jet& x) {
+    const double y = sqrt(x.value);
+    return chain(x, y, 0.5 / y, -0.25 / (x.value * y));
+  }
+  friend Jet sin(const Jet& x) {
+    const double y = sin(x.value);
+    return chain(x, y, cos(x.value), -y);
+  }
+  friend Jet cos(const Jet& x) {
+    const double y = cos(x.value);
+    return chain(x, y, -sin(x.value), -y);
+  }
+  friend Jet tan(const Jet& x) {
+    const double y = tan(x.value);
+    const double slope = 1 + y * y;
+    return chain(x, y, slope, 2 * y * slope);
+  }
+  /// The standard normal distribution function, by CUDA's name.
+  friend Jet normcdf(const Jet& x) {
+    const double slope = exp(-x.value * x.value / 2) * 0x1.9884533d43651p-2;
+    return chain(x, erfc(-x.value * 0x1.6a09e667f3bcdp-1) / 2, slope, -x.value * slope);
+  }
+  friend Jet fabs(const Jet& x) { return x.value < 0 ? -x : x; }
+  friend Jet floor(const Jet& x) { return Jet(floor(x.value)); }
+  friend Jet ceil(const Jet& x) { return Jet(ceil(x.value)); }
+  friend Jet trunc(const Jet& x) { return Jet(trunc(x.value)); }
   friend Jet sinh(const Jet& x) {
     const double y = sinh(x.value);
     return chain(x, y, cosh(x.value), y);

@@ -138,23 +138,8 @@ ResponseLevel response_level(const Ziplss& family, const double* eta) {
   return {mean, std::sqrt(mean * (1 + std::exp(eta[0]) - mean))};
 }
 
-/// Calls `row(y, eta, scores, curvatures)`, as `row_log_likelihood`, for each row.
-template <class Row>
-void evaluate_rows(int predictors, const SeveralRows& rows, const Row& row) {
-  std::vector<double> eta(at(predictors));
-  std::vector<double> scores(eta.size());
-  std::vector<double> curvatures(at(predictor_pairs(predictors)));
-  const bool derivatives = rows.gradient != nullptr;
-  for (int r = 0; r < rows.count; ++r) {
-    for (int p = 0; p < predictors; ++p) eta[at(p)] = rows.eta[p * rows.stride + r];
-    const double prior = rows.prior[r];
-    rows.log_likelihood[r] = prior * row(rows.response[r], eta.data(), derivatives ? scores.data() : nullptr,
-                                         derivatives ? curvatures.data() : nullptr);
-    if (!derivatives) continue;
-    for (int p = 0; p < predictors; ++p) rows.gradient[p * rows.stride + r] = prior * scores[at(p)];
-    for (std::size_t k = 0; k < curvatures.size(); ++k)
-      rows.weights[static_cast<std::ptrdiff_t>(k) * rows.stride + r] = prior * curvatures[k];
-  }
+std::string device_object(std::string_view type, std::string_view constant) {
+  return fmt::format("constexpr auto family_of(const double*) {{ return {}{{{}}}; }}\n", type, constant);
 }
 
 /// A family whose log likelihood is a formula.
@@ -181,10 +166,9 @@ class FormulaFamily final : public SeveralFamily {
   }
   [[nodiscard]] std::string device_source() const override {
     // The constant in hexadecimal, which compilers read exactly.
-    if constexpr (F::constant_name != nullptr)
-      return fmt::format("{}{{{:a}}}", F::type, family_.b);
-    else
-      return fmt::format("{}{{}}", F::type);
+    std::string constant;
+    if constexpr (F::constant_name != nullptr) constant = fmt::format("{:a}", family_.b);
+    return device_object(F::type, constant);
   }
 
   [[nodiscard]] NullPredictors null_predictors() const override { return F::null; }
@@ -275,7 +259,7 @@ class Multinom final : public SeveralFamily {
     });
   }
   [[nodiscard]] std::string device_source() const override {
-    return fmt::format("FixedClasses<{}>{{}}", predictors_);
+    return device_object(fmt::format("FixedClasses<{}>", predictors_), "");
   }
 
   [[nodiscard]] NullPredictors null_predictors() const override { return NullPredictors::constants; }

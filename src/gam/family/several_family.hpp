@@ -80,7 +80,8 @@ class SeveralFamily {
   [[nodiscard]] virtual std::vector<double> first_predictors(const ResponseLevel& level) const = 0;
   /// Log likelihoods of the rows and, where wanted, their derivatives by the predictors.
   virtual void evaluate(const SeveralRows& rows) const = 0;
-  /// An expression in kernels for an object of which `row_log_likelihood` takes rows.
+  /// CUDA C++ source that defines `family_of(parameters)`, an object of which `row_log_likelihood` takes
+  /// rows.
   [[nodiscard]] virtual std::string device_source() const = 0;
   [[nodiscard]] virtual NullPredictors null_predictors() const = 0;
   /// The first predictor for a mean; only for `NullPredictors::mean`.
@@ -98,6 +99,8 @@ class SeveralFamily {
   virtual void respond(std::span<const double> eta, std::span<double> values,
                        std::span<double> jacobian) const = 0;
 
+  /// Whether residuals other than those of the deviance are numbers or, of classes, NaN.
+  [[nodiscard]] virtual bool has_level() const { return true; }
   /// Mean and standard deviation of a response; NaN for a class.
   [[nodiscard]] virtual ResponseLevel level(std::span<const double> eta) const = 0;
   [[nodiscard]] virtual ResponseProbabilities probabilities(double y, std::span<const double> eta) const = 0;
@@ -109,9 +112,32 @@ class SeveralFamily {
     return std::copysign(std::sqrt(prior * std::max(squared_residual(y, eta), 0.0)), residual_side(y, eta));
   }
 
+  /// The text of a user's file; empty: a built-in family.
+  [[nodiscard]] virtual std::string toml() const { return {}; }
+
   const std::string name;  ///< mgcv's
   const std::string text;  ///< as it is written in a call: "gaulss(b=0.02)"
 };
+
+/// Calls `row(y, eta, scores, curvatures)`, as `row_log_likelihood`, for each row.
+template <class Row>
+void evaluate_rows(int predictors, const SeveralRows& rows, const Row& row) {
+  std::vector<double> eta(static_cast<std::size_t>(predictors));
+  std::vector<double> scores(eta.size());
+  std::vector<double> curvatures(static_cast<std::size_t>(predictor_pairs(predictors)));
+  const bool derivatives = rows.gradient != nullptr;
+  for (int r = 0; r < rows.count; ++r) {
+    for (int p = 0; p < predictors; ++p) eta[static_cast<std::size_t>(p)] = rows.eta[p * rows.stride + r];
+    const double prior = rows.prior[r];
+    rows.log_likelihood[r] = prior * row(rows.response[r], eta.data(), derivatives ? scores.data() : nullptr,
+                                         derivatives ? curvatures.data() : nullptr);
+    if (!derivatives) continue;
+    for (int p = 0; p < predictors; ++p)
+      rows.gradient[p * rows.stride + r] = prior * scores[static_cast<std::size_t>(p)];
+    for (std::size_t k = 0; k < curvatures.size(); ++k)
+      rows.weights[static_cast<std::ptrdiff_t>(k) * rows.stride + r] = prior * curvatures[k];
+  }
+}
 
 /// The suffixes of the columns of classes, with these levels or numbered from `first`.
 [[nodiscard]] std::vector<std::string> class_suffixes(int first, int classes,

@@ -106,8 +106,8 @@ class TableFit {
     check_predictors(formula_, options_.family.definition());
     if (options_.sample < 0 || options_.sample > most_stored_rows)
       throw base::usage_error("sample is {}: give 0 to {}", options_.sample, most_stored_rows);
-    if (const CustomFamily* custom = options_.family.definition().custom())
-      require_same_content(job_.comm(), options_.family.file(), to_toml(*custom));
+    if (const std::string own = options_.family.definition().toml(); !own.empty())
+      require_same_content(job_.comm(), options_.family.file(), own);
     FitCheckpoint checkpoint(job_, options_.checkpoint, print, may_stay_on_cpu(), observer_);
     StopRequest* stop = job_.options().stop;
     const auto check = [stop] {

@@ -225,7 +225,7 @@ Json to_json(const FittedModel& model) {
             {"formula", model.formula},
             {"family", model.family.several() ? model.family.text() : model.family.name()},
             {"link", model.family.link_name()},
-            {"family_toml", model.family.custom() ? Json(to_toml(*model.family.custom())) : Json()},
+            {"family_toml", model.family.toml().empty() ? Json() : Json(model.family.toml())},
             {"weights", model.weights.empty() ? Json() : Json(model.weights)},
             {"n", model.rows},
             {"rows_dropped", model.rows_dropped}};
@@ -588,7 +588,7 @@ Centring centring_from(const JsonField& field, const Design& design) {
 Family family_from(const JsonField& json, const std::string& path) {
   if (const auto own = json.find("family_toml")) {
     try {
-      return Family(parse_custom_family(own->text(), "family_toml"));
+      return own_family(own->text(), "family_toml");
     } catch (const Error& fault) {
       own->refuse(fault.what());
     }

@@ -4,7 +4,7 @@
 #include "base/list_text.hpp"
 #include "gam/design/knots.hpp"
 #include "gam/design/parametric_penalties.hpp"
-#include "gam/family/custom_family.hpp"
+#include "gam/family/family.hpp"
 #include "gam/family/family.hpp"
 #include "gam/options/deciding_options.hpp"
 #include "gam/options/option_values.hpp"
@@ -88,7 +88,7 @@ void add_column(std::vector<std::string>& columns, const NamedOption& given) {
 
 std::string text_of_family(const FitOptions& options) {
   const Family& family = options.family.definition();
-  return family.custom() ? to_toml(*family.custom()) : family.text();
+  return family.toml().empty() ? family.text() : family.toml();
 }
 
 void set_link(FitOptions& options, const NamedOption& given, const NumberRange& /*range*/) {

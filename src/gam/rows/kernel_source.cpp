@@ -85,6 +85,7 @@ std::string constants(const Rows& rows, const RowLayout& layout, std::span<const
   text += R"(
 #include "gam/family/list.hpp"
 #include "gam/family/location_scale.hpp"
+#include "gam/family/own_functions.hpp"
 #include "gam/rows/evaluation.hpp"
 namespace TESSERA_NAMESPACE::gam::fixed {
 template <int n>

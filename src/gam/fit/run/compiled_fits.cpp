@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/run/compiled_fits.hpp"
 
-#include "gam/family/custom_family.hpp"
+#include "gam/family/family.hpp"
 #include "gam/family/family.hpp"
 
 #include <tessera/device/module_cache.hpp>
@@ -42,7 +42,7 @@ bool find_mark(const Job& job, const FormulaTerms& formula, const FitOptions& op
   ModuleCache marks(
       {std::make_shared<Marker>(compiler->version(), has_compiled), modules.directory, modules.max_bytes});
   const Family& family = options.family.definition();
-  const std::string family_text = family.custom() != nullptr ? to_toml(*family.custom()) : family.text();
+  const std::string family_text = family.toml().empty() ? family.text() : family.toml();
   const ModuleSource fit{
       .name = "kernels of a fit",
       .text = formula.text + '\n' + family_text + '\n' + options.weights + '\n' + options.offset,

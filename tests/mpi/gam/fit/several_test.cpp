@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Families with several linear predictors: location, scale and shape, and classes.
 #include "gam/linalg/linalg.hpp"
+#include "support/errors.hpp"
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -93,12 +95,45 @@ TEST(Several, PenaliseNullSpacesAsGamDoes) {
   std::ifstream file(TESSERA_TEST_DATA "/several/selected.json");
   const nlohmann::json selected = nlohmann::json::parse(file);
   Job job = testing::cpu_job(testing::world());
-  const FitResult fitted = fit(job, parse_formula(selected.at("formula")), several_table(),
-                               {.family = family("gaulss"), .select = true, .sp = selected.at("sp")});
+  const FitResult fitted =
+      fit(job, parse_formula(selected.at("formula").get<std::string>()), several_table(),
+          {.family = family("gaulss"), .select = true, .sp = selected.at("sp").get<std::vector<double>>()});
   const Predictions found = predict(job, fitted.model, several_table(), {});
   if (job.comm().size() > 1) return;  // the rows of one rank only
   EXPECT_LE(difference_of(found, "fit", selected.at("fit"), 0), 1e-7);
   EXPECT_LE(difference_of(found, "fit.1", selected.at("fit"), 1), 1e-7);
+}
+
+TEST(Several, AFamilyOfTheUsersOwnIsTheBuiltInOneOfItsLogLikelihood) {
+  const std::string toml =
+      "name = 'normal'\npredictors = 2\n"
+      "log_likelihood = '-((y - eta1) / (exp(eta2) + 0.01))^2 / 2 - log(exp(eta2) + 0.01) - "
+      "0.91893853320467274'\n"
+      "start = ['mean', 'log(deviation)']\nresponse = ['eta1', '1 / (exp(eta2) + 0.01)']\n"
+      "quantile = 'eta1 + p - 0.5'\n";
+  const std::string formula = "list(normal ~ s(x) + g, ~ s(z))";
+  Job job = testing::cpu_job(testing::world());
+  const ResponseFamily family(std::make_shared<const Family>(own_family(toml, "normal.toml")));
+  const Model own = fit(job, parse_formula(formula), several_table(), {.family = family}).model;
+  const Model built_in = several_model(job, "gaulss", formula);
+  ASSERT_EQ(own.coefficients().size(), built_in.coefficients().size());
+  for (std::size_t i = 0; i < own.coefficients().size(); ++i)
+    EXPECT_NEAR(own.coefficients()[i], built_in.coefficients()[i], 1e-7);
+  EXPECT_NEAR(own.aic(), built_in.aic(), 1e-7);
+
+  const Predictions found = predict(job, own, several_table(), {.type = PredictionType::response});
+  const Predictions wanted = predict(job, built_in, several_table(), {.type = PredictionType::response});
+  for (const char* column : {"fit", "fit.1"}) {
+    for (std::size_t i = 0; i < found[column].size(); ++i)
+      EXPECT_NEAR(found[column][i], wanted[column][i], 1e-6);
+  }
+  expect_error(ErrorCode::usage, "the file of the family normal has no mean or no deviation", [&] {
+    static_cast<void>(residuals(job, own, several_table(), {.type = ResidualType::pearson}));
+  });
+  if (job.comm().rank() != 0) return;
+  const std::string text = to_json(own);
+  EXPECT_EQ(nlohmann::json::parse(text).at("family_toml"), toml);
+  EXPECT_EQ(to_json(model_from_json(text)), text);
 }
 
 /// The derivative of the coefficients by a log smoothing parameter, by differences of whole fits, is what its

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/family_function.hpp"
+
+#include <toml++/toml.h>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// A TOML file that describes a family: keys with texts, most of which are expressions. Faults are
+/// `Error(usage)` with the origin, the line and advice.
+class FamilyFile {
+ public:
+  /// Throws if the text is not TOML.
+  FamilyFile(std::string_view toml, std::string origin);
+
+  [[nodiscard]] bool has(const char* key) const { return table_.get(key) != nullptr; }
+  void require_known(std::span<const char* const> keys) const;
+  /// The text of a key; null if it is not there.
+  [[nodiscard]] const toml::value<std::string>* text(const char* key) const;
+  [[nodiscard]] std::string name() const;
+  /// A key's whole number.
+  [[nodiscard]] int number(const char* key, int least, int most) const;
+  [[nodiscard]] FamilyFunction function(const char* key, const std::vector<std::string>& arguments) const;
+  /// A list of as many expressions; empty if the key is not there.
+  [[nodiscard]] std::vector<FamilyFunction> functions(const char* key, std::size_t count,
+                                                      const std::vector<std::string>& arguments) const;
+  [[noreturn]] void refuse(const toml::node& where, std::string_view why) const;
+
+ private:
+  [[nodiscard]] FamilyFunction function_of(const char* key, const toml::value<std::string>& text,
+                                           const std::vector<std::string>& arguments) const;
+
+  std::string origin_;
+  toml::table table_;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

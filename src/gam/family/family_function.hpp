@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/formula/expression.hpp"
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// Most arguments of a function of a user's family.
+inline constexpr std::size_t most_arguments = 6;
+
+/// A user's function of a few numbers: an expression over named arguments.
+class FamilyFunction {
+ public:
+  FamilyFunction() = default;
+  /// Throws `Error(usage)` if the text is not an expression, or has variables other than `arguments`.
+  FamilyFunction(std::string_view text, const std::vector<std::string>& arguments);
+
+  [[nodiscard]] double operator()(std::span<const double> arguments) const {
+    std::array<double, most_arguments> given{};
+    for (std::size_t i = 0; i < indices_.size(); ++i) given[i] = arguments[indices_[i]];
+    return expression_.evaluate(std::span(given).first(indices_.size()));
+  }
+  [[nodiscard]] double operator()(double first) const { return (*this)(std::span(&first, 1)); }
+  [[nodiscard]] double operator()(double first, double second) const {
+    return (*this)(std::array{first, second});
+  }
+  [[nodiscard]] const std::string& text() const noexcept { return expression_.text; }
+  [[nodiscard]] bool empty() const noexcept { return expression_.steps.empty(); }
+  [[nodiscard]] const Expression& expression() const noexcept { return expression_; }
+  /// The index among the arguments of each column of the expression.
+  [[nodiscard]] std::span<const std::size_t> indices() const noexcept { return indices_; }
+  /// The function as an expression of CUDA C++ over variables with the arguments' names. It calls functions
+  /// of own_functions.hpp.
+  [[nodiscard]] std::string device_expression() const;
+
+  friend bool operator==(const FamilyFunction&, const FamilyFunction&) = default;
+
+ private:
+  Expression expression_;
+  std::vector<std::size_t> indices_;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

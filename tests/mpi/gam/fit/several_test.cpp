@@ -97,7 +97,7 @@ TEST(Several, PenaliseNullSpacesAsGamDoes) {
   Job job = testing::cpu_job(testing::world());
   const FitResult fitted =
       fit(job, parse_formula(selected.at("formula").get<std::string>()), several_table(),
-          {.family = family("gaulss"), .select = true, .sp = selected.at("sp").get<std::vector<double>>()});
+          {.family = family("gaulss"), .sp = selected.at("sp").get<std::vector<double>>(), .select = true});
   const Predictions found = predict(job, fitted.model, several_table(), {});
   if (job.comm().size() > 1) return;  // the rows of one rank only
   EXPECT_LE(difference_of(found, "fit", selected.at("fit"), 0), 1e-7);

@@ -19,7 +19,7 @@ namespace {
 
 using base::at;
 using Op = Expression::Op;
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_told = std::numeric_limits<double>::quiet_NaN();  ///< by the file
 
 /// A function with its derivatives, by the steps of its expression.
 template <int P>
@@ -124,7 +124,7 @@ constexpr OwnFamily family_of(const double*) {{ return {{}}; }}
   }
 
   [[nodiscard]] NullPredictors null_predictors() const override { return NullPredictors::none; }
-  [[nodiscard]] double predictor_of_mean(double /*mean*/) const override { return nan; }
+  [[nodiscard]] double predictor_of_mean(double /*mean*/) const override { return not_told; }
   [[nodiscard]] double squared_residual(double y, std::span<const double> eta) const override {
     return std::fmax(0.0, -2 * of_response(parts_.log_likelihood, y, eta));
   }
@@ -133,11 +133,11 @@ constexpr OwnFamily family_of(const double*) {{ return {{}}; }}
   }
   [[nodiscard]] bool has_level() const override { return !parts_.mean.empty() && !parts_.deviation.empty(); }
   [[nodiscard]] ResponseLevel level(std::span<const double> eta) const override {
-    return {parts_.mean.empty() ? nan : parts_.mean(eta),
-            parts_.deviation.empty() ? nan : parts_.deviation(eta)};
+    return {parts_.mean.empty() ? not_told : parts_.mean(eta),
+            parts_.deviation.empty() ? not_told : parts_.deviation(eta)};
   }
   [[nodiscard]] ResponseProbabilities probabilities(double y, std::span<const double> eta) const override {
-    const double up_to = parts_.cumulative.empty() ? nan : of_response(parts_.cumulative, y, eta);
+    const double up_to = parts_.cumulative.empty() ? not_told : of_response(parts_.cumulative, y, eta);
     return {up_to, up_to};
   }
   [[nodiscard]] double quantile(double p, std::span<const double> eta) const override {

@@ -38,7 +38,7 @@ std::vector<double> row_of(const SeveralFamily& family, double y, const std::vec
   return out;
 }
 
-constexpr char normal[] =
+constexpr char normal_toml[] =
     "name = 'normal'\npredictors = 2\n"
     "log_likelihood = '-((y - eta1) / (exp(eta2) + 0.01))^2 / 2 - log(exp(eta2) + 0.01) - "
     "0.91893853320467274'\n"
@@ -46,7 +46,7 @@ constexpr char normal[] =
     "mean = 'eta1'\ndeviation = 'exp(eta2) + 0.01'\ncumulative = 'pnorm((y - eta1) / (exp(eta2) + 0.01))'\n";
 
 TEST(OwnSeveral, OfTheNormalLogLikelihoodIsGaulss) {
-  const auto family = own(normal);
+  const auto family = own(normal_toml);
   const Family built_in = chosen_family("gaulss");
   std::mt19937_64 random(1);
   std::normal_distribution<double> draw;
@@ -124,8 +124,8 @@ TEST(OwnSeveral, TellsWhatIsWrongWithAFile) {
 }
 
 TEST(OwnSeveral, IsKeptAsItsText) {
-  const Family family = own_family(normal, "f.toml");
-  EXPECT_EQ(family.toml(), normal);
+  const Family family = own_family(normal_toml, "f.toml");
+  EXPECT_EQ(family.toml(), normal_toml);
   EXPECT_EQ(family.predictor_count(), 2);
   EXPECT_EQ(family.name(), "normal");
   EXPECT_EQ(chosen_family("poisson").toml(), "");

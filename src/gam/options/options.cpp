@@ -5,7 +5,6 @@
 #include "gam/design/knots.hpp"
 #include "gam/design/parametric_penalties.hpp"
 #include "gam/family/family.hpp"
-#include "gam/family/family.hpp"
 #include "gam/options/deciding_options.hpp"
 #include "gam/options/option_values.hpp"
 

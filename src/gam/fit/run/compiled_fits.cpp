@@ -2,7 +2,6 @@
 #include "gam/fit/run/compiled_fits.hpp"
 
 #include "gam/family/family.hpp"
-#include "gam/family/family.hpp"
 
 #include <tessera/device/module_cache.hpp>
 #include <tessera/mpi/communicator.hpp>

@@ -41,7 +41,7 @@ is_general <- function(family) inherits(family, "general.family")
 extended <- function(make, link, theta, estimated, given, title, ...) {
   arguments <- list(link = link, ...)
   if (!estimated) arguments$theta <- unname(given)
-  family <- do.call(make, arguments)
+  family <- do.call(make, arguments, envir = globalenv())  # functions of the family keep the environment of the call
   family$putTheta(unname(theta))
   family$family <- title
   family

@@ -252,10 +252,14 @@ stand_in_slots <- function(parts, json, rows) {
   list(model = rows, y = absent, residuals = absent)
 }
 
-#' `count` values that do not exist: a factor, because arithmetic with a factor is an error or NA in any R session; its
-#' codes are a sequence, which takes no memory.
+#' `count` values that do not exist: a sequence of doubles that begins at NA, so that each is NA in any R session. R keeps
+#' a sequence, in memory and in files, as its length, begin and step, and makes none of NA but from such a file.
 absent_values <- function(count) {
-  structure(seq_len(count), levels = character(0), rows = count, class = c("tessera_absent", "factor"))
+  file <- serialize(seq_len(2^31), NULL)
+  in_file <- function(numbers) writeBin(numbers, raw(), endian = "big")
+  place <- grepRaw(in_file(c(2^31, 1, 1)), file, fixed = TRUE)
+  file[place - 1 + seq_len(16)] <- in_file(c(count, NA))
+  structure(unserialize(file), rows = count, class = "tessera_absent")
 }
 
 #' The object's slots with a value for each row.

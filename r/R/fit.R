@@ -33,11 +33,12 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
 
 # Arguments
 
-#' Arguments unknown to bam are errors. Arguments without effect here give a message, unless they have bam's default.
+#' Unknown arguments are errors, except those that are NULL, the default of bam's later ones. Arguments without effect here
+#' give a message, unless they have bam's default.
 check_arguments <- function(given, quiet, ...) {
-  other <- ...names()
-  if (...length() > 0) {
-    usage_error("argument ", paste(other, collapse = ", "), ": not an argument of bam: give options of the engine as ",
+  other <- Filter(Negate(is.null), list(...))
+  if (length(other)) {
+    usage_error("argument ", toString(names(other)), " is not known here: give options of the engine as ",
                 "options = list(device = \"cpu\")")
   }
   usual <- formals(tessera_bam)

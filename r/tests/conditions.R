@@ -25,7 +25,7 @@ refused(tessera_bam(y ~ s(x), d, drop.intercept = TRUE), "tessera_usage", "drop.
 refused(tessera_bam(y ~ s(x), d, scale = 1), "tessera_usage", "scale")
 refused(tessera_bam(y ~ s(x), poisson(), d), "tessera_usage", "data is a family: the arguments are")
 refused(tessera_bam(y ~ s(x), poisson, d), "tessera_usage", "data is a function")
-refused(tessera_bam(y ~ s(x), d, other = 1), "tessera_usage", "other")
+refused(tessera_bam(y ~ s(x), d, other = 1), "tessera_usage", "argument other is")
 refused(tessera_bam(y ~ s(x), d, weights = 1:3), "tessera_input", "weights has 3 values")
 refused(tessera_bam(y ~ s(x), d[0, ]), "tessera_input", "no rows")
 refused(tessera_bam(y ~ s(x), d, subset = x > 5), "tessera_input", "subset selects no row")
@@ -60,7 +60,7 @@ told <- function(expression) {
   })
   lines
 }
-stopifnot(length(told(tessera_bam(y ~ s(x), d, chunk.size = 10000, discrete = FALSE, samfrac = 1))) == 0,
+stopifnot(length(told(tessera_bam(y ~ s(x), d, chunk.size = 10000, discrete = FALSE, samfrac = 1, in.out = NULL, nei = NULL))) == 0,
           grepl("discrete, samfrac", told(tessera_bam(y ~ s(x), d, discrete = TRUE, samfrac = 0.1))),
           length(told(tessera_bam(y ~ s(x), d, discrete = TRUE, quiet = TRUE))) == 0,
           any(grepl("m has no effect", told(tessera_bam(y ~ s(x, g, bs = "fs", xt = "cr", m = 1, k = 5), d)))))

@@ -255,7 +255,7 @@ stand_in_slots <- function(parts, json, rows) {
 #' `count` values that do not exist: a sequence of doubles that begins at NA, so that each is NA in any R session. R keeps
 #' a sequence, in memory and in files, as its length, begin and step, and makes none of NA but from such a file.
 absent_values <- function(count) {
-  file <- serialize(seq_len(2^31), NULL)
+  file <- serialize(seq_len(2^31), NULL, version = 3)
   in_file <- function(numbers) writeBin(numbers, raw(), endian = "big")
   place <- grepRaw(in_file(c(2^31, 1, 1)), file, fixed = TRUE)
   file[place - 1 + seq_len(16)] <- in_file(c(count, NA))

@@ -245,8 +245,9 @@ TESSERA_GAM_API int tessera_gam_model_values(tessera_gam_model model, const char
 /// A text of the model, by name and index: "formula", "family", "link", "verdict" (where it was computed),
 /// "no_estimate" (why there is no finite estimate, or ""), "why_not_converged", all of index 0;
 /// "coefficients", their names, by index from 0; "smooths", their labels; "response", its name, "" in a model
-/// of an earlier version; "response_type", "number", "factor" or "counts"; "response_levels"; "knots" as they
-/// were given, "x=0,1"; "sample", the names of its columns. TESSERA_GAM_USAGE beyond the last.
+/// of an earlier version; "response_type", "number", "factor", "counts" or "limits"; "response_levels";
+/// "knots" as they were given, "x=0,1"; "sample", the names of its columns. TESSERA_GAM_USAGE beyond the
+/// last.
 TESSERA_GAM_API int tessera_gam_model_text(tessera_gam_model model, const char* name, size_t index,
                                            const char** text);
 /// The number of texts of a name.

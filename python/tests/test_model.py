@@ -9,6 +9,7 @@ import doctest
 import functools
 import html
 import inspect
+import math
 import os
 import pickle
 import re
@@ -85,6 +86,22 @@ class SameBits(InFolder):
         np.testing.assert_array_equal(of_levels.predict(data, "response")["fit.c"], found["fit.3"])
         with self.assertRaisesRegex(InputError, "must have 4, ocat's R"):
             GAM(formula, family="ocat(R=4)").fit(levels)
+
+    def test_censored_responses(self):
+        data = rows()
+        low = np.quantile(data["y"], 0.2)
+        data["limit"] = np.where(data["y"] > low, data["y"], -np.inf)
+        data["y"] = np.maximum(data["y"], low)
+        formula = "cbind(y, limit) ~ s(x, k=6) + z"
+        self.expect_same(data, formula, arguments=("--family", "cnorm"), family="cnorm")
+        model = GAM(formula, family="cnorm").fit(data)
+        sigma = model.summary()["parameters"]["sigma"]
+        residual = (data["y"] - model.predict(data)) / sigma
+        observed = data["y"] > low
+        deviance = model.residuals("deviance", data)
+        np.testing.assert_allclose(deviance[observed], residual[observed])
+        below = np.array([math.erfc(-one / math.sqrt(2)) / 2 for one in residual[~observed]])
+        np.testing.assert_allclose(deviance[~observed] ** 2, -2 * np.log(below))
 
     def test_lists_and_dicts(self):
         formula = "y ~ s(x, bs='cc', k=6) + s(z, k=5)"

@@ -15,7 +15,7 @@ family_of <- function(family) {
 
 refuse_family <- function(name) {
   usage_error("family '", name, "' is not known: give gaussian, binomial, poisson, Gamma, inverse.gaussian, quasi, ",
-              "quasibinomial, quasipoisson, nb, negbin, tw, Tweedie, scat, betar, ocat, or of several linear predictors ",
+              "quasibinomial, quasipoisson, nb, negbin, tw, Tweedie, scat, betar, ocat, cnorm, clog, cpois, or of several linear predictors ",
               "gaulss, gammals, gumbls, gevlss, shash, ziplss or multinom")
 }
 
@@ -30,6 +30,9 @@ family_options <- function(family) {
     Tweedie = if (is.null(family$getTheta)) family$family else tw_text(family),
     "scaled t" = with_argument("scat", theta_text(family, c(-2, -1)), "min.df", family_constant(family, ".min.df")),
     "Ordered Categorical" = ocat_text(family),
+    cnorm = if (is.null(family$getTheta())) "cpois" else sprintf("cnorm(%s)", theta_text(family, 0)),  # mgcv's cpois has this name
+    clogistic = sprintf("clog(%s)", theta_text(family, 0)),
+    cpois = kind,
     "Beta regression" = with_argument("betar", theta_text(family, 0), "eps", family_constant(family, ".betarEps")),
     gaulss = , gammals = , gumbls = , gevlss = , ziplss = with_argument(kind, NULL, "b", family_constant(family, "b")),
     shash = shash_text(family),

@@ -25,6 +25,11 @@ mgcv_family <- function(json) {
            extended(mgcv::ocat, link, log(steps), estimated[[2]], steps,
                     sprintf("Ordered Categorical(%s)", paste(round(value, 2), collapse = ",")), R = length(value) + 1)
          },
+         cnorm = extended(mgcv::cnorm, link, log(value[["sigma"]]), estimated[["sigma"]], value[["sigma"]],
+                          sprintf("cnorm(%s)", round(value[["sigma"]], 3))),
+         clog = extended(of_mgcv("clog"), link, log(value[["sigma"]]), estimated[["sigma"]], value[["sigma"]],
+                         sprintf("clogistic(%s)", round(value[["sigma"]], 3))),
+         cpois = do.call(of_mgcv("cpois"), list(link)),
          Tweedie = mgcv::Tweedie(value[["p"]], link),
          quasi = do.call(stats::quasi, list(link, quasi_variances[value[["variance"]] + 1])),
          gaussian = stats::gaussian(link), binomial = stats::binomial(link), quasibinomial = stats::quasibinomial(link),
@@ -32,6 +37,13 @@ mgcv_family <- function(json) {
          inverse.gaussian = stats::inverse.gaussian(link),
          gaulss = , gammals = , gumbls = , gevlss = , shash = , ziplss = , multinom = family_of(json$family),
          usage_error("family '", json$family, "' is not known: install the version that wrote the model"))
+}
+
+#' A function that mgcv has since version 1.9-0.
+of_mgcv <- function(name) {
+  found <- get0(name, asNamespace("mgcv"), inherits = FALSE)
+  if (is.null(found)) usage_error("the family ", name, " is not in mgcv ", utils::packageVersion("mgcv"), ": update mgcv to 1.9-0 or later")
+  found
 }
 
 #' Whether a family has several linear predictors, as a list of formulas.

@@ -168,9 +168,11 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ log(g)", "", 3, "but log(g) needs numbers"},
            {"y ~ I(factor(year) * 2)", "", 2, "factor(year) has levels, but '*' needs numbers"},
            {"y ~ factor(year, levels = 8)", "", 3, "'factor(year, levels = 8)' has fewer than two levels"},
-           {"cbind(y, x) ~ z", "", 2, "for the families binomial and quasibinomial, not for gaussian"},
+           {"cbind(y, x) ~ z", "", 2,
+            "for the families binomial and quasibinomial, and for censored ones such as cnorm, not for "
+            "gaussian"},
            {"y ~ x", "--family ocat", 2, "ocat: the number of classes is missing: write ocat(R=4)"},
-           {"y ~ x", "--family 'cnorm()'", 2, "the family 'cnorm()' is not available: write scat"},
+           {"y ~ x", "--family 'bcg()'", 2, "the family 'bcg()' is not available: write gaussian or gamma"},
            {"y ~ x", "--family 'tw(theta = 2)'", 2, "the family 'tw(theta = 2)': p cannot be 2"},
            {"y ~ cbind(x, z)", "", 2, "cbind() can only be the response"},
            {"y ~ log(.)", "", 2, "name the column"},
@@ -181,7 +183,8 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ x", "--weight w", 2, "--weight"},
            {"y ~ x", "--family normal", 2,
             "the family 'normal' is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, "
-            "quasipoisson, quasibinomial, quasi, tweedie, tw, scat, betar, ocat, gaulss, gammals, gumbls, "
+            "quasipoisson, quasibinomial, quasi, tweedie, tw, scat, betar, ocat, cnorm, clog, cpois, gaulss, "
+            "gammals, gumbls, "
             "gevlss, shash, ziplss or multinom"},
            {"s ~ x", "--family 'binomial(link = sqrt)'", 2,
             "the link of binomial is logit, probit, cloglog, cauchit or log"},

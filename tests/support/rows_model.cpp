@@ -173,7 +173,8 @@ Frame random_frame(Random& random, const ModelOptions& options) {
   fill(y, [&] {
     const std::string_view family = options.family.name();
     if (family.ends_with("binomial")) return static_cast<double>(random() % 3) / 2;
-    if (family.ends_with("poisson") || family == "nb") return static_cast<double>(random() % 4);
+    if (family.ends_with("poisson") || family == "nb" || family == "cpois")
+      return static_cast<double>(random() % 4);
     if (family == "betar") return uniform(random, 0.05, 0.95);
     if (family == "ziplss") return static_cast<double>(random() % 4);
     if (family == "multinom") return static_cast<double>(random() % 2);
@@ -301,7 +302,7 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
     const long double residual = (y - mu) / slope + (start ? std::log(mu / (1 - mu)) - offset : 0);
     return {prior * slope, residual, 2 * prior * (log_or_zero(y, mu) + log_or_zero(1 - y, 1 - mu))};
   }
-  if (family.name().ends_with("poisson")) {
+  if (family.name().ends_with("poisson") || family.name() == "cpois") {
     const long double mu = start ? y + 0.1L : std::exp(eta);
     return {prior * mu, (y - mu) / mu + (start ? std::log(mu) - offset : 0),
             2 * prior * (log_or_zero(y, mu) - (y - mu))};
@@ -365,6 +366,16 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
     const long double information = upper * (1 - upper) + lower * (1 - lower);
     return {prior * information, (upper + lower - 1) / information + (start ? at - offset : 0),
             -2 * prior * std::log(upper - lower)};
+  }
+  if (family.name() == "cnorm" || family.name() == "clog") {
+    const long double unit = family.parameters()[0] / std::sqrt(prior);
+    const long double mu = start ? y : eta;
+    const long double z = (y - mu) / unit;
+    const long double shift = start ? mu - offset : 0;
+    if (family.name() == "cnorm") return {1 / (unit * unit), y - mu + shift, z * z};
+    const long double slope = std::tanh(z / 2);
+    const long double information = (1 - slope * slope) / 2;
+    return {information / (unit * unit), unit * slope / information + shift, 4 * std::log(std::cosh(z / 2))};
   }
   throw std::invalid_argument("rows_model.cpp has no dense rows of the family");
 }

@@ -169,7 +169,8 @@ struct ModelVariable {
 
 struct ModelResponse {
   std::string name{};  ///< as in the formula: "y", "log(y)"; empty in a model of an earlier version
-  /// "number", "factor", or "counts": cbind(successes, failures).
+  /// "number", "factor", "counts": cbind(successes, failures), or "limits": cbind(y, limit) of a censored
+  /// family.
   std::string type{};
   std::vector<std::string> levels{};  ///< levels of a factor: failure and success
 };

@@ -178,7 +178,7 @@ class TableCheck {
       if (weight == 1) of = several->probabilities(y, residual.linear_predictors);
     } else if (distribution_) {
       const double mean = model_.family.mean(residual.linear_predictors[0]) / rows_.response_factor;
-      of = distribution_->probabilities(y, mean, weight);
+      of = distribution_->probabilities(response_of(rows_, row), mean, weight);
     }
     return gam::quantile_residual(
         of, base::split_mix(static_cast<std::uint64_t>(frame_.rows.begin) + row + seed));

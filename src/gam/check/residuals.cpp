@@ -91,7 +91,7 @@ class ResidualsOfRows {
       case ResidualType::fitted: return mean;
       case ResidualType::linear_predictor: return eta / rows_.response_factor;
       case ResidualType::working_weight:
-        return family_.working_weight(number(rows_.response, place), eta, prior_weight(place));
+        return family_.working_weight(response_of(rows_, place), eta, prior_weight(place));
       case ResidualType::response: return difference;
       case ResidualType::working: return working(eta, place);
       case ResidualType::pearson: return pearson(mean, difference, place);
@@ -110,7 +110,7 @@ class ResidualsOfRows {
     return rows_.prior_weight < 0 ? 1 : number(rows_.prior_weight, place);
   }
   [[nodiscard]] double working(double eta, std::size_t place) const {
-    const double y = rows_.response_factor * number(rows_.response, place);
+    const Response y = rows_.response_factor * response_of(rows_, place);
     return family_.working_residual(y, eta) / rows_.response_factor;
   }
   [[nodiscard]] double pearson(double mean, double difference, std::size_t place) const {

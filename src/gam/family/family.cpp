@@ -3,6 +3,7 @@
 
 #include "base/errors.hpp"
 #include "gam/family/own_several.hpp"
+#include "gam/family/row_step.hpp"
 #include "gam/family/visit.hpp"
 #include "gam/formula/syntax.hpp"
 
@@ -273,10 +274,7 @@ std::optional<std::string_view> nearest_to(std::string_view name) {
   constexpr std::pair<const char*, const char*> known[] = {
       {"zip", "write ziplss, with two formulas, for counts with many zeros"},
       {"cox.ph", "write poisson for events in intervals, with offset(log(time))"},
-      {"cnorm", "write scat for uncensored responses"},
-      {"clog", "write scat for uncensored responses"},
       {"bcg", "write gaussian or gamma for uncensored responses"},
-      {"cpois", "write poisson for uncensored counts"},
       {"gfam", "fit the rows of each family separately"},
       {"twlss", "write tw, with a constant p and phi"},
       {"mvn", "fit each response separately"}};
@@ -580,6 +578,10 @@ Limits Family::limits() const {
   return visit(*this, [](const auto& family) { return family.limits; });
 }
 
+bool Family::is_censored() const {
+  return visit(*this, [](const auto& family) { return is_censored_family<std::decay_t<decltype(family)>>; });
+}
+
 bool Family::two_levels() const {
   return visit(*this, [](const auto& family) { return family.two_levels; });
 }
@@ -592,27 +594,27 @@ double Family::derivative(double eta) const {
   return visit(*this, [&](const auto& family) { return family.derivative(eta); });
 }
 
-double Family::working_weight(double y, double eta, double prior) const {
+double Family::working_weight(Response y, double eta, double prior) const {
   return visit(*this, [&](const auto& family) {
     if constexpr (StepFamily<std::decay_t<decltype(family)>>) {
-      return family.step(y, eta, prior).weight;
+      return row_step(family, y, eta, prior).weight;
     } else {
       return family.weight(prior, family.mean(eta), family.derivative(eta));
     }
   });
 }
 
-double Family::working_residual(double y, double eta) const {
+double Family::working_residual(Response y, double eta) const {
   return visit(*this, [&](const auto& family) {
     if constexpr (StepFamily<std::decay_t<decltype(family)>>) {
-      return family.step(y, eta, 1).residual;
+      return row_step(family, y, eta, 1).residual;
     } else {
       return (y - family.mean(eta)) / family.derivative(eta);
     }
   });
 }
 
-double Family::response_residual(double y, double mu) const {
+double Family::response_residual(Response y, double mu) const {
   return visit(*this, [&](const auto& family) {
     if constexpr (requires { family.class_at(mu); }) {
       return y - family.class_at(mu);
@@ -622,7 +624,7 @@ double Family::response_residual(double y, double mu) const {
   });
 }
 
-double Family::residual_side(double y, double mu) const {
+double Family::residual_side(Response y, double mu) const {
   return visit(*this, [&](const auto& family) {
     if constexpr (requires { family.residual_side(y, mu); }) {
       return family.residual_side(y, mu);
@@ -632,7 +634,7 @@ double Family::residual_side(double y, double mu) const {
   });
 }
 
-double Family::deviance(double y, double mu, double prior) const {
+double Family::deviance(Response y, double mu, double prior) const {
   return visit(*this, [&](const auto& family) {
     double deviance = family.deviance(y, mu, prior);
     if constexpr (requires { family.saturated_mean(y); })
@@ -681,13 +683,13 @@ std::optional<double> Family::predictor(double mean) const {
   });
 }
 
-std::optional<std::string_view> Family::response_fault(double y) const {
+std::optional<std::string_view> Family::response_fault(Response y) const {
   if (!std::isfinite(y)) return "must be finite";
   const char* fault = visit(*this, [&](const auto& family) { return family.response_fault(y); });
   return fault == nullptr ? std::nullopt : std::optional<std::string_view>(fault);
 }
 
-double Family::minus_two_log_likelihood(double y, double mu, double weight, double scale) const {
+double Family::minus_two_log_likelihood(Response y, double mu, double weight, double scale) const {
   if (!(weight > 0)) return 0;
   return visit(*this,
                [&](const auto& family) { return family.minus_two_log_likelihood(y, mu, weight, scale); });

@@ -119,21 +119,23 @@ class Family {
   [[nodiscard]] Start start() const;
   [[nodiscard]] Limits limits() const;
   [[nodiscard]] bool two_levels() const;
+  /// Whether a response may have a second number, as `Response` has it.
+  [[nodiscard]] bool is_censored() const;
 
   [[nodiscard]] double mean(double eta) const;
   [[nodiscard]] double derivative(double eta) const;
   /// The variance function V(mu); NaN for scat and betar, whose steps do not use it.
   [[nodiscard]] double variance(double mu) const;
   /// The weight of a row with this prior weight in a working model.
-  [[nodiscard]] double working_weight(double y, double eta, double prior) const;
+  [[nodiscard]] double working_weight(Response y, double eta, double prior) const;
   /// The step of a row's predictor by which the working response exceeds it.
-  [[nodiscard]] double working_residual(double y, double eta) const;
+  [[nodiscard]] double working_residual(Response y, double eta) const;
   /// The response less its mean; of ordered classes less the class of the predictor.
-  [[nodiscard]] double response_residual(double y, double mu) const;
+  [[nodiscard]] double response_residual(Response y, double mu) const;
   /// A number with the sign of the residual.
-  [[nodiscard]] double residual_side(double y, double mu) const;
+  [[nodiscard]] double residual_side(Response y, double mu) const;
   /// The deviance of one row, relative to the saturated model.
-  [[nodiscard]] double deviance(double y, double mu, double prior) const;
+  [[nodiscard]] double deviance(Response y, double mu, double prior) const;
   /// Whether the deviance that passes sum lacks the saturated model's likelihood: subtract `SaturatedSum`.
   [[nodiscard]] bool deviance_lacks_saturated() const;
   /// Whether the constant mean of the null model is that of maximum likelihood even without an offset;
@@ -142,12 +144,12 @@ class Family {
   /// The predictor of a mean; empty if there is none.
   [[nodiscard]] std::optional<double> predictor(double mean) const;
   /// Why `y` cannot be a response of the family; empty if it can.
-  [[nodiscard]] std::optional<std::string_view> response_fault(double y) const;
+  [[nodiscard]] std::optional<std::string_view> response_fault(Response y) const;
 
   /// One row's term of -2 log likelihood at the given scale, like the terms of R's family()$aic. mgcv's
   /// bam()$aic is the sum of these terms at `aic_scale`, plus 2 if the scale is estimated, plus twice the
   /// total edf. 0 for a row without weight; NaN for a custom family, whose density is unknown.
-  [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double scale) const;
+  [[nodiscard]] double minus_two_log_likelihood(Response y, double mu, double weight, double scale) const;
   /// Whether R rounds the response or the weight in the likelihood, but not in the deviance: in a binomial
   /// row whose successes or trials are not whole numbers. The likelihood of such a row cannot be computed
   /// from its deviance.

@@ -3,6 +3,9 @@
 
 #include "gam/family/betar.hpp"
 #include "gam/family/binomial.hpp"
+#include "gam/family/clog.hpp"
+#include "gam/family/cnorm.hpp"
+#include "gam/family/cpois.hpp"
 #include "gam/family/gamma.hpp"
 #include "gam/family/gaussian.hpp"
 #include "gam/family/inverse_gaussian.hpp"
@@ -18,6 +21,6 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// The built-in families; the first is the default.
 using BuiltInFamilies = FamilyList<Gaussian, Binomial, Poisson, Gamma, Nb, InverseGaussian, QuasiPoisson,
-                                   QuasiBinomial, Quasi, Tweedie, Tw, Scat, Betar, Ocat>;
+                                   QuasiBinomial, Quasi, Tweedie, Tw, Scat, Betar, Ocat, Cnorm, Clog, Cpois>;
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/family/links.hpp"
+#include "gam/family/response.hpp"
 
 #include <cmath>
 #include <limits>
@@ -42,11 +43,16 @@ struct RowStep {
   double deviance;  ///< deviance of this row, with its prior weight
 };
 
-/// A family that gives a row's whole step, such as one with the observed information; `mean` is then the
-/// identity.
+/// A family that gives a row's whole step of the mean, such as one with the observed information.
 template <class F>
 concept StepFamily = requires(const F& family, double x) {
-  {RowStep(family.step(x, x, x))};  // arguments: response, predictor and prior weight
+  {RowStep(family.step(x, x, x))};  // arguments: response, mean and prior weight
+};
+
+/// A family that takes the second number of a `Response`.
+template <class F>
+constexpr bool is_censored_family = requires {
+  F::is_censored;
 };
 
 /// The parts of a family that a pass over the rows needs.
@@ -179,8 +185,8 @@ concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F& 
   {+family.aic_scale(x, x, x)};  // scale of AIC's likelihood; arguments: deviance, rows and scale
   {+family.minus_two_log_likelihood(x, x, x, x)};  // of y, mu, prior weight > 0 and scale, like family()$aic
   {+family.likelihood_rounds(x, x)};               // bool: this likelihood rounds the response or the weight
-  // The valid responses form an interval. `saturated_is_constant`, if present: the saturated model's
-  // likelihood does not depend on the response.
+  // The valid responses form an interval, but for classes and censored ones. `saturated_is_constant`, if
+  // present: the saturated model's likelihood does not depend on the response.
 };
 
 /// The parts that most families share.
@@ -240,7 +246,8 @@ struct Linked : F {
     return prior * slope * slope / F::variance(mu);
   }
   /// NaN for an invalid mean, so that a fit halves the step that leads to it.
-  [[nodiscard]] double deviance(double y, double mu, double prior) const {
+  template <class Y>
+  [[nodiscard]] double deviance(Y y, double mu, double prior) const {
     const bool inside = (!F::limits.has_lower() || mu > F::limits.lower) &&
                         (!F::limits.has_upper() || mu < F::limits.upper) && !(side * mu < 0);
     return inside ? F::deviance(y, mu, prior) : std::numeric_limits<double>::quiet_NaN();

@@ -125,6 +125,9 @@ ResponseDistribution::ResponseDistribution(Family family, double scale)
   if (!parameters.empty()) parameter_ = parameters[0];
   if (name == "gaussian") {
     kind_ = Kind::gaussian;
+  } else if (name == "cnorm" || name == "clog") {
+    kind_ = name == "cnorm" ? Kind::gaussian : Kind::logistic;
+    scale_ = parameter_ * parameter_;
   } else if (name == "scat") {
     kind_ = Kind::scaled_t;
     scale_ = parameters[1];
@@ -135,7 +138,7 @@ ResponseDistribution::ResponseDistribution(Family family, double scale)
     inverse_gaussian_ = name == "inverse.gaussian";
   } else if (name == "tw" || name == "Tweedie") {
     kind_ = parameter_ == 2 ? Kind::positive : Kind::tweedie;
-  } else if (name == "poisson" || name == "nb") {
+  } else if (name == "poisson" || name == "nb" || name == "cpois") {
     kind_ = Kind::count;
   } else if (name == "binomial") {
     kind_ = Kind::one_trial;
@@ -160,6 +163,7 @@ double ResponseDistribution::cumulative(double y, double mean) const {
 double ResponseDistribution::cumulative_at(double y, double mean, double scale) const {
   switch (kind_) {
     case Kind::gaussian: return normal_below((y - mean) / std::sqrt(scale));
+    case Kind::logistic: return 1 / (1 + std::exp((mean - y) / std::sqrt(scale)));
     case Kind::scaled_t:
       return bm::cdf(bm::students_t_distribution<double, MathPolicy>(parameter_), (y - mean) / scale);
     case Kind::beta:
@@ -197,6 +201,10 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
   const double scale = scale_ / weight;
   switch (kind_) {
     case Kind::gaussian: return mean + std::sqrt(scale) * std::normal_distribution<double>()(random);
+    case Kind::logistic: {
+      const double p = random.uniform();
+      return mean + std::sqrt(scale) * std::log(p / (1 - p));
+    }
     case Kind::scaled_t: return mean + scale_ * std::student_t_distribution<double>(parameter_)(random);
     case Kind::beta: {
       if (mean <= 0 || mean >= 1) return mean <= 0 ? 0 : 1;
@@ -239,9 +247,16 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
   return nan;
 }
 
-ResponseProbabilities ResponseDistribution::probabilities(double y, double mean, double weight) const {
+ResponseProbabilities ResponseDistribution::probabilities(Response y, double mean, double weight) const {
+  if (y.is_censored()) {
+    if (!(weight > 0) || (kind_ == Kind::count && weight != 1)) return {nan, nan};
+    const double scale = scale_ / weight;
+    return {std::isinf(y.lower()) ? 0 : cumulative_at(y.lower(), mean, scale),
+            std::isinf(y.upper()) ? 1 : cumulative_at(y.upper(), mean, scale)};
+  }
   switch (kind_) {
     case Kind::gaussian:
+    case Kind::logistic:
     case Kind::positive:
     case Kind::tweedie: {
       if (!(weight > 0)) return {nan, nan};

@@ -21,8 +21,8 @@ class ResponseDistribution {
   [[nodiscard]] double cumulative(double y, double mean) const;
   /// Probabilities of a response at a mean with a prior weight, which is the number of trials for a binomial
   /// family. NaN if the weight is 0, or if it is not 1 in a family without a scale: there is no distribution
-  /// then.
-  [[nodiscard]] ResponseProbabilities probabilities(double y, double mean, double weight) const;
+  /// then. Of a censored response they are those of its limits.
+  [[nodiscard]] ResponseProbabilities probabilities(Response y, double mean, double weight) const;
   /// P(Y = 0) at a mean, for counts and Tweedie responses. NaN for other families: their responses are never
   /// 0, or 0 is one of only two values.
   [[nodiscard]] double probability_of_zero(double mean) const;
@@ -36,7 +36,7 @@ class ResponseDistribution {
   [[nodiscard]] double draw(double mean, double weight, base::RandomPlace& random) const;
 
  private:
-  enum class Kind { gaussian, scaled_t, beta, positive, tweedie, count, one_trial, ordered };
+  enum class Kind { gaussian, logistic, scaled_t, beta, positive, tweedie, count, one_trial, ordered };
   struct Mixture;
   [[nodiscard]] double cumulative_at(double y, double mean, double scale) const;
   [[nodiscard]] double continuous(double p, Mixture& mixture) const;

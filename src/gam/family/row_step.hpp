@@ -30,12 +30,13 @@ inline double caution_at([[maybe_unused]] const F& family, [[maybe_unused]] doub
 }
 
 template <RowFamily F>
-inline RowStep row_step(const F& family, double y, double eta, double prior) {
+inline RowStep row_step(const F& family, Response y, double eta, double prior) {
+  const double mu = family.mean(eta);
+  const double slope = family.derivative(eta);
   if constexpr (StepFamily<F>) {
-    return family.step(y, eta, prior);
+    const RowStep of_mean = family.step(y, mu, prior);
+    return {of_mean.weight * slope * slope, of_mean.residual / slope, of_mean.deviance};
   } else {
-    const double mu = family.mean(eta);
-    const double slope = family.derivative(eta);
     const double caution = caution_at(family, mu);
     return {caution * family.weight(prior, mu, slope), mean_step(family, y, mu) / slope / caution,
             family.deviance(y, mu, prior)};

@@ -6,29 +6,32 @@
 namespace TESSERA_NAMESPACE::gam {
 
 template <class F>
-double SaturatedSum::saturated(const F& family, double y, double weight) {
+double SaturatedSum::saturated(const F& family, Response y, double weight) {
   if constexpr (requires { family.has_series(); }) {
     const auto series = [this](double c, double s) { return series_.at(c, s); };
     if (family.has_series()) return -2 * weight * family.saturated(y, scale_, series);
   }
   if constexpr (requires { family.deviance_is_whole; }) return 0;
+  if constexpr (is_censored_family<F>)
+    return family.minus_two_log_likelihood(y, y.value, weight, scale_) - family.deviance(y, y.value, weight);
   double mu = y;
   if constexpr (requires { family.saturated_mean(y); }) mu = family.saturated_mean(y);
   return family.minus_two_log_likelihood(y, mu, weight, scale_);
 }
 
 double SaturatedSum::add(double sum, std::span<const double> responses, std::span<const double> weights,
-                         const std::function<double(std::size_t)>& predictor) {
+                         const std::function<double(std::size_t)>& predictor,
+                         std::span<const double> limits) {
   visit(*family_, [&](const auto& family) {
     for (std::size_t i = 0; i < responses.size(); ++i) {
-      const double y = responses[i];
+      const Response y = limits.empty() ? Response(responses[i]) : Response(responses[i], limits[i]);
       const double weight = weights.empty() ? 1 : weights[i];
       if (!(weight > 0)) continue;
       if (family.likelihood_rounds(y, weight)) {
         const double mu = family.mean(predictor(i));
         sum +=
             family.minus_two_log_likelihood(y, mu, weight, scale_) - family.deviance(y, mu, weight) / scale_;
-      } else if (weights.empty()) {
+      } else if (weights.empty() && limits.empty()) {
         // A look-up of a count takes a hundredth of the time of its likelihood.
         sum += counts_(y, [&](double count) { return saturated(family, count, 1); });
       } else {

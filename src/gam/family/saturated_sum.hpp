@@ -20,13 +20,14 @@ class SaturatedSum {
 
   /// Adds to `sum` minus twice the log likelihood of these rows, without the part deviance / scale.
   /// `predictor(i)` is called only for a row whose likelihood rounds: only such rows depend on the mean.
-  /// Empty `weights`: all are 1.
+  /// Empty `weights`: all are 1; empty `limits`: no response has a second number.
   [[nodiscard]] double add(double sum, std::span<const double> responses, std::span<const double> weights,
-                           const std::function<double(std::size_t)>& predictor);
+                           const std::function<double(std::size_t)>& predictor,
+                           std::span<const double> limits = {});
 
  private:
   template <class F>
-  [[nodiscard]] double saturated(const F& family, double y, double weight);
+  [[nodiscard]] double saturated(const F& family, Response y, double weight);
 
   const Family* family_;
   double scale_;

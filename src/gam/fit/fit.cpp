@@ -66,7 +66,9 @@ void check_predictors(const FormulaTerms& formula, const Family& family) {
 void check_trials(const FormulaTerms& formula, const Family& family) {
   if (formula.trials && !family.two_levels())
     throw base::usage_error(
-        "the response {} is for the families binomial and quasibinomial, not for {}: use one of the two",
+        "the response {} is for the families binomial and quasibinomial, and for censored ones such as "
+        "cnorm, "
+        "not for {}: use one of these",
         formula.response.text, family.name());
 }
 
@@ -256,6 +258,8 @@ class TableFit {
       if (has_correlated_residuals(options_)) return stay_on_cpu("AR1 residuals are fitted there");
       if (options_.family.definition().has_classes() && options_.family.definition().several() == nullptr)
         return stay_on_cpu("models of ordered classes are fitted there");
+      if (options_.family.definition().is_censored())
+        return stay_on_cpu("models of censored responses are fitted there");
     }
     estimate_ = estimate_to_choose_by(job_, formula_, options_, [&](const Hardware& hardware) {
       return estimate_cost(formula_, options_.family.definition().linear(), rows, hardware);

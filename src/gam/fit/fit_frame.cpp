@@ -110,6 +110,8 @@ class FitRun {
     const Variable& response = frame_.variables[static_cast<std::size_t>(rows_.response)];
     if (rows_.family.has_classes() && rows_.family.several() == nullptr)
       require_hosts("a model of ordered classes is fitted on the CPU");
+    else if (rows_.family.is_censored())
+      require_hosts("a model of censored responses is fitted on the CPU");
     if (rows_.family.has_classes() && rows_.family.several() == nullptr && !response.levels.empty())
       fit_.observer.note(fmt::format("response {}: the classes are '{}', in this order", response.name,
                                      fmt::join(response.levels, "' < '")));
@@ -413,8 +415,12 @@ class FitRun {
     model_.smoothing_options = {fit_.options.select, fit_.options.sp, fit_.options.min_sp,
                                 fit_.options.knots};
     const Variable& response = frame_.variables[static_cast<std::size_t>(rows_.response)];
-    model_.response = {fit_.formula.response.text,
+    const std::string name = fit_.formula.limit ? fmt::format("cbind({}, {})", fit_.formula.response.text,
+                                                              fit_.formula.limit->text)
+                                                : fit_.formula.response.text;
+    model_.response = {name,
                        fit_.formula.trials       ? "counts"
+                       : fit_.formula.limit      ? "limits"
                        : response.levels.empty() ? "number"
                                                  : "factor",
                        response.levels};

@@ -33,6 +33,10 @@ FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& optio
   request.numeric = formula.numeric_variables();
   if (options.family.definition().classes() == 0 || formula.trials)
     request.numeric.push_back(formula.response.text);
+  if (formula.limit) {
+    request.numeric.push_back(formula.limit->text);
+    request.unbounded.push_back(formula.limit->text);
+  }
   if (const auto weights = prior_weights(formula, options)) {
     request.variables.push_back(*weights);
     request.numeric.push_back(weights->text);
@@ -51,6 +55,7 @@ FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& optio
 }
 
 FormulaTerms with_options(FormulaTerms formula, const FitOptions& options) {
+  if (options.family.definition().is_censored()) formula = with_limits(std::move(formula));
   if (!options.offset.empty()) formula.offsets.push_back(option_expression(options.offset));
   const auto select = [&, predictors = formula.predictors()](FormulaTerms& one) {
     for (SmoothSpec& smooth : one.smooths) {

@@ -19,7 +19,7 @@ namespace {
 using base::at;
 
 /// Positions of the numbers of a row; its linear predictors begin at the last one, and then its variables.
-enum RowNumber : std::size_t { row_response, row_weight, first_row_predictor };
+enum RowNumber : std::size_t { row_response, row_limit, row_weight, first_row_predictor };
 
 /// The variables of the terms: numbers, then factors, with contrasts replaced by their factors.
 std::vector<std::string> covariates_of(const FittedModel& model) {
@@ -92,7 +92,9 @@ class Sampling {
       const std::size_t row = at(sample_[i]);
       for (std::size_t next = first_row_predictor; const double eta : residuals.of(row).linear_predictors)
         number(i, next++) = eta / rows.response_factor;
-      number(i, row_response) = variables[at(rows.response)].numbers[row];
+      const Response y = response_of(rows, row);
+      number(i, row_response) = y.value;
+      number(i, row_limit) = y.limit;
       number(i, row_weight) = rows.prior_weight < 0 ? 1 : variables[at(rows.prior_weight)].numbers[row];
       for (std::size_t v = 0; v < variables.size(); ++v) {
         const bool codes = variables[v].numbers.size() == 0;
@@ -129,6 +131,7 @@ class Sampling {
     for (std::size_t p = first_row_predictor; p < first_variable_; ++p)
       out.linear_predictors.push_back(column(p));
     out.response = column(row_response);
+    out.limit = column(row_limit);
     out.weight = column(row_weight);
     const std::vector<Variable>& variables = rows_.frame().variables;
     for (std::size_t v = 0; v < variables.size(); ++v)

@@ -25,6 +25,7 @@ struct RowSample {
   std::int64_t rows = 0;  ///< number of complete rows, all or some of which are sampled
   std::vector<std::vector<double>> linear_predictors;  ///< each linear predictor, with all offsets
   std::vector<double> response;                        ///< response as numbers; success is 1
+  std::vector<double> limit;                           ///< second numbers of responses, or the same
   std::vector<double> weight;                          ///< prior weights
   std::vector<Column> variables;
   std::vector<std::string> covariates;  ///< names of the terms' variables: numbers, then factors
@@ -32,6 +33,7 @@ struct RowSample {
 
   /// The only linear predictor, or the first one.
   [[nodiscard]] const std::vector<double>& linear_predictor() const { return linear_predictors.front(); }
+  [[nodiscard]] Response response_of(std::size_t row) const { return {response[row], limit[row]}; }
   [[nodiscard]] std::size_t size() const { return response.size(); }
   [[nodiscard]] bool is_whole() const { return static_cast<std::int64_t>(size()) == rows; }
 };

@@ -373,6 +373,7 @@ std::vector<Expression> FormulaTerms::variables() const {
   };
   if (model_frame.empty()) {
     add(response);
+    if (limit) add(*limit);
     for (const ParametricTerm& term : parametric) {
       for (const Expression& variable : term.variables) add(variable);
     }
@@ -396,11 +397,15 @@ void read_response(const Syntax& tree, FormulaTerms& formula) {
     return;
   }
   if (tree.children.size() != 2)
-    formula_error(tree.position, "cbind() of a response needs two columns: write cbind(successes, failures)");
+    formula_error(
+        tree.position,
+        "cbind() of a response needs two columns: write cbind(successes, failures), or cbind(y, limit) "
+        "for a censored family");
   const auto column = [&](std::size_t i) {
     const Syntax& one = tree.children[i];
     return one.kind == Kind::binary ? "(" + deparse(one) + ")" : deparse(one);
   };
+  for (const Syntax& one : tree.children) formula.columns.push_back(expression_from(one));
   const std::string trials = column(0) + " + " + column(1);
   formula.trials = parse_expression(trials);
   formula.response = parse_expression(fmt::format("{}/pmax({}, 1e-300)", column(0), trials));
@@ -440,6 +445,14 @@ FormulaTerms without_response(const Syntax& tree, const FormulaTerms& first) {
 }
 
 }  // namespace
+
+FormulaTerms with_limits(FormulaTerms formula) {
+  if (formula.columns.empty()) return formula;
+  formula.trials.reset();
+  formula.response = formula.columns[0];
+  formula.limit = formula.columns[1];
+  return formula;
+}
 
 FormulaTerms parse_terms(std::string_view text) {
   if (!base::is_utf8(text))

@@ -84,6 +84,8 @@ struct FormulaTerms {
   Expression response;  ///< for cbind(successes, failures): the proportion of successes
   std::optional<Expression>
       trials{};  ///< for cbind(): successes + failures, by which prior weights are multiplied
+  std::optional<Expression> limit{};  ///< for cbind(y, limit) of a censored family: its second column
+  std::vector<Expression> columns{};  ///< of cbind()
   bool intercept = true;
   std::vector<ParametricTerm> parametric;  ///< main effects first, then interactions, as in R's terms()
   std::vector<SmoothSpec> smooths;
@@ -117,6 +119,9 @@ struct FormulaTerms {
 /// `list(y ~ s(x), ~ s(z))` has a formula for each linear predictor, the response in the first one. Labels of
 /// the second one have mgcv's suffix: s.1(z), (Intercept).1, and so on.
 [[nodiscard]] FormulaTerms parse_terms(std::string_view text);
+
+/// The formula for a censored family, to which cbind(y, limit) has a number and its limit.
+[[nodiscard]] FormulaTerms with_limits(FormulaTerms formula);
 
 /// The text of a formula with '.' replaced by the sum of all columns, except columns that the response reads
 /// and columns whose names begin with a point. Throws `Error(usage)` if no column is left.

@@ -417,7 +417,7 @@ class Page {
       if (!(rows_->weight[row] > 0)) continue;
       const double eta = rows_->linear_predictor()[row];
       const double mean = model_.family.mean(eta);
-      const double deviance = model_.family.deviance(rows_->response[row], mean, rows_->weight[row]);
+      const double deviance = model_.family.deviance(rows_->response_of(row), mean, rows_->weight[row]);
       out.add(row, eta,
               std::copysign(std::sqrt(std::max(0.0, deviance)),
                             model_.family.residual_side(rows_->response[row], mean)));

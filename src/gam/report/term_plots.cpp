@@ -155,7 +155,7 @@ double partial_residual(const FittedModel& model, const RowSample& rows, std::si
   const double mean = model.family.mean(eta);
   const double difference = rows.response[row] - mean;
   const double variance = model.family.variance(mean);
-  return std::isnan(variance) ? model.family.working_residual(rows.response[row], eta)
+  return std::isnan(variance) ? model.family.working_residual(rows.response_of(row), eta)
                               : difference * std::sqrt(rows.weight[row] / variance);
 }
 

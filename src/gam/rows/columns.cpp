@@ -18,6 +18,7 @@ std::vector<int> variables_read(const Rows& rows) {
   std::set<int> read(rows.offsets.begin(), rows.offsets.end());
   for (const std::vector<int>& offsets : rows.further_offsets) read.insert(offsets.begin(), offsets.end());
   if (rows.response >= 0) read.insert(rows.response);
+  if (rows.limit >= 0) read.insert(rows.limit);
   if (rows.prior_weight >= 0) read.insert(rows.prior_weight);
   if (rows.series.correlated() && rows.series.start >= 0) read.insert(rows.series.start);
   for (const RawTerm& term : rows.design->terms) {

@@ -27,10 +27,10 @@ struct RowOutcome {
 
 /// `eta` includes `offset`. A row with a number that is not finite is bad, and contributes nothing else.
 template <RowFamily F>
-inline RowOutcome row_outcome(PassKind kind, const F& family, double y, double eta, double offset,
+inline RowOutcome row_outcome(PassKind kind, const F& family, Response y, double eta, double offset,
                               double prior) {
   if (kind == PassKind::moments) {
-    const double level = F::linear ? y - offset : y;
+    const double level = F::linear ? y - offset : y.value;
     return {1, 1, {prior, prior * level, 0, 0}};
   }
   double shift = 0;
@@ -121,11 +121,17 @@ inline void settle_likelihood(const F& family, double eta, double prior, double*
 }
 
 /// The contribution of one row to the derivatives of the likelihood with respect to the family's parameters:
-/// its `likelihood_terms` times the prior weight, then 1 if the row is bad. A row with a number that is not
-/// finite is bad, and contributes nothing else.
+/// its `likelihood_terms` times the prior weight, or of that weight, then 1 if the row is bad. A row with a
+/// number that is not finite is bad, and contributes nothing else.
 template <ParametricFamily F>
-inline void likelihood_outcome(const F& family, double y, double eta, double prior, double* scalars) {
-  family.likelihood_terms(y, family.mean(eta), scalars);
+inline void likelihood_outcome(const F& family, Response y, double eta, double prior, double* scalars) {
+  if constexpr (requires { family.of_weight(prior); }) {
+    const double inside = prior > 0 ? prior : 1;
+    family.of_weight(inside).likelihood_terms(y, family.mean(eta), scalars);
+    prior /= inside;
+  } else {
+    family.likelihood_terms(y, family.mean(eta), scalars);
+  }
   settle_likelihood(family, eta, prior, scalars);
 }
 

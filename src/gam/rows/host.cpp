@@ -39,6 +39,7 @@ struct HostRows::Chunk : RowChunk {
         response(chunk_rows),
         prior(chunk_rows),
         weight(chunk_rows),
+        limit(chunk_rows),
         weighted(correlated ? 0 : at(layout.predictors()) * values.size()) {
     if (correlated) whitened.emplace(layout);
     const LayoutView view = layout.view();
@@ -59,6 +60,7 @@ struct HostRows::Chunk : RowChunk {
 
   AlignedSums aligned;
   std::vector<double> response, prior, weight;
+  std::vector<double> limit;  ///< the second number of each response
   /// The values times the row's weight, unless all weights are 1. With several linear predictors there is a
   /// copy for each predictor, with the weights of the term's predictor and that one.
   std::vector<double> weighted;
@@ -220,6 +222,7 @@ void HostRows::gather_response(const Rows& rows, const LayoutView& view, Chunk& 
     for (int r = 0; r < chunk.count; ++r) out[at(r)] *= factor;
   };
   gather(rows.response, rows.response_factor, chunk.response);
+  if (rows.limit >= 0) gather(rows.limit, rows.response_factor, chunk.limit);
   if (rows.prior_weight >= 0) {
     gather(rows.prior_weight, rows.prior_factor, chunk.prior);
   } else {
@@ -227,6 +230,12 @@ void HostRows::gather_response(const Rows& rows, const LayoutView& view, Chunk& 
   }
   int* zero_starts = chunk.starts_of(view.terms[view.term_count].placement_begin);
   std::fill(zero_starts, zero_starts + chunk.count, 0);
+}
+
+template <RowFamily F>
+Response HostRows::response_in(const Chunk& chunk, std::size_t row) const {
+  const double y = chunk.response[row];
+  return is_censored_family<F> && rows_.limit >= 0 ? Response(y, chunk.limit[row]) : Response(y);
 }
 
 void HostRows::finish(PassKind kind, Chunk& chunk, double* sums) const {
@@ -245,7 +254,7 @@ void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double*
   for (int r = 0; r < chunk.count; ++r) {
     const auto i = at(r);
     const RowOutcome row =
-        row_outcome(kind, family, chunk.response[i], chunk.eta[i], chunk.offset[i], chunk.prior[i]);
+        row_outcome(kind, family, response_in<F>(chunk, i), chunk.eta[i], chunk.offset[i], chunk.prior[i]);
     chunk.weight[i] = row.weight;
     residual[r] = row.residual;
     for (int k = chunk.whitens ? 1 : 0; k < RowLayout::scalar_count; ++k) sums[k] += row.scalars[k];
@@ -340,7 +349,7 @@ void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]]
     const int count = parameter_scalar_count(parameter_count_of(family));
     for (int r = 0; r < chunk.count; ++r) {
       const auto i = at(r);
-      const double y = chunk.response[i];
+      const Response y = response_in<F>(chunk, i);
       if constexpr (requires { chunk.memos.of(family); }) {
         family.likelihood_terms(y, family.mean(chunk.eta[i]), chunk.memos.of(family).response_part(family, y),
                                 scalars);

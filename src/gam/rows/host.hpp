@@ -46,6 +46,8 @@ class HostRows {
   void read(const Rows& rows, const RowEvaluator& evaluator, PassKind kind, const CurvePredictor* predictor,
             std::size_t begin, std::size_t end, Chunk& chunk) const;
   static void gather_response(const Rows& rows, const LayoutView& view, Chunk& chunk);
+  template <RowFamily F>
+  [[nodiscard]] Response response_in(const Chunk& chunk, std::size_t row) const;
   void finish(PassKind kind, Chunk& chunk, double* sums) const;
   template <RowFamily F>
   void finish_rows(PassKind kind, const F& family, Chunk& chunk, double* sums) const;

@@ -18,10 +18,10 @@ namespace {
 #define TESSERA_TEXT "gam/rows/fingerprint_text.hpp"
 #include "base/each_width.hpp"
 
-/// The sum of the hashes over this rank's rows. Returns early once `stopped`.
-std::uint64_t sum_of_rank(const Workers& workers, const Frame& frame, int response_index,
-                          const std::atomic<bool>& stopped) {
-  const Variable& response = frame.variables[base::at(response_index)];
+/// The sum of the hashes of a column over this rank's rows. Returns early once `stopped`.
+std::uint64_t sum_of_column(const Workers& workers, const Frame& frame, int column,
+                            const std::atomic<bool>& stopped) {
+  const Variable& response = frame.variables[base::at(column)];
   std::vector<std::uint64_t> of_threads(base::at(workers.team.size()));
   for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
     if (stopped) return;
@@ -39,6 +39,12 @@ std::uint64_t sum_of_rank(const Workers& workers, const Frame& frame, int respon
   return std::accumulate(of_threads.begin(), of_threads.end(), std::uint64_t{0});
 }
 
+std::uint64_t sum_of_rank(const Workers& workers, const Rows& rows, const std::atomic<bool>& stopped) {
+  const std::uint64_t sum = sum_of_column(workers, *rows.frame, rows.response, stopped);
+  if (rows.limit < 0) return sum;
+  return sum + 3 * sum_of_column(workers, *rows.frame, rows.limit, stopped);
+}
+
 std::string fingerprint_of(const mpi::Communicator& comm, std::uint64_t of_rank) {
   return base::hex(comm.allreduce(of_rank, mpi::Reduction::sum));
 }
@@ -46,14 +52,13 @@ std::string fingerprint_of(const mpi::Communicator& comm, std::uint64_t of_rank)
 }  // namespace
 
 std::string response_fingerprint(const Workers& workers, const Rows& rows) {
-  return fingerprint_of(workers.comm, sum_of_rank(workers, *rows.frame, rows.response, false));
+  return fingerprint_of(workers.comm, sum_of_rank(workers, rows, false));
 }
 
 FingerprintBeside::FingerprintBeside(const Workers& workers, const Rows& rows) {
-  const auto sum = [this, &comm = workers.comm, threads = workers.team.size(), frame = rows.frame,
-                    response = rows.response] {
+  const auto sum = [this, &comm = workers.comm, threads = workers.team.size(), rows = rows] {
     HostTeam team(threads);
-    return sum_of_rank({comm, team}, *frame, response, stopped_);
+    return sum_of_rank({comm, team}, rows, stopped_);
   };
   const base::SignalsBlocked blocked;
   try {

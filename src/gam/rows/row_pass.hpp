@@ -40,7 +40,17 @@ struct Rows {
   std::vector<std::vector<int>> further_offsets{};  ///< of the second and later predictors; may be shorter
   /// With several linear predictors: those of the null model, of which `goodness` sums the deviance.
   std::vector<double> null_predictors{};
+  int limit = -1;  ///< of the second number of responses: index into the frame; -1: there is none
 };
+
+/// The response of a row, in the user's units.
+[[nodiscard]] inline Response response_of(const Rows& rows, std::size_t row) {
+  const auto number = [&](int variable) {
+    return rows.frame->variables[static_cast<std::size_t>(variable)].numbers[row];
+  };
+  return rows.limit < 0 ? Response(number(rows.response))
+                        : Response(number(rows.response), number(rows.limit));
+}
 
 /// The passes over the rows, each one `Job::reduce`: on the job's devices or its hosts, with the same
 /// bits for any number of ranks, threads and devices of one kind.

@@ -12,7 +12,7 @@ using base::at;
 
 double deviance_residual(const Rows& rows, std::size_t row, std::span<const double> eta) {
   const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
-  const double y = rows.response_factor * number(rows.response);
+  const Response y = rows.response_factor * response_of(rows, row);
   const double prior = rows.prior_weight < 0 ? 1 : rows.prior_factor * number(rows.prior_weight);
   if (const SeveralFamily* several = rows.family.several()) return several->deviance_residual(y, prior, eta);
   const double mu = rows.family.mean(eta[0]);

@@ -148,12 +148,14 @@ double saturated_sum(const FitContext& fit, const Rows& rows, const FittedModel&
       fit, rows, 1,
       [&](SaturatedReader& reader, std::size_t first, std::size_t last, std::span<double> sums) {
         std::vector<double> responses;
+        std::vector<double> limits;
         std::vector<double> weights;
         for_each_complete_run(frame, first, last, [&](std::size_t begin, std::size_t end) {
-          sums[0] = reader.saturated.add(sums[0], numbers(rows.response, begin, end, responses),
-                                         numbers(rows.prior_weight, begin, end, weights), [&](std::size_t i) {
-                                           return reader.rows.linear_predictor(begin + i, raw_coef);
-                                         });
+          sums[0] = reader.saturated.add(
+              sums[0], numbers(rows.response, begin, end, responses),
+              numbers(rows.prior_weight, begin, end, weights),
+              [&](std::size_t i) { return reader.rows.linear_predictor(begin + i, raw_coef); },
+              numbers(rows.limit, begin, end, limits));
         });
       },
       rows, scale)[0];

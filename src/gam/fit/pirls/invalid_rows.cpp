@@ -50,7 +50,7 @@ std::int64_t data_row(const Rows& rows, std::size_t row) {
 /// Describes the fault of a row at its predictor; empty if the working weight is valid.
 std::optional<std::string> row_fault(const Rows& rows, std::size_t row, double eta) {
   const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
-  const double y = rows.response_factor * number(rows.response);
+  const Response y = rows.response_factor * response_of(rows, row);
   const double prior = rows.prior_weight < 0 ? 1 : rows.prior_factor * number(rows.prior_weight);
   const CustomFamily* const custom = rows.family.custom();
   const std::string where = fmt::format("in data row {}", data_row(rows, row));
@@ -69,7 +69,7 @@ std::optional<std::string> row_fault(const Rows& rows, std::size_t row, double e
   return fmt::format(
       "{} the deviance is {} and the derivative of the mean {}, for a response of {:g}, a mean of {} and a "
       "prior weight of {:g}",
-      where, value_text(deviance), value_text(slope), y / rows.response_factor,
+      where, value_text(deviance), value_text(slope), y.value / rows.response_factor,
       value_text(mu / rows.response_factor), prior / rows.prior_factor);
 }
 

@@ -91,13 +91,30 @@ void check_numbers(const Workers& workers, const Frame& frame, const Variable& v
       response, row);
 }
 
+/// Refuses invalid responses with a second number.
+void check_limits(const Workers& workers, const Rows& rows) {
+  const Frame& frame = *rows.frame;
+  for_each_run(workers, frame, [&](int /*thread*/, std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) {
+      if (frame.complete[row] == 0) continue;
+      const Response y = response_of(rows, row);
+      if (const auto fault = rows.family.response_fault(y))
+        throw base::input_error(
+            "response 'cbind({}, {})' is {} and {} in data row {}: for the {} family it {}",
+            frame.variables[static_cast<std::size_t>(rows.response)].name,
+            frame.variables[static_cast<std::size_t>(rows.limit)].name, y.value, y.limit,
+            frame.rows.begin + static_cast<std::int64_t>(row) + 1, rows.family.name(), *fault);
+    }
+  });
+}
+
 /// Refuses invalid responses. `of_counts`: proportions of counts, outside [0, 1] if a count is negative.
 void check_response(const Workers& workers, const Frame& frame, int index, const Family& family,
                     bool of_counts) {
   // Unless they are classes, the valid responses of a family of one predictor form an interval: if both ends
   // of this rank's range are valid, no scan is needed.
   const Variable& response = frame.variables[static_cast<std::size_t>(index)];
-  if (!frame.extents.empty() && !family.has_outputs()) {
+  if (!frame.extents.empty() && !family.has_outputs() && !family.is_censored()) {
     const Extent& known = frame.extents[static_cast<std::size_t>(index)];
     if (known.empty() || (!family.response_fault(known.min) && !family.response_fault(known.max))) return;
   }
@@ -204,6 +221,7 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
   rows.frame = &frame;
   rows.family = options.family.definition();
   rows.response = frame.index_of(formula.response.text);
+  if (formula.limit) rows.limit = frame.index_of(formula.limit->text);
   const auto indices_of = [&](const std::vector<Expression>& offsets) {
     std::vector<int> indices;
     for (const Expression& offset : offsets) indices.push_back(frame.index_of(offset.text));
@@ -221,7 +239,10 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
           "variable out, or correct the NA strings");
     }
     make_numeric_response(workers, frame, rows.response, rows.family);
-    check_response(workers, frame, rows.response, rows.family, formula.trials.has_value());
+    if (rows.limit < 0)
+      check_response(workers, frame, rows.response, rows.family, formula.trials.has_value());
+    else
+      check_limits(workers, rows);
     for (const int offset : rows.offsets) check_offset(variable_of(frame, offset));
     for (const std::vector<int>& offsets : rows.further_offsets) {
       for (const int offset : offsets) check_offset(variable_of(frame, offset));

@@ -64,7 +64,11 @@ void require_variation(const Workers& workers, const Rows& rows, const FormulaTe
     throw Error(ErrorCode::input,
                 fmt::format("the weights '{}' are 0 in every complete row: give weights above 0",
                             frame.variables[static_cast<std::size_t>(rows.prior_weight)].name));
-  const bool constant = response.constant(response.size());
+  bool constant = response.constant(response.size());
+  if (constant && rows.limit >= 0) {
+    const Extent limit = extent_of(workers, frame, rows.limit);
+    constant = limit.min == limit.max;
+  }
   const bool limit = constant && rows.family.limits().has(response.min);
   if (limit || (constant && offset.constant(offset.size()) && has_constant(formula, frame)))
     throw Error(ErrorCode::input,

@@ -105,7 +105,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"s03_sz_poisson", nullptr}, Case{"s04_sz_of_two_factors", nullptr},
                       Case{"s04_sz_of_two_factors", "*:2xH200"}, Case{"a02_select_poisson", nullptr},
                       Case{"a05_sp", nullptr}, Case{"a12_select_point", nullptr},
-                      Case{"o02_ocat_offset_weights", nullptr}),
+                      Case{"o02_ocat_offset_weights", nullptr}, Case{"v02_cnorm_offset_weights", nullptr},
+                      Case{"v07_cpois_offset", nullptr}),
     [](const auto& tested) {
       return std::string(tested.param.folder) + (tested.param.simulate != nullptr ? "_simulated" : "");
     });

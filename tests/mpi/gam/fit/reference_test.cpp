@@ -155,7 +155,9 @@ INSTANTIATE_TEST_SUITE_P(
         "a14_margin_without_penalty", "a15_sp_0", "a16_shared_columns", "r01_mrf", "r02_mrf_of_two",
         "r03_mrf_truncated", "r04_mrf_te", "r05_mrf_and_re", "r06_mrf_by_factor", "r07_mrf_select", "r08_ad",
         "r09_ad_cyclic", "r10_ad_by_factor", "p01_penalised_terms", "p02_penalised_poisson",
-        "p03_penalised_differences", "o01_ocat", "o02_ocat_offset_weights", "o03_ocat_fixed"),
+        "p03_penalised_differences", "o01_ocat", "o02_ocat_offset_weights", "o03_ocat_fixed",
+        "v01_cnorm_tobit", "v02_cnorm_offset_weights", "v03_cnorm_log_fixed", "v04_clog", "v05_clog_weights",
+        "v06_cpois", "v07_cpois_offset"),
     [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

@@ -55,7 +55,8 @@ TEST(Family, NamesAsRHasThem) {
                            "poisson(theta = 2)", "nb(3, 4)", "nb(size = 3)", "nb(theta = c(1, 2))"})
     EXPECT_NE(
         refusal(text).find("is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, quasipoisson, "
-                           "quasibinomial, quasi, tweedie, tw, scat, betar, ocat, gaulss, gammals, gumbls, "
+                           "quasibinomial, quasi, tweedie, tw, scat, betar, ocat, cnorm, clog, cpois, "
+                           "gaulss, gammals, gumbls, "
                            "gevlss, shash, ziplss or multinom: write @FILE"),
         std::string::npos)
         << text;
@@ -67,8 +68,8 @@ TEST(Family, NamesAsRHasThem) {
             (std::vector<std::string>{
                 "gaussian",     "binomial",      "poisson", "gamma",   "nb",     "inverse.gaussian",
                 "quasipoisson", "quasibinomial", "quasi",   "tweedie", "tw",     "scat",
-                "betar",        "ocat",          "gaulss",  "gammals", "gumbls", "gevlss",
-                "shash",        "ziplss",        "multinom"}));
+                "betar",        "ocat",          "cnorm",   "clog",    "cpois",  "gaulss",
+                "gammals",      "gumbls",        "gevlss",  "shash",   "ziplss", "multinom"}));
   EXPECT_EQ(Family(Gaussian{}).link_name(), "identity");
   EXPECT_EQ(Family(Binomial{}).link_name(), "logit");
   EXPECT_EQ(Family(Poisson{}).link_name(), "log");

@@ -95,6 +95,24 @@ TEST(ResponseDistribution, HasTheProbabilitiesOfWeightedResponses) {
   EXPECT_TRUE(std::isnan(ResponseDistribution(chosen_family("gaussian"), 1).probability_of_zero(2.5)));
 }
 
+// pnorm(c(1, 2), 1.2, .5 / sqrt(2)), plogis(c(1, 2), 1.2, .5), ppois(c(1, 4), 2.5)
+TEST(ResponseDistribution, OfACensoredResponseIsThatOfItsLimits) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto expect = [](const char* family, Response y, double mean, double weight, double below,
+                         double up_to) {
+    const auto found = ResponseDistribution(chosen_family(family), 1).probabilities(y, mean, weight);
+    EXPECT_NEAR(found.below, below, 1e-12) << family;
+    EXPECT_NEAR(found.up_to, up_to, 1e-12) << family;
+  };
+  expect("cnorm(theta=0.5)", {1, 2}, 1.2, 2, 0.28580382247666580, 0.98817419167232201);
+  expect("cnorm(theta=0.5)", {2, -infinity}, 1.2, 2, 0, 0.98817419167232201);
+  expect("cnorm(theta=0.5)", {1, 1}, 1.2, 2, 0.28580382247666580, 0.28580382247666580);
+  expect("clog(theta=0.5)", {1, infinity}, 1.2, 1, 0.40131233988754800, 1);
+  expect("clog(theta=0.5)", {2, 1}, 1.2, 1, 0.40131233988754800, 0.83201838513392445);
+  expect("cpois", {1.5, 4.5}, 2.5, 1, 0.28729749518364578, 0.89117801891415127);
+  expect("cpois", {-0.5, 4.5}, 2.5, 1, 0, 0.89117801891415127);
+}
+
 TEST(ResponseDistribution, IsNotThatOfAMissingRow) {
   const ResponseDistribution response(chosen_family("poisson"), 1);
   EXPECT_TRUE(std::isnan(response.quantile(0.5, std::numeric_limits<double>::quiet_NaN(), 1)));

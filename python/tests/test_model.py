@@ -103,6 +103,18 @@ class SameBits(InFolder):
         below = np.array([math.erfc(-one / math.sqrt(2)) / 2 for one in residual[~observed]])
         np.testing.assert_allclose(deviance[~observed] ** 2, -2 * np.log(below))
 
+    def test_quantiles(self):
+        data = rows()
+        formula, family = "y ~ s(x, k=6) + z", "elf(qu=0.8, lsig=-1, co=0.2)"
+        self.expect_same(data, formula, arguments=("--family", family), family=family)
+        model = GAM(formula, family=family).fit(data)
+        parameters = model.summary()["parameters"]
+        self.assertEqual({name: parameters[name] for name in ("qu", "lsig", "co")}, {"qu": 0.8, "lsig": -1, "co": 0.2})
+        below = np.mean(data["y"] < model.predict(data)["fit"])
+        self.assertAlmostEqual(below, 0.8, delta=0.05)
+        with self.assertRaisesRegex(UsageError, "has only a quantile"):
+            model.predict(data, "response", prediction_interval=0.9)
+
     def test_lists_and_dicts(self):
         formula = "y ~ s(x, bs='cc', k=6) + s(z, k=5)"
         arguments = ("--knots", "x=0,1", "--sp", "0.5,-1", "--select")

@@ -4,6 +4,7 @@
 #' The family given as in bam: an object, a function or a text.
 family_of <- function(family) {
   if (is.character(family)) {
+    if (grepl("^ *elf *\\(", family)) return(list(family = family, link = "identity"))  # not a family of mgcv
     known <- tryCatch(eval(parse(text = family), asNamespace("mgcv")), error = function(e) NULL)
     if (!is.function(known) && !inherits(known, "family")) refuse_family(family)
     family <- known
@@ -15,13 +16,13 @@ family_of <- function(family) {
 
 refuse_family <- function(name) {
   usage_error("family '", name, "' is not known: give gaussian, binomial, poisson, Gamma, inverse.gaussian, quasi, ",
-              "quasibinomial, quasipoisson, nb, negbin, tw, Tweedie, scat, betar, ocat, cnorm, clog, cpois, or of several linear predictors ",
+              "quasibinomial, quasipoisson, nb, negbin, tw, Tweedie, scat, betar, ocat, cnorm, clog, cpois, \"elf(qu=0.9)\", or of several linear predictors ",
               "gaulss, gammals, gumbls, gevlss, shash, ziplss or multinom")
 }
 
 #' The engine's options for a family: c(family =, link =).
 family_options <- function(family) {
-  kind <- sub("\\(.*", "", family$family)
+  kind <- trimws(sub("\\(.*", "", family$family))
   text <- switch(kind,
     gaussian = , binomial = , poisson = , Gamma = , inverse.gaussian = , quasibinomial = , quasipoisson = kind,
     quasi = return(c(family = sprintf("quasi(%s, %s)", family$link, family$varfun))),
@@ -33,6 +34,7 @@ family_options <- function(family) {
     cnorm = if (is.null(family$getTheta())) "cpois" else sprintf("cnorm(%s)", theta_text(family, 0)),  # mgcv's cpois has this name
     clogistic = sprintf("clog(%s)", theta_text(family, 0)),
     cpois = kind,
+    elf = elf_text(family),
     "Beta regression" = with_argument("betar", theta_text(family, 0), "eps", family_constant(family, ".betarEps")),
     gaulss = , gammals = , gumbls = , gevlss = , ziplss = with_argument(kind, NULL, "b", family_constant(family, "b")),
     shash = shash_text(family),

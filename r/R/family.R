@@ -30,6 +30,7 @@ mgcv_family <- function(json) {
          clog = extended(of_mgcv("clog"), link, log(value[["sigma"]]), estimated[["sigma"]], value[["sigma"]],
                          sprintf("clogistic(%s)", round(value[["sigma"]], 3))),
          cpois = do.call(of_mgcv("cpois"), list(link)),
+         elf = elf_family(value),
          Tweedie = mgcv::Tweedie(value[["p"]], link),
          quasi = do.call(stats::quasi, list(link, quasi_variances[value[["variance"]] + 1])),
          gaussian = stats::gaussian(link), binomial = stats::binomial(link), quasibinomial = stats::quasibinomial(link),

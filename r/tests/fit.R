@@ -172,6 +172,7 @@ stopifnot(identical(text(tw(a = 1.1)), c(family = "tw(a=1.1000000000000001,b=1.9
           identical(text(scat(theta = c(5, 0.5), min.df = 2))[["family"]], "scat(theta=c(5,0.5),min.df=2)"),
           identical(text(ocat(R = 4))[["family"]], "ocat(R=4)"),
           identical(text(ocat(theta = c(1.5, 0.25)))[["family"]], "ocat(theta=c(1.5,0.25))"),
+          identical(text(tessera:::family_of("elf(qu=0.9)"))[["family"]], "elf(qu=0.9)"),
           identical(text(negbin(3)), c(family = "nb(theta=3)", link = "log")),
           identical(text(Gamma()), c(family = "Gamma", link = "inverse")))
 

@@ -118,7 +118,8 @@ models <- list(
   tw = model(yt ~ s(x2) + s(x1, bs = "cr"), "tw"),
   Tweedie = model(yt ~ s(x2), "Tweedie(1.4, link=\"log\")"),
   scat = model(ys ~ s(x2) + s(x1), "scat"),
-  betar = model(yu ~ s(x2) + fac, "betar"))
+  betar = model(yu ~ s(x2) + fac, "betar"),
+  elf = model(y ~ s(x2) + fac, "elf(qu=0.8, lsig=-0.3, co=0.4)", options = c(weights = "w")))
 chosen <- intersect(arguments, names(models))
 if (length(chosen)) models <- models[chosen]
 

@@ -183,7 +183,8 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ x", "--weight w", 2, "--weight"},
            {"y ~ x", "--family normal", 2,
             "the family 'normal' is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, "
-            "quasipoisson, quasibinomial, quasi, tweedie, tw, scat, betar, ocat, cnorm, clog, cpois, gaulss, "
+            "quasipoisson, quasibinomial, quasi, tweedie, tw, scat, betar, ocat, cnorm, clog, cpois, elf, "
+            "gaulss, "
             "gammals, gumbls, "
             "gevlss, shash, ziplss or multinom"},
            {"s ~ x", "--family 'binomial(link = sqrt)'", 2,

@@ -377,6 +377,17 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
     const long double information = (1 - slope * slope) / 2;
     return {information / (unit * unit), unit * slope / information + shift, 4 * std::log(std::cosh(z / 2))};
   }
+  if (family.name() == "elf") {
+    const long double qu = family.parameters()[0];
+    const long double rate = std::exp(static_cast<long double>(family.parameters()[1]));
+    const long double width = family.parameters()[3];
+    const long double x = start ? 0 : (y - eta) / width;
+    const long double below = 1 / (1 + std::exp(-x));
+    const long double residual = (below - 1 + qu) * width / (below * (1 - below));
+    const long double least = (1 - qu) * std::log(1 - qu) + qu * std::log(qu);
+    return {prior * below * (1 - below) / (width * rate), residual + (start ? y - offset : 0),
+            2 * prior * width / rate * (least - (1 - qu) * x + std::log1p(std::exp(x)))};
+  }
   throw std::invalid_argument("rows_model.cpp has no dense rows of the family");
 }
 
@@ -617,7 +628,8 @@ DenseSums dense_sums(const Model& model, DenseStep kind) {
     for (const std::size_t i : nonzero) {
       for (const std::size_t j : nonzero) sums.gram[j * size + i] += dense[i] * at.weight * dense[j];
     }
-    sums.residual += at.weight * at.residual * at.residual;
+    const bool of_deviance = model.family.name() == "elf" && kind != DenseStep::start && rho == 0;
+    sums.residual += of_deviance ? at.deviance : at.weight * at.residual * at.residual;
     sums.deviance += at.deviance;
     sums.sum_weight += weight;
     sums.sum_weighted_response += weight * (model.family.linear() ? response - offset : response);
@@ -683,6 +695,7 @@ std::vector<Family> families() {
   for (Family& one : all) {
     if (one.name() == "inverse.gaussian") one = *one.linked("log");
     if (one.name() == "Tweedie") one = tessera::gam::chosen_family("Tweedie(p=1.7)");
+    if (one.name() == "elf") one = tessera::gam::chosen_family("elf(qu=0.7, lsig=-1, co=0.3)");
   }
   all.push_back(tessera::gam::chosen_family("binomial(cauchit)"));
   return all;

@@ -432,6 +432,7 @@ std::string Family::text() const {
       if (theta.size() > 1) all.push_back(fmt::format("theta=c({})", fmt::join(theta, ", ")));
       for (int i = parameter_count_of(family); i < value_count_of(family); ++i) {
         const double value = family.parameter(i);
+        if (std::isnan(value)) continue;  // the fit chooses it
         if constexpr (requires { F::choices; }) {
           all.push_back(fmt::format("{}=\"{}\"", F::parameter_name(i), F::choices[static_cast<int>(value)]));
         } else {
@@ -550,6 +551,11 @@ PredictorRange Family::predictors() const {
 
 std::string_view Family::residuals() const {
   return visit(*this, [](const auto& family) -> std::string_view { return family.residuals; });
+}
+
+bool Family::may_be_correlated() const {
+  return visit(*this,
+               [&](const auto& family) { return !several_ && !StepFamily<std::decay_t<decltype(family)>>; });
 }
 
 bool Family::scale_is_known() const {
@@ -712,7 +718,7 @@ std::optional<double> Family::constant_saturated(double scale) const {
     if constexpr (requires { family.deviance_is_whole; })
       return 0;
     else if constexpr (requires { family.saturated_is_constant; })
-      return family.minus_two_log_likelihood(0, 0, 1, scale);
+      return family.minus_two_log_likelihood(0, saturated_mean(family, 0), 1, scale);
     else
       return std::nullopt;
   });

@@ -112,6 +112,9 @@ class Family {
   /// The link's name; for several predictors all names, separated by blanks.
   [[nodiscard]] std::string link_name() const;
   [[nodiscard]] std::string_view residuals() const;
+  /// Whether working residuals may have a correlation: those of families with one linear predictor and the
+  /// expected information.
+  [[nodiscard]] bool may_be_correlated() const;
   [[nodiscard]] bool scale_is_known() const;
   /// The scale phi of the working model: 1, or a parameter of the likelihood; empty: it is estimated by REML.
   [[nodiscard]] std::optional<double> scale() const;

@@ -6,6 +6,7 @@
 #include "gam/family/clog.hpp"
 #include "gam/family/cnorm.hpp"
 #include "gam/family/cpois.hpp"
+#include "gam/family/elf.hpp"
 #include "gam/family/gamma.hpp"
 #include "gam/family/gaussian.hpp"
 #include "gam/family/inverse_gaussian.hpp"
@@ -20,7 +21,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// The built-in families; the first is the default.
-using BuiltInFamilies = FamilyList<Gaussian, Binomial, Poisson, Gamma, Nb, InverseGaussian, QuasiPoisson,
-                                   QuasiBinomial, Quasi, Tweedie, Tw, Scat, Betar, Ocat, Cnorm, Clog, Cpois>;
+using BuiltInFamilies =
+    FamilyList<Gaussian, Binomial, Poisson, Gamma, Nb, InverseGaussian, QuasiPoisson, QuasiBinomial, Quasi,
+               Tweedie, Tw, Scat, Betar, Ocat, Cnorm, Clog, Cpois, Elf>;
 
 }  // namespace TESSERA_NAMESPACE::gam

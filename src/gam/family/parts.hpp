@@ -47,6 +47,8 @@ struct RowStep {
 template <class F>
 concept StepFamily = requires(const F& family, double x) {
   {RowStep(family.step(x, x, x))};  // arguments: response, mean and prior weight
+  // `square_is_deviance`, if present: sums of w r^2, which only shift REML where the scale is known, have the
+  // deviance in its place, since the r of a vanishing w is huge.
 };
 
 /// A family that takes the second number of a `Response`.
@@ -186,7 +188,8 @@ concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F& 
   {+family.minus_two_log_likelihood(x, x, x, x)};  // of y, mu, prior weight > 0 and scale, like family()$aic
   {+family.likelihood_rounds(x, x)};               // bool: this likelihood rounds the response or the weight
   // The valid responses form an interval, but for classes and censored ones. `saturated_is_constant`, if
-  // present: the saturated model's likelihood does not depend on the response.
+  // present: the saturated model's likelihood does not depend on the response. `likeliest_mean(y)`, if
+  // present: the mean of deviance 0, if it is not the response.
 };
 
 /// The parts that most families share.
@@ -211,6 +214,18 @@ constexpr F family_of([[maybe_unused]] const double* parameters, [[maybe_unused]
     return F(parameters);
   } else {
     return F{};
+  }
+}
+
+/// The mean of the saturated model for a response.
+template <class F>
+double saturated_mean([[maybe_unused]] const F& family, double y) {
+  if constexpr (requires { family.saturated_mean(y); }) {
+    return family.saturated_mean(y);
+  } else if constexpr (requires { family.likeliest_mean(y); }) {
+    return family.likeliest_mean(y);
+  } else {
+    return y;
   }
 }
 

@@ -150,9 +150,8 @@ ResponseDistribution::ResponseDistribution(Family family, double scale)
         name);
   } else {
     throw base::usage_error(
-        "the distribution of the response is needed, but the family {} has only a variance function: take "
-        "another family",
-        family_.name());
+        "the distribution of the response is needed, but the family {} has only a {}: take another family",
+        family_.name(), name == "elf" ? "quantile" : "variance function");
   }
 }
 

@@ -14,9 +14,7 @@ double SaturatedSum::saturated(const F& family, Response y, double weight) {
   if constexpr (requires { family.deviance_is_whole; }) return 0;
   if constexpr (is_censored_family<F>)
     return family.minus_two_log_likelihood(y, y.value, weight, scale_) - family.deviance(y, y.value, weight);
-  double mu = y;
-  if constexpr (requires { family.saturated_mean(y); }) mu = family.saturated_mean(y);
-  return family.minus_two_log_likelihood(y, mu, weight, scale_);
+  return family.minus_two_log_likelihood(y, saturated_mean(family, y), weight, scale_);
 }
 
 double SaturatedSum::add(double sum, std::span<const double> responses, std::span<const double> weights,

@@ -42,7 +42,10 @@ inline RowOutcome row_outcome(PassKind kind, const F& family, Response y, double
   }
   const RowStep step = row_step(family, y, eta, prior);
   const double residual = shift + step.residual;
-  const double square = step.weight * residual * residual;
+  double square = step.weight * residual * residual;
+  if constexpr (requires { family.square_is_deviance; }) {
+    if (kind != PassKind::start) square = step.deviance + 0 * residual;
+  }
   // x - x is 0 only for finite x, and the square is finite only if its factors are. The predictor is checked
   // too, since an inverse link's clamp would turn a NaN into a number. A custom family's variance may be
   // negative at some means.

@@ -197,7 +197,7 @@ void check_correlation(const FitOptions& options) {
   const Family& family = options.family.definition();
   if (!(std::abs(options.rho) < 1))
     throw base::usage_error("rho is {}: it must be between -1 and 1", options.rho);
-  if (family.has_outputs() && has_correlated_residuals(options))
+  if (!family.may_be_correlated() && has_correlated_residuals(options))
     throw base::usage_error("rho: the family {} has no correlated residuals: leave it out", family.name());
   if (!options.ar_start.empty() && !has_correlated_residuals(options))
     throw base::usage_error("ar-start has no effect without a correlation: give rho too");

@@ -55,7 +55,7 @@ TEST(Family, NamesAsRHasThem) {
                            "poisson(theta = 2)", "nb(3, 4)", "nb(size = 3)", "nb(theta = c(1, 2))"})
     EXPECT_NE(
         refusal(text).find("is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, quasipoisson, "
-                           "quasibinomial, quasi, tweedie, tw, scat, betar, ocat, cnorm, clog, cpois, "
+                           "quasibinomial, quasi, tweedie, tw, scat, betar, ocat, cnorm, clog, cpois, elf, "
                            "gaulss, gammals, gumbls, "
                            "gevlss, shash, ziplss or multinom: write @FILE"),
         std::string::npos)
@@ -66,10 +66,11 @@ TEST(Family, NamesAsRHasThem) {
   EXPECT_EQ(Family().name(), "gaussian");
   EXPECT_EQ(family_names(),
             (std::vector<std::string>{
-                "gaussian",     "binomial",      "poisson", "gamma",   "nb",     "inverse.gaussian",
-                "quasipoisson", "quasibinomial", "quasi",   "tweedie", "tw",     "scat",
-                "betar",        "ocat",          "cnorm",   "clog",    "cpois",  "gaulss",
-                "gammals",      "gumbls",        "gevlss",  "shash",   "ziplss", "multinom"}));
+                "gaussian",     "binomial",      "poisson", "gamma",   "nb",    "inverse.gaussian",
+                "quasipoisson", "quasibinomial", "quasi",   "tweedie", "tw",    "scat",
+                "betar",        "ocat",          "cnorm",   "clog",    "cpois", "elf",
+                "gaulss",       "gammals",       "gumbls",  "gevlss",  "shash", "ziplss",
+                "multinom"}));
   EXPECT_EQ(Family(Gaussian{}).link_name(), "identity");
   EXPECT_EQ(Family(Binomial{}).link_name(), "logit");
   EXPECT_EQ(Family(Poisson{}).link_name(), "log");
@@ -462,6 +463,59 @@ TEST(Family, OrderedClassesAsRHasThem) {
   EXPECT_EQ(refusal("ocat(R = 4, theta = 2)"),
             "ocat: theta has 1 numbers, but 4 classes have 2: leave R or theta out");
   EXPECT_NE(refusal("ocat(R = 4, probit)").find("the link of ocat is identity"), std::string::npos);
+}
+
+// Dd, dev.resids, aic and ls of elf(theta = -0.4, qu = 0.8, co = 0.3), of qgam 2.0.0.
+TEST(Family, QuantilesAreQgams) {
+  const Family family = chosen_family("elf(qu = 0.8, lsig = -0.4, co = 0.3)");
+  const std::vector<double> y{-1.2, 0.3, 2.5, 0.71, 9};
+  const std::vector<double> mu{0.1, 0.2, 1.4, 0.7, 1};
+  const std::vector<double> weights{1, 2, 0.5, 1.5, 0.7};
+  const std::vector<double> slopes{0.5580804977428924, -2.2829107303288043, -1.1562768828663033,
+                                   -1.3799343924039209, -1.6708436613527442};
+  const std::vector<double> curvatures{1.271624258628298e-01, 4.837135384169239e+00, 1.208537113336581e-01,
+                                       3.728525946549503e+00, 1.826158165907164e-11};
+  const std::vector<double> deviances{0.3395117935841403, 0.5488181109265308, 1.1001481564769169,
+                                      0.2724001417127023, 13.0532139593060226};
+  double likelihood = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const RowStep step =
+        visit(family, [&](const auto& one) { return row_step(one, y[i], mu[i], weights[i]); });
+    EXPECT_NEAR(step.weight / (curvatures[i] / 2), 1, 1e-13) << i;
+    EXPECT_NEAR(step.weight * step.residual, -slopes[i] / 2, 1e-14) << i;
+    EXPECT_NEAR(step.deviance, deviances[i], 1e-13) << i;
+    EXPECT_EQ(family.deviance(y[i], mu[i], weights[i]), step.deviance) << i;
+    EXPECT_EQ(family.working_weight(y[i], mu[i], weights[i]), step.weight) << i;
+    likelihood += family.minus_two_log_likelihood(y[i], mu[i], weights[i], 1);
+  }
+  EXPECT_NEAR(likelihood, 33.74168397347103, 1e-12);
+  EXPECT_NEAR(SaturatedSum(family, 1).add(0, y, weights, {}), 18.42759181146472, 1e-12);
+  EXPECT_NEAR(family.constant_saturated(1).value(), 18.42759181146472 / 5.7, 1e-13);
+  // The score does not vanish far from the quantile, where weights do.
+  for (const double far : {-1e4, 1e4}) {
+    const RowStep step = visit(family, [&](const auto& one) { return row_step(one, far, 0, 1); });
+    EXPECT_NEAR(step.weight * step.residual, (far > 0 ? 0.8 : -0.2) * std::exp(0.4), 1e-14);
+    EXPECT_TRUE(std::isfinite(step.residual));
+  }
+}
+
+TEST(Family, QuantilesAsTheyAreWritten) {
+  const Family family = chosen_family("ELF(0.9, co = 0.2, lsig = -1)");
+  EXPECT_EQ(family.text(), "elf(qu=0.9, lsig=-1, err=0, co=0.2)");
+  EXPECT_EQ(chosen_family(family.text()).text(), family.text());
+  EXPECT_EQ(family.title(), "elf(qu=0.9)");
+  EXPECT_TRUE(family.scale_is_known());
+  EXPECT_FALSE(family.estimates_parameters());
+  EXPECT_FALSE(family.may_be_correlated());
+  EXPECT_TRUE(chosen_family("nb").may_be_correlated());
+  const Family chosen = chosen_family("elf(qu = 0.9)");
+  EXPECT_EQ(chosen.text(), "elf(qu=0.9, err=0, co=0)");
+  EXPECT_EQ(chosen_family(chosen.text()).text(), chosen.text());
+  for (const char* bad : {"elf", "elf(qu = 1)", "elf(qu = 0)", "elf(qu = c(0.1, 0.9, 0.95))",
+                          "elf(0.5, co = -1)", "elf(0.5, err = 2)", "elf(0.5, lsig = 1e999)"})
+    EXPECT_THROW((void)chosen_family(bad), Error) << bad;
+  EXPECT_EQ(refusal("elf(qu = 1)"), "the family 'elf(qu = 1)': qu cannot be 1");
+  EXPECT_NE(refusal("elf(0.5, link = log)").find("the link of elf is identity"), std::string::npos);
 }
 
 TEST(Family, DerivativesInTheParametersAreThoseOfTheLikelihood) {

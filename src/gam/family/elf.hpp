@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/parts.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// The quantile `qu` of a response, by the extended log-F density of Fasiolo, Wood, Zaffran, Nedellec and
+/// Goude, JASA 116 (2021): minus its log likelihood is the pinball loss, smoothed over the width `co`,
+/// divided by the learning rate exp(lsig). A fit chooses a learning rate that is NaN, and a width that is 0,
+/// for which passes take 1 until then; the width of an error `err`, a bound on that of the smoothing, or with
+/// `err` 0 that of the least error.
+struct Elf : UsualParts {
+  static constexpr char name[] = "elf";
+  static constexpr Link links[] = {Link::identity};
+  static constexpr bool scale_is_known = true;
+  static constexpr Start start = Start::response;
+  static constexpr bool null_is_likeliest = true;
+  static constexpr bool saturated_is_constant = true;
+  static constexpr bool square_is_deviance = true;
+  static constexpr char residuals[] = " A share qu of them is below 0.";
+
+  enum { at_qu, at_lsig, at_err, at_co };
+  static constexpr int constant_count = 4;
+  static constexpr int shown_count = 1;
+  static constexpr char title[] = "elf(qu=";
+  static const char* parameter_name(int i) {
+    return i == at_qu ? "qu" : i == at_lsig ? "lsig" : i == at_err ? "err" : "co";
+  }
+  static double first_constant(int i) {
+    return i == at_lsig ? std::numeric_limits<double>::quiet_NaN() : 0;  // invalid, so that qu must be given
+  }
+  static double working(int i, double value) {
+    if (i == at_lsig) return value == value ? value : 0;
+    const bool valid = i == at_qu ? value > 0 && value < 1 : value >= 0 && (i == at_co || value <= 1);
+    return valid ? value : std::numeric_limits<double>::quiet_NaN();
+  }
+  static double parameter_at(int, double working) { return working; }
+
+  constexpr explicit Elf(const double* values) : values_(values) {}
+  [[nodiscard]] double parameter(int i) const { return values_[i]; }
+
+  static const char* response_fault(double) { return nullptr; }
+  static double link(double mu) { return mu; }
+  static double mean(double eta) { return eta; }
+  static double derivative(double) { return 1; }
+
+  /// A step of Newton's method. Far from the quantile the density vanishes, but not the score.
+  [[nodiscard]] RowStep step(double y, double eta, double prior) const {
+    constexpr double least_density = 1e-150;
+    const double x = (y - eta) / width();
+    const double ratio = exp(-fabs(x));
+    const double smaller = ratio / (1 + ratio);
+    const double density = within(least_density, smaller / (1 + ratio), 1);
+    const double score = x > 0 ? values_[at_qu] - smaller : smaller - (1 - values_[at_qu]);
+    return {prior * density / (width() * rate()), score * width() / density, deviance(y, eta, prior)};
+  }
+  /// The derivative of a row's log likelihood by its predictor.
+  [[nodiscard]] double score(double y, double eta, double prior) const {
+    const RowStep at = step(y, eta, prior);
+    return at.weight * at.residual;
+  }
+  [[nodiscard]] double deviance(double y, double mu, double prior) const {
+    const double x = (y - mu) / width();
+    const double slope = x > 0 ? values_[at_qu] : values_[at_qu] - 1;
+    return 2 * prior * width() / rate() * (slope * x + log1p(exp(-fabs(x))) - entropy());
+  }
+  static double first_mean(double y, double) { return y; }
+  /// The mean of deviance 0.
+  [[nodiscard]] double likeliest_mean(double y) const {
+    return y - width() * log((1 - values_[at_qu]) / values_[at_qu]);
+  }
+  [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
+    const double shape = width() / rate();
+    const double log_beta =
+        log_gamma((1 - values_[at_qu]) * shape) + log_gamma(values_[at_qu] * shape) - log_gamma(shape);
+    return deviance(y, mu, weight) + 2 * weight * (log(width()) + log_beta + shape * entropy());
+  }
+
+ private:
+  [[nodiscard]] double rate() const {
+    return values_[at_lsig] == values_[at_lsig] ? exp(values_[at_lsig]) : 1;
+  }
+  [[nodiscard]] double width() const { return values_[at_co] > 0 ? values_[at_co] : 1; }
+  [[nodiscard]] double entropy() const {
+    const double qu = values_[at_qu];
+    return -qu * log(qu) - (1 - qu) * log1p(-qu);
+  }
+
+  const double* values_;  ///< qu, lsig, err and co
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

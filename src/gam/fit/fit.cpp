@@ -11,6 +11,7 @@
 #include "gam/fit/fit_request.hpp"
 #include "gam/fit/pirls/fit_checkpoint.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
+#include "gam/fit/quantile/quantile_calibration.hpp"
 #include "gam/fit/run/compiled_fits.hpp"
 #include "gam/fit/run/device_choice.hpp"
 #include "gam/fit/stored_rows.hpp"
@@ -260,6 +261,8 @@ class TableFit {
         return stay_on_cpu("models of ordered classes are fitted there");
       if (options_.family.definition().is_censored())
         return stay_on_cpu("models of censored responses are fitted there");
+      if (needs_calibration(options_.family.definition()))
+        return stay_on_cpu("learning rates of quantiles are calibrated there");
     }
     estimate_ = estimate_to_choose_by(job_, formula_, options_, [&](const Hardware& hardware) {
       return estimate_cost(formula_, options_.family.definition().linear(), rows, hardware);

@@ -20,6 +20,7 @@
 #include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/fit/pirls/rho_search.hpp"
 #include "gam/fit/pirls/serial_residuals.hpp"
+#include "gam/fit/quantile/quantile_calibration.hpp"
 #include "gam/fit/run/fit_memory.hpp"
 #include "gam/inference/term_tests.hpp"
 #include "gam/linalg/linalg.hpp"
@@ -81,6 +82,7 @@ class FitRun {
     RawSums first = settle_design(moments);
     note_left_out();
     if (fit_.options.estimate_rho) first = estimate_rho(moments);
+    if (needs_calibration(rows_.family)) first = calibrate(moments);
     PirlsLoop loop(fit_, *pass_, rows_, moments);
     loop.run(std::move(first));
     describe();
@@ -112,6 +114,8 @@ class FitRun {
       require_hosts("a model of ordered classes is fitted on the CPU");
     else if (rows_.family.is_censored())
       require_hosts("a model of censored responses is fitted on the CPU");
+    else if (needs_calibration(rows_.family))
+      require_hosts("the learning rate of a quantile is calibrated on the CPU");
     if (rows_.family.has_classes() && rows_.family.several() == nullptr && !response.levels.empty())
       fit_.observer.note(fmt::format("response {}: the classes are '{}', in this order", response.name,
                                      fmt::join(response.levels, "' < '")));
@@ -270,6 +274,16 @@ class FitRun {
   /// Sets the correlation that minimises fREML; returns the first sums with it.
   RawSums estimate_rho(const RawMoments& moments) {
     rows_.series.rho = rho_of_least_score(fit_, rows_, moments);
+    pass_.emplace(fit_.job, fit_.plan, rows_);
+    return first_sums(fit_, *pass_, rows_, moments);
+  }
+
+  /// Sets the learning rate and the width of a quantile's loss; returns the first sums with them. A resumed
+  /// fit has them.
+  RawSums calibrate(const RawMoments& moments) {
+    if (fit_.checkpoint == nullptr || !fit_.checkpoint->resumed() ||
+        fit_.checkpoint->resumed()->iteration == 0)
+      rows_.family = calibrated_quantile(fit_, rows_);
     pass_.emplace(fit_.job, fit_.plan, rows_);
     return first_sums(fit_, *pass_, rows_, moments);
   }

@@ -28,9 +28,32 @@ struct ParameterStep {
   double gain = 0;     ///< twice the predicted decrease of the negative log likelihood
 };
 
-/// -|H|^-1 g, where |H| has the absolute eigenvalues of H: a descent direction everywhere. H is first scaled
-/// to a unit diagonal, since the curvature in a parameter that tends to infinity is negligible.
-std::vector<double> newton_step(const RawLikelihood& at) {
+/// *Collective.* Rank 0's step, broadcast, since other CPUs may round differently.
+ParameterStep common_step(const mpi::Communicator& comm, const RawLikelihood& at) {
+  ParameterStep out{descent_step(at)};
+  out.longest = largest(out.step);
+  out.gain = -dot(at.gradient, out.step);
+  base::broadcast_values(comm, 0, out.step, out.longest, out.gain);
+  return out;
+}
+
+/// Sets the derivatives with respect to fixed parameters to zero.
+void hold_given(const Family& family, bool with_intercept, RawLikelihood& at) {
+  for (std::size_t i = 0; i < at.gradient.size(); ++i) {
+    if (family.moves(i, with_intercept)) continue;
+    at.gradient[i] = 0;
+    for (int k = 0; k < at.hessian.rows(); ++k)
+      at.hessian(static_cast<int>(i), k) = at.hessian(k, static_cast<int>(i)) = 0;
+  }
+}
+
+bool is_finite(const RawLikelihood& at) {
+  return at.bad_rows == 0 && std::isfinite(at.minus_log);
+}
+
+}  // namespace
+
+std::vector<double> descent_step(const RawLikelihood& at) {
   constexpr double least_curvature = 1e-7;
   const int count = at.hessian.rows();
   std::vector<double> roots;
@@ -58,31 +81,6 @@ std::vector<double> newton_step(const RawLikelihood& at) {
   }
   return step;
 }
-
-/// *Collective.* Rank 0's step, broadcast, since other CPUs may round differently.
-ParameterStep common_step(const mpi::Communicator& comm, const RawLikelihood& at) {
-  ParameterStep out{newton_step(at)};
-  out.longest = largest(out.step);
-  out.gain = -dot(at.gradient, out.step);
-  base::broadcast_values(comm, 0, out.step, out.longest, out.gain);
-  return out;
-}
-
-/// Sets the derivatives with respect to fixed parameters to zero.
-void hold_given(const Family& family, bool with_intercept, RawLikelihood& at) {
-  for (std::size_t i = 0; i < at.gradient.size(); ++i) {
-    if (family.moves(i, with_intercept)) continue;
-    at.gradient[i] = 0;
-    for (int k = 0; k < at.hessian.rows(); ++k)
-      at.hessian(static_cast<int>(i), k) = at.hessian(k, static_cast<int>(i)) = 0;
-  }
-}
-
-bool is_finite(const RawLikelihood& at) {
-  return at.bad_rows == 0 && std::isfinite(at.minus_log);
-}
-
-}  // namespace
 
 LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass, const Family& begin,
                                          std::span<const double> raw_coef, bool with_intercept,

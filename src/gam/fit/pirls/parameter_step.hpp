@@ -24,6 +24,11 @@ struct LikeliestParameters {
   double minus_log = 0;
 };
 
+/// -|H|^-1 g, where |H| has the absolute eigenvalues of H: a descent direction everywhere, of limited length.
+/// H is first scaled to a unit diagonal, since the curvature in a parameter that tends to infinity is
+/// negligible.
+[[nodiscard]] std::vector<double> descent_step(const RawLikelihood& at);
+
 /// *Collective.* Maximises the likelihood at the means of `raw_coef` over the parameters of the family of
 /// `pass`, from `begin`, their current values: by Newton's method on the working scales, as in mgcv's
 /// estimate.theta. A step is halved while it raises the negative log likelihood; the last step predicts a

@@ -33,21 +33,6 @@ bool is_definite(Matrix a, double ridge) {
   return cholesky(a).has_value();
 }
 
-/// X'WX plus the penalties at these smoothing parameters.
-Matrix with_penalties(Matrix gram, const Design& design, std::span<const double> log_sp) {
-  std::size_t sp = 0;
-  for (const CoefBlock& block : design.blocks) {
-    for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j, ++sp) {
-      const Matrix penalty = block.penalty->matrix(j);
-      for (int k = 0; k < penalty.cols(); ++k)
-        add_multiple(
-            gram.column(block.coef_begin + k).subspan(base::at(block.coef_begin), base::at(penalty.rows())),
-            std::exp(log_sp[sp]), penalty.column(k));
-    }
-  }
-  return gram;
-}
-
 /// Makes minus the Hessian of a log likelihood usable as X'WX. It is, if it is positive definite, with the
 /// penalties if there are smoothing parameters already. Otherwise a multiple of its absolute diagonal is
 /// added: the least power of four, from 1e-6 on, that makes it definite. Returns whether it was definite; a
@@ -65,6 +50,20 @@ bool make_definite(Matrix& hessian, const Design& design, std::span<const double
 }
 
 }  // namespace
+
+Matrix with_penalties(Matrix gram, const Design& design, std::span<const double> log_sp) {
+  std::size_t sp = 0;
+  for (const CoefBlock& block : design.blocks) {
+    for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j, ++sp) {
+      const Matrix penalty = block.penalty->matrix(j);
+      for (int k = 0; k < penalty.cols(); ++k)
+        add_multiple(
+            gram.column(block.coef_begin + k).subspan(base::at(block.coef_begin), base::at(penalty.rows())),
+            std::exp(log_sp[sp]), penalty.column(k));
+    }
+  }
+  return gram;
+}
 
 WorkingSolver::WorkingSolver(Job& job, const Design& design, bool scale_known, bool may_use_devices,
                              StopRequest* stop, double gamma)

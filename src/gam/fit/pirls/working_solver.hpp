@@ -44,6 +44,9 @@ struct WorkingSolution {
   }
 };
 
+/// X'WX plus the penalties at these smoothing parameters, by coefficient.
+[[nodiscard]] Matrix with_penalties(Matrix gram, const Design& design, std::span<const double> log_sp);
+
 /// Solves the working model of each step: the smoothing parameters by REML, and the coefficients. One rank
 /// does this on its threads. If the job runs on devices and the model is large, the solution is a pass of one
 /// unit instead: the rank whose device gets the unit solves on it, and a device failure makes the job fall

@@ -15,6 +15,7 @@
 #include <tessera/job/stop_request.hpp>
 #include <tessera/mpi/session.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -49,6 +50,8 @@ void add_out(CLI::App& command, std::string& out);
   return options.type == PredictionType::terms || options.type == PredictionType::iterms;
 }
 
+class Progress;
+
 struct FitCommand {
   std::vector<std::string> data;
   std::vector<std::string> formulas;  ///< one for each linear predictor of the family
@@ -63,11 +66,17 @@ struct FitCommand {
   [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
 
  private:
-  [[nodiscard]] FitOptions fit_options(const mpi::Communicator& world) const;
-  /// Throws if an output cannot be written; called before the fit.
-  void check_outputs(const mpi::Communicator& world, const FitOptions& fit) const;
+  [[nodiscard]] FitOptions fit_options(const mpi::Communicator& world, const std::string& family) const;
+  /// The file for the model of one of several quantiles: "model-0.9.json".
+  [[nodiscard]] std::string out_of_quantile(double qu) const;
+  /// Throws if an output cannot be written; called before the fits, of one model for each of `outs`.
+  void check_outputs(const mpi::Communicator& world, const FitOptions& fit,
+                     const std::vector<std::string>& outs) const;
+  /// Writes the model to `path`, and shows it.
+  void finish(mpi::Session& session, Job& job, Progress& progress, FitResult& result, const FitOptions& fit,
+              const std::string& path, std::chrono::steady_clock::time_point start) const;
   /// On rank 0: prints the summary to standard output and warnings to standard error.
-  void show(const FitResult& result, const FitOptions& fit) const;
+  void show(const FitResult& result, const FitOptions& fit, const std::string& path) const;
 };
 
 struct PredictCommand {

@@ -113,8 +113,16 @@ int FitCommand::run(mpi::Session& session, StopRequest& stop) const {
     if (session.is_root()) apps::complain_in_lines("tessera-fit", refused.in_lines(formula));
     return exit_status(refused.code());
   }
-  const FitOptions fit = fit_options(world);
-  check_outputs(world, fit);
+  std::vector<QuantileFamily> families = quantile_families(options.value_of("family"));
+  if (families.empty()) families.push_back({0, options.value_of("family")});
+  const std::size_t count = families.size();
+  std::vector<FitOptions> fits;
+  std::vector<std::string> outs;
+  for (const QuantileFamily& one : families) {
+    fits.push_back(fit_options(world, one.text));
+    outs.push_back(count == 1 ? out : out_of_quantile(one.qu));
+  }
+  check_outputs(world, fits.front(), outs);
   Job job(world, job_options(options, collective_timeout, stop));
   const PhaseTime hardware{"hardware", seconds_since(start), 0};
   progress.note(fmt::format("{} on {}; {}", pluralised(world.size(), "rank"),
@@ -122,14 +130,29 @@ int FitCommand::run(mpi::Session& session, StopRequest& stop) const {
   if (!job.host_threads().ignored.empty()) progress.note(job.host_threads().ignored);
 
   const Table table{data, options.read<TableOptions>()};
-  FitResult result = gam::fit(job, *parsed, table, fit, &progress);
-  result.phases.insert(result.phases.begin(), hardware);
+  std::vector<Model> models;
+  int status = EXIT_SUCCESS;
+  for (std::size_t i = 0; i < count; ++i) {
+    FitResult result = gam::fit(job, *parsed, table, fits[i], &progress);
+    result.phases.insert(result.phases.begin(), hardware);
+    finish(session, job, progress, result, fits[i], outs[i], start);
+    if (!result.model.converged()) status = status_not_converged;
+    models.push_back(std::move(result.model));
+  }
+  if (count > 1)
+    progress.note(fmt::format("quantiles cross in {} rows of the table", crossing_rows(job, models, table)));
+  return status;
+}
 
+void FitCommand::finish(mpi::Session& session, Job& job, Progress& progress, FitResult& result,
+                        const FitOptions& fit, const std::string& path,
+                        std::chrono::steady_clock::time_point start) const {
+  const mpi::Communicator& world = session.world();
   const mpi::Purpose purpose(world, "the writing of the model");
   bool is_safe = true;  // whether the written model would survive a power failure
   together(world, [&] {
     if (!session.is_root()) return;
-    const SavedModel saved = save_model(result.model, out);
+    const SavedModel saved = save_model(result.model, path);
     is_safe = saved.problem.empty();
     if (!is_safe) progress.note(saved.problem + (result.checkpoint ? "; the checkpoint stays" : ""));
     if (!saved.strangers.empty())
@@ -145,59 +168,70 @@ int FitCommand::run(mpi::Session& session, StopRequest& stop) const {
     if (!session.is_root()) return;
     progress.note(fmt::format("{}; {} rows, {}, {:.2f} s", result.model.verdict(), result.model.rows(),
                               pluralised(result.model.iterations(), "iteration"), seconds_since(start)));
-    show(result, fit);
+    show(result, fit, path);
   });
-  return result.model.converged() ? EXIT_SUCCESS : status_not_converged;
 }
 
-FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
+std::string FitCommand::out_of_quantile(double qu) const {
+  const std::size_t end = out.ends_with(".json") ? out.size() - 5 : out.size();
+  return fmt::format("{}-{}{}", out.substr(0, end), qu, out.substr(end));
+}
+
+FitOptions FitCommand::fit_options(const mpi::Communicator& world, const std::string& family) const {
   FitOptions read;
   together(world, [&] {
     std::vector<NamedOption> given = options.given();
     for (NamedOption& one : given) {
       if (one.name == "--levels" || one.name == "--ordered") one.value = text_or_file(one.value);
+      if (one.name == "--family") one.value = family;
     }
     read_options(given, read);
   });
   return read;
 }
 
-void FitCommand::check_outputs(const mpi::Communicator& world, const FitOptions& fit) const {
+void FitCommand::check_outputs(const mpi::Communicator& world, const FitOptions& fit,
+                               const std::vector<std::string>& outs) const {
   together(world, [&] {
+    if (outs.size() > 1 && (!fit.checkpoint.empty() || !run_report.empty() || data.front() == "-"))
+      throw apps::usage_error(
+          "several quantiles have no common checkpoint, run report or standard input: fit each by itself");
     if (world.rank() != 0) return;
     const std::string family = options.value_of("family");
     std::vector<std::string> read = data;
     if (family.starts_with('@')) read.push_back(family.substr(1));
-    refuse_to_overwrite({{"--out", out}, {"--run-report", run_report}, {"--checkpoint", fit.checkpoint}},
-                        read, {.model = out, .checkpoint = fit.checkpoint});
-    require_writable(out);
+    for (const std::string& path : outs) {
+      refuse_to_overwrite({{"--out", path}, {"--run-report", run_report}, {"--checkpoint", fit.checkpoint}},
+                          read, {.model = path, .checkpoint = fit.checkpoint});
+      require_writable(path);
+    }
     if (!run_report.empty()) require_writable(run_report);
   });
 }
 
-void FitCommand::show(const FitResult& result, const FitOptions& fit) const {
+void FitCommand::show(const FitResult& result, const FitOptions& fit, const std::string& path) const {
   const Model& model = result.model;
   // Flush at once: mpirun may lose the last output of a rank that ends with a nonzero status.
   std::string lost;
   try {
     apps::write_output(json ? summary_json(model)
-                            : fmt::format("{}\nModel written to {}\n", summary(model), out));
+                            : fmt::format("{}\nModel written to {}\n", summary(model), path));
     apps::flush_output();
   } catch (const Error& error) {
     lost = error.what();
   }
   if (!model.no_estimate().empty()) {
     apps::say_line({fmt::format("tessera-fit: there is no finite estimate: {}; the last iterate is in {}",
-                                model.no_estimate(), out)});
+                                model.no_estimate(), path)});
   } else if (!model.converged()) {
     apps::say_line({fmt::format(
         "tessera-fit: the fit has not converged after {}: {}; the last iterate is in {}{}",
-        pluralised(model.iterations(), "iteration"), model.why_not_converged(), out,
+        pluralised(model.iterations(), "iteration"), model.why_not_converged(), path,
         result.kept && is_cut_short(model, fit)
             ? fmt::format("; with more --max-iterations the same command resumes from {}", fit.checkpoint)
             : std::string())});
   }
-  if (!lost.empty()) throw apps::input_error("{}; the model is in {}", lost, out);
+  if (!lost.empty()) throw apps::input_error("{}; the model is in {}", lost, path);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -89,6 +89,22 @@ TEST_F(Program, FitsAFolderOrSeveralFilesToTheSameBits) {
                  "is in the folder of the table");
 }
 
+TEST_F(Program, FitsSeveralQuantilesAndCountsTheirCrossings) {
+  const std::string family = "--family 'elf(qu=c(0.8, 0.2), lsig=-1, co=0.3)'";
+  const auto fitted = fit("data.csv", "y ~ x", family, 2);
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  EXPECT_NE(fitted.err.find("quantiles cross in 0 rows of the table"), std::string::npos) << fitted.err;
+  EXPECT_FALSE(fs::exists(path("model.json")));
+  for (const char* qu : {"0.2", "0.8"}) {
+    const auto summary = run(TESSERA_FIT " summary " + path(std::string("model-") + qu + ".json"));
+    EXPECT_NE(summary.out.find(std::string("Family: elf(qu=") + qu + ")"), std::string::npos) << summary.out;
+    fs::remove(path(std::string("model-") + qu + ".json"));
+  }
+  expect_refusal(
+      fit("data.csv", "y ~ x", family + " --checkpoint " + path("own.ckpt")), 2,
+      "several quantiles have no common checkpoint, run report or standard input: fit each by itself");
+}
+
 TEST_F(Program, FitsAConvertedTableToTheSameBits) {
   const std::string formula = "y ~ f + s(x, bs=\"ps\", k=12)";
   ASSERT_EQ(fit("data.csv", formula).status, 0);

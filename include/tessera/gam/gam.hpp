@@ -20,6 +20,7 @@
 #include <tessera/gam/posterior.hpp>
 #include <tessera/gam/predict.hpp>
 #include <tessera/gam/predictions_file.hpp>
+#include <tessera/gam/quantiles.hpp>
 #include <tessera/gam/report.hpp>
 #include <tessera/gam/residuals.hpp>
 #include <tessera/gam/table.hpp>

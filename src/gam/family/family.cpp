@@ -9,6 +9,7 @@
 
 #include <tessera/error.hpp>
 #include <tessera/gam/family.hpp>
+#include <tessera/gam/quantiles.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -788,6 +789,27 @@ Family own_family(const std::string& toml, const std::string& origin) {
   return Family(parse_custom_family(toml, origin));
 }
 
+std::vector<QuantileFamily> quantile_families(const std::string& text) {
+  const auto written = parse_written(text);
+  if (!written || in_small_letters(written->name) != Elf::name) return {};
+  const auto qu = std::ranges::find_if(written->arguments, [](const WrittenFamily::Argument& one) {
+    return one.name == Elf::parameter_name(Elf::at_qu) || (one.name.empty() && !one.numbers.empty());
+  });
+  if (qu == written->arguments.end() || qu->numbers.size() < 2) return {};
+  std::vector<QuantileFamily> families;
+  for (std::size_t i = 0; i < qu->numbers.size(); ++i) {
+    std::vector<std::string> arguments;
+    for (const WrittenFamily::Argument& one : written->arguments) {
+      const bool is_listed = one.numbers.size() == qu->numbers.size();
+      arguments.push_back((one.name.empty() ? "" : one.name + "=") +
+                          (is_listed ? fmt::format("{}", one.numbers[i]) : one.text));
+    }
+    families.push_back({qu->numbers[i], fmt::format("{}({})", Elf::name, fmt::join(arguments, ", "))});
+  }
+  std::ranges::sort(families, {}, &QuantileFamily::qu);
+  return families;
+}
+
 Family chosen_family(const std::string& text) {
   if (text.starts_with('@')) {
     const std::string path = text.substr(1);
@@ -811,6 +833,7 @@ Family chosen_family(const std::string& text) {
   const auto no_family = [&] {
     refuse(fmt::format(" is not {}: write @FILE for a custom family", base::list_text(family_names(), "or")));
   };
+  if (!quantile_families(text).empty()) refuse(": a fit has one quantile: fit each of them by itself");
   if (written && !known) {
     if (const auto near = nearest_to(in_small_letters(written->name)))
       refuse(fmt::format(" is not available: {}", *near));

@@ -75,6 +75,14 @@ TEST(Quantile, HasTheSameBitsOnAnyRanksAndAfterAResumption) {
   expect_same(resumed.model.fitted());
 }
 
+TEST(Quantile, CrossesWhereALowerOneIsAboveAHigherOne) {
+  Job job = testing::cpu_job(testing::shared_world());
+  const Model low = quantile_fit(job, "elf(qu=0.1, lsig=-1, co=0.2)").model;
+  const Model high = quantile_fit(job, "elf(qu=0.9, lsig=-1, co=0.2)").model;
+  EXPECT_EQ(crossing_rows(job, std::vector{low, high}, quantile_table()), 0);
+  EXPECT_EQ(crossing_rows(job, std::vector{high, low, high}, quantile_table()), 800);
+}
+
 TEST(Quantile, TakesWhatIsGiven) {
   Job job = testing::cpu_job(testing::shared_world());
   const auto values_of = [&](const std::string& text) {

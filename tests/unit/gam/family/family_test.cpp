@@ -11,6 +11,7 @@
 #include "support/reference_case.hpp"
 
 #include <tessera/gam/family.hpp>
+#include <tessera/gam/quantiles.hpp>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -516,6 +517,20 @@ TEST(Family, QuantilesAsTheyAreWritten) {
     EXPECT_THROW((void)chosen_family(bad), Error) << bad;
   EXPECT_EQ(refusal("elf(qu = 1)"), "the family 'elf(qu = 1)': qu cannot be 1");
   EXPECT_NE(refusal("elf(0.5, link = log)").find("the link of elf is identity"), std::string::npos);
+}
+
+TEST(Family, ListsOfQuantilesAreFamiliesOfEach) {
+  const std::vector<QuantileFamily> three =
+      quantile_families("elf(c(0.9, 0.1, 0.5), err = 0.1, lsig = c(-1, -2, -3))");
+  ASSERT_EQ(three.size(), 3U);
+  EXPECT_EQ(three[0].qu, 0.1);
+  EXPECT_EQ(chosen_family(three[0].text).text(), "elf(qu=0.1, lsig=-2, err=0.1, co=0)");
+  EXPECT_EQ(chosen_family(three[2].text).text(), "elf(qu=0.9, lsig=-1, err=0.1, co=0)");
+  for (const char* other :
+       {"elf(0.5)", "elf(qu = 0.5, lsig = -1)", "scat(theta = c(5, 1))", "gaussian", "@own.toml"})
+    EXPECT_TRUE(quantile_families(other).empty()) << other;
+  EXPECT_EQ(refusal("elf(qu = c(0.1, 0.9))"),
+            "the family 'elf(qu = c(0.1, 0.9))': a fit has one quantile: fit each of them by itself");
 }
 
 TEST(Family, DerivativesInTheParametersAreThoseOfTheLikelihood) {

@@ -341,13 +341,13 @@ void PirlsLoop::look_at_end() {
 /// there.
 void PirlsLoop::move_parameters() {
   if (!rows_.family.estimates_parameters()) return;
-  const CoefBlock* const intercept = design_.intercept();
-  LikeliestParameters found = likeliest_parameters(fit_, pass_, rows_.family,
-                                                   design_.raw_coefficients(end_.coef), intercept != nullptr);
+  const std::vector<double> unit = unit_coefficients(design_);
+  LikeliestParameters found =
+      likeliest_parameters(fit_, pass_, rows_.family, design_.raw_coefficients(end_.coef), !unit.empty());
   end_.parameters_determined = found.determined;
   minus_log_ = found.minus_log;
   const double shift = hold_first_threshold(found.values);
-  if (intercept != nullptr) end_.coef[static_cast<std::size_t>(intercept->coef_begin)] += shift;
+  if (!unit.empty()) add_multiple(end_.coef, shift, unit);
   set_parameters(std::move(found.values));
   sums_ = sums_at(end_.coef);
 }

@@ -71,6 +71,11 @@ bool set_constant(const Design& design, int predictor, double value, std::vector
 
 }  // namespace
 
+std::vector<double> unit_coefficients(const Design& design) {
+  std::vector<double> coef(base::at(design.coef_size));
+  return set_constant(design, 0, 1, coef) ? coef : std::vector<double>();
+}
+
 std::optional<std::vector<double>> inner_coefficients(const Workers& workers, const Rows& rows, double mean) {
   std::vector<double> coef(base::at(rows.design->coef_size));
   const double value = inner_predictor(workers, rows, mean);

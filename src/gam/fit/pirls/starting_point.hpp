@@ -22,6 +22,10 @@ namespace TESSERA_NAMESPACE::gam {
 /// The linear predictor of a mean. Throws `Error(input)` if no predictor gives that mean in a custom family.
 [[nodiscard]] double predictor_of(const Family& family, double mean);
 
+/// Coefficients of the predictor 1 in all rows, by the intercept or a factor coded by all levels; empty:
+/// there is neither.
+[[nodiscard]] std::vector<double> unit_coefficients(const Design& design);
+
 /// The coefficients for which every mean is `mean`; empty for a model without an intercept.
 [[nodiscard]] std::optional<std::vector<double>> coefficients_of_mean(const Design& design,
                                                                       const Family& family, double mean);

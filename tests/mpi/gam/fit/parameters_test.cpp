@@ -169,6 +169,21 @@ TEST(Parameters, OfOrderedClassesConvergeWhereTheFirstIsRare) {
   EXPECT_TRUE(std::ranges::is_sorted(model.family.parameters()));
 }
 
+// All levels of a factor give the constant too.
+TEST(Parameters, OfOrderedClassesConvergeWithoutAnIntercept) {
+  Job job = testing::cpu_job(testing::world());
+  const testing::ReferenceCase reference = testing::load_reference_case("o01_ocat");
+  const auto fitted = [&](const std::string& terms) {
+    return fit(job, parse_formula("y ~ " + terms), testing::in_blocks(reference.data_path, 512),
+               testing::options_of(reference))
+        .model.fitted();
+  };
+  const FittedModel without = fitted("f + s(x) - 1");
+  const FittedModel with = fitted("f + s(x)");
+  EXPECT_LE(without.iterations, with.iterations + 2);
+  EXPECT_NEAR(without.deviance / with.deviance, 1, 1e-8);
+}
+
 // mgcv stops at a theta of some millions, where rounding ends its iteration, with a warning.
 TEST(Parameters, WithoutAFiniteEstimateLeaveAPoissonModel) {
   const auto few = [](double mean, std::mt19937_64& random) {

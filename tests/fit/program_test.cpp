@@ -796,7 +796,15 @@ INSTANTIATE_TEST_SUITE_P(
         Separated{"ByASmooth", "up ~ s(x, bs=\"cr\", k=8)", "binomial",
                   "s(x) separates responses of 0 from those of 1"},
         Separated{"InPart", "b ~ z + q", "binomial",
-                  "q separates responses of 0 from those of 1: the fitted means of 100 rows tend to"}),
+                  "q separates responses of 0 from those of 1: the fitted means of 100 rows tend to"},
+        Separated{"LevelOfOneOrderedClass", "I(1 + (n > 0) + (n > 2)) ~ f + x", "'ocat(R=3)'",
+                  "the response is 1 in all rows of f 'b' (100 rows)"},
+        Separated{"LevelWithoutAClass", "list(I((n > 0) + (n > 2)) ~ z, ~ f + z)", "'multinom(K=2)'",
+                  "linear predictor 2: the response is 2 in no row of f 'b' (100 rows)"},
+        Separated{"OrderedClassesByANumber", "I(1 + up + (x > 0.8)) ~ x", "'ocat(R=3)'",
+                  "x separates classes: "},
+        Separated{"ClassesBySmooths", "list(I(up + (x > 0.8)) ~ s(x, k=8), ~ s(x, k=8))", "'multinom(K=2)'",
+                  "s.1(x) separate classes: all rows are fitted to their own"}),
     [](const auto& tested) { return tested.param.name; });
 
 // Extreme, but not separated: means are within 1e-9 of their limits, and the estimate is finite.

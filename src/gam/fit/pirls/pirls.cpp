@@ -414,11 +414,14 @@ bool PirlsLoop::is_separated(double change, bool ends) {
   constexpr double worth_a_look = 1e-7;
   constexpr double still = 1e-7;         // largest move of the other rows, except in the last iteration
   constexpr double almost_still = 1e-3;  // largest move of the other rows in the last iteration
-  if (!rows_.family.limits().any() || !(change < worth_a_look) || last_step_.empty()) return false;
+  const bool without_end = ends && !end_.converged && rows_.family.has_classes();
+  const bool may_be = rows_.family.limits().any() || rows_.family.has_classes();
+  if (!may_be || !(change < worth_a_look || without_end) || last_step_.empty()) return false;
   if (course_.phase == Phase::elsewhere) return false;
   PhaseClock clock(fit_.job.comm(), fit_.phases, "rows", "the search for separation");
-  const auto reason = find_separation(fit_.job, rows_, design_.raw_coefficients(end_.coef),
-                                      design_.raw_coefficients(last_step_), ends ? almost_still : still);
+  const auto reason =
+      find_separation(fit_.job, rows_, design_.raw_coefficients(end_.coef),
+                      design_.raw_coefficients(last_step_), ends ? almost_still : still, without_end);
   if (!reason) return false;
   end_.no_estimate = *reason;
   end_.why_not_converged.clear();

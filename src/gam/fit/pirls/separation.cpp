@@ -165,9 +165,10 @@ std::string name_of_cell(const Rows& rows, const RawTerm& term, std::size_t cell
   return name;
 }
 
-/// Levels, or cells of levels, whose rows all have responses at the same limit: "f 'c' (40 rows)".
+/// Levels, or cells of levels, of which `is_at_limit` holds for the responses of all rows: "f 'c' (40 rows)".
+template <class IsAtLimit>
 std::vector<std::string> limiting_cells(const tessera::Job& job, const Rows& rows, const RawTerm& term,
-                                        double limit) {
+                                        const IsAtLimit& is_at_limit) {
   const Frame& frame = *rows.frame;
   const auto cells = at(term.raw_size);
   std::vector<std::int64_t> sums(2 * cells);  // per cell: number of rows, and number of rows at the limit
@@ -179,7 +180,7 @@ std::vector<std::string> limiting_cells(const tessera::Job& job, const Rows& row
       cell = cell * variable.levels.size() + at(variable.codes[row]);
     }
     ++sums[cell];
-    if (response(rows, row) == limit) ++sums[cells + cell];
+    if (is_at_limit(response(rows, row))) ++sums[cells + cell];
   }
   job.comm().allreduce(std::span(sums), mpi::Reduction::sum);
   std::vector<std::string> names;
@@ -191,26 +192,6 @@ std::vector<std::string> limiting_cells(const tessera::Job& job, const Rows& row
   return names;
 }
 
-/// Labels of the blocks whose contribution moves rows by large steps.
-std::vector<std::string> moving_terms(const tessera::Job& job, const Rows& rows,
-                                      std::span<const double> raw_step) {
-  std::vector<std::string> labels;
-  RowReader reader(*rows.frame, *rows.design);
-  for (const CoefBlock& block : rows.design->blocks) {
-    if (block.variables.empty()) continue;  // the intercept only compensates for other terms
-    const auto begin = at(block.raw_begin);
-    const auto size = at(block.raw_size);
-    std::vector<double> alone(raw_step.size());
-    std::copy_n(raw_step.begin() + block.raw_begin, size, alone.begin() + static_cast<std::ptrdiff_t>(begin));
-    double largest = 0;
-    for (std::size_t row = 0; row < rows.frame->complete.size(); ++row) {
-      if (counts(rows, row)) largest = std::max(largest, std::abs(reader.linear_predictor(row, alone)));
-    }
-    if (job.comm().allreduce(largest, mpi::Reduction::max) >= large_step) labels.push_back(block.label);
-  }
-  return labels;
-}
-
 std::string list(const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), most_listed); ++i)
@@ -219,15 +200,179 @@ std::string list(const std::vector<std::string>& names) {
   return text;
 }
 
+/// The limiting cells of all terms of a predictor whose levels no penalty holds, in a text; empty: there are
+/// none.
+template <class IsAtLimit>
+std::string all_limiting_cells(const tessera::Job& job, const Rows& rows, int predictor,
+                               const IsAtLimit& is_at_limit) {
+  std::vector<std::string> cells;
+  for (const RawTerm& term : rows.design->terms) {
+    if (term.predictor != predictor || !has_cells(term) || is_penalised(*rows.design, term)) continue;
+    for (std::string& cell : limiting_cells(job, rows, term, is_at_limit)) cells.push_back(std::move(cell));
+  }
+  return list(cells);
+}
+
+/// Labels of the blocks whose contribution moves rows by large steps.
+std::vector<std::string> moving_terms(const tessera::Job& job, const Rows& rows,
+                                      std::span<const double> raw_step) {
+  std::vector<std::string> labels;
+  RowReader reader(*rows.frame, *rows.design);
+  std::vector<double> eta(at(rows.family.predictor_count()));
+  for (const CoefBlock& block : rows.design->blocks) {
+    if (block.variables.empty()) continue;  // the intercept only compensates for other terms
+    const auto begin = at(block.raw_begin);
+    const auto size = at(block.raw_size);
+    std::vector<double> alone(raw_step.size());
+    std::copy_n(raw_step.begin() + block.raw_begin, size, alone.begin() + static_cast<std::ptrdiff_t>(begin));
+    double largest = 0;
+    for (std::size_t row = 0; row < rows.frame->complete.size(); ++row) {
+      if (!counts(rows, row)) continue;
+      reader.linear_predictors(row, alone, eta);
+      for (const double one : eta) largest = std::max(largest, std::abs(one));
+    }
+    if (job.comm().allreduce(largest, mpi::Reduction::max) >= large_step) labels.push_back(block.label);
+  }
+  return labels;
+}
+
+/// A class as a message names it.
+std::string name_of_class(const Rows& rows, int index) {
+  const Variable& variable = rows.frame->variables[at(rows.response)];
+  return variable.levels.empty() ? std::to_string(rows.family.first_class() + index)
+                                 : fmt::format("'{}'", variable.levels[at(index)]);
+}
+
+/// Effect of a step on the rows of a model of classes.
+struct ClassMovement {
+  std::int64_t running = 0;    ///< rows in which other classes become impossible, by a large step
+  std::int64_t others = 0;     ///< other rows that move
+  std::int64_t undecided = 0;  ///< rows of whose class the probability is at most 1/2
+};
+
+/// Reads the predictors of rows and their steps, for one thread.
+class ClassMover {
+ public:
+  ClassMover(const Rows& rows, std::span<const double> raw_coef, std::span<const double> raw_step,
+             double still)
+      : rows_(rows),
+        predictors_(rows),
+        steps_(*rows.frame, *rows.design),
+        raw_coef_(raw_coef),
+        raw_step_(raw_step),
+        still_(still),
+        eta_(at(rows.family.predictor_count())),
+        step_(eta_.size()),
+        shares_(at(rows.family.classes())),
+        gains_(shares_.size()) {}
+
+  void add(std::size_t row) {
+    predictors_.linear_predictors(row, raw_coef_, eta_);
+    rows_.family.respond(eta_, shares_, {});
+    const auto own = static_cast<std::size_t>(response(rows_, row)) - at(rows_.family.first_class());
+    movement.undecided += shares_[own] > 0.5 ? 0 : 1;
+    steps_.linear_predictors(row, raw_step_, step_);
+    // By its steps a row gains log odds of each class.
+    if (rows_.family.several() != nullptr) {
+      std::ranges::copy(step_, gains_.begin() + 1);
+    } else {
+      for (std::size_t c = 0; c < gains_.size(); ++c)
+        gains_[c] = step_[0] * static_cast<double>(c) / static_cast<double>(gains_.size() - 1);
+    }
+    const auto [least, most] = std::ranges::minmax(gains_);
+    if (!(most - least > still_)) return;
+    double away = 0;
+    for (std::size_t c = 0; c < gains_.size(); ++c) {
+      if (gains_[c] < most - still_) away += shares_[c];
+    }
+    if (gains_[own] < most - still_ || !(away < near_limit))
+      ++movement.others;
+    else if (most - least >= large_step)
+      ++movement.running;
+  }
+
+  ClassMovement movement;
+
+ private:
+  const Rows& rows_;
+  RowReader predictors_;
+  RowReader steps_;
+  std::span<const double> raw_coef_;
+  std::span<const double> raw_step_;
+  double still_;
+  std::vector<double> eta_;
+  std::vector<double> step_;
+  std::vector<double> shares_;
+  std::vector<double> gains_;
+};
+
+ClassMovement movement_of_classes(const tessera::Job& job, const Rows& rows, std::span<const double> raw_coef,
+                                  std::span<const double> raw_step, double still) {
+  const Frame& frame = *rows.frame;
+  std::vector<std::optional<ClassMover>> movers(at(job.threads()));
+  job.host_team().for_each_block(frame.rows, rows_of_work, [&](int thread, Range block) {
+    std::optional<ClassMover>& mover = movers[at(thread)];
+    if (!mover) mover.emplace(rows, raw_coef, raw_step, still);
+    for (std::int64_t row = block.begin; row < block.end; ++row) {
+      const std::size_t local = at(row - frame.rows.begin);
+      if (counts(rows, local)) mover->add(local);
+    }
+  });
+  std::array<std::int64_t, 3> sums{};
+  for (const std::optional<ClassMover>& mover : movers) {
+    if (!mover) continue;
+    sums[0] += mover->movement.running;
+    sums[1] += mover->movement.others;
+    sums[2] += mover->movement.undecided;
+  }
+  job.comm().allreduce(std::span<std::int64_t>(sums), mpi::Reduction::sum);
+  return {sums[0], sums[1], sums[2]};
+}
+
+std::optional<std::string> find_separation_of_classes(const tessera::Job& job, const Rows& rows,
+                                                      std::span<const double> raw_coef,
+                                                      std::span<const double> raw_step, double still,
+                                                      bool without_end) {
+  const ClassMovement movement = movement_of_classes(job, rows, raw_coef, raw_step, still);
+  const bool whole = without_end && movement.undecided == 0;
+  if (!whole && (movement.running == 0 || movement.others > 0)) return std::nullopt;
+  const int first = rows.family.first_class();
+  const int last = first + rows.family.classes() - 1;
+  std::vector<std::string> reasons;
+  const auto look = [&](int predictor, const std::string& where, int found, const char* rows_of,
+                        const auto& is_at_limit) {
+    const std::string cells = all_limiting_cells(job, rows, predictor, is_at_limit);
+    if (!cells.empty())
+      reasons.push_back(fmt::format("{}the response is {} in {} of {}", where,
+                                    name_of_class(rows, found - first), rows_of, cells));
+  };
+  if (rows.family.several() == nullptr) {
+    for (const int end : {first, last}) look(0, "", end, "all rows", [&](double y) { return y == end; });
+  } else {
+    for (int p = 0; p < rows.family.predictor_count(); ++p) {
+      const std::string where = fmt::format("linear predictor {}: ", p + 1);
+      for (const int absent : {p + 1, 0})
+        look(p, where, absent, "no row", [&](double y) { return y != absent; });
+    }
+  }
+  if (!reasons.empty()) return fmt::format("{}", fmt::join(reasons, ", and "));
+  const std::vector<std::string> terms = moving_terms(job, rows, whole ? raw_coef : raw_step);
+  return fmt::format("{} separate{} classes: {}", list(terms), terms.size() == 1 ? "s" : "",
+                     whole ? "all rows are fitted to their own"
+                           : fmt::format("some are impossible in {} rows", movement.running));
+}
+
 }  // namespace
 
 std::optional<std::string> find_separation(const tessera::Job& job, const Rows& rows,
                                            std::span<const double> raw_coef, std::span<const double> raw_step,
-                                           double still) {
+                                           double still, bool without_end) {
   // Without large steps there is no separation, so most fits end without the scan.
   const double largest =
       job.comm().allreduce(predictor_bound(*rows.frame, *rows.design, raw_step), mpi::Reduction::max);
-  if (largest < large_step) return std::nullopt;
+  if (largest < large_step && !without_end) return std::nullopt;
+  if (rows.family.has_classes())
+    return find_separation_of_classes(job, rows, raw_coef, raw_step, still, without_end);
   const Movement movement = movement_of(job, rows, raw_coef, raw_step, still);
   if (movement.running == 0 || movement.others) return std::nullopt;
 
@@ -235,13 +380,9 @@ std::optional<std::string> find_separation(const tessera::Job& job, const Rows& 
   std::vector<std::string> reasons;
   for (const double limit : {limits.lower, limits.upper}) {
     if (!limits.has(limit)) continue;
-    std::vector<std::string> cells;
-    for (const RawTerm& term : rows.design->terms) {
-      if (!has_cells(term) || is_penalised(*rows.design, term)) continue;
-      for (std::string& cell : limiting_cells(job, rows, term, limit)) cells.push_back(std::move(cell));
-    }
+    const std::string cells = all_limiting_cells(job, rows, 0, [&](double y) { return y == limit; });
     if (!cells.empty())
-      reasons.push_back(fmt::format("the response is {:g} in all rows of {}", limit, list(cells)));
+      reasons.push_back(fmt::format("the response is {:g} in all rows of {}", limit, cells));
   }
   if (!reasons.empty()) return fmt::format("{}", fmt::join(reasons, ", and "));
   const std::vector<std::string> terms = moving_terms(job, rows, raw_step);

@@ -18,6 +18,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// unit per step, while the deviance falls ever more slowly. Returns one line that names the level or term,
 /// the same on every rank; empty without separation.
 ///
+/// Classes are separated too if a step makes some of them ever less likely in rows that have others, or, in a
+/// fit that ends `without_end`, unconverged, if each row's own class is the likely one.
+///
 /// A finite estimate is never mistaken for separation, however extreme its means: near a finite estimate,
 /// Newton steps vanish.
 ///
@@ -26,6 +29,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// unless the step is so small that no row can move far.
 [[nodiscard]] std::optional<std::string> find_separation(const tessera::Job& job, const Rows& rows,
                                                          std::span<const double> raw_coef,
-                                                         std::span<const double> raw_step, double still);
+                                                         std::span<const double> raw_step, double still,
+                                                         bool without_end);
 
 }  // namespace TESSERA_NAMESPACE::gam

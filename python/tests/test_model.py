@@ -115,6 +115,31 @@ class SameBits(InFolder):
         with self.assertRaisesRegex(UsageError, "has only a quantile"):
             model.predict(data, "response", prediction_interval=0.9)
 
+    def test_zero_inflated_counts(self):
+        data = rows()
+        random = np.random.default_rng(9)
+        rate = np.exp(0.5 + data["y"] / 3)
+        data["k"] = random.poisson(rate) * (random.random(len(rate)) < 0.6)
+        formula = "k ~ s(x, k=6) + z"
+        self.expect_same(data, formula, arguments=("--family", "zip"), family="zip")
+        model = GAM(formula, family="zip").fit(data)
+        found = model.predict(data, "response", se=True)
+        self.assertEqual(list(found), ["fit", "se"])
+        link = model.predict(data, se=True)
+        parameters = model.summary()["parameters"]
+        presence = np.exp(parameters["intercept"] + parameters["slope"] * link["fit"])
+        mean = (1 - np.exp(-presence)) * np.exp(link["fit"]) / (1 - np.exp(-np.exp(link["fit"])))
+        np.testing.assert_allclose(found["fit"], mean)
+        np.testing.assert_allclose(model.residuals("response"), data["k"] - mean)
+        self.assertTrue((found["se"] > 0).all())
+        drawn = np.array(list(model.simulate(data, draws=200, seed=1).values()))
+        self.assertLess(abs(drawn.mean() - mean.mean()), 0.05)
+        interval = model.predict(data, "response", prediction_interval=0.9)
+        inside = (data["k"] >= interval["prediction.lower"]) & (data["k"] <= interval["prediction.upper"])
+        self.assertGreater(inside.mean(), 0.85)
+        with self.assertRaisesRegex(InputError, "is 0 or 1 in every complete row: give the family binomial"):
+            GAM(formula, family="zip").fit(data | {"k": np.minimum(data["k"], 1)})
+
     def test_lists_and_dicts(self):
         formula = "y ~ s(x, bs='cc', k=6) + s(z, k=5)"
         arguments = ("--knots", "x=0,1", "--sp", "0.5,-1", "--select")

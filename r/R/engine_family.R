@@ -16,7 +16,7 @@ family_of <- function(family) {
 
 refuse_family <- function(name) {
   usage_error("family '", name, "' is not known: give gaussian, binomial, poisson, Gamma, inverse.gaussian, quasi, ",
-              "quasibinomial, quasipoisson, nb, negbin, tw, Tweedie, scat, betar, ocat, cnorm, clog, cpois, \"elf(qu=0.9)\", or of several linear predictors ",
+              "quasibinomial, quasipoisson, nb, negbin, tw, Tweedie, scat, betar, ocat, cnorm, clog, cpois, ziP, \"elf(qu=0.9)\", or of several linear predictors ",
               "gaulss, gammals, gumbls, gevlss, shash, ziplss or multinom")
 }
 
@@ -35,6 +35,7 @@ family_options <- function(family) {
     clogistic = sprintf("clog(%s)", theta_text(family, 0)),
     cpois = kind,
     elf = elf_text(family),
+    "zero inflated Poisson" = zip_text(family),
     "Beta regression" = with_argument("betar", theta_text(family, 0), "eps", family_constant(family, ".betarEps")),
     gaulss = , gammals = , gumbls = , gevlss = , ziplss = with_argument(kind, NULL, "b", family_constant(family, "b")),
     shash = shash_text(family),
@@ -73,6 +74,11 @@ ocat_text <- function(family) {
   steps <- exp(family$getTheta())
   if (!isTRUE(family$n.theta == 0)) return(sprintf("ocat(R=%d)", length(steps) + 2))
   sprintf("ocat(theta=c(%s))", paste(number_text(signif(steps, 15)), collapse = ","))
+}
+
+zip_text <- function(family) {
+  theta <- if (isTRUE(family$n.theta == 0)) sprintf("theta=c(%s)", paste(number_text(family$getTheta()), collapse = ","))
+  with_argument("ziP", theta, "b", family_constant(family, ".b"))
 }
 
 #' Theta for the engine: positive if fixed; negative: the estimate's start value; "" for mgcv's start value.

@@ -31,6 +31,12 @@ mgcv_family <- function(json) {
                          sprintf("clogistic(%s)", round(value[["sigma"]], 3))),
          cpois = do.call(of_mgcv("cpois"), list(link)),
          elf = elf_family(value),
+         ziP = {
+           theta <- c(value[["intercept"]], log(value[["slope"]] - value[["b"]]))
+           extended(mgcv::ziP, link, theta, estimated[["slope"]], theta,
+                    sprintf("Zero inflated Poisson(%s)", paste(round(value[c("intercept", "slope")], 3), collapse = ",")),
+                    b = value[["b"]])
+         },
          Tweedie = mgcv::Tweedie(value[["p"]], link),
          quasi = do.call(stats::quasi, list(link, quasi_variances[value[["variance"]] + 1])),
          gaussian = stats::gaussian(link), binomial = stats::binomial(link), quasibinomial = stats::quasibinomial(link),

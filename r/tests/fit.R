@@ -166,6 +166,8 @@ same(i ~ s(x), data = d, family = Tweedie(1.5))
 same(w ~ s(x), data = d, family = quasi("log", "mu^2"))
 same(y ~ s(x), data = d, family = scat())
 same(k ~ s(x), data = transform(d, k = findInterval(y, stats::quantile(y, c(0.2, 0.5, 0.8))) + 1), family = ocat(theta = c(1, 0.5)))
+same(i ~ s(x), data = d, family = ziP())
+same(i ~ s(x), data = d, family = ziP(theta = c(-0.5, 0.1), b = 0.2))
 text <- tessera:::family_options
 stopifnot(identical(text(tw(a = 1.1)), c(family = "tw(a=1.1000000000000001,b=1.99)", link = "log")),
           identical(text(nb(theta = -3))[["family"]], "nb(theta=-3)"),
@@ -173,6 +175,8 @@ stopifnot(identical(text(tw(a = 1.1)), c(family = "tw(a=1.1000000000000001,b=1.9
           identical(text(ocat(R = 4))[["family"]], "ocat(R=4)"),
           identical(text(ocat(theta = c(1.5, 0.25)))[["family"]], "ocat(theta=c(1.5,0.25))"),
           identical(text(tessera:::family_of("elf(qu=0.9)"))[["family"]], "elf(qu=0.9)"),
+          identical(text(ziP())[["family"]], "ziP(b=0)"),
+          identical(text(ziP(theta = c(-1, 0.25), b = 0.5))[["family"]], "ziP(theta=c(-1,0.25),b=0.5)"),
           identical(text(negbin(3)), c(family = "nb(theta=3)", link = "log")),
           identical(text(Gamma()), c(family = "Gamma", link = "inverse")))
 

@@ -184,9 +184,8 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ x", "--family normal", 2,
             "the family 'normal' is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, "
             "quasipoisson, quasibinomial, quasi, tweedie, tw, scat, betar, ocat, cnorm, clog, cpois, elf, "
-            "gaulss, "
-            "gammals, gumbls, "
-            "gevlss, shash, ziplss or multinom"},
+            "zip, "
+            "gaulss, gammals, gumbls, gevlss, shash, ziplss or multinom"},
            {"s ~ x", "--family 'binomial(link = sqrt)'", 2,
             "the link of binomial is logit, probit, cloglog, cauchit or log"},
            {"cost ~ x", "--family 'Gamma(sqrt)'", 2, "the link of gamma is log, inverse or identity"},

@@ -173,7 +173,7 @@ Frame random_frame(Random& random, const ModelOptions& options) {
   fill(y, [&] {
     const std::string_view family = options.family.name();
     if (family.ends_with("binomial")) return static_cast<double>(random() % 3) / 2;
-    if (family.ends_with("poisson") || family == "nb" || family == "cpois")
+    if (family.ends_with("poisson") || family == "nb" || family == "cpois" || family == "ziP")
       return static_cast<double>(random() % 4);
     if (family == "betar") return uniform(random, 0.05, 0.95);
     if (family == "ziplss") return static_cast<double>(random() % 4);
@@ -387,6 +387,24 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
     const long double least = (1 - qu) * std::log(1 - qu) + qu * std::log(qu);
     return {prior * below * (1 - below) / (width * rate), residual + (start ? y - offset : 0),
             2 * prior * width / rate * (least - (1 - qu) * x + std::log1p(std::exp(x)))};
+  }
+  if (family.name() == "ziP") {
+    const long double slope = family.parameters()[1];
+    const long double at = !start ? eta : std::log(y == 0 ? 0.2L : y);
+    const long double rate = std::exp(at);
+    const long double presence = std::exp(family.parameters()[0] + slope * at);
+    const auto share = [](long double of) { return of / std::expm1(of); };  // the slope of log(1 - exp(-of))
+    const long double of_rate = share(rate);
+    const long double of_presence = share(presence);
+    const long double p = -std::expm1(-presence);
+    const long double information =
+        p * (rate + of_rate * (1 - rate - of_rate)) +
+        slope * slope * ((1 - p) * presence - p * of_presence * (1 - presence - of_presence));
+    const long double score = y == 0 ? -slope * presence : y - rate - of_rate + slope * of_presence;
+    const long double log_likelihood =
+        y == 0 ? -presence : std::log(p) + y * at - std::log(std::expm1(rate)) - std::lgamma(y + 1);
+    return {prior * information, score / information + (start ? at - offset : 0),
+            -2 * prior * log_likelihood};
   }
   throw std::invalid_argument("rows_model.cpp has no dense rows of the family");
 }

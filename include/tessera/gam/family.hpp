@@ -41,15 +41,15 @@ class TESSERA_EXPORT ResponseFamily {
 
 /// The built-in families: "gaussian", "binomial", "poisson", "gamma", "nb", "inverse.gaussian",
 /// "quasipoisson", "quasibinomial", "quasi", "tweedie", "tw", "scat", "betar", "ocat", "cnorm", "clog",
-/// "cpois", "elf"; and those with several linear predictors: "gaulss", "gammals", "gumbls", "gevlss",
+/// "cpois", "elf", "zip"; and those with several linear predictors: "gaulss", "gammals", "gumbls", "gevlss",
 /// "shash", "ziplss", "multinom".
 [[nodiscard]] TESSERA_EXPORT std::vector<std::string> family_names();
 
 /// A built-in family with mgcv's default link (log for gamma) or another, as R's users write it, in letters
 /// of any case: `poisson`, `binomial(probit)`, `Gamma(link = "inverse")`, `nb(theta = 3)`; or `@FILE`: a
 /// custom family, as expressions in TOML (docs/fit.md), also of several linear predictors. A fit estimates
-/// the parameters of `nb`, `tw`, `scat`, `betar`, `ocat(R = 4)`, whose number of classes is R, `cnorm` and
-/// `clog`, unless they are given. `elf(qu = 0.9)` is a quantile, whose loss the fit chooses as qgam does.
+/// the parameters of `nb`, `tw`, `scat`, `betar`, `zip`, `ocat(R = 4)`, whose number of classes is R, `cnorm`
+/// and `clog`, unless they are given. `elf(qu = 0.9)` is a quantile, whose loss the fit chooses as qgam does.
 /// With several linear predictors: `gaulss`, `gaulss(b = 0.02)`, `multinom(K = 2)`; the formula is then a
 /// list of as many formulas. Throws `Error(usage)` for another name, link or parameter, and `Error(input)`,
 /// with the line, for a file that cannot be read or is not a family. Not collective: a fit checks that all

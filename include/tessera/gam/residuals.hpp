@@ -14,8 +14,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// classes have no mean, so that only `deviance` is a number.
 enum class ResidualType {
   deviance,  ///< sign(y - mu) times the root of the row's deviance
-  pearson,   ///< (y - mu) sqrt(w / V(mu)), V the family's variance; NaN for scat, betar, ocat, elf, censored
-            ///< and custom families
+  pearson,   ///< (y - mu) sqrt(w / V(mu)), V the family's variance; NaN for scat, betar, ocat, elf, zip,
+            ///< censored and custom families
   response,          ///< y - mu
   working,           ///< (y - mu) times the slope of the link
   partial,           ///< the Pearson residual, or the working one if that is NaN: for partial residual plots

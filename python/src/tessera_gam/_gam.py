@@ -92,7 +92,7 @@ class GAM:
         In R's notation: ``"y ~ region + s(x) + te(x, z, bs='cr', k=5)"``. For a family with several linear
         predictors a list with a formula for each: ``["y ~ s(x)", "~ s(x)"]``.
     family
-        "gaussian", "binomial", "poisson", "gamma", "nb", "tw", "scat", "betar", "ocat(R=4)", "cnorm", "elf(qu=0.9)", …, as "gamma(inverse)" also
+        "gaussian", "binomial", "poisson", "gamma", "nb", "tw", "scat", "betar", "ocat(R=4)", "cnorm", "elf(qu=0.9)", "zip", …, as "gamma(inverse)" also
         with a link, or "@FILE" with a custom family; with several linear predictors "gaulss", "gammals", "gumbls",
         "gevlss", "shash", "ziplss" and "multinom(K=2)".
     link

@@ -85,8 +85,9 @@ class ResidualsOfRows {
       return difference * std::sqrt(prior_weight(place)) / level.deviation;
     }
     const double eta = predictors[0];
-    const double mean = family_.mean(eta) / rows_.response_factor;
-    const double difference = family_.response_residual(number(rows_.response, place), mean);
+    const double mean = family_.fitted(eta) / rows_.response_factor;
+    const double difference =
+        family_.response_residual(number(rows_.response, place), family_.mean(eta) / rows_.response_factor);
     switch (type) {
       case ResidualType::fitted: return mean;
       case ResidualType::linear_predictor: return eta / rows_.response_factor;

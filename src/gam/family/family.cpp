@@ -251,6 +251,11 @@ Family with_values(const GivenArguments& given) {
   std::vector<double> constants = first_constants<F>();
   for (std::size_t i = 0; i < constants.size(); ++i) constants[i] = given.constants[i].value_or(constants[i]);
   std::vector<double> values = first_values<F>(std::move(constants), parameter_count_with<F>(given));
+  if constexpr (requires { F::theta_is_working; }) {
+    for (std::size_t i = 0; i < given.theta.size(); ++i)
+      values[i] = made_of<F>(values).parameter_at(static_cast<int>(i), given.theta[i]);
+    return Family(made_of<F>(values)).estimated(given.theta.empty());
+  }
   const bool has_theta = !given.theta.empty() && std::ranges::find(given.theta, 0.0) == given.theta.end();
   if (has_theta)
     std::ranges::transform(given.theta,
@@ -273,7 +278,6 @@ Family with_values(const GivenArguments& given) {
 /// Advice for a family of mgcv that is not available: the nearest available one.
 std::optional<std::string_view> nearest_to(std::string_view name) {
   constexpr std::pair<const char*, const char*> known[] = {
-      {"zip", "write ziplss, with two formulas, for counts with many zeros"},
       {"cox.ph", "write poisson for events in intervals, with offset(log(time))"},
       {"bcg", "write gaussian or gamma for uncensored responses"},
       {"gfam", "fit the rows of each family separately"},
@@ -428,7 +432,13 @@ std::string Family::text() const {
         theta.pop_back();
         for (std::size_t i = 0; i < theta.size(); ++i) theta[i] = family.theta(static_cast<int>(i) + 1);
       }
-      if (estimated_) std::ranges::transform(theta, theta.begin(), std::negate());
+      if constexpr (requires { F::theta_is_working; }) {
+        if (estimated_) theta.clear();
+        for (std::size_t i = 0; i < theta.size(); ++i)
+          theta[i] = family.working(static_cast<int>(i), theta[i]);
+      } else if (estimated_) {
+        std::ranges::transform(theta, theta.begin(), std::negate());
+      }
       if (theta.size() == 1) all.push_back(fmt::format("theta={}", theta[0]));
       if (theta.size() > 1) all.push_back(fmt::format("theta=c({})", fmt::join(theta, ", ")));
       for (int i = parameter_count_of(family); i < value_count_of(family); ++i) {
@@ -510,7 +520,16 @@ int Family::first_class() const {
 }
 
 std::vector<std::string> Family::outputs(std::span<const std::string> levels) const {
-  return several_ ? several_->outputs(levels) : class_suffixes(first_class(), classes(), levels);
+  if (several_) return several_->outputs(levels);
+  return has_classes() ? class_suffixes(first_class(), classes(), levels) : std::vector<std::string>{""};
+}
+
+bool Family::has_outputs() const {
+  return several_ || has_classes() || visit(*this, [](const auto& family) {
+           return requires {
+             family.respond(0.0);
+           };
+         });
 }
 
 void Family::respond(std::span<const double> eta, std::span<double> values,
@@ -523,6 +542,20 @@ void Family::respond(std::span<const double> eta, std::span<double> values,
         values[c] = value;
         if (!jacobian.empty()) jacobian[c] = slope;
       }
+    } else if constexpr (requires { family.respond(0.0); }) {
+      const auto [value, slope] = family.respond(eta[0]);
+      values[0] = value;
+      if (!jacobian.empty()) jacobian[0] = slope;
+    }
+  });
+}
+
+double Family::fitted(double eta) const {
+  return visit(*this, [&](const auto& family) {
+    if constexpr (requires { family.respond(eta); }) {
+      return family.respond(eta).value;
+    } else {
+      return family.mean(eta);
     }
   });
 }
@@ -622,11 +655,23 @@ double Family::working_residual(Response y, double eta) const {
 }
 
 double Family::response_residual(Response y, double mu) const {
-  return visit(*this, [&](const auto& family) {
+  return visit(*this, [&](const auto& family) -> double {
     if constexpr (requires { family.class_at(mu); }) {
       return y - family.class_at(mu);
+    } else if constexpr (requires { family.respond(mu); }) {
+      return y - family.respond(mu).value;
     } else {
       return y - mu;
+    }
+  });
+}
+
+double Family::least_maximum() const {
+  return visit(*this, [](const auto& family) {
+    if constexpr (requires { family.least_maximum; }) {
+      return family.least_maximum;
+    } else {
+      return -std::numeric_limits<double>::infinity();
     }
   });
 }

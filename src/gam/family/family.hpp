@@ -58,8 +58,8 @@ class Family {
   /// The number of the first class.
   [[nodiscard]] int first_class() const;
   /// Whether predictions on the scale of the response have columns of their own: with several linear
-  /// predictors, and of classes. These are as those of `SeveralFamily`.
-  [[nodiscard]] bool has_outputs() const { return several_ || has_classes(); }
+  /// predictors, of classes, and of ziP. These are as those of `SeveralFamily`.
+  [[nodiscard]] bool has_outputs() const;
   [[nodiscard]] std::vector<std::string> outputs(std::span<const std::string> levels) const;
   void respond(std::span<const double> eta, std::span<double> values, std::span<double> jacobian) const;
   /// Index in `BuiltInFamilies`, if built in.
@@ -127,7 +127,10 @@ class Family {
 
   [[nodiscard]] double mean(double eta) const;
   [[nodiscard]] double derivative(double eta) const;
-  /// The variance function V(mu); NaN for scat and betar, whose steps do not use it.
+  /// The mean of a response, also for a family such as ziP, whose `mean` is the linear predictor; of ordered
+  /// classes the linear predictor.
+  [[nodiscard]] double fitted(double eta) const;
+  /// The variance function V(mu); NaN for a family whose steps do not use it.
   [[nodiscard]] double variance(double mu) const;
   /// The weight of a row with this prior weight in a working model.
   [[nodiscard]] double working_weight(Response y, double eta, double prior) const;
@@ -146,6 +149,8 @@ class Family {
   [[nodiscard]] bool null_is_likeliest() const;
   /// The predictor of a mean; empty if there is none.
   [[nodiscard]] std::optional<double> predictor(double mean) const;
+  /// The largest response of a fit is at least this.
+  [[nodiscard]] double least_maximum() const;
   /// Why `y` cannot be a response of the family; empty if it can.
   [[nodiscard]] std::optional<std::string_view> response_fault(Response y) const;
 

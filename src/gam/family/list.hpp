@@ -17,12 +17,13 @@
 #include "gam/family/quasi.hpp"
 #include "gam/family/scat.hpp"
 #include "gam/family/tweedie.hpp"
+#include "gam/family/zip.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 
 /// The built-in families; the first is the default.
 using BuiltInFamilies =
     FamilyList<Gaussian, Binomial, Poisson, Gamma, Nb, InverseGaussian, QuasiPoisson, QuasiBinomial, Quasi,
-               Tweedie, Tw, Scat, Betar, Ocat, Cnorm, Clog, Cpois, Elf>;
+               Tweedie, Tw, Scat, Betar, Ocat, Cnorm, Clog, Cpois, Elf, ZiP>;
 
 }  // namespace TESSERA_NAMESPACE::gam

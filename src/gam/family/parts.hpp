@@ -143,6 +143,7 @@ concept ValuedFamily = RowFamily<F> &&(value_count_of<F>() > 0) && requires(cons
                               // are estimated on working scales, where every number is valid
   {+family.parameter_at(0, x)};  // the inverse of `working`: a parameter from its working scale
   // `first_working(i)`: the initial estimate of a parameter; `first_constant(i)`: R's default of a constant.
+  // `theta_is_working`, if present: R's theta has the parameters on their working scales, and fixes them.
   // `choices`, if present: words for the values of a constant, which is then an index among them. `title` and
   // `shown_count`, if present: a report prints `title`, the first `shown_count` values and a closing bracket,
   // e.g. Negative Binomial(2.1).
@@ -190,6 +191,8 @@ concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F& 
   // The valid responses form an interval, but for classes and censored ones. `saturated_is_constant`, if
   // present: the saturated model's likelihood does not depend on the response. `likeliest_mean(y)`, if
   // present: the mean of deviance 0, if it is not the response.
+  // `least_maximum`, if present: the largest response of a fit is at least this. `respond(eta)`, if present:
+  // the mean of a response and its derivative, for a family whose `mean` is the linear predictor.
 };
 
 /// The parts that most families share.

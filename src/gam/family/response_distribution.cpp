@@ -4,6 +4,7 @@
 #include "base/errors.hpp"
 #include "base/math_policy.hpp"
 #include "gam/family/ocat.hpp"
+#include "gam/family/zip.hpp"
 
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
@@ -144,6 +145,9 @@ ResponseDistribution::ResponseDistribution(Family family, double scale)
     kind_ = Kind::one_trial;
   } else if (name == "ocat") {
     kind_ = Kind::ordered;
+  } else if (name == "ziP") {
+    kind_ = Kind::zero_inflated;
+    two_predictors_ = several_family("ziplss", {});
   } else if (family_.several() != nullptr) {
     throw base::usage_error(
         "the distribution of the response is not available for the family {}, with several linear predictors",
@@ -153,6 +157,10 @@ ResponseDistribution::ResponseDistribution(Family family, double scale)
         "the distribution of the response is needed, but the family {} has only a {}: take another family",
         family_.name(), name == "elf" ? "quantile" : "variance function");
   }
+}
+
+std::array<double, 2> ResponseDistribution::predictors_of(double gamma) const {
+  return {gamma, ZiP(family_.parameters().data()).presence(gamma)};
 }
 
 double ResponseDistribution::cumulative(double y, double mean) const {
@@ -183,12 +191,15 @@ double ResponseDistribution::cumulative_at(double y, double mean, double scale) 
     case Kind::one_trial: return y < 0 ? 0 : y < 1 ? 1 - mean : 1;
     case Kind::ordered:
       return Ocat(family_.parameters().data(), static_cast<int>(family_.parameters().size())).up_to(y, mean);
+    case Kind::zero_inflated:
+      return y < 0 ? 0 : two_predictors_->probabilities(std::floor(y), predictors_of(mean)).up_to;
   }
   return nan;
 }
 
 double ResponseDistribution::draw(double mean, double weight, base::RandomPlace& random) const {
   if (std::isnan(mean) || std::isnan(weight)) return nan;
+  if (kind_ == Kind::zero_inflated) return two_predictors_->quantile(random.uniform(), predictors_of(mean));
   if (std::isinf(mean) && kind_ != Kind::ordered) return kind_ == Kind::count ? nan : mean;
   if (kind_ == Kind::positive && mean == 0) return 0;
   const auto gamma = [&](double shape, double unit) {
@@ -242,6 +253,7 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
       while (cumulative(own, mean) < p) ++own;
       return own;
     }
+    case Kind::zero_inflated: break;
   }
   return nan;
 }
@@ -268,6 +280,7 @@ ResponseProbabilities ResponseDistribution::probabilities(Response y, double mea
       return {up_to, up_to};
     }
     case Kind::ordered:
+    case Kind::zero_inflated:
     case Kind::count:
       if (weight != 1) return {nan, nan};
       return {cumulative(y - 1, mean), cumulative(y, mean)};
@@ -285,7 +298,7 @@ ResponseProbabilities ResponseDistribution::probabilities(Response y, double mea
 }
 
 double ResponseDistribution::probability_of_zero(double mean) const {
-  if (kind_ == Kind::count) return cumulative(0, mean);
+  if (kind_ == Kind::count || kind_ == Kind::zero_inflated) return cumulative(0, mean);
   if (kind_ != Kind::tweedie) return nan;
   return std::exp(-std::pow(mean, 2 - parameter_) / (scale_ * (2 - parameter_)));
 }
@@ -301,7 +314,9 @@ double ResponseDistribution::quantile(double p, double predictor, double error) 
     return predictor +
            bm::quantile(bm::normal_distribution<double, MathPolicy>(), p) * std::sqrt(error * error + scale_);
   Mixture mixture{*this, predictor, error};
-  if (kind_ == Kind::count || kind_ == Kind::one_trial || kind_ == Kind::ordered) return whole(p, mixture);
+  if (kind_ == Kind::count || kind_ == Kind::one_trial || kind_ == Kind::ordered ||
+      kind_ == Kind::zero_inflated)
+    return whole(p, mixture);
   return continuous(p, mixture);
 }
 

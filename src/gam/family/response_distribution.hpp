@@ -4,6 +4,9 @@
 #include "base/philox.hpp"
 #include "gam/family/family.hpp"
 
+#include <array>
+#include <memory>
+
 namespace TESSERA_NAMESPACE::gam {
 
 /// The randomised quantile residual of a response: the normal quantile of a probability between P(Y < y) and
@@ -32,17 +35,33 @@ class ResponseDistribution {
   [[nodiscard]] double quantile(double p, double predictor, double error) const;
   /// Draws a response at a mean. `weight`: prior weight, which divides the scale. For a binomial response it
   /// is the number of trials, a whole number, and the result is the proportion of successes; poisson, nb,
-  /// scat, betar and ocat ignore it, as mgcv does. NaN if the mean is NaN. Cost: some hundred nanoseconds.
+  /// scat, betar, ocat and ziP ignore it, as mgcv does. NaN if the mean is NaN. Cost: some hundred
+  /// nanoseconds.
   [[nodiscard]] double draw(double mean, double weight, base::RandomPlace& random) const;
 
  private:
-  enum class Kind { gaussian, logistic, scaled_t, beta, positive, tweedie, count, one_trial, ordered };
+  enum class Kind {
+    gaussian,
+    logistic,
+    scaled_t,
+    beta,
+    positive,
+    tweedie,
+    count,
+    one_trial,
+    ordered,
+    zero_inflated
+  };
   struct Mixture;
   [[nodiscard]] double cumulative_at(double y, double mean, double scale) const;
   [[nodiscard]] double continuous(double p, Mixture& mixture) const;
   [[nodiscard]] double whole(double p, Mixture& mixture) const;
 
+  /// The linear predictors of ziplss that give the distribution of ziP at one.
+  [[nodiscard]] std::array<double, 2> predictors_of(double gamma) const;
+
   Family family_;
+  std::shared_ptr<const SeveralFamily> two_predictors_;  ///< ziplss, for ziP
   double scale_;
   double parameter_ = 0;  ///< theta of nb, nu of scat, p of tw or phi of betar
   Kind kind_ = Kind::gaussian;

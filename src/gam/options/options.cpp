@@ -135,13 +135,13 @@ constexpr std::string_view new_levels_help =
 
 const Row<FitOptions> of_fits[]{
     {{.name = "family",
-      .help =
-          "The distribution of the response: gaussian, binomial, poisson, gamma, nb, inverse.gaussian, "
-          "quasipoisson, quasibinomial, quasi, tweedie, tw, scat, betar, ocat, cnorm, clog, cpois, elf, also "
-          "in the notation of "
-          "R: \"binomial(probit)\", \"ocat(R=4)\", \"nb(theta=3)\", \"tw(a=1.1)\", \"scat(min.df=2)\", "
-          "\"quasi(log, "
-          "mu^2)\"; or @FILE: a custom family in TOML",
+      .help = "The distribution of the response: gaussian, binomial, poisson, gamma, nb, inverse.gaussian, "
+              "quasipoisson, quasibinomial, quasi, tweedie, tw, scat, betar, ocat, cnorm, clog, cpois, elf, "
+              "zip, also "
+              "in the notation of "
+              "R: \"binomial(probit)\", \"ocat(R=4)\", \"nb(theta=3)\", \"tw(a=1.1)\", \"scat(min.df=2)\", "
+              "\"quasi(log, "
+              "mu^2)\"; or @FILE: a custom family in TOML",
       .value = "FAMILY",
       .decides = true},
      OptionKind::text,

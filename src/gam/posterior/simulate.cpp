@@ -91,7 +91,7 @@ std::vector<std::string> simulate_responses(Job& job, const Model& model, const 
           "simulated responses of the family {} are at the estimates and without weights: leave out {}",
           several->name, options.posterior_predictive ? "posterior-predictive" : "weights");
     if (several == nullptr) response.emplace(fitted.family, fitted.scale);
-    // The mean of ordered classes is the linear predictor.
+    // Ordered classes and ziP are drawn at the linear predictor.
     of_means.type = fitted.family.has_outputs() ? PredictionType::link : PredictionType::response;
     of_means.new_levels = options.new_levels;
     if (options.posterior_predictive) {

@@ -349,9 +349,10 @@ class TablePrediction {
         {0, std::ssize(predictions)}, rows_of_run, [&](int /*thread*/, Range run) {
           const auto own = std::span<const Prediction>(predictions).subspan(at(run.begin), at(run.size()));
           if (has_suffixes())
-            put_classes(at(run.begin), own, out);
+            put_outputs(at(run.begin), own, out);
           else
             put(at(run.begin), own, out);
+          if (response_) put_intervals(at(run.begin), own, out);
         });
   }
 
@@ -400,8 +401,9 @@ class TablePrediction {
     });
   }
 
-  /// The probabilities of classes at one linear predictor, with standard errors by the delta method.
-  void put_classes(std::size_t first, std::span<const Prediction> predictions, Predictions& out) const {
+  /// The outputs of the family, such as probabilities of classes, at one linear predictor, with standard
+  /// errors by the delta method.
+  void put_outputs(std::size_t first, std::span<const Prediction> predictions, Predictions& out) const {
     const std::size_t columns = plan_.names.size();
     std::vector<double> values(columns);
     std::vector<double> slopes(columns);
@@ -455,8 +457,11 @@ class TablePrediction {
         });
       }
     }
+  }
+
+  /// Bounds between which a new response lies, in the last columns.
+  void put_intervals(std::size_t first, std::span<const Prediction> predictions, Predictions& out) const {
     for (const bool upper : {false, true}) {
-      if (!response_) break;
       double* to = (out.columns.end() - (upper ? 1 : 2))->values.data() + first;
       const double p = (1 + (upper ? 1 : -1) * options_.prediction_interval) / 2;
       for (const Prediction& one : predictions) *to++ = response_->quantile(p, one.fit, one.se);

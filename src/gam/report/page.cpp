@@ -479,7 +479,7 @@ class Page {
     for (std::size_t row = 0; row < rows.size(); ++row) {
       const SeveralFamily* const several = model_.family.several();
       const double mean = several != nullptr ? several->level(predictors_of(rows, row)).mean
-                                             : model_.family.mean(rows.linear_predictor()[row]);
+                                             : model_.family.fitted(rows.linear_predictor()[row]);
       if (!(rows.weight[row] > 0) || !std::isfinite(mean)) continue;
       fitted.push_back(mean);
       responses.push_back(rows.response[row]);

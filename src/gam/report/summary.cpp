@@ -123,7 +123,7 @@ std::string summary_text(const FittedModel& model) {
     fmt::format_to(to, "\nREML = {:.5g}  n = {}\n", model.reml, model.rows);
   } else {
     const std::string r_squared =
-        model.family.has_classes()
+        model.family.has_outputs()
             ? ""
             : fmt::format("R-sq.(adj) = {:>6}   ", share_text(model.r_squared_adjusted, ""));
     fmt::format_to(to, "\n{}Deviance explained = {}\n", r_squared, explained);

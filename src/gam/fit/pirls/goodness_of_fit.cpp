@@ -247,7 +247,7 @@ double measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, 
     model.null_deviance -= saturated;
   }
   const double weights = whole.weights / rows.prior_factor;
-  if (rows.family.has_classes()) {
+  if (rows.family.has_outputs()) {
     model.r_squared_adjusted = std::numeric_limits<double>::quiet_NaN();
     return weights;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/response_variation.hpp"
 
+#include "base/errors.hpp"
 #include "gam/data/frame/extents.hpp"
 
 #include <tessera/error.hpp>
@@ -73,6 +74,8 @@ void require_variation(const Workers& workers, const Rows& rows, const FormulaTe
   if (limit || (constant && offset.constant(offset.size()) && has_constant(formula, frame)))
     throw Error(ErrorCode::input,
                 fmt::format("the response '{}' is {:g} {}: give one that varies", name, response.min, where));
+  if (response.max < rows.family.least_maximum())
+    throw base::input_error("the response '{}' is 0 or 1 {}: give the family binomial", name, where);
   if (rows.family.start() == Start::response && !rows.offsets.empty() && has_constant(formula, frame) &&
       difference.constant(std::max(offset.size(), response.size())))
     throw Error(ErrorCode::input,

@@ -106,7 +106,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"s04_sz_of_two_factors", "*:2xH200"}, Case{"a02_select_poisson", nullptr},
                       Case{"a05_sp", nullptr}, Case{"a12_select_point", nullptr},
                       Case{"o02_ocat_offset_weights", nullptr}, Case{"v02_cnorm_offset_weights", nullptr},
-                      Case{"v07_cpois_offset", nullptr}),
+                      Case{"v07_cpois_offset", nullptr}, Case{"z02_zip_offset", nullptr},
+                      Case{"z02_zip_offset", "*:2xH200"}),
     [](const auto& tested) {
       return std::string(tested.param.folder) + (tested.param.simulate != nullptr ? "_simulated" : "");
     });

@@ -128,7 +128,7 @@ TEST_P(ParametersOf, GoOnWithTheSameBitsFromAnyIteration) {
 
 INSTANTIATE_TEST_SUITE_P(Families, ParametersOf,
                          ::testing::Values("n01_nb", "f06_tw", "f10_scat", "f12_betar",
-                                           "o02_ocat_offset_weights", "v02_cnorm_offset_weights"),
+                                           "o02_ocat_offset_weights", "v02_cnorm_offset_weights", "z01_zip"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 TEST(Parameters, DoNotDependOnWhereTheyBegin) {

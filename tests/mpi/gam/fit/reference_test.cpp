@@ -157,7 +157,8 @@ INSTANTIATE_TEST_SUITE_P(
         "r09_ad_cyclic", "r10_ad_by_factor", "p01_penalised_terms", "p02_penalised_poisson",
         "p03_penalised_differences", "o01_ocat", "o02_ocat_offset_weights", "o03_ocat_fixed",
         "v01_cnorm_tobit", "v02_cnorm_offset_weights", "v03_cnorm_log_fixed", "v04_clog", "v05_clog_weights",
-        "v06_cpois", "v07_cpois_offset", "q01_elf", "q02_elf_offset_weights", "q03_elf_high"),
+        "v06_cpois", "v07_cpois_offset", "q01_elf", "q02_elf_offset_weights", "q03_elf_high", "z01_zip",
+        "z02_zip_offset", "z03_zip_fixed"),
     [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

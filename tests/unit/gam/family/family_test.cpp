@@ -57,21 +57,18 @@ TEST(Family, NamesAsRHasThem) {
     EXPECT_NE(
         refusal(text).find("is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, quasipoisson, "
                            "quasibinomial, quasi, tweedie, tw, scat, betar, ocat, cnorm, clog, cpois, elf, "
-                           "gaulss, gammals, gumbls, "
+                           "zip, gaulss, gammals, gumbls, "
                            "gevlss, shash, ziplss or multinom: write @FILE"),
         std::string::npos)
         << text;
-  EXPECT_EQ(
-      refusal("ziP()"),
-      "the family 'ziP()' is not available: write ziplss, with two formulas, for counts with many zeros");
   EXPECT_EQ(Family().name(), "gaussian");
   EXPECT_EQ(family_names(),
             (std::vector<std::string>{
-                "gaussian",     "binomial",      "poisson", "gamma",   "nb",    "inverse.gaussian",
-                "quasipoisson", "quasibinomial", "quasi",   "tweedie", "tw",    "scat",
-                "betar",        "ocat",          "cnorm",   "clog",    "cpois", "elf",
-                "gaulss",       "gammals",       "gumbls",  "gevlss",  "shash", "ziplss",
-                "multinom"}));
+                "gaussian",     "binomial",      "poisson", "gamma",   "nb",     "inverse.gaussian",
+                "quasipoisson", "quasibinomial", "quasi",   "tweedie", "tw",     "scat",
+                "betar",        "ocat",          "cnorm",   "clog",    "cpois",  "elf",
+                "zip",          "gaulss",        "gammals", "gumbls",  "gevlss", "shash",
+                "ziplss",       "multinom"}));
   EXPECT_EQ(Family(Gaussian{}).link_name(), "identity");
   EXPECT_EQ(Family(Binomial{}).link_name(), "logit");
   EXPECT_EQ(Family(Poisson{}).link_name(), "log");
@@ -533,6 +530,81 @@ TEST(Family, ListsOfQuantilesAreFamiliesOfEach) {
             "the family 'elf(qu = c(0.1, 0.9))': a fit has one quantile: fit each of them by itself");
 }
 
+// Dd, dev.resids, saturated.ll and predict of mgcv's ziP(theta = c(-0.4, 0.3), b = 0.2).
+TEST(Family, ZeroInflatedCountsAreMgcvs) {
+  const RowsOf rows{chosen_family("ziP(theta = c(-0.4, 0.3), b = 0.2)"),
+                    {0, 0, 1, 1, 3, 40},
+                    {-3, 1.2, -0.7, 0.9, 1.3, 3.5},
+                    {1, 2, 0.5, 1.5, 0.7, 1}};
+  expect_near_all(rows.terms(),
+                  {16.368790469000867, 7.857238808164803, 13.948308940224408, 9.315770769697124,
+                   14.708432002155069, 37.798254693149453},
+                  1e-12);
+  const std::vector<double> slopes{0.0198755408293474, 26.6899947071132821, -1.1121814246556094,
+                                   4.1667093654080869, 0.9993953637785702,  -13.7690960826151070};
+  const std::vector<double> curvatures{0.03102912466242866, 14.33672931400890960, 0.54341423787185772,
+                                       9.57736485813921590, 5.29517582679842391,  66.23090391737595439};
+  const std::vector<double> deviances{0.01282409773857592, 17.22092011004327361, 1.85457287539395410,
+                                      4.61854452471768973, 2.15853598320882245,  6.87218334689941912};
+  const std::vector<double> saturated{
+      0, 0, 1.170770176038346, 3.512310528115038, 2.058569864574500, 5.530923100399917};
+  const std::vector<double> means{0.006551963658407215, 3.398140761697740153, 0.257177808459560286,
+                                  2.509511893732003340, 3.740595114416025879, 33.115451958692446510};
+  const std::vector<double> errors{0.01028384561533408, 3.28524583565401684, 0.41373910154466087,
+                                   2.68693435790323143, 3.57392480575025129, 33.11545195868802693};
+  for (std::size_t i = 0; i < rows.y.size(); ++i) {
+    const RowStep step = visit(
+        rows.family, [&](const auto& one) { return row_step(one, rows.y[i], rows.mu[i], rows.weight[i]); });
+    EXPECT_NEAR(step.weight, curvatures[i] / 2, 1e-13) << i;
+    EXPECT_NEAR(step.residual, -slopes[i] / curvatures[i], 1e-13) << i;
+    EXPECT_NEAR(step.deviance, deviances[i], 1e-13) << i;
+    EXPECT_NEAR(rows.family.deviance(rows.y[i], rows.mu[i], rows.weight[i]), deviances[i] - saturated[i],
+                1e-13)
+        << i;
+    EXPECT_NEAR(SaturatedSum(rows.family, 1).add(0, {&rows.y[i], 1}, {&rows.weight[i], 1}, {}), saturated[i],
+                1e-13)
+        << i;
+    double mean = 0;
+    double slope = 0;
+    rows.family.respond({&rows.mu[i], 1}, {&mean, 1}, {&slope, 1});
+    EXPECT_NEAR(mean, means[i], 1e-13) << i;
+    EXPECT_NEAR(slope, errors[i], 1e-13) << i;
+    EXPECT_EQ(rows.family.fitted(rows.mu[i]), mean) << i;
+    EXPECT_EQ(rows.family.response_residual(rows.y[i], rows.mu[i]), rows.y[i] - mean) << i;
+    EXPECT_EQ(std::signbit(rows.family.residual_side(rows.y[i], rows.mu[i])), rows.y[i] < mean) << i;
+  }
+  // In the tails a step has neither a number that is not finite nor a negative weight.
+  for (const double gamma : {-800.0, -300.0, -40.0, 6.0, 6.6}) {
+    for (const double y : {0.0, 1.0, 7.0}) {
+      const RowStep step = visit(rows.family, [&](const auto& one) { return row_step(one, y, gamma, 1); });
+      EXPECT_TRUE(std::isfinite(step.weight + step.residual + step.deviance)) << gamma << ' ' << y;
+      EXPECT_GE(step.weight, 0) << gamma << ' ' << y;
+    }
+  }
+}
+
+TEST(Family, ZeroInflatedCountsAsRHasThem) {
+  const Family family = chosen_family("ziP()");
+  EXPECT_EQ(family.name(), "ziP");
+  EXPECT_TRUE(family.estimates_parameters());
+  EXPECT_EQ(family.parameter_names(), (std::vector<std::string>{"intercept", "slope", "b"}));
+  EXPECT_EQ(family.text(), "ziP(b=0)");
+  EXPECT_EQ(family.at({-0.6032, 0.95929, 0}).title(), "Zero inflated Poisson(-0.603,0.959)");
+  EXPECT_EQ(family.outputs({}), (std::vector<std::string>{""}));
+  EXPECT_EQ(chosen_family("zip(b = 0.5)").text(), "ziP(b=0.5)");
+  const Family fixed = chosen_family("ziP(c(-1, 0), b = 0.5)");
+  EXPECT_EQ(fixed.text(), "ziP(theta=c(-1, 0), b=0.5)");
+  EXPECT_FALSE(fixed.estimates_parameters());
+  EXPECT_EQ(std::vector(fixed.parameters().begin(), fixed.parameters().end()), (std::vector{-1.0, 1.5, 0.5}));
+  EXPECT_TRUE(chosen_family("ziP(theta = NULL)").estimates_parameters());
+  EXPECT_FALSE(fixed.at({-1, 0.5, 0.5}).has_such_parameters());
+  for (const double bad : {-1.0, 1.5})
+    EXPECT_EQ(fixed.response_fault(bad), "must be a whole number, 0 or more");
+  EXPECT_FALSE(fixed.response_fault(0));
+  EXPECT_EQ(refusal("ziP(b = -1)"), "the family 'ziP(b = -1)': b cannot be -1");
+  EXPECT_NE(refusal("ziP(log)").find("the link of zip is identity"), std::string::npos);
+}
+
 TEST(Family, DerivativesInTheParametersAreThoseOfTheLikelihood) {
   std::vector<RowsOf> all;
   const std::vector<double> counts{0, 1e-8, 0.3, 2.5, 700};
@@ -557,6 +629,11 @@ TEST(Family, DerivativesInTheParametersAreThoseOfTheLikelihood) {
                    {-2, 0.3, 4, 2, -1},
                    weights});
   }
+  for (const char* const values : {"c(0, 0)", "c(-5, 2), b=0.3", "c(3, -4)"})
+    all.push_back({chosen_family(fmt::format("ziP(theta = {})", values)).estimated(true),
+                   {0, 1, 2, 40, 0},
+                   {-6, -3, 1.5, 3.6, 0.7},
+                   weights});
   const double step = 2e-5;
   for (const RowsOf& rows : all) {
     const std::vector<double> here = rows.terms();
@@ -691,6 +768,7 @@ TEST(Family, LinkUndoesItsInverse) {
     for (const std::string_view link : one.link_names()) {
       const Family family = one.linked(link).value();
       EXPECT_EQ(family.link_name(), link);
+      if (family.name() == "ziP") continue;  // its "mean" is the linear predictor
       EXPECT_EQ(family.linear(), family.text() == "gaussian");
       for (double eta : {-3.0, -0.2, 0.01, 1.7}) {
         if (link == "sqrt" || link == "1/mu^2") eta = std::abs(eta);

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/parts.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// Zero-inflated counts: 0 unless present, with the probability 1 - exp(-exp(eta)); if present, of a Poisson
+/// distribution without 0, of the rate exp(gamma). Here gamma is the linear predictor, and
+/// eta = intercept + slope gamma, with a slope above the constant b. The working parameters, mgcv's theta,
+/// are the intercept and log(slope - b). As in mgcv, the "mean" of a row is its linear predictor.
+struct ZiP : UsualParts {
+  static constexpr char name[] = "ziP";
+  static constexpr Link links[] = {Link::identity};
+  static constexpr bool scale_is_known = true;
+  static constexpr Start start = Start::adjusted;
+  static constexpr bool null_is_likeliest = true;
+  static constexpr char residuals[] = " Those of a count lie on one curve.";
+  static constexpr double least_maximum = 2;
+
+  static constexpr int parameter_count = 2;
+  static constexpr int constant_count = 1;
+  static constexpr int shown_count = 2;
+  static constexpr bool theta_is_working = true;
+  static constexpr char title[] = "Zero inflated Poisson(";
+  static constexpr char at_limit[] = "the response is hardly ever 0, or 0 at any predictor alike";
+  static const char* parameter_name(int i) { return i == 0 ? "intercept" : i == 1 ? "slope" : "b"; }
+  static double first_working(int) { return 0; }
+  static double first_constant(int) { return 0; }
+  [[nodiscard]] double working(int i, double value) const {
+    if (i == 1) return log(value - b);
+    return i == 0 || value >= 0 ? value : std::numeric_limits<double>::quiet_NaN();
+  }
+  [[nodiscard]] double parameter_at(int i, double working) const {
+    return i == 0 ? working : b + exp(working);
+  }
+
+  constexpr explicit ZiP(const double* values) : intercept(values[0]), slope(values[1]), b(values[2]) {}
+  [[nodiscard]] double parameter(int i) const { return i == 0 ? intercept : i == 1 ? slope : b; }
+
+  static const char* response_fault(double y) {
+    return y >= 0 && is_integer(y) ? nullptr : "must be a whole number, 0 or more";
+  }
+  /// The predictor from which a fit starts, for a response or the mean of all.
+  static double link(double mean) { return log(mean); }
+  static double first_mean(double y, double) { return y == 0 ? 0.2 : y; }
+  static double mean(double gamma) { return gamma; }
+  static double derivative(double) { return 1; }
+
+  /// The linear predictor of presence.
+  [[nodiscard]] double presence(double gamma) const { return intercept + slope * gamma; }
+
+  /// With the expected information, as in mgcv.
+  [[nodiscard]] RowStep step(double y, double gamma, double prior) const {
+    const Positive count(gamma);
+    const Positive present(presence(gamma));
+    const double p = -expm1(-present.rate);
+    const double information =
+        p * count.information() +
+        slope * slope * (present.rate > 0 ? exp(-present.rate) * present.rate - p * present.second : 0);
+    const double score = y > 0 ? y - count.mean() + slope * present.first : -slope * present.rate;
+    return {prior * information, information > 0 ? score / information : 0,
+            -2 * prior * log_likelihood(y, gamma, count, present)};
+  }
+  /// -2 log likelihood, without that of the saturated model, which needs an iteration.
+  [[nodiscard]] double deviance(double y, double gamma, double prior) const {
+    return -2 * prior * log_likelihood(y, gamma, Positive(gamma), Positive(presence(gamma)));
+  }
+  [[nodiscard]] double minus_two_log_likelihood(double y, double gamma, double weight, double) const {
+    return deviance(y, gamma, weight);
+  }
+  /// The predictor of the greatest likelihood of one response, in which the likelihood is concave.
+  [[nodiscard]] double saturated_mean(double y) const {
+    if (y == 0) return -std::numeric_limits<double>::infinity();
+    constexpr int max_steps = 200;
+    double low = -1e3;
+    double high = log(y + slope);
+    double gamma = log(y);
+    for (int i = 0; i < max_steps; ++i) {
+      const Positive count(gamma);
+      const Positive present(presence(gamma));
+      const double score = y - count.mean() + slope * present.first;
+      (score > 0 ? low : high) = gamma;
+      double next = gamma + score / (count.information() - slope * slope * present.second);
+      if (!(next > low && next < high)) next = low + (high - low) / 2;
+      const bool last = fabs(next - gamma) <= 1e-13 * (1 + fabs(gamma));
+      gamma = next;
+      if (last) break;
+    }
+    return gamma;
+  }
+
+  /// The mean of a response, and its derivative by the linear predictor.
+  struct Mean {
+    double value, slope;
+  };
+  [[nodiscard]] Mean respond(double gamma) const {
+    const Positive count(gamma);
+    const double rate = exp(presence(gamma));
+    const double p = -expm1(-rate);
+    const double of_p = rate < most_rate ? slope * rate * exp(-rate) : 0;
+    return {p * count.mean(), of_p * count.mean() + p * count.mean() * (count.rest + count.rate)};
+  }
+  [[nodiscard]] double residual_side(double y, double gamma) const { return y - respond(gamma).value; }
+
+  void likelihood_terms(double y, double gamma, double* terms) const {
+    const Positive count(gamma);
+    const Positive present(presence(gamma));
+    const double first = y > 0 ? -present.first : present.rate;
+    const double second = y > 0 ? -present.second : present.rate;
+    const double by_slope = (slope - b) * gamma;  // of eta, by the working slope
+    terms[0] = -log_likelihood(y, gamma, count, present);
+    terms[1] = first;
+    terms[2] = first * by_slope;
+    terms[3] = second;
+    terms[4] = second * by_slope;
+    terms[5] = second * by_slope * by_slope + first * by_slope;
+  }
+
+  double intercept;
+  double slope;
+  double b;
+
+ private:
+  /// At larger rates the probability of 0 is 0.
+  static constexpr double most_rate = 700;
+
+  /// A Poisson distribution at the log of its rate, by which the derivatives are.
+  struct Positive {
+    explicit Positive(double log_rate) : rate(exp(log_rate)) {
+      constexpr double least_rate = 1e-300;
+      log_probability = rate > 1 ? log1p(-exp(-rate)) : rate > least_rate ? log(-expm1(-rate)) : log_rate;
+      first = rate > most_rate ? 0 : rate > least_rate ? rate / expm1(rate) : 1;
+      constexpr double small = 0.05;  // where the sum cancels
+      const double square = rate * rate;
+      rest =
+          rate < small ? -rate / 2 - square / 12 * (1 - square / 60 * (1 - square / 42)) : 1 - rate - first;
+      second = first > 0 ? first * rest : 0;
+    }
+    /// The mean of the counts above 0.
+    [[nodiscard]] double mean() const { return rate + first; }
+    /// Minus the second derivative of the log likelihood of a count above 0.
+    [[nodiscard]] double information() const { return rate + second; }
+
+    double rate;
+    double log_probability;  ///< of a count above 0
+    double first, second;    ///< its derivatives
+    double rest;             ///< 1 - rate - first
+  };
+  static double log_likelihood(double y, double gamma, const Positive& count, const Positive& present) {
+    if (!(y > 0)) return 0 * y - present.rate;
+    return present.log_probability + y * gamma - count.rate - count.log_probability - log_gamma(y + 1);
+  }
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -37,12 +37,12 @@ family_options <- function(family) {
     elf = elf_text(family),
     "zero inflated Poisson" = zip_text(family),
     "Beta regression" = with_argument("betar", theta_text(family, 0), "eps", family_constant(family, ".betarEps")),
-    gaulss = , gammals = , gumbls = , gevlss = , ziplss = with_argument(kind, NULL, "b", family_constant(family, "b")),
+    gaulss = , gammals = , gumbls = , gevlss = , ziplss =
+      with_argument(kind, links_text(family, kind), "b", family_constant(family, "b")),
     shash = shash_text(family),
     multinom = with_argument(kind, NULL, "K", family$nlp),
     refuse_family(family$family))
   link <- if (!is_general(family)) link_text(family$link)
-          else if (!identical(family$link, family_of(kind)$link)) toString(family$link)  # refused by its name
   c(family = sub("()", "", sub("^Tweedie\\(", "Tweedie(p=", text), fixed = TRUE), link = link)
 }
 
@@ -50,6 +50,11 @@ family_options <- function(family) {
 link_text <- function(link) {
   powers <- c("mu^0.5" = "sqrt", "mu^-1" = "inverse", "mu^-2" = "1/mu^2")
   if (link %in% names(powers)) powers[[link]] else link
+}
+
+#' The links of several linear predictors, if they are not the family's own.
+links_text <- function(family, kind) {
+  if (!identical(family$link, family_of(kind)$link)) sprintf("link=list(%s)", toString(dQuote(family$link, FALSE)))
 }
 
 negbin_text <- function(family) {

@@ -17,6 +17,7 @@ d$y <- location + exp(spread) * rnorm(n)
 d$skew <- location + exp(spread) * sinh(1.1 * asinh(rnorm(n)) + 0.2)
 d$positive <- rgamma(n, shape = exp(-2 * spread), scale = exp(location + 2 * spread))
 d$extreme <- location - exp(spread) * log(-log(runif(n)))
+d$flood <- 6 + d$extreme
 rate <- exp(0.8 + location / 2)
 d$count <- ifelse(runif(n) < 1 - exp(-exp(spread + 1)), qpois(runif(n, exp(-rate), 1), rate), 0)
 odds <- exp(cbind(0, location, spread))
@@ -42,6 +43,12 @@ models <- list(
   districts = model(list(y ~ s(x, bs = "ad", k = 12, m = 2) + s(g, bs = "mrf", xt = list(nb = list(
     s1 = "s2", s2 = c("s1", "s3"), s3 = c("s2", "s4"), s4 = c("s3", "s5"), s5 = "s4", s6 = "s7", s7 = c("s6", "s8"),
     s8 = "s7"))), ~ s(z)), gaulss),
+  log_mean = model(list(positive ~ s(x) + fac, ~ s(z)), gaulss(link = list("log", "logb"), b = 0.02)),
+  inverse_mean = model(list(flood ~ s(x) + fac, ~ s(z)), gaulss(link = list("inverse", "logb"))),
+  root_mean = model(list(flood ~ s(x) + fac, ~ s(z)), gaulss(link = list("sqrt", "logb"))),
+  gamma_scale = model(list(positive ~ s(x) + fac, ~ s(z)), gammals(link = list("identity", "identity"))),
+  gumbel_scale = model(list(extreme ~ s(x) + fac, ~ s(z)), gumbls(link = list("identity", "identity"))),
+  log_location = model(list(flood ~ s(x, k = 7), ~ s(z, k = 6), ~ 1), gevlss(link = list("log", "identity", "identity"))),
   gammals = model(list(positive ~ s(x) + fac, ~ s(z)), gammals()),
   gumbls = model(list(extreme ~ s(x) + fac, ~ s(z)), gumbls(b = -6)),
   gevlss = model(list(extreme ~ s(x, k = 7), ~ s(z, k = 6), ~ 1), gevlss()),

@@ -42,6 +42,7 @@ struct WrittenFamily {
     std::string name;  ///< name of the argument; empty: none
     std::string text;  ///< a word, or an expression without blanks
     std::vector<double> numbers;
+    std::vector<std::string> words;
   };
   std::string name;
   std::vector<Argument> arguments{};
@@ -71,6 +72,18 @@ bool is_word(const Syntax& tree) {
   return tree.kind == Syntax::Kind::name || tree.kind == Syntax::Kind::text;
 }
 
+/// A word, or the words of list(a, b) or c(a, b); empty for any other expression.
+std::vector<std::string> words_of(const Syntax& tree) {
+  if (is_word(tree)) return {tree.text};
+  std::vector<std::string> all;
+  if (!tree.is_call("list") && !tree.is_call("c")) return all;
+  for (const Syntax& child : tree.children) {
+    if (!is_word(child)) return {};
+    all.push_back(child.text);
+  }
+  return all;
+}
+
 std::optional<WrittenFamily> parse_written(const std::string& text) {
   try {
     const Syntax tree = parse_syntax(text);
@@ -81,7 +94,8 @@ std::optional<WrittenFamily> parse_written(const std::string& text) {
       const Syntax& argument = tree.children[i];
       std::string spelled = is_word(argument) ? argument.text : deparse(argument);
       std::erase(spelled, ' ');
-      written.arguments.push_back({tree.argument_names[i], std::move(spelled), numbers_of(argument)});
+      written.arguments.push_back(
+          {tree.argument_names[i], std::move(spelled), numbers_of(argument), words_of(argument)});
     }
     return written;
   } catch (const Error&) {
@@ -92,7 +106,8 @@ std::optional<WrittenFamily> parse_written(const std::string& text) {
 /// The family with several predictors of a call; null for another family.
 std::shared_ptr<const SeveralFamily> several_of(const WrittenFamily& written) {
   std::vector<SeveralArgument> arguments;
-  for (const WrittenFamily::Argument& one : written.arguments) arguments.push_back({one.name, one.numbers});
+  for (const WrittenFamily::Argument& one : written.arguments)
+    arguments.push_back({one.name, one.numbers, one.words});
   return several_family(in_small_letters(written.name), arguments);
 }
 

@@ -104,6 +104,28 @@ Jet<P> log_gamma_of(const Jet<P>& x) {
   return Jet<P>::chain(x, at.log_gamma, at.digamma, at.trigamma);
 }
 
+/// Links of a predictor from which a call may choose; the first is the default.
+struct LinkChoice {
+  int predictor;
+  Link links[4];
+  int count;
+};
+/// A number under the inverse of one of these links, in which T may be a `Jet`.
+template <class T>
+T under(Link link, const T& eta) {
+  switch (link) {
+    case Link::log: return exp(eta);
+    case Link::inverse: return 1 / eta;
+    case Link::sqrt: return eta * eta;
+    default: return eta;
+  }
+}
+/// A first predictor whose number is `value` or, if the link has none there, that of a small one.
+inline double first_under(Link link, double value, double deviation) {
+  constexpr double small = 0.05;
+  return link_of(link, link == Link::identity ? value : fmax(value, small * deviation));
+}
+
 /// The first log standard deviation above `b`.
 inline double first_log_deviation(const ResponseLevel& level, double b) {
   return log(fmax(level.deviation - b, 0.05 * level.deviation));
@@ -117,16 +139,22 @@ struct Gaulss {
   static constexpr char type[] = "Gaulss";  ///< in kernels
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "logb"};
+  static constexpr LinkChoice choices[] = {{0, {Link::identity, Link::inverse, Link::log, Link::sqrt}, 4}};
   static constexpr const char* constant_name = "b";
   static constexpr double default_constant = 0.01;
   static constexpr NullPredictors null = NullPredictors::mean;
 
   double b;
+  Link chosen[1] = {Link::identity};
 
   static const char* response_fault(double) { return nullptr; }
   void first(const ResponseLevel& level, double* eta) const {
-    eta[0] = level.mean;
+    eta[0] = first_under(chosen[0], level.mean, level.deviation);
     eta[1] = first_log_deviation(level, b);
+  }
+  template <class T>
+  [[nodiscard]] T mean(const T& eta) const {
+    return under(chosen[0], eta);
   }
   template <class T>
   [[nodiscard]] T inverse_deviation(const T& eta) const {
@@ -135,121 +163,135 @@ struct Gaulss {
   template <class T>
   [[nodiscard]] T log_likelihood(double y, const T* eta) const {
     const T tau = inverse_deviation(eta[1]);
-    const T z = (y - eta[0]) * tau;
+    const T z = (y - mean(eta[0])) * tau;
     return -0.5 * (z * z) + log(tau) - half_log_of_two_pi;
   }
   template <class T>
   void respond(const T* eta, T* out) const {
-    out[0] = eta[0];
+    out[0] = mean(eta[0]);
     out[1] = inverse_deviation(eta[1]);
   }
   [[nodiscard]] double squared_residual(double y, const double* eta) const {
-    const double z = (y - eta[0]) * inverse_deviation(eta[1]);
+    const double z = (y - mean(eta[0])) * inverse_deviation(eta[1]);
     return z * z;
   }
-  static double predictor_of_mean(double mean) { return mean; }
+  [[nodiscard]] double predictor_of_mean(double mean) const { return link_of(chosen[0], mean); }
 };
 
-/// The log scale of `Gammals` and `Gumbls`, above `b`.
-template <class T>
-T log_scale(const T& eta, double b) {
-  return softplus(eta) + b;
-}
+/// The log scale of `Gammals` and `Gumbls`: above `b`, or with the identity link the predictor.
+struct LogScale {
+  static constexpr LinkChoice choices[] = {{1, {Link::log, Link::identity}, 2}};
+  static constexpr const char* constant_name = "b";
+  static constexpr double default_constant = -7;
+
+  double b;
+  Link chosen[1] = {Link::log};
+
+  template <class T>
+  [[nodiscard]] T log_scale(const T& eta) const {
+    return chosen[0] == Link::log ? softplus(eta) + b : eta;
+  }
+  [[nodiscard]] double first_log_scale(double value) const {
+    return chosen[0] == Link::log ? inverse_softplus(value - b) : value;
+  }
+};
 
 /// A gamma response: the log of its mean, and its log scale (the squared coefficient of variation).
-struct Gammals {
+struct Gammals : LogScale {
   static constexpr char name[] = "gammals";
   static constexpr char type[] = "Gammals";  ///< in kernels
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "log"};
-  static constexpr const char* constant_name = "b";
-  static constexpr double default_constant = -7;
   static constexpr NullPredictors null = NullPredictors::mean;
-
-  double b;
 
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be above 0"; }
   void first(const ResponseLevel& level, double* eta) const {
     eta[0] = log(level.mean);
-    eta[1] = inverse_softplus(2 * log(level.deviation / level.mean) - b);
+    eta[1] = first_log_scale(2 * log(level.deviation / level.mean));
   }
   template <class T>
   [[nodiscard]] T log_likelihood(double y, const T* eta) const {
-    const T shape = exp(-log_scale(eta[1], b));
+    const T shape = exp(-log_scale(eta[1]));
     return shape * (log(shape) + log(y) - eta[0] - y * exp(-eta[0])) - log(y) - log_gamma_of(shape);
   }
   template <class T>
   void respond(const T* eta, T* out) const {
     out[0] = exp(eta[0]);
-    out[1] = log_scale(eta[1], b);
+    out[1] = log_scale(eta[1]);
   }
   [[nodiscard]] double squared_residual(double y, const double* eta) const {
     const double ratio = y * exp(-eta[0]);
-    return 2 * (ratio - 1 - log(ratio)) * exp(-log_scale(eta[1], b));
+    return 2 * (ratio - 1 - log(ratio)) * exp(-log_scale(eta[1]));
   }
   static double predictor_of_mean(double mean) { return log(mean); }
 };
 
 /// A Gumbel response: its location, and its log scale.
-struct Gumbls {
+struct Gumbls : LogScale {
   static constexpr char name[] = "gumbls";
   static constexpr char type[] = "Gumbls";        ///< in kernels
   static constexpr bool side_of_location = true;  ///< residuals are signed by the location, not the mean
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "log"};
-  static constexpr const char* constant_name = "b";
-  static constexpr double default_constant = -7;
   static constexpr NullPredictors null = NullPredictors::none;
-
-  double b;
 
   static const char* response_fault(double) { return nullptr; }
   void first(const ResponseLevel& level, double* eta) const {
     const double scale = level.deviation / gumbel_deviation;
     eta[0] = level.mean - euler_gamma * scale;
-    eta[1] = inverse_softplus(log(scale) - b);
+    eta[1] = first_log_scale(log(scale));
   }
   template <class T>
   [[nodiscard]] T log_likelihood(double y, const T* eta) const {
-    const T scale = log_scale(eta[1], b);
+    const T scale = log_scale(eta[1]);
     const T z = (y - eta[0]) * exp(-scale);
     return -scale - z - exp(-z);
   }
   template <class T>
   void respond(const T* eta, T* out) const {
     out[0] = eta[0];
-    out[1] = log_scale(eta[1], b);
+    out[1] = log_scale(eta[1]);
   }
   [[nodiscard]] double squared_residual(double y, const double* eta) const {
-    const double z = (y - eta[0]) * exp(-log_scale(eta[1], b));
+    const double z = (y - eta[0]) * exp(-log_scale(eta[1]));
     return 2 * (z + exp(-z) - 1);
   }
   static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
 };
 
-/// A generalised extreme value response: its location, log scale and shape, which is between -1 and 1/2.
+/// A generalised extreme value response: its location, log scale and shape, which under the logit link is
+/// between -1 and 1/2.
 struct Gevlss {
   static constexpr char name[] = "gevlss";
   static constexpr char type[] = "Gevlss";  ///< in kernels
   static constexpr int predictors = 3;
   static constexpr const char* links[] = {"identity", "identity", "logit"};
+  static constexpr LinkChoice choices[] = {{0, {Link::identity, Link::log}, 2},
+                                           {2, {Link::logit, Link::identity}, 2}};
   static constexpr const char* constant_name = nullptr;
   static constexpr NullPredictors null = NullPredictors::none;
 
+  Link chosen[2] = {Link::identity, Link::logit};
+
   static const char* response_fault(double) { return nullptr; }
   void first(const ResponseLevel& level, double* eta) const {
-    Gumbls{Gumbls::default_constant}.first(level, eta);
-    eta[1] = log(level.deviation / gumbel_deviation);
-    eta[2] = log(1.001 / 0.499);  // a shape of 0.001
+    const double scale = level.deviation / gumbel_deviation;
+    eta[0] = first_under(chosen[0], level.mean - euler_gamma * scale, level.deviation);
+    eta[1] = log(scale);
+    eta[2] = chosen[1] == Link::logit ? log(1.001 / 0.499) : 0.001;  // a shape of 0.001
   }
   template <class T>
-  static T shape(const T& eta) {
-    return 1.5 * logistic(eta) - 1;
+  [[nodiscard]] T location(const T& eta) const {
+    return under(chosen[0], eta);
+  }
+  template <class T>
+  [[nodiscard]] T shape(const T& eta) const {
+    return chosen[1] == Link::logit ? 1.5 * logistic(eta) - 1 : eta;
   }
   /// log(1 + shape z) / shape, also for a shape of 0; NaN outside the support.
   template <class T>
-  static T reduced(double y, const T* eta, const T& shape) {
-    const T z = (y - eta[0]) * exp(-eta[1]);
+  [[nodiscard]] T reduced(double y, const T* eta, const T& shape) const {
+    const T z = (y - location(eta[0])) * exp(-eta[1]);
     return z * log1p_over(shape * z);
   }
   template <class T>
@@ -260,7 +302,7 @@ struct Gevlss {
   }
   template <class T>
   void respond(const T* eta, T* out) const {
-    out[0] = eta[0];
+    out[0] = location(eta[0]);
     out[1] = eta[1];
     out[2] = shape(eta[2]);
   }

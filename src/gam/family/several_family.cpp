@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/list_text.hpp"
 #include "base/math_policy.hpp"
 #include "gam/family/location_scale.hpp"
 
@@ -37,19 +38,19 @@ double normal_quantile_of(double p) {
 }
 
 double quantile_of(const Gaulss& family, double p, const double* eta) {
-  return eta[0] + normal_quantile_of(p) / family.inverse_deviation(eta[1]);
+  return family.mean(eta[0]) + normal_quantile_of(p) / family.inverse_deviation(eta[1]);
 }
 double quantile_of(const Gammals& family, double p, const double* eta) {
-  const double scale = std::exp(log_scale(eta[1], family.b));
+  const double scale = std::exp(family.log_scale(eta[1]));
   return bm::quantile(bm::gamma_distribution<double, MathPolicy>(1 / scale, scale * std::exp(eta[0])), p);
 }
 double quantile_of(const Gumbls& family, double p, const double* eta) {
-  return eta[0] - std::exp(log_scale(eta[1], family.b)) * std::log(-std::log(p));
+  return eta[0] - std::exp(family.log_scale(eta[1])) * std::log(-std::log(p));
 }
-double quantile_of(const Gevlss& /*family*/, double p, const double* eta) {
+double quantile_of(const Gevlss& family, double p, const double* eta) {
   const double q = -std::log(-std::log(p));
-  const double xi = Gevlss::shape(eta[2]);
-  return eta[0] + std::exp(eta[1]) * (xi == 0 ? q : std::expm1(xi * q) / xi);
+  const double xi = family.shape(eta[2]);
+  return family.location(eta[0]) + std::exp(eta[1]) * (xi == 0 ? q : std::expm1(xi * q) / xi);
 }
 double quantile_of(const Shash& family, double p, const double* eta) {
   const double bent = (std::asinh(normal_quantile_of(p)) + eta[2]) * std::exp(-eta[3]);
@@ -72,18 +73,18 @@ double normal_cumulative(double z) {
 
 /// P(Y <= y).
 double cumulative_of(const Gaulss& family, double y, const double* eta) {
-  return normal_cumulative((y - eta[0]) * family.inverse_deviation(eta[1]));
+  return normal_cumulative((y - family.mean(eta[0])) * family.inverse_deviation(eta[1]));
 }
 double cumulative_of(const Gammals& family, double y, const double* eta) {
-  const double scale = std::exp(log_scale(eta[1], family.b));
+  const double scale = std::exp(family.log_scale(eta[1]));
   return bm::gamma_p(1 / scale, y * std::exp(-eta[0]) / scale, MathPolicy());
 }
 double cumulative_of(const Gumbls& family, double y, const double* eta) {
-  return std::exp(-std::exp((eta[0] - y) * std::exp(-log_scale(eta[1], family.b))));
+  return std::exp(-std::exp((eta[0] - y) * std::exp(-family.log_scale(eta[1]))));
 }
-double cumulative_of(const Gevlss& /*family*/, double y, const double* eta) {
-  const double xi = Gevlss::shape(eta[2]);
-  const double q = Gevlss::reduced(y, eta, xi);
+double cumulative_of(const Gevlss& family, double y, const double* eta) {
+  const double xi = family.shape(eta[2]);
+  const double q = family.reduced(y, eta, xi);
   if (std::isnan(q)) return xi > 0 ? 0 : 1;  // outside the support
   return std::exp(-std::exp(-q));
 }
@@ -99,24 +100,29 @@ double cumulative_of(const Ziplss& /*family*/, double y, const double* eta) {
 }
 
 ResponseLevel response_level(const Gaulss& family, const double* eta) {
-  return {eta[0], 1 / family.inverse_deviation(eta[1])};
+  return {family.mean(eta[0]), 1 / family.inverse_deviation(eta[1])};
 }
 ResponseLevel response_level(const Gammals& family, const double* eta) {
   const double mean = std::exp(eta[0]);
-  return {mean, mean * std::exp(log_scale(eta[1], family.b) / 2)};
+  return {mean, mean * std::exp(family.log_scale(eta[1]) / 2)};
 }
 ResponseLevel response_level(const Gumbls& family, const double* eta) {
-  const double scale = std::exp(log_scale(eta[1], family.b));
+  const double scale = std::exp(family.log_scale(eta[1]));
   return {eta[0] + euler_gamma * scale, gumbel_deviation * scale};
 }
-ResponseLevel response_level(const Gevlss& /*family*/, const double* eta) {
+ResponseLevel response_level(const Gevlss& family, const double* eta) {
   const double scale = std::exp(eta[1]);
-  const double xi = Gevlss::shape(eta[2]);
+  const double xi = family.shape(eta[2]);
+  const double location = family.location(eta[0]);
   constexpr double gumbel = 1e-7;  // a shape below which the difference of squares is rounding
-  if (std::abs(xi) < gumbel) return {eta[0] + euler_gamma * scale, gumbel_deviation * scale};
+  if (std::abs(xi) < gumbel) return {location + euler_gamma * scale, gumbel_deviation * scale};
+  // With the identity link the shape may be so large that there is no mean, or no deviation.
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (xi >= 1) return {infinity, infinity};
   const double first = bm::tgamma1pm1(-xi, MathPolicy());
   const double second = bm::tgamma1pm1(-2 * xi, MathPolicy());
-  return {eta[0] + scale * first / xi, scale * std::sqrt(second - 2 * first - first * first) / std::abs(xi)};
+  return {location + scale * first / xi,
+          xi >= 0.5 ? infinity : scale * std::sqrt(second - 2 * first - first * first) / std::abs(xi)};
 }
 /// By the moments of Jones and Pewsey (2009), sec. 2.3.
 ResponseLevel response_level(const Shash& family, const double* eta) {
@@ -138,8 +144,9 @@ ResponseLevel response_level(const Ziplss& family, const double* eta) {
   return {mean, std::sqrt(mean * (1 + std::exp(eta[0]) - mean))};
 }
 
-std::string device_object(std::string_view type, std::string_view constant) {
-  return fmt::format("constexpr auto family_of(const double*) {{ return {}{{{}}}; }}\n", type, constant);
+std::string device_object(std::string_view type, std::string_view constant, std::string_view links = "") {
+  return fmt::format("constexpr auto family_of(const double*) {{ {} family{{{}}}; {}return family; }}\n",
+                     type, constant, links);
 }
 
 /// A family whose log likelihood is a formula.
@@ -149,9 +156,7 @@ class FormulaFamily final : public SeveralFamily {
   explicit FormulaFamily(F family) : SeveralFamily(F::name, text_of(family)), family_(family) {}
 
   [[nodiscard]] int predictors() const override { return F::predictors; }
-  [[nodiscard]] std::vector<std::string> links() const override {
-    return {std::begin(F::links), std::end(F::links)};
-  }
+  [[nodiscard]] std::vector<std::string> links() const override { return links_of(family_); }
   [[nodiscard]] const char* response_fault(double y) const override { return F::response_fault(y); }
   [[nodiscard]] std::vector<double> first_predictors(const ResponseLevel& level) const override {
     std::vector<double> eta(F::predictors);
@@ -168,11 +173,18 @@ class FormulaFamily final : public SeveralFamily {
     // The constant in hexadecimal, which compilers read exactly.
     std::string constant;
     if constexpr (F::constant_name != nullptr) constant = fmt::format("{:a}", family_.b);
-    return device_object(F::type, constant);
+    std::string links;
+    if constexpr (requires { F::choices; }) {
+      for (std::size_t c = 0; c < std::size(F::choices); ++c)
+        links += fmt::format("family.chosen[{}] = Link({}); ", c, static_cast<int>(family_.chosen[c]));
+    }
+    return device_object(F::type, constant, links);
   }
 
   [[nodiscard]] NullPredictors null_predictors() const override { return F::null; }
-  [[nodiscard]] double predictor_of_mean(double mean) const override { return F::predictor_of_mean(mean); }
+  [[nodiscard]] double predictor_of_mean(double mean) const override {
+    return family_.predictor_of_mean(mean);
+  }
   [[nodiscard]] double squared_residual(double y, std::span<const double> eta) const override {
     return family_.squared_residual(y, eta.data());
   }
@@ -220,12 +232,23 @@ class FormulaFamily final : public SeveralFamily {
     else
       return F::predictors;
   }();
+  static std::vector<std::string> links_of([[maybe_unused]] const F& family) {
+    std::vector<std::string> links(std::begin(F::links), std::end(F::links));
+    if constexpr (requires { F::choices; }) {
+      for (std::size_t c = 0; c < std::size(F::choices); ++c)
+        links[at(F::choices[c].predictor)] = link_names[static_cast<int>(family.chosen[c])];
+    }
+    return links;
+  }
   static std::string text_of([[maybe_unused]] const F& family) {
+    std::vector<std::string> arguments;
+    if (const auto links = links_of(family); !std::ranges::equal(links, F::links))
+      arguments.push_back(fmt::format("link=list(\"{}\")", fmt::join(links, "\", \"")));
     if constexpr (F::constant_name != nullptr) {
       if (family.b != F::default_constant)
-        return fmt::format("{}({}={})", F::name, F::constant_name, family.b);
+        arguments.push_back(fmt::format("{}={}", F::constant_name, family.b));
     }
-    return F::name;
+    return arguments.empty() ? F::name : fmt::format("{}({})", F::name, fmt::join(arguments, ", "));
   }
 
   F family_;
@@ -259,7 +282,7 @@ class Multinom final : public SeveralFamily {
     });
   }
   [[nodiscard]] std::string device_source() const override {
-    return device_object(fmt::format("FixedClasses<{}>", predictors_), "");
+    return device_object(fmt::format("FixedClasses<{}>", predictors_), {});
   }
 
   [[nodiscard]] NullPredictors null_predictors() const override { return NullPredictors::constants; }
@@ -311,7 +334,8 @@ class Multinom final : public SeveralFamily {
 
 using Made = std::shared_ptr<const SeveralFamily>;
 
-/// The single argument of a family's call, by this name or by position; `otherwise` if it is not given.
+/// The single argument of a family's call but for its links, by this name or by position; `otherwise` if it
+/// is not given.
 double only_argument(const std::string& family, const char* name, double otherwise,
                      std::span<const SeveralArgument> arguments) {
   for (const SeveralArgument& one : arguments) {
@@ -326,15 +350,49 @@ double only_argument(const std::string& family, const char* name, double otherwi
   return otherwise;
 }
 
+/// Gives the predictors of a family the named links.
+template <class F>
+void choose_links([[maybe_unused]] F& family, const std::vector<std::string>& names) {
+  std::vector<std::vector<std::string>> known;
+  for (const char* const one : F::links) known.push_back({one});
+  if constexpr (requires { F::choices; }) {
+    for (const LinkChoice& choice : F::choices) {
+      known[at(choice.predictor)].clear();
+      for (const Link link : std::span(choice.links, at(choice.count)))
+        known[at(choice.predictor)].emplace_back(link_names[static_cast<int>(link)]);
+    }
+  }
+  for (std::size_t p = 0; p < known.size(); ++p) {
+    if (names.size() == known.size() && std::ranges::find(known[p], names[p]) != known[p].end()) continue;
+    std::vector<std::string> each;
+    for (const std::vector<std::string>& one : known) each.push_back(base::list_text(one, "or"));
+    throw base::usage_error("{0}: the links of its predictors are {1}: write {0}(link=list(\"{2}\"))",
+                            F::name, fmt::join(each, ", then "), fmt::join(F::links, "\", \""));
+  }
+  if constexpr (requires { F::choices; }) {
+    for (std::size_t c = 0; c < std::size(F::choices); ++c) {
+      const LinkChoice& choice = F::choices[c];
+      const auto place = std::ranges::find(known[at(choice.predictor)], names[at(choice.predictor)]);
+      family.chosen[c] = choice.links[place - known[at(choice.predictor)].begin()];
+    }
+  }
+}
+
 template <class F>
 Made made(std::span<const SeveralArgument> arguments) {
-  if constexpr (F::constant_name != nullptr) {
-    return std::make_shared<FormulaFamily<F>>(
-        F{only_argument(F::name, F::constant_name, F::default_constant, arguments)});
-  } else {
-    static_cast<void>(only_argument(F::name, nullptr, 0, arguments));
-    return std::make_shared<FormulaFamily<F>>(F{});
+  F family{};
+  std::vector<SeveralArgument> others;
+  for (const SeveralArgument& one : arguments) {
+    if (!one.words.empty() && (one.name.empty() || one.name == "link"))
+      choose_links(family, one.words);
+    else
+      others.push_back(one);
   }
+  if constexpr (F::constant_name != nullptr)
+    family.b = only_argument(F::name, F::constant_name, F::default_constant, others);
+  else
+    static_cast<void>(only_argument(F::name, nullptr, 0, others));
+  return std::make_shared<FormulaFamily<F>>(family);
 }
 
 Made made_multinom(std::span<const SeveralArgument> arguments) {

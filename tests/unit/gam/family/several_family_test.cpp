@@ -2,7 +2,12 @@
 // Derivatives of the log likelihoods of families with several linear predictors, against differences in 100
 // digits.
 #include "gam/family/several_family.hpp"
+#include "gam/family/family.hpp"
 #include "gam/family/location_scale.hpp"
+
+#include "support/errors.hpp"
+
+#include <tessera/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -133,13 +138,13 @@ TEST(SeveralFamily, DerivativesAreExactOfNormalResponses) {
 }
 
 TEST(SeveralFamily, DerivativesAreExactOfGammaResponses) {
-  expect_derivatives_of(Gammals{-7}, [](auto& random) {
+  expect_derivatives_of(Gammals{{-7}}, [](auto& random) {
     return SeveralRow{std::exp(normal(random, 0, 2)), {normal(random, 0, 2), normal(random, 6, 4)}};
   });
 }
 
 TEST(SeveralFamily, DerivativesAreExactOfGumbelResponses) {
-  expect_derivatives_of(Gumbls{-7}, [](auto& random) {
+  expect_derivatives_of(Gumbls{{-7}}, [](auto& random) {
     return SeveralRow{normal(random, 0, 3), {normal(random, 0, 1), normal(random, 7, 1)}};
   });
 }
@@ -169,6 +174,52 @@ TEST(SeveralFamily, DerivativesAreExactOfCountsWithManyZeros) {
   });
 }
 
+/// The family of a call with these links.
+template <class F>
+F with_links(F family, std::vector<Link> links) {
+  std::ranges::copy(links, family.chosen);
+  return family;
+}
+
+TEST(SeveralFamily, DerivativesAreExactUnderOtherLinks) {
+  for (const Link mean : {Link::log, Link::inverse, Link::sqrt})
+    expect_derivatives_of(with_links(Gaulss{0.01}, {mean}), [](auto& random) {
+      return SeveralRow{normal(random, 0, 5), {normal(random, 0, 2), normal(random, -1, 3)}};
+    });
+  expect_derivatives_of(with_links(Gammals{}, {Link::identity}), [](auto& random) {
+    return SeveralRow{std::exp(normal(random, 0, 2)), {normal(random, 0, 2), normal(random, 0, 2)}};
+  });
+  expect_derivatives_of(with_links(Gumbls{}, {Link::identity}), [](auto& random) {
+    return SeveralRow{normal(random, 0, 3), {normal(random, 0, 1), normal(random, 0, 1)}};
+  });
+  expect_derivatives_of(with_links(Gevlss{}, {Link::log, Link::identity}), [](auto& random) {
+    return SeveralRow{normal(random, 1, 1),
+                      {normal(random, 0, 0.5), normal(random, 0.5, 0.5), normal(random, 0, 0.3)}};
+  });
+}
+
+std::shared_ptr<const SeveralFamily> family_of_text(const char* text) {
+  const Family family = chosen_family(text);
+  return {std::make_shared<Family>(family), family.several()};
+}
+
+TEST(SeveralFamily, LinksAreThoseOfTheCall) {
+  EXPECT_EQ(chosen_family("gaulss(link = list('log', 'logb'), b = 0.02)").text(),
+            "gaulss(link=list(\"log\", \"logb\"), b=0.02)");
+  EXPECT_EQ(chosen_family("gaulss(list('identity', 'logb'))").text(), "gaulss");
+  EXPECT_EQ(chosen_family("gevlss(link=c(\"log\",\"identity\",\"identity\"))").link_name(),
+            "log identity identity");
+  EXPECT_EQ(chosen_family("gammals(link=list('identity','identity'))").link_name(), "identity identity");
+  EXPECT_EQ(parse_family(chosen_family("gumbls(link=list(identity, identity), b=-6)").text()).value().text(),
+            "gumbls(link=list(\"identity\", \"identity\"), b=-6)");
+  for (const char* const bad : {"gaulss(link=list('probit', 'logb'))", "gaulss(link=list('log', 'log'))",
+                                "gaulss(link='log')", "gaulss(link=list('log', 'logb', 'log'))"})
+    EXPECT_EQ(error_of(ErrorCode::usage, [&] { static_cast<void>(chosen_family(bad)); }),
+              "gaulss: the links of its predictors are identity, inverse, log or sqrt, then logb: write "
+              "gaulss(link=list(\"identity\", \"logb\"))")
+        << bad;
+}
+
 /// The slope of a distribution's quantiles is 1 over its density there.
 TEST(SeveralFamily, QuantilesBelongToTheDensities) {
   struct Case {
@@ -179,8 +230,12 @@ TEST(SeveralFamily, QuantilesBelongToTheDensities) {
   for (const auto& [name, eta, penalty] :
        {Case{"gaulss", {1, -0.5}, 0}, Case{"gammals", {0.5, 6.3}, 0}, Case{"gumbls", {0.5, 6.8}, 0},
         Case{"gevlss", {0.5, 0.3, 1.2}, 0}, Case{"gevlss", {0.5, 0.3, 0.1}, 0},
-        Case{"shash", {0.5, 0.2, 0.4, -0.3}, 1e-3 * 0.09}}) {
-    const auto family = several_family(name, {});
+        Case{"shash", {0.5, 0.2, 0.4, -0.3}, 1e-3 * 0.09},
+        Case{"gaulss(link=list('sqrt','logb'))", {1.3, -0.5}, 0},
+        Case{"gammals(link=list('identity','identity'))", {0.5, -0.7}, 0},
+        Case{"gumbls(link=list('identity','identity'))", {0.5, -0.2}, 0},
+        Case{"gevlss(link=list('log','identity','identity'))", {0.5, 0.3, 0.1}, 0}}) {
+    const auto family = family_of_text(name);
     for (const double p : {0.01, 0.3, 0.5, 0.9, 0.999}) {
       SCOPED_TRACE(fmt::format("{} {}", name, p));
       const double step = 1e-5 * std::min(p, 1 - p);
@@ -226,8 +281,12 @@ TEST(SeveralFamily, HaveTheMomentsAndProbabilitiesOfTheirQuantiles) {
        {Case{"gaulss", {1.2, -0.3}}, Case{"gammals", {0.4, 6.1}}, Case{"gumbls", {0.4, 6.5}},
         Case{"gevlss", {1, -0.5, 0.9}}, Case{"gevlss", {1, -0.5, std::log(2)}}, Case{"gevlss", {1, 0.2, 0.1}},
         Case{"shash", {0.3, -1, 0.4, 0.1}}, Case{"shash", {0.3, -1, -0.2, -0.3}}, Case{"ziplss", {0.7, -0.2}},
-        Case{"ziplss", {-3, 1}}, Case{"multinom", {0.4}}}) {
-    const auto family = several_family(name, {});
+        Case{"ziplss", {-3, 1}}, Case{"multinom", {0.4}},
+        Case{"gaulss(link=list('inverse','logb'))", {1.2, -0.3}},
+        Case{"gammals(link=list('identity','identity'))", {0.4, -0.9}},
+        Case{"gumbls(link=list('identity','identity'))", {0.4, -0.5}},
+        Case{"gevlss(link=list('log','identity','identity'))", {1, -0.5, 0.2}}}) {
+    const auto family = family_of_text(name);
     SCOPED_TRACE(fmt::format("{} at {}", name, fmt::join(eta, ", ")));
     constexpr int count = 400000;
     double sum = 0;

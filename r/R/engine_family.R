@@ -31,7 +31,8 @@ family_options <- function(family) {
     Tweedie = if (is.null(family$getTheta)) family$family else tw_text(family),
     "scaled t" = with_argument("scat", theta_text(family, c(-2, -1)), "min.df", family_constant(family, ".min.df")),
     "Ordered Categorical" = ocat_text(family),
-    cnorm = if (is.null(family$getTheta())) "cpois" else sprintf("cnorm(%s)", theta_text(family, 0)),  # mgcv's cpois has this name
+    # mgcv's cpois has the name cnorm, too.
+    "censored normal" = , cnorm = if (is.null(family$getTheta())) "cpois" else sprintf("cnorm(%s)", theta_text(family, 0)),
     clogistic = sprintf("clog(%s)", theta_text(family, 0)),
     cpois = kind,
     elf = elf_text(family),

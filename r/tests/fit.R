@@ -168,11 +168,16 @@ same(y ~ s(x), data = d, family = scat())
 same(k ~ s(x), data = transform(d, k = findInterval(y, stats::quantile(y, c(0.2, 0.5, 0.8))) + 1), family = ocat(theta = c(1, 0.5)))
 same(i ~ s(x), data = d, family = ziP())
 same(i ~ s(x), data = d, family = ziP(theta = c(-0.5, 0.1), b = 0.2))
+limited <- transform(d, limit = ifelse(y > 0.8, Inf, y), y = pmin(y, 0.8))
+limited$both <- cbind(limited$y, limited$limit)
+same(cbind(y, limit) ~ s(x) + g, data = limited, family = cnorm())
+same(both ~ s(x), data = limited, family = cnorm(theta = 0.4))
 text <- tessera:::family_options
 stopifnot(identical(text(tw(a = 1.1)), c(family = "tw(a=1.1000000000000001,b=1.99)", link = "log")),
           identical(text(nb(theta = -3))[["family"]], "nb(theta=-3)"),
           identical(text(scat(theta = c(5, 0.5), min.df = 2))[["family"]], "scat(theta=c(5,0.5),min.df=2)"),
           identical(text(ocat(R = 4))[["family"]], "ocat(R=4)"),
+          identical(text(cnorm(-2, "log")), c(family = "cnorm(theta=-2)", link = "log")),
           identical(text(ocat(theta = c(1.5, 0.25)))[["family"]], "ocat(theta=c(1.5,0.25))"),
           identical(text(tessera:::family_of("elf(qu=0.9)"))[["family"]], "elf(qu=0.9)"),
           identical(text(ziP())[["family"]], "ziP(b=0)"),

@@ -140,16 +140,15 @@ TEST(Several, AFamilyOfTheUsersOwnIsTheBuiltInOneOfItsLogLikelihood) {
 /// uncertainty moves them along.
 TEST(Several, CoefficientsMoveWithTheUncertaintyOfASmoothingParameter) {
   Job job = testing::cpu_job(testing::world());
-  const Model model = several_model(job, "gaulss", "list(normal ~ x, ~ s(z))");
+  const std::string mean = "normal ~ s(x, k=9, sp=1) + g";
+  const Model model = several_model(job, "gaulss", fmt::format("list({}, ~ s(z))", mean));
   if (job.comm().size() > 1) return;  // rank 0 alone has the covariance
   const Matrix root = model.fitted().smoothing_uncertainty().root;
   ASSERT_EQ(root.cols(), 1);
   constexpr double step = 1e-3;
   const auto moved = [&](double by) {
-    const double sp = std::exp(model.fitted().log_sp.at(0) + by);
-    return several_model(job, "gaulss", fmt::format("list(normal ~ x, ~ s(z, sp={:.17g}))", sp))
-        .fitted()
-        .coef;
+    const double sp = std::exp(model.fitted().log_sp.at(1) + by);
+    return several_model(job, "gaulss", fmt::format("list({}, ~ s(z, sp={:.17g}))", mean, sp)).fitted().coef;
   };
   const std::vector<double> above = moved(step);
   const std::vector<double> below = moved(-step);

@@ -58,7 +58,7 @@ TEST(OwnSeveral, OfTheNormalLogLikelihoodIsGaulss) {
     for (std::size_t k = 0; k < wanted.size(); ++k)
       EXPECT_NEAR(found[k], wanted[k], 1e-13 * (1 + std::abs(wanted[k]))) << k;
     EXPECT_NEAR(family->probabilities(y, eta).up_to, built_in.several()->probabilities(y, eta).up_to, 1e-15);
-    EXPECT_NEAR(family->level(eta).deviation, built_in.several()->level(eta).deviation, 1e-15);
+    EXPECT_DOUBLE_EQ(family->level(eta).deviation, built_in.several()->level(eta).deviation);
   }
   EXPECT_EQ(family->first_predictors({2, 3}), (std::vector<double>{2, std::log(3)}));
 }

@@ -132,7 +132,7 @@ class SameBits(InFolder):
         np.testing.assert_allclose(found["fit"], mean)
         np.testing.assert_allclose(model.residuals("response"), data["k"] - mean)
         self.assertTrue((found["se"] > 0).all())
-        drawn = np.array(list(model.simulate(data, draws=200, seed=1).values()))
+        drawn = np.array(list(model.simulate(200, data, seed=1).values()))
         self.assertLess(abs(drawn.mean() - mean.mean()), 0.05)
         interval = model.predict(data, "response", prediction_interval=0.9)
         inside = (data["k"] >= interval["prediction.lower"]) & (data["k"] <= interval["prediction.upper"])

@@ -151,7 +151,7 @@ inline std::optional<double> predictor_of(const SeveralFamily& /*family*/, doubl
 struct SeveralArgument {
   std::string name;  ///< empty: by position
   std::vector<double> numbers;
-  std::vector<std::string> words;
+  std::vector<std::string> words{};
 };
 
 /// The names of all families with several predictors.

@@ -84,6 +84,8 @@ TEST(ResponseDistribution, HasTheProbabilitiesOfWeightedResponses) {
   expect("nb(theta=2)", 1, 2, 2.5, 1, 0.417009602194787, 0.599908550525834);
   expect("ocat(theta=c(1.5,2))", 1, 2, 1, 1, 0.1192029220221175, 0.3775406687981454);
   expect("ocat(theta=c(1.5,2))", 1, 4, 1, 1, 0.8175744761936437, 1);
+  expect("ziP(theta=c(-0.4,0.3),b=0.2)", 1, 2, 0.9, 1, 0.28139688725303841, 0.54517104048955667);
+  expect("ziP(theta=c(-0.4,0.3),b=0.2)", 1, 0, 0.9, 1, 0, 0.06691175179356679);
   expect("Tweedie(p=1.5)", 0.8, 0, 1.2, 1, 0, std::exp(-std::sqrt(1.2) / 0.4));
   for (const auto& [family, weight] :
        {std::pair{"poisson", 2.0}, {"scat(theta=c(4,0.7))", 0.5}, {"binomial", 1.5}, {"gaussian", 0.0}})
@@ -92,6 +94,12 @@ TEST(ResponseDistribution, HasTheProbabilitiesOfWeightedResponses) {
         << family;
   EXPECT_DOUBLE_EQ(ResponseDistribution(chosen_family("poisson"), 1).probability_of_zero(2.5),
                    std::exp(-2.5));
+  const ResponseDistribution zip(chosen_family("ziP(theta=c(-0.4,0.3),b=0.2)"), 1);
+  EXPECT_NEAR(zip.probability_of_zero(0.9), 0.06691175179356679, 1e-15);
+  // Of one predictor, and of an uncertain one.
+  EXPECT_EQ(zip.quantile(0.06, 0.9, 0), 0);
+  EXPECT_EQ(zip.quantile(0.5, 0.9, 0), 2);
+  EXPECT_EQ(zip.quantile(0.975, 0.9, 1e-4), zip.quantile(0.975, 0.9, 0));
   EXPECT_TRUE(std::isnan(ResponseDistribution(chosen_family("gaussian"), 1).probability_of_zero(2.5)));
 }
 

@@ -22,7 +22,7 @@ import numpy as np
 from support import FORMULA, InFolder, main, needs, rows
 
 import tessera_gam
-from tessera_gam import GAM, InputError, TesseraError, TesseraWarning, UsageError, _native
+from tessera_gam import GAM, InputError, TesseraError, TesseraWarning, UsageError, _native, fit_quantiles
 
 
 class SameBits(InFolder):
@@ -105,12 +105,12 @@ class SameBits(InFolder):
 
     def test_quantiles(self):
         data = rows()
-        formula, family = "y ~ s(x, k=6) + z", "elf(qu=0.8, lsig=-1, co=0.2)"
+        formula, family = "y ~ s(x, k=6) + z", "elf(qu=0.8, lsig=-2, co=0.05)"
         self.expect_same(data, formula, arguments=("--family", family), family=family)
         model = GAM(formula, family=family).fit(data)
         parameters = model.summary()["parameters"]
-        self.assertEqual({name: parameters[name] for name in ("qu", "lsig", "co")}, {"qu": 0.8, "lsig": -1, "co": 0.2})
-        below = np.mean(data["y"] < model.predict(data)["fit"])
+        self.assertEqual({name: parameters[name] for name in ("qu", "lsig", "co")}, {"qu": 0.8, "lsig": -2, "co": 0.05})
+        below = np.mean(data["y"] < model.predict(data))
         self.assertAlmostEqual(below, 0.8, delta=0.05)
         with self.assertRaisesRegex(UsageError, "has only a quantile"):
             model.predict(data, "response", prediction_interval=0.9)
@@ -139,6 +139,18 @@ class SameBits(InFolder):
         self.assertGreater(inside.mean(), 0.85)
         with self.assertRaisesRegex(InputError, "is 0 or 1 in every complete row: give the family binomial"):
             GAM(formula, family="zip").fit(data | {"k": np.minimum(data["k"], 1)})
+
+    def test_several_quantiles(self):
+        data = rows()
+        formula = "y ~ s(x, k=6) + z"
+        with self.assertLogs("tessera_gam", "INFO") as log:
+            models = fit_quantiles(formula, data, [0.9, 0.25])
+        self.assertRegex(log.output[-1], "quantiles cross in [0-9]+ rows of the table")
+        self.assertEqual(list(models), [0.25, 0.9])
+        alone = GAM(formula, family="elf(qu=0.25)").fit(data)
+        np.testing.assert_array_equal(models[0.25].predict(data), alone.predict(data))
+        with self.assertRaisesRegex(UsageError, "a fit has one quantile"):
+            GAM(formula, family="elf(qu=c(0.25, 0.9))").fit(data)
 
     def test_lists_and_dicts(self):
         formula = "y ~ s(x, bs='cc', k=6) + s(z, k=5)"

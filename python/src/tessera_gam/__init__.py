@@ -22,6 +22,7 @@ from ._errors import (
 from ._gam import GAM
 from ._many import ManyFits, fit_many
 from ._native import library_version
+from ._quantiles import fit_quantiles
 from ._report import Report
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "UsageError",
     "columns",
     "fit_many",
+    "fit_quantiles",
 ]
 
 

@@ -60,7 +60,8 @@ told <- function(expression) {
   })
   lines
 }
-stopifnot(length(told(tessera_bam(y ~ s(x), d, chunk.size = 10000, discrete = FALSE, samfrac = 1, in.out = NULL, nei = NULL))) == 0,
+stopifnot(length(told(tessera_bam(y ~ s(x), d, chunk.size = 10000, discrete = FALSE, samfrac = 1, in.out = NULL,
+                                  nei = NULL))) == 0,
           grepl("discrete, samfrac", told(tessera_bam(y ~ s(x), d, discrete = TRUE, samfrac = 0.1))),
           length(told(tessera_bam(y ~ s(x), d, discrete = TRUE, quiet = TRUE))) == 0,
           any(grepl("m has no effect", told(tessera_bam(y ~ s(x, g, bs = "fs", xt = "cr", m = 1, k = 5), d)))))

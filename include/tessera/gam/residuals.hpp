@@ -15,11 +15,11 @@ namespace TESSERA_NAMESPACE::gam {
 enum class ResidualType {
   deviance,  ///< sign(y - mu) times the root of the row's deviance
   pearson,   ///< (y - mu) sqrt(w / V(mu)), V the family's variance; NaN for scat, betar, ocat, elf, zip,
-            ///< censored and custom families
-  response,          ///< y - mu
-  working,           ///< (y - mu) times the slope of the link
-  partial,           ///< the Pearson residual, or the working one if that is NaN: for partial residual plots
-  fitted,            ///< not a residual: mu
+             ///< censored and custom families
+  response,  ///< y - mu
+  working,   ///< (y - mu) times the slope of the link
+  partial,   ///< the Pearson residual, or the working one if that is NaN: for partial residual plots
+  fitted,    ///< not a residual: mu
   linear_predictor,  ///< eta, with all offsets
   working_weight,    ///< w (dmu/deta)^2 / V(mu), the row's weight in the last working model
   all,               ///< all of these except `partial`, each in a column of this name

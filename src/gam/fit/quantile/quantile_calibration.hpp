@@ -12,11 +12,11 @@ namespace TESSERA_NAMESPACE::gam {
 /// *Collective.* The family of `rows`, of a quantile, with the width of its loss and its learning rate: those
 /// given, or chosen as by qgam of R. A gaussian fit of the rows gives the variance, from which and from `err`
 /// the width follows, and residuals, from whose shape `err` is chosen (`best_error`). The learning rate is
-/// where the posterior covariance of the quantile is nearest to its sandwich covariance, by the mean over the
-/// rows of the root of Kullback and Leibler's divergence of the two normal distributions, the `calFast` of
-/// qgam 2.0 (Fasiolo and others, JASA 116, 2021, sec. 4): a fit for each candidate, some ten in all. Nothing
-/// is random. CPU only; every rank gets the same bits. Throws `Error(usage)` for a model with so many
-/// coefficients that the rate must be given; and as `PirlsLoop`.
+/// where the posterior covariance of the quantile is nearest to its sandwich covariance: where the mean over
+/// the rows of sqrt(r - log r) is least, r the ratio of the two variances, as by `calFast` of qgam 2.0. There
+/// is a fit for each candidate, some ten in all, and nothing is random. CPU only; every rank gets the same
+/// bits. Throws `Error(usage)` for a model with so many coefficients that the rate must be given; and as
+/// `PirlsLoop`.
 [[nodiscard]] Family calibrated_quantile(const FitContext& fit, const Rows& rows);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -31,9 +31,9 @@ struct ResidualShape {
                                            std::span<const double> raw_coef, double deviation);
 
 /// The error `err` that balances bias and variance of the estimate of quantile `qu` from `rows` residuals of
-/// this shape, by the asymptotic rule of Fasiolo and others, JASA 116 (2021), sec. 3.2, at most 1; `edf`: of
-/// the model of the mean. Near the mode, where that rule has no finite answer, `qu` is moved 0.05 away from
-/// it.
+/// this shape, by the asymptotic rule of Fasiolo and others, JASA 116 (2021), as in qgam, at most 1; `edf`:
+/// of the model of the mean. Near the mode, where that rule has no finite answer, `qu` is moved 0.05 away
+/// from it.
 [[nodiscard]] double best_error(const ResidualShape& shape, double qu, double edf, double rows);
 
 }  // namespace TESSERA_NAMESPACE::gam

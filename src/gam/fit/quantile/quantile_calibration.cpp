@@ -3,7 +3,6 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
-#include "base/message.hpp"
 #include "gam/family/elf.hpp"
 #include "gam/family/gaussian.hpp"
 #include "gam/fit/pirls/pirls.hpp"
@@ -21,8 +20,8 @@
 #include <cmath>
 #include <cstddef>
 #include <numbers>
-#include <optional>
 #include <tessera/job/together.hpp>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -180,8 +179,10 @@ class Calibration {
         end.raw_coef);
     Matrix posterior;
     Matrix sandwich;
-    if (fit_.job.comm().rank() == 0)
-      fit_.job.run_alive([&] { std::tie(posterior, sandwich) = covariances(sums, end.log_sp); });
+    together(fit_.job.comm(), [&] {
+      if (fit_.job.comm().rank() == 0)
+        fit_.job.run_alive([&] { std::tie(posterior, sandwich) = covariances(sums, end.log_sp); });
+    });
     for (Matrix* one : {&posterior, &sandwich}) {
       if (one->empty()) *one = Matrix(size_, size_);
       fit_.job.comm().broadcast(one->values(), 0);

@@ -7,12 +7,15 @@
 
 #include <tessera/mpi/communicator.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -73,6 +76,31 @@ std::optional<std::string> row_fault(const Rows& rows, std::size_t row, double e
       value_text(mu / rows.response_factor), prior / rows.prior_factor);
 }
 
+/// As `row_fault`, with several linear predictors.
+std::optional<std::string> several_fault(const SeveralFamily& family, const Rows& rows, std::size_t row,
+                                         std::span<const double> eta) {
+  const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
+  const double y = number(rows.response);
+  const double prior = rows.prior_weight < 0 ? 1 : number(rows.prior_weight);
+  double log_likelihood = 0;
+  std::vector<double> derivatives(eta.size() + at(predictor_pairs(family.predictors())));
+  family.evaluate({.count = 1,
+                   .stride = 1,
+                   .response = &y,
+                   .prior = &prior,
+                   .eta = eta.data(),
+                   .log_likelihood = &log_likelihood,
+                   .gradient = derivatives.data(),
+                   .weights = derivatives.data() + eta.size()});
+  const bool is_known = std::isfinite(log_likelihood);
+  if (is_known && std::ranges::all_of(derivatives, [](double one) { return std::isfinite(one); }))
+    return std::nullopt;
+  return fmt::format(
+      "in data row {} the log likelihood of {} is {}, for a response of {:g} and predictors of {:g}",
+      data_row(rows, row), family.name,
+      is_known ? "finite, and its derivatives are not" : value_text(log_likelihood), y, fmt::join(eta, ", "));
+}
+
 }  // namespace
 
 std::string first_invalid_row(const Job& job, const Rows& rows, std::span<const double> raw_coef) {
@@ -81,9 +109,13 @@ std::string first_invalid_row(const Job& job, const Rows& rows, std::span<const 
   std::int64_t mine = none;
   const Frame& frame = *rows.frame;
   RowReader reader(rows);
+  std::vector<double> eta(at(rows.family.predictor_count()));
   for (std::size_t row = 0; row < frame.complete.size() && mine == none; ++row) {
     if (frame.complete[row] == 0) continue;
-    const auto found = row_fault(rows, row, reader.linear_predictor(row, raw_coef));
+    reader.linear_predictors(row, raw_coef, eta);
+    const SeveralFamily* const several = rows.family.several();
+    const auto found =
+        several != nullptr ? several_fault(*several, rows, row, eta) : row_fault(rows, row, eta[0]);
     if (!found) continue;
     text = *found;
     mine = frame.rows.begin + static_cast<std::int64_t>(row);

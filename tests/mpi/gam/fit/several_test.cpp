@@ -136,6 +136,22 @@ TEST(Several, AFamilyOfTheUsersOwnIsTheBuiltInOneOfItsLogLikelihood) {
   EXPECT_EQ(to_json(model_from_json(text)), text);
 }
 
+TEST(Several, TellsTheFirstRowWhoseLogLikelihoodIsNotFinite) {
+  const ResponseFamily lognormal(std::make_shared<const Family>(
+      own_family("name = 'lognormal'\npredictors = 2\n"
+                 "log_likelihood = '-log(y) - eta2 - ((log(y) - eta1) / exp(eta2))^2 / 2'\n",
+                 "lognormal.toml")));
+  Job job = testing::cpu_job(testing::world());
+  expect_error(
+      ErrorCode::not_converged,
+      "in data row 9 the log likelihood of lognormal is not a number, for a response of -0.94807 and "
+      "predictors of 0, 0",
+      [&] {
+        static_cast<void>(
+            fit(job, parse_formula("list(normal ~ s(x), ~ 1)"), several_table(), {.family = lognormal}));
+      });
+}
+
 /// The derivative of the coefficients by a log smoothing parameter, by differences of whole fits, is what its
 /// uncertainty moves them along.
 TEST(Several, CoefficientsMoveWithTheUncertaintyOfASmoothingParameter) {

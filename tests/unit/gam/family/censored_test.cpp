@@ -70,7 +70,7 @@ void expect_near(double found, const Hundred& expected, double largest_term, con
 template <class F, class Error>
 void expect_derivatives(const Error& error, double tail) {
   std::mt19937_64 random(53);
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 150; ++i) {
     const double sigma = std::abs(any_size(random, 1));
     const double weight = i % 3 == 0 ? 1 : std::abs(any_size(random, 0.5));
     const double unit = sigma / std::sqrt(weight);
@@ -132,7 +132,7 @@ Hundred log_of_counts(Response y, const Hundred& log_mean) {
 TEST(Censored, PoissonDerivativesAreThoseOfTheLikelihood) {
   std::mt19937_64 random(54);
   std::uniform_real_distribution<double> unit(0, 1);
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 150; ++i) {
     const double mu = std::pow(10, 4 * unit(random) - 1);
     const double spread = 12 * std::sqrt(mu);
     const int kind = i % 4;

@@ -394,6 +394,8 @@ Family chosen_family(const std::string& text) {
                          base::list_text({names.begin(), names.end()}, "or"), name));
     family = *linked;
   }
+  if (family.name() == Elf::name && family.parameters()[Elf::at_qu] == 0)
+    refuse(" lacks the quantile: write elf(qu=0.9)");
   const std::vector<double> working = family.working_parameters();
   const auto invalid = std::ranges::find_if(working, [](double value) { return !std::isfinite(value); });
   if (invalid != working.end()) {

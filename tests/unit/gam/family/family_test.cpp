@@ -526,6 +526,7 @@ TEST(Family, ListsOfQuantilesAreFamiliesOfEach) {
   for (const char* other :
        {"elf(0.5)", "elf(qu = 0.5, lsig = -1)", "scat(theta = c(5, 1))", "gaussian", "@own.toml"})
     EXPECT_TRUE(quantile_families(other).empty()) << other;
+  EXPECT_EQ(refusal("elf"), "the family 'elf' lacks the quantile: write elf(qu=0.9)");
   EXPECT_EQ(refusal("elf(qu = c(0.1, 0.9))"),
             "the family 'elf(qu = c(0.1, 0.9))': a fit has one quantile: fit each of them by itself");
 }

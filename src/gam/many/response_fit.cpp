@@ -191,8 +191,13 @@ class ResponseFitter::Search {
       constexpr double small_fall = 1e-9;
       constexpr double slope_at_rounding = 5e-8;
       constexpr double fall_at_rounding = 1e-7;
+      // A step by less than the criterion's rounding: where the curvature is large, slopes have as much
+      // error.
+      constexpr double slope_of_rounding = 1e-5;
+      constexpr double fall_of_rounding = 1e-13;
       if (limit == no_parameter &&
           ((step.largest_slope < small_slope && step.predicted < small_fall) ||
+           (step.largest_slope < slope_of_rounding && step.predicted < fall_of_rounding) ||
            (step.largest_slope < slope_at_rounding && step.predicted < fall_at_rounding && iterations > 0))) {
         if (enter_limits(point, derivatives, step) || leave_for_lower(point, derivatives)) continue;
         return polish(point, derivatives, step, slack);

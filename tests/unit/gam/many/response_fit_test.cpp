@@ -236,17 +236,20 @@ TEST_F(Lineages, RefuseWhatIsNoCount) {
   expect_error(ErrorCode::input, "row 5: the value -1 is not a count", [&] { static_cast<void>(fit(y)); });
 }
 
-/// Counts in one to five rows: without a minimum, or with one where curves fall steeply.
+/// Counts in one to five rows: without a minimum, or with one where curves fall steeply. With the kernels of
+/// a Prescott in OpenBLAS a response of the second seed ended at a slope that was rounding.
 TEST_F(Lineages, OfRareCountsNeverFail) {
-  std::mt19937_64 random(13);
-  std::uniform_int_distribution<std::size_t> any(0, cell_count - 1);
-  for (int response = 0; response < 600; ++response) {
-    std::vector<double> y(cell_count);
-    for (int i = 0; i <= response % 5; ++i)
-      y[any(random)] = response % 3 == 0 ? 2 : std::pow(10, response % 4);
-    const ResponseFit found = fit(y);
-    EXPECT_NE(found.status, ManyStatus::failed) << response;
-    EXPECT_LE(found.iterations, 40) << response;
+  for (const unsigned seed : {13U, 51U}) {
+    std::mt19937_64 random(seed);
+    std::uniform_int_distribution<std::size_t> any(0, cell_count - 1);
+    for (int response = 0; response < 600; ++response) {
+      std::vector<double> y(cell_count);
+      for (int i = 0; i <= response % 5; ++i)
+        y[any(random)] = response % 3 == 0 ? 2 : std::pow(10, response % 4);
+      const ResponseFit found = fit(y);
+      EXPECT_NE(found.status, ManyStatus::failed) << seed << ' ' << response;
+      EXPECT_LE(found.iterations, 40) << seed << ' ' << response;
+    }
   }
 }
 

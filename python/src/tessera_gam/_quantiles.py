@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,6 +36,8 @@ def fit_quantiles(formula: str, data: Any, qu: Sequence[float], **options: Any) 
     >>> [round(float(m.predict({"x": [0.5]})[0])) for m in models.values()]
     [-1, 1]
     """
+    import logging  # here, for it makes the import of the package slower
+
     models = {one: GAM(formula, family=f"elf(qu={one})", **options).fit(data) for one in sorted(map(float, qu))}
     predicted = np.array([np.asarray(model.predict(data), float) for model in models.values()])
     crossing = (np.diff(predicted, axis=0) < 0).any(axis=0).sum()

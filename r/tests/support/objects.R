@@ -136,6 +136,7 @@ same_rows <- function(what, m, fit, table) {
   for (type in c("deviance", "pearson", "response", "working", "scaled.pearson")) {
     own <- tryCatch(.Call(engine$C_residuals, fit$pointer, handle, c(type = type))[, 1], error = function(e) NaN)
     if (all(is.nan(own))) next  # scat and betar have no Pearson residuals
+    if (grepl("^elf", m$family$family) && type == "working") next  # the engine has the steps of the iteration
     # mgcv omits weights in the saturated likelihood of betar.
     if (grepl("^Beta", m$family$family) && any(m$prior.weights != 1) && type == "deviance") next
     same(paste(what, type, "residuals"), suppressWarnings(residuals(m, type = type)), own[!is.nan(own)], 1e-8)

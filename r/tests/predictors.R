@@ -256,7 +256,6 @@ refused("for several linear predictors a list", tessera_bam(list(y ~ s(x), "~ s(
 refused("has 2 linear predictors, but there is 1 formula", tessera_bam(y ~ s(x), d, gaulss()))
 refused("has 2 linear predictors, but there are 3 formulas", tessera_bam(list(y ~ s(x), ~ 1, ~ 1), d, gaulss()))
 refused("has 1 linear predictor, but there are 2 formulas", tessera_bam(list(y ~ s(x), ~ 1), d, gaussian()))
-refused("link 'log, logb': the family gaulss", tessera_bam(formulas, d, gaulss(link = list("log", "logb"))))
 refused("phiPen is 0.001", tessera_bam(list(y ~ s(x), ~ 1, ~ 1, ~ 1), d, shash(phiPen = 1)))
 refused("one offset() of a formula", tessera_bam(list(y ~ s(x), ~ offset(o) + offset(w)), d, gaulss()))
 refused("object '.' not found", tessera_bam(list(y ~ s(x), ~ .), d, gaulss()))

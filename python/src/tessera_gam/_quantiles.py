@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._gam import GAM
+from ._native import log
 
 
 def fit_quantiles(formula: str, data: Any, qu: Sequence[float], **options: Any) -> dict[float, GAM]:
@@ -36,10 +37,8 @@ def fit_quantiles(formula: str, data: Any, qu: Sequence[float], **options: Any) 
     >>> [round(float(m.predict({"x": [0.5]})[0])) for m in models.values()]
     [-1, 1]
     """
-    import logging  # here, for it makes the import of the package slower
-
     models = {one: GAM(formula, family=f"elf(qu={one})", **options).fit(data) for one in sorted(map(float, qu))}
     predicted = np.array([np.asarray(model.predict(data), float) for model in models.values()])
     crossing = (np.diff(predicted, axis=0) < 0).any(axis=0).sum()
-    logging.getLogger("tessera_gam").info("quantiles cross in %d rows of the table", crossing)
+    log(f"quantiles cross in {crossing} rows of the table")
     return models

@@ -3,10 +3,13 @@
 // else.
 #include "fuzz_target.hpp"
 #include "gam/family/custom_family.hpp"
+#include "gam/family/own_several.hpp"
 
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -154,10 +157,39 @@ void check_family(std::string_view toml) {
   static_cast<void>(predictor_of(family, 0.7));
 }
 
+/// A family of several linear predictors: rows are evaluated with derivatives and without.
+void check_several(std::string_view toml) {
+  const std::string text(toml);
+  std::shared_ptr<const SeveralFamily> family;
+  if (refusal([&] { family = parse_own_several(text, "f.toml"); }, {ErrorCode::usage})) return;
+  require(family->toml() == text, "a model keeps the text:", text);
+  const auto predictors = static_cast<std::size_t>(family->predictors());
+  std::vector<double> derivatives(predictors + predictors * (predictors + 1) / 2);
+  for (const double y : {0.5, -1.25, 0.0}) {
+    const double prior = 2;
+    double log_likelihood = 0;
+    const std::vector<double> eta(predictors, 0.7 - y);
+    for (double* const first : {static_cast<double*>(nullptr), derivatives.data()})
+      family->evaluate({.count = 1,
+                        .stride = 1,
+                        .response = &y,
+                        .prior = &prior,
+                        .eta = eta.data(),
+                        .log_likelihood = &log_likelihood,
+                        .gradient = first,
+                        .weights = derivatives.data() + predictors});
+    static_cast<void>(family->level(eta));
+    static_cast<void>(family->probabilities(y, eta));
+  }
+  static_cast<void>(family->first_predictors({1.5, 0.5}));
+  require(!family->device_source().empty(), "there is a program of the family");
+}
+
 }  // namespace
 }  // namespace TESSERA_NAMESPACE::gam
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   tessera::gam::check_family(tessera::fuzz::text_of(data, size));
+  tessera::gam::check_several(tessera::fuzz::text_of(data, size));
   return 0;
 }

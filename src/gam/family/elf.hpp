@@ -55,11 +55,6 @@ struct Elf : UsualParts {
     const double score = x > 0 ? values_[at_qu] - smaller : smaller - (1 - values_[at_qu]);
     return {prior * density / (width() * rate()), score * width() / density, deviance(y, eta, prior)};
   }
-  /// The derivative of a row's log likelihood by its predictor.
-  [[nodiscard]] double score(double y, double eta, double prior) const {
-    const RowStep at = step(y, eta, prior);
-    return at.weight * at.residual;
-  }
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
     const double x = (y - mu) / width();
     const double slope = x > 0 ? values_[at_qu] : values_[at_qu] - 1;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/family/links.hpp"
+
 #include <tessera/version.hpp>
 
 #include <cmath>
@@ -128,8 +130,8 @@ struct Jet {
   }
   /// The standard normal distribution function, by CUDA's name.
   friend Jet normcdf(const Jet& x) {
-    const double slope = exp(-x.value * x.value / 2) * 0x1.9884533d43651p-2;
-    return chain(x, erfc(-x.value * 0x1.6a09e667f3bcdp-1) / 2, slope, -x.value * slope);
+    const double slope = normal_density(x.value);
+    return chain(x, normal_probability(x.value), slope, -x.value * slope);
   }
   friend Jet fabs(const Jet& x) { return x.value < 0 ? -x : x; }
   friend Jet floor(const Jet& x) { return Jet(floor(x.value)); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/family/jet.hpp"
+#include "gam/family/links.hpp"
 
 /// Functions that expressions of users' families call and C++ lacks, of numbers and of jets, from the same
 /// source on the host and in kernels.
@@ -11,14 +12,11 @@ inline double custom_power(double base, double exponent) {
   return exponent == 2 ? base * base : pow(base, exponent);
 }
 inline double custom_normal_density(double x) {
-  return exp(-x * x / 2) * 0x1.9884533d43651p-2;
+  return normal_density(x);
 }
 /// As R's pmin, NaN where one of the two is.
 inline double custom_least(double a, double b) {
   return a != a ? a : b < a || b != b ? b : a;
-}
-inline double custom_greatest(double a, double b) {
-  return -custom_least(-a, -b);
 }
 
 template <int P>
@@ -53,17 +51,9 @@ template <int P>
 Jet<P> custom_least(double a, const Jet<P>& b) {
   return custom_least(Jet<P>(a), b);
 }
-template <int P>
-Jet<P> custom_greatest(const Jet<P>& a, const Jet<P>& b) {
+template <class A, class B>
+auto custom_greatest(const A& a, const B& b) {
   return -custom_least(-a, -b);
-}
-template <int P>
-Jet<P> custom_greatest(const Jet<P>& a, double b) {
-  return custom_greatest(a, Jet<P>(b));
-}
-template <int P>
-Jet<P> custom_greatest(double a, const Jet<P>& b) {
-  return custom_greatest(Jet<P>(a), b);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -161,7 +161,9 @@ void check_family(std::string_view toml) {
 void check_several(std::string_view toml) {
   const std::string text(toml);
   std::shared_ptr<const SeveralFamily> family;
-  if (refusal([&] { family = parse_own_several(text, "f.toml"); }, {ErrorCode::usage})) return;
+  const bool refused =
+      refusal([&] { family = parse_own_several(text, "f.toml"); }, {ErrorCode::usage}).has_value();
+  if (refused || family == nullptr) return;
   require(family->toml() == text, "a model keeps the text:", text);
   const auto predictors = static_cast<std::size_t>(family->predictors());
   std::vector<double> derivatives(predictors + predictors * (predictors + 1) / 2);

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -327,7 +328,7 @@ std::vector<std::string> family_names() {
 }
 
 Family own_family(const std::string& toml, const std::string& origin) {
-  if (is_own_several(toml, origin)) return Family(parse_own_several(toml, origin));
+  if (auto several = parse_own_several(toml, origin)) return Family(std::move(several));
   return Family(parse_custom_family(toml, origin));
 }
 

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -99,11 +98,11 @@ std::string FamilyFile::name() const {
 }
 
 int FamilyFile::number(const char* key, int least, int most) const {
-  const toml::node* node = table_.get(key);
-  const auto value = node == nullptr ? std::optional<std::int64_t>() : node->value_exact<std::int64_t>();
-  if (node != nullptr && (!value || *value < least || *value > most))
-    refuse(*node, fmt::format("{} must be a whole number from {} to {}", key, least, most));
-  return static_cast<int>(value.value_or(least));
+  const toml::node& node = *table_.get(key);
+  const auto value = node.value_exact<std::int64_t>();
+  if (!value || *value < least || *value > most)
+    refuse(node, fmt::format("{} must be a whole number from {} to {}", key, least, most));
+  return static_cast<int>(*value);
 }
 
 FamilyFunction FamilyFile::function_of(const char* key, const toml::value<std::string>& text,

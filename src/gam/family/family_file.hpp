@@ -24,7 +24,7 @@ class FamilyFile {
   /// The text of a key; null if it is not there.
   [[nodiscard]] const toml::value<std::string>* text(const char* key) const;
   [[nodiscard]] std::string name() const;
-  /// A key's whole number.
+  /// The whole number of a key that is there.
   [[nodiscard]] int number(const char* key, int least, int most) const;
   [[nodiscard]] FamilyFunction function(const char* key, const std::vector<std::string>& arguments) const;
   /// A list of as many expressions; empty if the key is not there.

@@ -177,12 +177,9 @@ constexpr OwnFamily family_of(const double*) {{ return {{}}; }}
 
 }  // namespace
 
-bool is_own_several(const std::string& toml, const std::string& origin) {
-  return FamilyFile(toml, origin).has("predictors");
-}
-
 std::shared_ptr<const SeveralFamily> parse_own_several(const std::string& toml, const std::string& origin) {
   const FamilyFile file(toml, origin);
+  if (!file.has("predictors")) return nullptr;
   constexpr std::array known{"name", "predictors", "log_likelihood", "start",   "response",
                              "mean", "deviation",  "cumulative",     "quantile"};
   file.require_known(known);

@@ -210,7 +210,8 @@ class ResponseFitter::Search {
         // exact ones.
         if (!std::exchange(is_exact, true) && criterion_.settle(point, exact)) continue;
         // Where a smoothing parameter is at the lower end of its range, rounding hides a small fall.
-        const bool is_rounding = step.largest_slope < negligible_slope || step.predicted < limit_rounding;
+        const bool is_rounding =
+            step.largest_slope < negligible_slope || step.predicted < std::max(limit_rounding, rounding_);
         return is_rounding ? settled(point, derivatives) : failed(ManyReason::no_step);
       }
     }
@@ -300,6 +301,8 @@ class ResponseFitter::Search {
     return derivatives.hessian(j, j) < small;
   }
 
+  /// Moves along the step, halved until the criterion is not higher; false: nowhere. The criterion then rises
+  /// along steps that are too short to change it: by its rounding.
   bool descend(ManyPoint& point, const ManyDerivatives& derivatives, Step& step, double& slack) {
     const double size = largest(step.change);
     if (size > longest_step) {
@@ -308,8 +311,10 @@ class ResponseFitter::Search {
     constexpr double least_tolerance = 1e-17;
     constexpr double most_tolerance = 1e-8;
     constexpr double share = 4e-4;
+    constexpr int first_of_rounding = 15;
     const double tolerance =
         std::clamp(share * step.predicted * step.predicted, least_tolerance, most_tolerance);
+    rounding_ = 0;
     for (int halving = 0; halving < most_halvings; ++halving) {
       ManyPoint next = point;
       std::vector<double> change(step.change.size());
@@ -322,13 +327,15 @@ class ResponseFitter::Search {
         value = moved;
       }
       predict_coefficients(next, derivatives, change);
-      if (criterion_.settle(next, tolerance) &&
-          next.value <= point.value + slack + criterion_rounding * (1 + std::abs(point.value))) {
+      if (!criterion_.settle(next, tolerance)) continue;
+      const double rise = next.value - point.value;
+      if (rise <= slack + criterion_rounding * (1 + std::abs(point.value))) {
         constexpr double most_slack = 2e-4;
         slack = std::min(most_slack, 3 * std::sqrt(tolerance));
         point = std::move(next);
         return true;
       }
+      if (halving >= first_of_rounding) rounding_ = std::max(rounding_, rise);
     }
     return false;
   }
@@ -411,7 +418,8 @@ class ResponseFitter::Search {
   GaussianSpectrum::Buffers spectrum_buffers_;
   SpectraByMissingRows by_missing_rows_;
   ManyReason reason_ = ManyReason::none;
-  int leaves_ = 0;  ///< number of moves of `leave_for_lower`
+  double rounding_ = 0;  ///< of the criterion, where `descend` found no lower value
+  int leaves_ = 0;       ///< number of moves of `leave_for_lower`
   SmallCholesky hessian_;
   std::vector<double> packed_;
   std::vector<double> origin_;          ///< log smoothing parameters at the start

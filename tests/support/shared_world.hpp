@@ -12,4 +12,21 @@ namespace TESSERA_NAMESPACE::gam::testing {
   return *comm;
 }
 
+/// Calls `compute(communicator, threads)` on the first 1, 3 and 8 ranks, with one thread or two, for results
+/// whose bits may depend on neither.
+template <class Compute>
+void for_each_division(const Compute& compute) {
+  struct Division {
+    int ranks;
+    int threads;
+  };
+  for (const auto& [ranks, threads] : {Division{1, 1}, Division{1, 2}, Division{3, 2}, Division{8, 1}}) {
+    if (ranks > shared_world().size()) continue;
+    const bool is_in = shared_world().rank() < ranks;
+    const mpi::Communicator some = shared_world().split(is_in ? 0 : 1);
+    if (is_in) compute(some, threads);
+    shared_world().barrier();
+  }
+}
+
 }  // namespace TESSERA_NAMESPACE::gam::testing

@@ -70,23 +70,14 @@ TEST_P(Bits, DoNotDependOnRanksOrThreads) {
   const FitOptions options = testing::options_of(reference);
   const Table file = testing::in_blocks(reference.data_path, 64);  // many blocks, and a short last one
   std::optional<std::vector<std::uint64_t>> expected;
-  for (const int ranks : {1, 2, 3, 5, 8}) {
-    if (ranks > testing::shared_world().size()) continue;
-    const mpi::Communicator some =
-        testing::shared_world().split(testing::shared_world().rank() < ranks ? 0 : 1);
-    for (const int threads : {1, 2}) {
-      if (testing::shared_world().rank() < ranks) {
-        Job job(some, options_of_job(threads));
-        const FitResult result = fit(job, parse_formula(reference.formula), file, options);
-        if (testing::shared_world().rank() == 0) {
-          const auto bits = bits_of(result.model.fitted());
-          if (!expected) expected = bits;
-          EXPECT_EQ(bits, *expected) << ranks << " ranks, " << threads << " threads";
-        }
-      }
-      testing::shared_world().barrier();
-    }
-  }
+  testing::for_each_division([&](const mpi::Communicator& some, int threads) {
+    Job job(some, options_of_job(threads));
+    const FitResult result = fit(job, parse_formula(reference.formula), file, options);
+    if (testing::shared_world().rank() != 0) return;
+    const auto bits = bits_of(result.model.fitted());
+    if (!expected) expected = bits;
+    EXPECT_EQ(bits, *expected) << some.size() << " ranks, " << threads << " threads";
+  });
   if (testing::shared_world().rank() != 0) return;
   Job without_mpi(mpi::Communicator::serial(), options_of_job(2));
   const FitResult result = fit(without_mpi, parse_formula(reference.formula), file, options);

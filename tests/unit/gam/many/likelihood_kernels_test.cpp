@@ -2,6 +2,7 @@
 // NVRTC, if present, compiles the kernels that sum over the rows of many responses. It needs no GPU.
 #include "gam/many/likelihood_kernel_source.hpp"
 #include "gam/many/likelihood_layout.hpp"
+#include "support/expect_kernels.hpp"
 #include "support/many_model.hpp"
 
 #include <tessera/device/kernel_compiler.hpp>
@@ -9,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam::testing {
@@ -61,16 +61,9 @@ struct KernelCase {
 class LikelihoodKernelsOf : public ::testing::TestWithParam<KernelCase> {};
 
 TEST_P(LikelihoodKernelsOf, Compile) {
-  const ModuleSource source =
-      likelihood_kernel_source(LikelihoodLayout(model_of(GetParam().terms).design()), GetParam().family);
-  const auto compiler = nvrtc_compiler();
-  const CompileOutcome outcome = compiler->compile(source, "sm_90");
-  if (compiler->version().empty()) GTEST_SKIP() << std::get<CompileFailure>(outcome).reason;
-  const auto* compiled = std::get_if<CompiledModule>(&outcome);
-  ASSERT_NE(compiled, nullptr) << std::get<CompileFailure>(outcome).log;
-  EXPECT_EQ(compiled->log, "");
-  for (const char* const kernel : {"gather_inputs", "sum_rows", "add_chunks"})
-    EXPECT_NE(compiled->image.find(".text." + std::string(kernel)), std::string::npos) << kernel;
+  expect_kernels(
+      likelihood_kernel_source(LikelihoodLayout(model_of(GetParam().terms).design()), GetParam().family),
+      "sm_90", {"gather_inputs", "sum_rows", "add_chunks"});
 }
 
 INSTANTIATE_TEST_SUITE_P(, LikelihoodKernelsOf,

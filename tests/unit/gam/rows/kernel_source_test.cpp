@@ -2,6 +2,7 @@
 // NVRTC, if present, compiles the device kernels. It needs no GPU.
 #include "gam/rows/kernel_source.hpp"
 
+#include "support/expect_kernels.hpp"
 #include "support/rows_model.hpp"
 
 #include <tessera/device/kernel_compiler.hpp>
@@ -17,10 +18,8 @@ namespace {
 using namespace tessera::gam;
 using rows_test::make_model;
 using rows_test::Model;
-using tessera::CompiledModule;
-using tessera::CompileFailure;
-using tessera::CompileOutcome;
 using tessera::ModuleSource;
+using tessera::gam::testing::expect_kernels;
 
 ModuleSource source_of(const tessera::gam::Rows& rows, const Model& model) {
   const RowLayout layout(model.design, 0, nullptr, nullptr, rows.family.several() != nullptr);
@@ -93,12 +92,7 @@ TEST(RowsSource, CompilesEveryFunctionOfAFamilyOfTheUsersOwn) {
       "test"));
   const ModuleSource source = source_of(rows, model);
   EXPECT_NE(source.name, source_of(model).name);
-  const auto compiler = tessera::nvrtc_compiler();
-  const CompileOutcome outcome = compiler->compile(source, "sm_90");
-  if (compiler->version().empty()) GTEST_SKIP() << std::get<CompileFailure>(outcome).reason;
-  const auto* compiled = std::get_if<CompiledModule>(&outcome);
-  ASSERT_NE(compiled, nullptr) << std::get<CompileFailure>(outcome).log << constants_of(source);
-  EXPECT_EQ(compiled->log, "");
+  expect_kernels(source, "sm_90", {"evaluate_step"});
 }
 
 struct Case {
@@ -108,18 +102,6 @@ struct Case {
 };
 
 class RowsKernels : public ::testing::TestWithParam<Case> {};
-
-/// Skips without a compiler.
-void expect_kernels(const ModuleSource& source, const char* target, const std::vector<const char*>& kernels) {
-  const auto compiler = tessera::nvrtc_compiler();
-  const CompileOutcome outcome = compiler->compile(source, target);
-  if (compiler->version().empty()) GTEST_SKIP() << std::get<CompileFailure>(outcome).reason;
-  const auto* compiled = std::get_if<CompiledModule>(&outcome);
-  ASSERT_NE(compiled, nullptr) << std::get<CompileFailure>(outcome).log << constants_of(source);
-  EXPECT_EQ(compiled->log, "");
-  for (const char* kernel : kernels)
-    EXPECT_NE(compiled->image.find(".text." + std::string(kernel)), std::string::npos) << kernel;
-}
 
 TEST_P(RowsKernels, Compile) {
   expect_kernels(source_of(make_model(GetParam().options)), GetParam().target,

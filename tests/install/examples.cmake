@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Configures and builds examples/EXAMPLE of ROOT in WORK against PREFIX.
+# Builds EXAMPLES of ROOT in WORK against PREFIX, as directories of one project: compilers are looked for once.
 cmake_minimum_required(VERSION 3.25)
 set(options -D CMAKE_PREFIX_PATH=${PREFIX} -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX}
   -D MPI_C_COMPILER=${MPICC} -D MPI_Fortran_COMPILER=${MPIFORT})
@@ -12,6 +12,6 @@ if(SANITIZE)
   list(APPEND options -D CMAKE_CXX_FLAGS=-fsanitize=${SANITIZE})
 endif()
 file(REMOVE_RECURSE ${WORK})
-execute_process(COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -S ${ROOT}/examples/${EXAMPLE} -B ${WORK} ${options}
+execute_process(COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -S ${ROOT}/tests/install/examples -B ${WORK} ${options} "-DEXAMPLES=${EXAMPLES}"
   COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK} COMMAND_ERROR_IS_FATAL ANY)

@@ -413,6 +413,7 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
 
 tessera::gam::Rows Model::rows_of(const Frame& part) const {
   tessera::gam::Rows rows{&part, &design, family, response, offsets, prior_weight};
+  rows.limit = limit;
   rows.series = series;
   rows.further_offsets = further_offsets;
   return rows;
@@ -472,6 +473,21 @@ Posterior posterior_of(const Model& model, bool response) {
   return posterior;
 }
 
+/// Responses that are known, above or below their number, or up to 1.5 above it.
+static void add_limits(Model& model) {
+  Frame& frame = model.frame;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::vector<double> limits(frame.complete.size());
+  for (std::size_t row = 0; row < limits.size(); ++row) {
+    const double response = frame.variables[y].numbers[row];
+    limits[row] = std::array{response, response + infinity, response - infinity, response + 1.5}[row % 4];
+  }
+  model.limit = static_cast<int>(frame.variables.size());
+  Variable& limit = frame.variables.emplace_back();
+  limit.name = "limit";
+  limit.numbers = std::move(limits);
+}
+
 Model make_model(const ModelOptions& options) {
   Random random(options.seed);
   Model model;
@@ -513,6 +529,7 @@ Model make_model(const ModelOptions& options) {
   }
   for (int i = 0; i < design.raw_size; ++i) model.raw_coef.push_back(uniform(random, -0.3, 0.3));
   model.response = y;
+  if (options.limits) add_limits(model);
   if (options.offsets) model.offsets = {first_offset, second_offset};
   if (options.weights) model.prior_weight = prior;
   return model;

@@ -22,6 +22,7 @@ struct ModelOptions {
   std::size_t terms = 13;  ///< the first so many of them; 14 has three splines, and is slow to check
   bool dense = false;      ///< adds dense columns: combinations of terms 7 and 8, with 7 only in them
   bool curves = false;     ///< adds terms of a dense component: by itself, by a factor and by a number
+  bool limits = false;     ///< responses are censored: second numbers of every kind
   bool missing = true;     ///< about one row in ten is incomplete, with NaN and -1 in it
 };
 
@@ -32,6 +33,7 @@ struct Model {
   std::vector<double> raw_coef;
   tessera::gam::Family family = tessera::gam::Gaussian{};
   int response = 0;
+  int limit = -1;
   std::vector<int> offsets;
   std::vector<std::vector<int>> further_offsets;
   int prior_weight = -1;

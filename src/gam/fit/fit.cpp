@@ -11,7 +11,6 @@
 #include "gam/fit/fit_request.hpp"
 #include "gam/fit/pirls/fit_checkpoint.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
-#include "gam/fit/quantile/quantile_calibration.hpp"
 #include "gam/fit/run/compiled_fits.hpp"
 #include "gam/fit/run/device_choice.hpp"
 #include "gam/fit/stored_rows.hpp"
@@ -257,12 +256,8 @@ class TableFit {
     };
     if (may_stay_on_cpu() && !job_.on_host()) {
       if (has_correlated_residuals(options_)) return stay_on_cpu("AR1 residuals are fitted there");
-      if (options_.family.definition().has_classes() && options_.family.definition().several() == nullptr)
-        return stay_on_cpu("models of ordered classes are fitted there");
-      if (options_.family.definition().is_censored())
-        return stay_on_cpu("models of censored responses are fitted there");
-      if (needs_calibration(options_.family.definition()))
-        return stay_on_cpu("learning rates of quantiles are calibrated there");
+      const std::string why = only_on_hosts(options_.family.definition());
+      if (!why.empty()) return stay_on_cpu(why + " there");
     }
     estimate_ = estimate_to_choose_by(job_, formula_, options_, [&](const Hardware& hardware) {
       return estimate_cost(formula_, options_.family.definition().linear(), rows, hardware);

@@ -21,6 +21,7 @@
 #include "gam/fit/pirls/rho_search.hpp"
 #include "gam/fit/pirls/serial_residuals.hpp"
 #include "gam/fit/quantile/quantile_calibration.hpp"
+#include "gam/fit/run/device_choice.hpp"
 #include "gam/fit/run/fit_memory.hpp"
 #include "gam/inference/term_tests.hpp"
 #include "gam/linalg/linalg.hpp"
@@ -88,9 +89,9 @@ class FitRun {
     describe();
     take(loop.end(), moments);
     if (!loop.end().parameters_determined) {
-      const std::size_t first = rows_.family.estimates(0) ? 0 : 1;
+      const std::size_t shown = rows_.family.estimates(0) ? 0 : 1;
       fit_.observer.note(fmt::format("{} has no finite estimate, and {:.3g} is used: {}",
-                                     rows_.family.parameter_names()[first], rows_.family.parameters()[first],
+                                     rows_.family.parameter_names()[shown], rows_.family.parameters()[shown],
                                      rows_.family.at_limit()));
     }
     loop.solver().bring_to_root(model_.coef);
@@ -110,12 +111,8 @@ class FitRun {
     rows_ = prepare_rows(workers(), frame_, fit_.formula, fit_.options);
     if (begins_on_real_devices(fit_.job, fit_.plan)) fingerprint_.emplace(workers(), rows_);
     const Variable& response = frame_.variables[static_cast<std::size_t>(rows_.response)];
-    if (rows_.family.has_classes() && rows_.family.several() == nullptr)
-      require_hosts("a model of ordered classes is fitted on the CPU");
-    else if (rows_.family.is_censored())
-      require_hosts("a model of censored responses is fitted on the CPU");
-    else if (needs_calibration(rows_.family))
-      require_hosts("the learning rate of a quantile is calibrated on the CPU");
+    const std::string why = only_on_hosts(rows_.family);
+    if (!why.empty()) require_hosts(why + " on the CPU");
     if (rows_.family.has_classes() && rows_.family.several() == nullptr && !response.levels.empty())
       fit_.observer.note(fmt::format("response {}: the classes are '{}', in this order", response.name,
                                      fmt::join(response.levels, "' < '")));

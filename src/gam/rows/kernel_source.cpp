@@ -98,6 +98,7 @@ struct Number {
   };
   text += rows.family.device_source();
   text += fmt::format("constexpr int response = {};\n", rows.response);
+  text += fmt::format("constexpr int limit = {};\n", rows.limit);
   text += fmt::format("constexpr int prior_weight = {};\n", rows.prior_weight);
   std::vector<int> offsets = rows.offsets;
   std::vector<int> of_predictors(offsets.size());

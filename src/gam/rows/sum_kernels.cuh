@@ -102,12 +102,22 @@ void clear_row(const SliceBatchView& batch, std::int64_t at) {
   for (int p = 0; p < fixed::placement_count; ++p) batch.starts[p * batch.capacity + at] = 0;
 }
 
+template <class F>
+constexpr int parameter_count() {
+  if constexpr (CountedFamily<F>) {
+    constexpr F of_model = fixed::family_of(nullptr);
+    return of_model.count();
+  } else {
+    return F::parameter_count;
+  }
+}
+
 /// Stores the contribution of the row at index `at` of the batch to the sums.
 template <PassKind kind, RowFamily F>
-void keep_outcome(const SliceBatchView& batch, const F& family, double y, double eta, double offset,
+void keep_outcome(const SliceBatchView& batch, const F& family, Response y, double eta, double offset,
                   double prior, std::int64_t at) {
   if constexpr (kind == PassKind::parameters) {
-    constexpr int count = parameter_scalar_count(F::parameter_count);
+    constexpr int count = parameter_scalar_count(parameter_count<F>());
     double scalars[count];
     likelihood_outcome(family, y, eta, prior, scalars);
     for (int k = 0; k < count; ++k) batch.scalars[k * batch.capacity + at] = scalars[k];
@@ -161,7 +171,9 @@ void evaluate_row(const SliceBatchView& batch) {
   double prior = 1;
   if constexpr (fixed::prior_weight >= 0)
     prior = batch.prior_factor * batch.columns.numbers[fixed::prior_weight][row];
-  const double response = batch.response_factor * batch.columns.numbers[fixed::response][row];
+  Response response = batch.columns.numbers[fixed::response][row];
+  if constexpr (fixed::limit >= 0) response.limit = batch.columns.numbers[fixed::limit][row];
+  response = batch.response_factor * response;
   const auto family = fixed::family_of(batch.parameters);
   if constexpr (fixed::several)
     keep_several<kind>(batch, family, response, eta, prior, at);
@@ -227,11 +239,10 @@ extern "C" __global__ void evaluate_step(SliceBatchView batch) {
 extern "C" __global__ void evaluate_deviance(SliceBatchView batch) {
   evaluate_row<PassKind::deviance>(batch);
 }
-/// Sums the likelihood's derivatives. Empty, and never launched, for a family without parameters, and for
-/// classes, which are fitted on the host.
+/// Sums the likelihood's derivatives. Empty, and never launched, for a family without parameters.
 template <class F>
 void evaluate_likelihood([[maybe_unused]] const SliceBatchView& batch) {
-  if constexpr (ParametricFamily<F> && !CountedFamily<F>) evaluate_row<PassKind::parameters>(batch);
+  if constexpr (ParametricFamily<F>) evaluate_row<PassKind::parameters>(batch);
 }
 extern "C" __global__ void evaluate_parameters(SliceBatchView batch) {
   evaluate_likelihood<Family>(batch);

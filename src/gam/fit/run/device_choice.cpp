@@ -2,7 +2,7 @@
 #include "gam/fit/run/device_choice.hpp"
 
 #include "base/pluralised.hpp"
-#include "gam/family/family.hpp"
+#include "gam/fit/quantile/quantile_calibration.hpp"
 #include "gam/fit/run/compiled_fits.hpp"
 #include "gam/terms/shape.hpp"
 
@@ -27,8 +27,17 @@ constexpr double compilation_seconds = 5;
 constexpr double device_pass_seconds = 2e-3;
 /// Typical number of passes of a fit whose working model changes at each step.
 constexpr double passes_of_iteration = 10;
+/// More ordered classes have too many derivatives by pairs of thresholds for the memory of a kernel's
+/// threads.
+constexpr int most_device_classes = 20;
 
 }  // namespace
+
+std::string only_on_hosts(const Family& family) {
+  if (family.has_classes() && family.several() == nullptr && family.classes() > most_device_classes)
+    return fmt::format("a model of more than {} ordered classes is fitted", most_device_classes);
+  return needs_calibration(family) ? "the learning rate of a quantile is calibrated" : std::string();
+}
 
 CostEstimate estimate_cost(const FormulaTerms& formula, bool linear, std::int64_t rows,
                            const Hardware& hardware) {

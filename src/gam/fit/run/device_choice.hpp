@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/family/family.hpp"
 #include "gam/formula/formula.hpp"
 
 #include <tessera/function.hpp>
@@ -34,6 +35,10 @@ struct Hardware {
 [[nodiscard]] std::optional<CostEstimate> estimate_to_choose_by(
     const Job& job, const FormulaTerms& formula, const FitOptions& options,
     FunctionRef<CostEstimate(const Hardware&)> estimate);
+
+/// What of a model of this family is computed on the CPU alone, as "the learning rate of a quantile is
+/// calibrated"; empty: nothing.
+[[nodiscard]] std::string only_on_hosts(const Family& family);
 
 /// "estimated 0.02 s, against 0.4 s on 1 GPU".
 [[nodiscard]] std::string reason_for_host(const CostEstimate& estimate, int devices);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models with several linear predictors on GPUs are those of the hosts to rounding, with the same bits for
-// any number of ranks.
+// Models with several linear predictors, of ordered classes and of censored responses on GPUs are those of
+// the hosts to rounding, with the same bits for any number of ranks.
 
 #include "gpu/job_on_gpus.hpp"
 #include "support/fit_support.hpp"
@@ -46,7 +46,9 @@ TEST_F(GpuSeveral, ModelsAreTheHostsToRounding) {
       {"gevlss", "list(extreme ~ s(x, by=g, k=5), ~ s(z, bs='ps', k=8), ~ 1)", ""},
       {"shash", "list(skew ~ s(x) + s(g, bs='re'), ~ z, ~ 1, ~ 1)", ""},
       {"multinom", "count > 1 ~ s(x)", ""},
-      {"multinom(K=2)", "list(level ~ s(x) + g, ~ s(z))", ""}};
+      {"multinom(K=2)", "list(level ~ s(x) + g, ~ s(z))", ""},
+      {"ocat(R=3)", "I(class + 1) ~ s(x) + g", "0.5 + z"},
+      {"cnorm", "cbind(normal, normal + (x > 0.6)) ~ s(x) + g", "0.5 + z"}};
   tessera::JobOptions on_cpu;
   on_cpu.policy = tessera::Policy::cpu;
   for (const Case& one : cases) {

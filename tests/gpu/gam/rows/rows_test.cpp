@@ -120,7 +120,8 @@ struct BothPasses {
 };
 
 TEST_P(GpuRowsOf, PassesAreTheHostsToRounding) {
-  const Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 21});
+  const Model model = rows_test::make_model(
+      {.family = GetParam(), .rows = row_count, .seed = 21, .limits = GetParam().is_censored()});
   BothPasses passes(comm_, *job_, model);
   RowPass& device = passes.device;
   RowPass& host = passes.host;
@@ -282,7 +283,8 @@ TEST_P(GpuRowsOf, PassesInPartsHaveTheBitsOfThoseAtOnce) {
 }
 
 TEST_P(GpuRowsOf, PredictionsAreTheHostsToRoundingAndTheSameBitsOnEveryDevice) {
-  Model model = rows_test::make_model({.family = GetParam(), .rows = row_count, .seed = 26});
+  Model model = rows_test::make_model(
+      {.family = GetParam(), .rows = row_count, .seed = 26, .limits = GetParam().is_censored()});
   rows_test::add_blocks(model);
   tessera::Job host_job(comm_, on_cpu());
   const JobRows mine(*job_, model);
@@ -403,14 +405,7 @@ TEST_F(GpuRows, KernelsAreCompiledOnceInTheJob) {
   EXPECT_EQ(comm_.allreduce(compiles, tessera::mpi::Reduction::sum), static_cast<std::int64_t>(kinds.size()));
 }
 
-/// Ordered classes and censored responses are fitted on the host.
-std::vector<Family> families_of_devices() {
-  std::vector<Family> all = rows_test::families();
-  std::erase_if(all, [](const Family& one) { return one.has_classes() || one.is_censored(); });
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(AllFamilies, GpuRowsOf, ::testing::ValuesIn(families_of_devices()),
+INSTANTIATE_TEST_SUITE_P(AllFamilies, GpuRowsOf, ::testing::ValuesIn(rows_test::families()),
                          [](const auto& param) { return rows_test::name_of(param.param); });
 
 }  // namespace

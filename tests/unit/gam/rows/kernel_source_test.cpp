@@ -151,6 +151,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"some_terms_tweedie_80", {.family = chosen_family("Tweedie(1.5)"), .terms = 5}, "sm_80"},
         Case{"some_terms_scat_90", {.family = chosen_family("scat"), .terms = 5}, "sm_90"},
         Case{"some_terms_betar_90", {.family = chosen_family("betar(link=cloglog)"), .terms = 5}, "sm_90"},
+        Case{"some_terms_ocat_90", {.family = chosen_family("ocat(R=4)"), .terms = 5}, "sm_90"},
+        Case{"some_terms_cnorm_90", {.family = chosen_family("cnorm"), .terms = 5, .limits = true}, "sm_90"},
+        Case{"some_terms_cpois_80", {.family = chosen_family("cpois"), .terms = 5, .limits = true}, "sm_80"},
         Case{"some_terms_quasi_80", {.family = chosen_family("quasi(logit, mu)"), .terms = 5}, "sm_80"}),
     [](const auto& param) { return std::string(param.param.name); });
 

@@ -9,6 +9,7 @@
 #include <R_ext/Visibility.h>
 #include <Rinternals.h>
 #include <limits.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +107,9 @@ static const double progress_interval = 0.2; /* seconds */
 typedef struct {
   SEXP progress; /* a function of a text and of whether it is a line for a log; or R_NilValue */
   double told;   /* when it was called last */
+  SEXP jump;     /* R's record of a jump out of `progress`, as of an error or of a handler that exits */
+  int jumped;
+  jmp_buf caught;
 } watch;
 
 static double seconds(void) {
@@ -114,16 +118,15 @@ static double seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Callbacks of the library must return. R_ToplevelExec catches what would jump out of them (longjmp): an
- * interrupt, an error, a restart. */
+/* Callbacks of the library must return: what would jump out of them (longjmp) is caught. */
 static void check_interrupt(void* unused) {
   (void)unused;
   R_CheckUserInterrupt();
 }
 
 static int32_t cancelled(void* context) {
-  (void)context;
-  return !R_ToplevelExec(check_interrupt, NULL);
+  const watch* of = context;
+  return (of != NULL && of->jumped) || !R_ToplevelExec(check_interrupt, NULL);
 }
 
 typedef struct {
@@ -132,21 +135,32 @@ typedef struct {
   int is_line;
 } news;
 
-static void tell(void* context) {
+static SEXP tell(void* context) {
   const news* told = context;
   SEXP call =
       PROTECT(Rf_lang3(told->progress, PROTECT(utf8(told->text)), PROTECT(Rf_ScalarLogical(told->is_line))));
   Rf_eval(call, R_GlobalEnv);
   UNPROTECT(3);
+  return R_NilValue;
 }
 
+static void catch_jump(void* context, Rboolean jumps) {
+  watch* of = context;
+  if (jumps) longjmp(of->caught, 1);
+}
+
+/* The caller's handlers see the conditions of `progress`. A jump cancels the call, and continues when the
+ * library has returned. */
 static void progress(int32_t is_line, const char* text, void* context) {
   watch* of = context;
   const double now = seconds();
-  if (!is_line && now - of->told < progress_interval) return;
+  if (of->jumped || (!is_line && now - of->told < progress_interval)) return;
   if (!is_line) of->told = now;
   news told = {of->progress, text, is_line};
-  R_ToplevelExec(tell, &told);
+  if (setjmp(of->caught) == 0)
+    R_UnwindProtect(tell, &told, catch_jump, of, of->jump);
+  else
+    of->jumped = 1;
 }
 
 /* `options`: a character vector with names, which may repeat. The result lives as long as the .Call. */
@@ -162,10 +176,8 @@ static tessera_gam_call call_of(SEXP options, watch* of) {
   call.options = list;
   call.option_count = (size_t)count;
   call.cancelled = cancelled;
-  if (of != NULL && of->progress != R_NilValue) {
-    call.progress = progress;
-    call.context = of;
-  }
+  call.context = of;
+  if (of != NULL && of->progress != R_NilValue) call.progress = progress;
   return call;
 }
 
@@ -304,13 +316,16 @@ static SEXP table_stream(SEXP stream, SEXP options) {
 /* Models */
 
 static SEXP fit(SEXP formula, SEXP table, SEXP options, SEXP told) {
-  watch of = {told, seconds()}; /* fits that are over at once tell nothing */
+  /* Fits that are over at once tell nothing. */
+  watch of = {.progress = told, .told = seconds(), .jump = PROTECT(R_MakeUnwindCont())};
   SEXP pointer = PROTECT(new_pointer("tessera_model", close_model));
   const tessera_gam_call call = call_of(options, &of);
   tessera_gam_model handle;
-  check(tessera_gam_fit(text_of(formula), handle_of(table), &call, &handle));
-  set_handle(pointer, handle);
-  UNPROTECT(1);
+  const int status = tessera_gam_fit(text_of(formula), handle_of(table), &call, &handle);
+  if (status == TESSERA_GAM_OK) set_handle(pointer, handle);
+  if (of.jumped) R_ContinueUnwind(of.jump);
+  check(status);
+  UNPROTECT(2);
   return pointer;
 }
 

@@ -116,8 +116,10 @@ large$y <- large$x + rnorm(1e6)
 interrupted_after(1, tessera_bam(y ~ te(x, z, v, k = 9), large, options = list(threads = 1, device = "cpu")))
 stopifnot(identical(forked[[1]], tessera_bam(y ~ s(x), d)$coefficients))
 
-# An error raised by a progress function does not end the fit
-loud <- function(text, is_line) stop("raised by the function")
-table <- .Call(tessera:::C_table, d)
-model <- .Call(tessera:::C_fit, "y ~ s(x)", table, c(family = "gaussian"), loud)
-stopifnot(is.list(.Call(tessera:::C_json, model)))
+# Handlers of the caller see the messages of a fit; one that exits ends it, as an error of a handler does
+traced <- function() tessera_bam(y ~ s(x), d, control = list(trace = TRUE))
+stopifnot(length(told(traced())) > 2,
+          inherits(tryCatch(traced(), message = identity), "message"),
+          identical(tryCatch(withCallingHandlers(traced(), message = function(m) stop("of a handler")),
+                             error = conditionMessage), "of a handler"),
+          identical(suppressMessages(traced())$coefficients, forked[[1]]))

@@ -247,18 +247,30 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   columns[sprintf(".%s.", names(extra))] <- extra
   check_missing(frame$na.action, columns, extra$subset)
   chosen <- c(chosen, stats::setNames(sprintf(".%s.", names(extra)), sub(".", "-", names(extra), fixed = TRUE)))
-  table <- .Call(C_table_with, columns, if (is.null(job)) of_table(chosen))
-  on.exit(.Call(C_close, table))
-  fitted <- if (is.null(job)) {
-    fit_table(engine_formula(t), table, of_fit(chosen), control, quiet)
-  } else {
-    fit_job(engine_formula(t), columns, chosen, job, quiet)
-  }
+  labels <- c(t$labels, stats::setNames(names(extra), sprintf(".%s.", names(extra))))
+  fitted <- with_names_of_call(labels, {
+    table <- .Call(C_table_with, columns, if (is.null(job)) of_table(chosen))
+    on.exit(.Call(C_close, table))
+    if (is.null(job)) fit_table(engine_formula(t), table, of_fit(chosen), control, quiet)
+    else fit_job(engine_formula(t), columns, chosen, job, quiet)
+  })
   frame$formula <- formula
   frame$family <- family
   if (model) frame$fitted <- rows_of_fit(fitted, table, chosen, is_general(family))
   if (!model && length(t$labels)) frame$rows <- stand_in_rows(data, frame$subset)  # the model lacks these extents
   object_of(fitted, t$labels, if (model) data, frame, call, control)
+}
+
+#' The value of `expression`, whose errors, warnings and messages name columns that R has made as the call does.
+with_names_of_call <- function(labels, expression) {
+  raised_again_by <- function(raise, restart = NULL) function(condition) {
+    condition$message <- with_labels(list(condition$message), labels)[[1]]
+    raise(condition)
+    if (!is.null(restart)) invokeRestart(restart)
+  }
+  withCallingHandlers(expression, tessera_error = raised_again_by(stop),
+                      warning = raised_again_by(warning, "muffleWarning"),
+                      message = raised_again_by(message, "muffleMessage"))
 }
 
 #' Values that the engine computes for each row of the table: a frame, with NaN in rows that are not in the fit. Of a

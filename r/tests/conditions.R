@@ -48,6 +48,11 @@ refused(tessera_bam(y ~ s(`my x`), named), "tessera_usage", "the name my x: rena
 refused(tessera_bam(y ~ `my x`, named), "tessera_usage", "the name my x: rename the column")
 refused(tessera_bam(y ~ s(x) + offset(z) + offset(log(x)), d), "tessera_usage", "write offset(z + log(x))")
 refused(tessera_bam(y ~ s(x, K = 5), d), "tessera_usage", "K")
+# What R evaluates has its name in the formula or call
+distance <- function(x) round(8 * abs(x - 0.5))
+refused(tessera_bam(y ~ s(distance(x)), d), "tessera_input", "s(distance(x)): k = 10 is too large: 'distance(x)'")
+refused(tessera_bam(y ~ s(x), d, weights = x - 0.5), "tessera_input", "weights 'weights' are -0.")
+refused(tessera_bam(y ~ s(x), d, offset = 1 / (0 * x)), "tessera_input", "row 1: offset is infinite")
 fault <- refused(tessera_bam(y ~ s(x) + s(z, bs = "zz"), d), "tessera_usage", "character")
 stopifnot(fault$position > 0, grepl("^", fault$lines, fixed = TRUE))
 
@@ -64,7 +69,9 @@ stopifnot(length(told(tessera_bam(y ~ s(x), d, chunk.size = 10000, discrete = FA
                                   nei = NULL))) == 0,
           grepl("discrete, samfrac", told(tessera_bam(y ~ s(x), d, discrete = TRUE, samfrac = 0.1))),
           length(told(tessera_bam(y ~ s(x), d, discrete = TRUE, quiet = TRUE))) == 0,
-          any(grepl("m has no effect", told(tessera_bam(y ~ s(x, g, bs = "fs", xt = "cr", m = 1, k = 5), d)))))
+          any(grepl("m has no effect", told(tessera_bam(y ~ s(x, g, bs = "fs", xt = "cr", m = 1, k = 5), d)))),
+          "s(distance(x)): m has no effect on bs=\"cr\", as in mgcv\n" %in%
+            told(tessera_bam(y ~ s(distance(x), bs = "cr", m = 1, k = 3), d)))
 distance <- function(x) abs(x - 0.5)
 stopifnot(grepl("distance(x), pnorm(z): predict() finds", fixed = TRUE,
                 told(tessera_bam(y ~ s(distance(x)) + s(pnorm(z)) + s(abs(x), k = 4) + s(stats::dnorm(z)), d))),

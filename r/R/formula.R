@@ -149,6 +149,9 @@ translate_variable <- function(t, expression, what = NULL) {
     if (is.null(what) && has_other_contrasts(t, expression)) t$parametric_by_r <- TRUE
     return(expression)
   }
+  if (!is.null(what) && is.call(expression) && as.character(expression[[1]])[1] %in% c("+", "-", "*", "/", "^", ":")) {
+    usage_error(what, ": ", text_of(expression), " is not a variable: write arithmetic as I(", text_of(expression), ")")
+  }
   value <- value_by_r(t, expression)
   column <- as_column(value)
   if (is.null(what) && (is.null(column) || has_missing_level(column))) {

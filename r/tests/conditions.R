@@ -51,6 +51,7 @@ refused(tessera_bam(y ~ s(x, K = 5), d), "tessera_usage", "K")
 # What R evaluates has its name in the formula or call
 distance <- function(x) round(8 * abs(x - 0.5))
 refused(tessera_bam(y ~ s(distance(x)), d), "tessera_input", "s(distance(x)): k = 10 is too large: 'distance(x)'")
+refused(tessera_bam(y ~ s(x * distance(z)), d), "tessera_usage", "write arithmetic as I(x * distance(z))")
 refused(tessera_bam(y ~ s(x), d, weights = x - 0.5), "tessera_input", "weights 'weights' are -0.")
 refused(tessera_bam(y ~ s(x), d, offset = 1 / (0 * x)), "tessera_input", "row 1: offset is infinite")
 fault <- refused(tessera_bam(y ~ s(x) + s(z, bs = "zz"), d), "tessera_usage", "character")

@@ -29,7 +29,8 @@ if [[ -f $tarball ]]; then
   as_reader rm -R library
 fi
 
-apt-get -q install --yes --no-install-recommends r-base-dev pkg-config
+# devscripts: checkbashisms, without which the check warns
+apt-get -q install --yes --no-install-recommends r-base-dev pkg-config devscripts
 echo "== Of the sources"
 as_reader "$source/tests/r/package.bash" install "$source/r" /home/reader/library /home/reader/tests
 run_tests

@@ -14,11 +14,11 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
   if (inherits(data, "family") || is.function(data)) {
     usage_error("data is a ", class(data)[1], ": the arguments are formula, data, family: write family = and data =")
   }
-  formula <- checked_formula(formula)
   control <- do.call(mgcv::gam.control, control)
   family <- family_of(family)
   chosen <- c(family_options(family), fit_options(select, gamma, knots, sp, min.sp, paraPen, rho, drop.unused.levels, control),
               if (!missing(nthreads)) thread_option(nthreads, quiet), option_texts(options))
+  formula <- checked_formula(formula)
   # Store one row in the model: emmeans takes the means of numbers from it if it gets no data.
   if ((!model || is.character(data) || is_stream(data, model)) && !"sample" %in% names(chosen)) chosen <- c(chosen, sample = "1")
   expressions <- list(weights = substitute(weights), offset = substitute(offset), subset = substitute(subset),

@@ -17,8 +17,12 @@
 /// cancel for a small phi or a large y. The sum runs outwards from its largest term, near J. If there are
 /// many terms, only every h-th is taken, times h. By Poisson's summation formula the error is exp(-2 (pi
 /// sd/h)^2), where sd = sqrt(J/(1 + c)) is the width of the terms; it is below rounding for the h used here,
-/// so that the number of terms is bounded for any y, p and phi. From `laplace_from` on, Laplace's
-/// approximation of the sum, to second order, is as accurate, and its derivatives lose fewer digits.
+/// so that the number of terms is bounded for any y, p and phi. Where c J/(1 + c) is above `laplace_from`,
+/// Laplace's approximation of the sum, to second order, is as accurate.
+///
+/// The derivatives by s are (1 + c) E(j - J) and (1 + c) ((1 + c) Var(j) - J), which nearly cancel for a
+/// large J. There the sum is the integral, for which E(f g') = -E(f'): so these are E(q) and (1 + c) Cov(j,
+/// q) of q = -J d/dj(S(j) + S(c j)) + (1 + c) (j - J - J log(j/J)), which is small.
 ///
 /// Source: Dunn and Smyth, Statistics and Computing 15 (2005); Wood, Pya and Saefken, JASA 111 (2016),
 /// appendix J, as mgcv's ldTweedie.
@@ -53,26 +57,38 @@ inline TweedieSeries tweedie_by_laplace(double c, double s) {
           -(a + 4 * b * x) * x};
 }
 
+/// log(1 + x) - x for |x| < 1/2, by the series of atanh(x/(2 + x)).
+inline double log1p_less(double x) {
+  constexpr int terms = 16;
+  const double r = x / (2 + x);
+  const double square = r * r;
+  double sum = 0;
+  for (int k = terms; k >= 0; --k) sum = sum * square + 1.0 / (2 * k + 3);
+  return r * (2 * square * sum - x);
+}
+
 inline TweedieSeries tweedie_series(double c, double s) {
   constexpr double log_two_pi = 1.8378770664093453;
   constexpr double steps_per_width = 1.7;
   constexpr double from_few = 40;       // below this value of (1 + c) J, the terms at j near 0 are not
                                         // negligible
   constexpr double negligible = 1e-17;  // size of a term that ends the sum, relative to the largest
+  constexpr double smooth_from = 2;     // variance of j from which the sum is the integral to rounding
   constexpr int most_terms = 1000;
   const double peak = exp(s);
-  if (peak >= laplace_from) return tweedie_by_laplace(c, s);
+  if (peak >= laplace_from * (1 + 1 / c)) return tweedie_by_laplace(c, s);
   const double wide = sqrt(peak / (1 + c)) / steps_per_width;
   const bool few = (1 + c) * peak < from_few;
   const bool every = few || wide < 1;
+  const bool smooth = !few && peak > smooth_from * (1 + c);
   const double step = every ? 1 : wide;
   const double begin = !every ? peak : peak > 1 ? nearbyint(peak) : 1.0;
   const double log_c = log(c);
 
   double largest = 0;
   double sum = 0;
-  double d1 = 0;  // weighted sums of j - J, and of (j - J)^2
-  double d2 = 0;
+  double q1 = 0;  // weighted sums of q, and of q (j - J); q is (1 + c) (j - J) if the sum is no integral
+  double qd = 0;
   double c1 = 0;  // weighted sums of dg/dc, of (dg/dc)^2, and of dg/dc (j - J)
   double c2 = 0;
   double cd = 0;
@@ -80,6 +96,7 @@ inline TweedieSeries tweedie_series(double c, double s) {
   double log_factorial = few ? polygamma(begin).log_gamma : 0;  // log factorial of j - 1
   const auto add = [&](double j, double from) {
     const double away = j - peak;
+    double q = (1 + c) * away;
     double g = 0;
     double slope = 0;
     double curvature = 0;
@@ -93,18 +110,21 @@ inline TweedieSeries tweedie_series(double c, double s) {
       curvature = j * (1 / c - j * at.trigamma);
     } else {
       const double ratio = away / peak;
-      const double distance =
-          fabs(ratio) < 0.5 ? peak * ((1 + ratio) * log1p(ratio) - ratio) : j * (log(j) - s) - away;
+      const double log_ratio = log1p(ratio);
+      const double bend = fabs(ratio) < 0.5 ? -peak * log1p_less(ratio) : away - peak * log_ratio;
+      const double distance = away * log_ratio - bend;
+      const StirlingRest own = stirling_rest(j);
       const StirlingRest rest = stirling_rest(c * j);
-      g = 0.5 * log_c - log_two_pi - (1 + c) * distance - stirling_rest(j).value - rest.value;
+      if (smooth) q = peak * (own.first + c * rest.first) + (1 + c) * bend;
+      g = 0.5 * log_c - log_two_pi - (1 + c) * distance - own.value - rest.value;
       slope = 0.5 / c + j * rest.first - distance;
       curvature = -0.5 / (c * c) - j * j * rest.second;
     }
     if (j == from) largest = g;
     const double weight = exp(g - largest);
     sum += weight;
-    d1 += weight * away;
-    d2 += weight * away * away;
+    q1 += weight * q;
+    qd += weight * q * away;
     c1 += weight * slope;
     c2 += weight * slope * slope;
     cd += weight * slope * away;
@@ -120,18 +140,19 @@ inline TweedieSeries tweedie_series(double c, double s) {
   for (int i = 1; i < most_terms && begin - i * step > 0; ++i) {
     if (add(begin - i * step, begin - (i - 1) * step) < negligible * sum) break;
   }
-  d1 /= sum;
-  d2 /= sum;
+  q1 /= sum;
+  qd /= sum;
   c1 /= sum;
   c2 /= sum;
   cd /= sum;
   cc /= sum;
+  const double d1 = q1 / (1 + c);
   return {largest + log(sum * step),
           c1,
-          (1 + c) * d1,
+          q1,
           cc + (c2 - c1 * c1),
           d1 + (1 + c) * (cd - c1 * d1),
-          (1 + c) * ((1 + c) * (d2 - d1 * d1) - peak)};
+          (1 + c) * (qd - q1 * d1 - (smooth ? 0 : peak))};
 }
 
 /// Half the deviance of a response, and its derivatives with respect to p.

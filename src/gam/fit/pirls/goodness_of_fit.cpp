@@ -7,6 +7,7 @@
 #include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/fit/pirls/starting_point.hpp"
 #include "gam/fit/pirls/step_halving.hpp"
+#include "gam/fit/pirls/working_solver.hpp"
 #include "gam/fit/run/block_sums.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/rows/row_reader.hpp"
@@ -181,6 +182,7 @@ std::vector<double> likeliest_constants(const FitContext& fit, const Rows& of_mo
   for (int step = 0; step < most_steps; ++step) {
     Matrix gradient(predictors, 1);
     std::ranges::copy(at.gradient, gradient.data());
+    make_definite(at.gram.core, constants, {});
     const auto direction = solve(at.gram.core, gradient);
     if (!direction) break;
     double share = 1;

@@ -33,11 +33,8 @@ bool is_definite(Matrix a, double ridge) {
   return cholesky(a).has_value();
 }
 
-/// Makes minus the Hessian of a log likelihood usable as X'WX. It is, if it is positive definite, with the
-/// penalties if there are smoothing parameters already. Otherwise a multiple of its absolute diagonal is
-/// added: the least power of four, from 1e-6 on, that makes it definite. Returns whether it was definite; a
-/// negative eigenvalue of rounding errors counts as zero. Source: the modified Newton method of Wood, Pya and
-/// Saefken, JASA 111 (2016), sec. 3.1.2.
+}  // namespace
+
 bool make_definite(Matrix& hessian, const Design& design, std::span<const double> log_sp) {
   constexpr double rounding = 1e-9;
   constexpr double first_ridge = 1e-6;
@@ -48,8 +45,6 @@ bool make_definite(Matrix& hessian, const Design& design, std::span<const double
   for (int i = 0; i < hessian.rows(); ++i) hessian(i, i) += ridge * std::max(std::abs(hessian(i, i)), 1e-300);
   return false;
 }
-
-}  // namespace
 
 Matrix with_penalties(Matrix gram, const Design& design, std::span<const double> log_sp) {
   std::size_t sp = 0;

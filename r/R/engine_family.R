@@ -17,7 +17,7 @@ family_of <- function(family) {
 refuse_family <- function(name) {
   usage_error("family '", name, "' is not known: give gaussian, binomial, poisson, Gamma, inverse.gaussian, quasi, ",
               "quasibinomial, quasipoisson, nb, negbin, tw, Tweedie, scat, betar, ocat, cnorm, clog, cpois, ziP, \"elf(qu=0.9)\", or of several linear predictors ",
-              "gaulss, gammals, gumbls, gevlss, shash, ziplss or multinom")
+              "gaulss, gammals, gumbls, gevlss, shash, twlss, ziplss or multinom")
 }
 
 #' The engine's options for a family: c(family =, link =).
@@ -41,6 +41,7 @@ family_options <- function(family) {
     gaulss = , gammals = , gumbls = , gevlss = , ziplss =
       with_argument(kind, links_text(family, kind), "b", family_constant(family, "b")),
     shash = shash_text(family),
+    twlss = with_bounds(with_argument(kind, links_text(family, kind)), family),
     multinom = with_argument(kind, NULL, "K", family$nlp),
     refuse_family(family$family))
   link <- if (!is_general(family)) link_text(family$link)
@@ -65,8 +66,11 @@ negbin_text <- function(family) {
 }
 
 tw_text <- function(family) {
-  limits <- c(family_constant(family, ".a"), family_constant(family, ".b"))
-  with_argument(with_argument("tw", theta_text(family, 0), "a", limits[1]), NULL, "b", limits[2])
+  with_bounds(with_argument("tw", theta_text(family, 0)), family)
+}
+
+with_bounds <- function(call, family) {
+  with_argument(with_argument(call, NULL, "a", family_constant(family, ".a")), NULL, "b", family_constant(family, ".b"))
 }
 
 shash_text <- function(family) {
@@ -95,7 +99,7 @@ theta_text <- function(family, usual) {
   if (length(theta) == 1) paste0("theta=", theta) else sprintf("theta=c(%s)", paste(theta, collapse = ","))
 }
 
-with_argument <- function(call, theta, name, value) {
+with_argument <- function(call, theta, name = NULL, value = NULL) {
   inner <- sub("^[^(]*\\(?(.*?)\\)?$", "\\1", call)
   given <- c(inner, theta, if (length(value)) paste0(name, "=", number_text(value)))
   sprintf("%s(%s)", sub("\\(.*", "", call), paste(given[nzchar(given)], collapse = ","))

@@ -42,7 +42,7 @@ mgcv_family <- function(json) {
          gaussian = stats::gaussian(link), binomial = stats::binomial(link), quasibinomial = stats::quasibinomial(link),
          poisson = stats::poisson(link), quasipoisson = stats::quasipoisson(link), Gamma = stats::Gamma(link),
          inverse.gaussian = stats::inverse.gaussian(link),
-         gaulss = , gammals = , gumbls = , gevlss = , shash = , ziplss = , multinom = family_of(json$family),
+         gaulss = , gammals = , gumbls = , gevlss = , shash = , twlss = , ziplss = , multinom = family_of(json$family),
          usage_error("family '", json$family, "' is not known: install the version that wrote the model"))
 }
 

@@ -25,6 +25,8 @@ d$class <- apply(odds / rowSums(odds), 1, function(p) sample(0:2, 1, prob = p))
 d$level <- factor(c("low", "middle", "top")[d$class + 1])
 others <- d[sample(n, 40), ]
 rownames(others) <- NULL
+drops <- rpois(n, exp(location / 2) / (0.5 * exp(spread)))  # of a Tweedie response with p = 1.5
+d$rain <- ifelse(drops > 0, rgamma(n, shape = pmax(drops, 1), scale = 0.5 * exp(spread + location / 2)), 0)
 
 model <- function(formula, family, ...) list(formula = formula, family = family, arguments = list(...))
 models <- list(
@@ -53,6 +55,9 @@ models <- list(
   gumbls = model(list(extreme ~ s(x) + fac, ~ s(z)), gumbls(b = -6)),
   gevlss = model(list(extreme ~ s(x, k = 7), ~ s(z, k = 6), ~ 1), gevlss()),
   shash = model(list(skew ~ s(x), ~ s(z), ~ fac, ~ 1), shash()),
+  twlss = model(list(rain ~ s(x) + fac, ~ x, ~ s(z)), twlss()),
+  twlss_bounds = model(list(rain ~ s(x), ~ s(v, k = 5), ~ s(z)),
+                       twlss(link = list("sqrt", "identity", "identity"), a = 1.2, b = 1.8)),
   ziplss = model(list(count ~ s(x) + fac, ~ s(z)), ziplss()),
   multinom = model(list(class ~ s(x) + fac, ~ s(z) + fac:x), multinom(K = 2)),
   two = model(list(class > 0 ~ s(x) + fac), multinom()))

@@ -185,7 +185,7 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
             "the family 'normal' is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, "
             "quasipoisson, quasibinomial, quasi, tweedie, tw, scat, betar, ocat, cnorm, clog, cpois, elf, "
             "zip, "
-            "gaulss, gammals, gumbls, gevlss, shash, ziplss or multinom"},
+            "gaulss, gammals, gumbls, gevlss, shash, twlss, ziplss or multinom"},
            {"s ~ x", "--family 'binomial(link = sqrt)'", 2,
             "the link of binomial is logit, probit, cloglog, cauchit or log"},
            {"cost ~ x", "--family 'Gamma(sqrt)'", 2, "the link of gamma is log, inverse or identity"},

@@ -42,7 +42,7 @@ class TESSERA_EXPORT ResponseFamily {
 /// The built-in families: "gaussian", "binomial", "poisson", "gamma", "nb", "inverse.gaussian",
 /// "quasipoisson", "quasibinomial", "quasi", "tweedie", "tw", "scat", "betar", "ocat", "cnorm", "clog",
 /// "cpois", "elf", "zip"; and those with several linear predictors: "gaulss", "gammals", "gumbls", "gevlss",
-/// "shash", "ziplss", "multinom".
+/// "shash", "twlss", "ziplss", "multinom".
 [[nodiscard]] TESSERA_EXPORT std::vector<std::string> family_names();
 
 /// A built-in family with mgcv's default link (log for gamma) or another, as R's users write it, in letters

@@ -94,7 +94,7 @@ class GAM:
     family
         "gaussian", "binomial", "poisson", "gamma", "nb", "tw", "scat", "betar", "ocat(R=4)", "cnorm", "elf(qu=0.9)", "zip", …, as "gamma(inverse)" also
         with a link, or "@FILE" with a custom family; with several linear predictors "gaulss", "gammals", "gumbls",
-        "gevlss", "shash", "ziplss" and "multinom(K=2)".
+        "gevlss", "shash", "twlss", "ziplss" and "multinom(K=2)".
     link
         Link function of the family, such as probit.
     method

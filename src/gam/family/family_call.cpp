@@ -276,7 +276,6 @@ std::optional<std::string_view> nearest_to(std::string_view name) {
       {"cox.ph", "write poisson for events in intervals, with offset(log(time))"},
       {"bcg", "write gaussian or gamma for uncensored responses"},
       {"gfam", "fit the rows of each family separately"},
-      {"twlss", "write tw, with a constant p and phi"},
       {"mvn", "fit each response separately"}};
   const auto* const found =
       std::ranges::find(known, name, [](const auto& one) { return std::string_view(one.first); });

@@ -49,6 +49,19 @@ struct Jet {
     }
     return y;
   }
+  /// f(x, z), for f with these values and derivatives there.
+  static Jet chain(const Jet& x, const Jet& z, double f, double by_x, double by_z, double by_xx, double by_xz,
+                   double by_zz) {
+    Jet y(f);
+    for (int i = 0, k = 0; i < P; ++i) {
+      y.first[i] = by_x * x.first[i] + by_z * z.first[i];
+      for (int j = i; j < P; ++j, ++k)
+        y.second[k] = by_x * x.second[k] + by_z * z.second[k] + by_xx * x.first[i] * x.first[j] +
+                      by_xz * (x.first[i] * z.first[j] + z.first[i] * x.first[j]) +
+                      by_zz * z.first[i] * z.first[j];
+    }
+    return y;
+  }
 
   friend Jet operator+(Jet a, const Jet& b) {
     a.value += b.value;

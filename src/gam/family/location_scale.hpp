@@ -4,6 +4,7 @@
 #include "gam/family/parts.hpp"
 #include "gam/family/polygamma.hpp"
 #include "gam/family/several_row.hpp"
+#include "gam/family/tweedie_series.hpp"
 
 #include <cmath>
 #include <limits>
@@ -12,7 +13,7 @@
 /// that one text gives the log likelihood and its derivatives.
 ///
 /// Sources: Wood, Pya and Saefken, JASA 111 (2016), sec. 3 and appendices; Jones and Pewsey, Biometrika 96
-/// (2009) for the sinh-arcsinh distribution.
+/// (2009) for the sinh-arcsinh distribution; Wood and Fasiolo, Biometrics 73 (2017) for Tweedie's.
 namespace TESSERA_NAMESPACE::gam {
 
 inline constexpr double half_log_of_two_pi = 0.91893853320467274;
@@ -104,6 +105,39 @@ Jet<P> log_gamma_of(const Jet<P>& x) {
   return Jet<P>::chain(x, at.log_gamma, at.digamma, at.trigamma);
 }
 
+/// The series of the Tweedie density, F(c, s) of tweedie_series.hpp.
+inline double tweedie_log_series(double c, double s) {
+  return tweedie_series(c, s).value;
+}
+template <int P>
+Jet<P> tweedie_log_series(const Jet<P>& c, const Jet<P>& s) {
+  const TweedieSeries at = tweedie_series(c.value, s.value);
+  return Jet<P>::chain(c, s, at.value, at.by_c, at.by_s, at.by_cc, at.by_cs, at.by_ss);
+}
+
+/// Half the Tweedie deviance of a response, with phi = 1.
+inline double tweedie_misfit(double y, double log_mean, double p) {
+  return half_tweedie_deviance(y, exp(log_mean), p);
+}
+template <int P>
+Jet<P> tweedie_misfit(double y, const Jet<P>& log_mean, const Jet<P>& p) {
+  const double mean = exp(log_mean.value);
+  const TweedieDeviance at = tweedie_deviance(y, mean, p.value);
+  const double unit = exp((2 - p.value) * log_mean.value);
+  const double away = (y - mean) / mean;
+  const double slope = -unit * away;
+  return Jet<P>::chain(log_mean, p, at.value, slope, at.by_p, unit * (1 + (p.value - 1) * away),
+                       -slope * log_mean.value, at.by_pp);
+}
+
+/// A number that a call may give, and its default.
+template <class F>
+struct Constant {
+  const char* name;
+  double usual;
+  double F::*value;
+};
+
 /// Links of a predictor from which a call may choose; the first is the default.
 struct LinkChoice {
   int predictor;
@@ -140,11 +174,10 @@ struct Gaulss {
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "logb"};
   static constexpr LinkChoice choices[] = {{0, {Link::identity, Link::inverse, Link::log, Link::sqrt}, 4}};
-  static constexpr const char* constant_name = "b";
-  static constexpr double default_constant = 0.01;
   static constexpr NullPredictors null = NullPredictors::mean;
 
   double b;
+  static constexpr Constant<Gaulss> constants[] = {{"b", 0.01, &Gaulss::b}};
   Link chosen[1] = {Link::identity};
 
   static const char* response_fault(double) { return nullptr; }
@@ -181,10 +214,9 @@ struct Gaulss {
 /// The log scale of `Gammals` and `Gumbls`: above `b`, or with the identity link the predictor.
 struct LogScale {
   static constexpr LinkChoice choices[] = {{1, {Link::log, Link::identity}, 2}};
-  static constexpr const char* constant_name = "b";
-  static constexpr double default_constant = -7;
 
   double b;
+  static constexpr Constant<LogScale> constants[] = {{"b", -7, &LogScale::b}};
   Link chosen[1] = {Link::log};
 
   template <class T>
@@ -268,7 +300,6 @@ struct Gevlss {
   static constexpr const char* links[] = {"identity", "identity", "logit"};
   static constexpr LinkChoice choices[] = {{0, {Link::identity, Link::log}, 2},
                                            {2, {Link::logit, Link::identity}, 2}};
-  static constexpr const char* constant_name = nullptr;
   static constexpr NullPredictors null = NullPredictors::none;
 
   Link chosen[2] = {Link::identity, Link::logit};
@@ -321,12 +352,11 @@ struct Shash {
   static constexpr char type[] = "Shash";  ///< in kernels
   static constexpr int predictors = 4;
   static constexpr const char* links[] = {"identity", "logeb", "identity", "identity"};
-  static constexpr const char* constant_name = "b";
-  static constexpr double default_constant = 0.01;
   static constexpr NullPredictors null = NullPredictors::none;
   static constexpr double penalty = 1e-3;
 
   double b;
+  static constexpr Constant<Shash> constants[] = {{"b", 0.01, &Shash::b}};
 
   static const char* response_fault(double) { return nullptr; }
   void first(const ResponseLevel& level, double* eta) const {
@@ -365,6 +395,61 @@ struct Shash {
   static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
 };
 
+/// A Tweedie response, of variance phi mean^p: its mean, p, which is between a and b, and log phi.
+struct Twlss {
+  static constexpr char name[] = "twlss";
+  static constexpr char type[] = "Twlss";  ///< in kernels
+  static constexpr bool has_zeros = true;  ///< the probability of 0 is not 0
+  static constexpr int predictors = 3;
+  static constexpr const char* links[] = {"log", "identity", "identity"};
+  static constexpr LinkChoice choices[] = {{0, {Link::log, Link::identity, Link::sqrt}, 3}};
+  static constexpr NullPredictors null = NullPredictors::but_scale;
+
+  double a;
+  double b;
+  static constexpr Constant<Twlss> constants[] = {{"a", 1.01, &Twlss::a}, {"b", 1.99, &Twlss::b}};
+  Link chosen[1] = {Link::log};
+
+  /// What the constants must be; null: they are.
+  [[nodiscard]] const char* fault() const { return 1 < a && a < b && b < 2 ? nullptr : "1 < a < b < 2"; }
+  static const char* response_fault(double y) { return y < 0 ? "must not be negative" : nullptr; }
+  void first(const ResponseLevel& level, double* eta) const {
+    eta[0] = first_under(chosen[0], level.mean, level.deviation);
+    eta[1] = 0;
+    eta[2] = 2 * log(level.deviation) - power(0.0) * log(level.mean);
+  }
+  template <class T>
+  [[nodiscard]] T mean(const T& eta) const {
+    return under(chosen[0], eta);
+  }
+  template <class T>
+  [[nodiscard]] T log_mean(const T& eta) const {
+    return chosen[0] == Link::log ? eta : log(mean(eta));
+  }
+  template <class T>
+  [[nodiscard]] T power(const T& eta) const {
+    return a + (b - a) * logistic(eta);
+  }
+  template <class T>
+  [[nodiscard]] T log_likelihood(double y, const T* eta) const {
+    const T p = power(eta[1]);
+    const T misfit = exp(-eta[2]) * tweedie_misfit(y, log_mean(eta[0]), p);
+    if (!(y > 0)) return -misfit;
+    const T rest = 2 - p;
+    return tweedie_log_series(rest / (p - 1), rest * log(y) - log(rest) - eta[2]) - log(y) - misfit;
+  }
+  template <class T>
+  void respond(const T* eta, T* out) const {
+    out[0] = mean(eta[0]);
+    out[1] = eta[1];
+    out[2] = eta[2];
+  }
+  [[nodiscard]] double squared_residual(double y, const double* eta) const {
+    return 2 * exp(-eta[2]) * tweedie_misfit(y, log_mean(eta[0]), power(eta[1]));
+  }
+  static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
+};
+
 /// Counts with many zeros: the log rate of a Poisson distribution without zeros, and the complementary
 /// log-log of the probability of a count above zero.
 struct Ziplss {
@@ -373,7 +458,6 @@ struct Ziplss {
   static constexpr bool whole_numbers = true;
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "identity"};
-  static constexpr const char* constant_name = nullptr;
   static constexpr NullPredictors null = NullPredictors::constants;
   static constexpr int response_columns = 1;
 

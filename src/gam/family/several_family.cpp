@@ -6,6 +6,8 @@
 #include "base/list_text.hpp"
 #include "base/math_policy.hpp"
 #include "gam/family/location_scale.hpp"
+#include "gam/family/response_distribution.hpp"
+#include "gam/family/tweedie.hpp"
 
 #include <fmt/format.h>
 
@@ -33,6 +35,12 @@ using WholeQuantiles =
     bm::policies::normalise<MathPolicy,
                             bm::policies::discrete_quantile<bm::policies::integer_round_up>>::type;
 
+/// The distribution of a response at its predictors, which has its mean as an argument.
+ResponseDistribution tweedie_of(const Twlss& family, const double* eta) {
+  const double values[] = {family.power(eta[1]), std::exp(eta[2]), family.a, family.b};
+  return {Family(Tw(values)), values[1]};
+}
+
 double normal_quantile_of(double p) {
   return bm::quantile(bm::normal_distribution<double, MathPolicy>(), p);
 }
@@ -55,6 +63,9 @@ double quantile_of(const Gevlss& family, double p, const double* eta) {
 double quantile_of(const Shash& family, double p, const double* eta) {
   const double bent = (std::asinh(normal_quantile_of(p)) + eta[2]) * std::exp(-eta[3]);
   return eta[0] + std::exp(family.log_deviation(eta[1]) + eta[3]) * std::sinh(bent);
+}
+double quantile_of(const Twlss& family, double p, const double* eta) {
+  return tweedie_of(family, eta).quantile(p, family.log_mean(eta[0]), 0);
 }
 double quantile_of(const Ziplss& /*family*/, double p, const double* eta) {
   const double zero = std::exp(-std::exp(eta[1]));
@@ -91,6 +102,9 @@ double cumulative_of(const Gevlss& family, double y, const double* eta) {
 double cumulative_of(const Shash& family, double y, const double* eta) {
   const double z = (y - eta[0]) * std::exp(-family.log_deviation(eta[1]) - eta[3]);
   return normal_cumulative(std::sinh(std::exp(eta[3]) * std::asinh(z) - eta[2]));
+}
+double cumulative_of(const Twlss& family, double y, const double* eta) {
+  return tweedie_of(family, eta).cumulative(y, family.mean(eta[0]));
 }
 double cumulative_of(const Ziplss& /*family*/, double y, const double* eta) {
   if (y < 0) return 0;
@@ -138,15 +152,18 @@ ResponseLevel response_level(const Shash& family, const double* eta) {
   const double square = (std::cosh(2 * eta[2] * inverse) * moment(2 * inverse) - 1) / 2;
   return {eta[0] + unit * first, unit * std::sqrt(square - first * first)};
 }
+ResponseLevel response_level(const Twlss& family, const double* eta) {
+  return {family.mean(eta[0]), std::exp((eta[2] + family.power(eta[1]) * family.log_mean(eta[0])) / 2)};
+}
 ResponseLevel response_level(const Ziplss& family, const double* eta) {
   double mean = 0;
   family.respond(eta, &mean);
   return {mean, std::sqrt(mean * (1 + std::exp(eta[0]) - mean))};
 }
 
-std::string device_object(std::string_view type, std::string_view constant, std::string_view links = "") {
+std::string device_object(std::string_view type, std::string_view constants, std::string_view links = "") {
   return fmt::format("constexpr auto family_of(const double*) {{ {} family{{{}}}; {}return family; }}\n",
-                     type, constant, links);
+                     type, constants, links);
 }
 
 /// A family whose log likelihood is a formula.
@@ -170,15 +187,17 @@ class FormulaFamily final : public SeveralFamily {
     });
   }
   [[nodiscard]] std::string device_source() const override {
-    // The constant in hexadecimal, which compilers read exactly.
-    std::string constant;
-    if constexpr (F::constant_name != nullptr) constant = fmt::format("{:a}", family_.b);
+    // In hexadecimal, which compilers read exactly.
+    std::vector<std::string> constants;
+    if constexpr (requires { F::constants; }) {
+      for (const auto& one : F::constants) constants.push_back(fmt::format("{:a}", family_.*one.value));
+    }
     std::string links;
     if constexpr (requires { F::choices; }) {
       for (std::size_t c = 0; c < std::size(F::choices); ++c)
         links += fmt::format("family.chosen[{}] = Link({}); ", c, static_cast<int>(family_.chosen[c]));
     }
-    return device_object(F::type, constant, links);
+    return device_object(F::type, fmt::format("{}", fmt::join(constants, ", ")), links);
   }
 
   [[nodiscard]] NullPredictors null_predictors() const override { return F::null; }
@@ -201,11 +220,19 @@ class FormulaFamily final : public SeveralFamily {
     const double up_to = cumulative_of(family_, y, eta.data());
     if constexpr (requires { F::whole_numbers; })
       return {cumulative_of(family_, y - 1, eta.data()), up_to};
+    else if constexpr (requires { F::has_zeros; })
+      return {y > 0 ? up_to : 0, up_to};
     else
       return {up_to, up_to};
   }
   [[nodiscard]] double quantile(double p, std::span<const double> eta) const override {
     return quantile_of(family_, p, eta.data());
+  }
+  [[nodiscard]] double draw(std::span<const double> eta, base::RandomPlace& random) const override {
+    if constexpr (requires { tweedie_of(family_, eta.data()); })
+      return tweedie_of(family_, eta.data()).draw(family_.mean(eta[0]), 1, random);
+    else
+      return SeveralFamily::draw(eta, random);
   }
 
   [[nodiscard]] std::vector<std::string> outputs(std::span<const std::string> /*levels*/) const override {
@@ -244,9 +271,10 @@ class FormulaFamily final : public SeveralFamily {
     std::vector<std::string> arguments;
     if (const auto links = links_of(family); !std::ranges::equal(links, F::links))
       arguments.push_back(fmt::format("link=list(\"{}\")", fmt::join(links, "\", \"")));
-    if constexpr (F::constant_name != nullptr) {
-      if (family.b != F::default_constant)
-        arguments.push_back(fmt::format("{}={}", F::constant_name, family.b));
+    if constexpr (requires { F::constants; }) {
+      for (const auto& one : F::constants)
+        if (family.*one.value != one.usual)
+          arguments.push_back(fmt::format("{}={}", one.name, family.*one.value));
     }
     return arguments.empty() ? F::name : fmt::format("{}({})", F::name, fmt::join(arguments, ", "));
   }
@@ -334,20 +362,39 @@ class Multinom final : public SeveralFamily {
 
 using Made = std::shared_ptr<const SeveralFamily>;
 
-/// The single argument of a family's call but for its links, by this name or by position; `otherwise` if it
-/// is not given.
-double only_argument(const std::string& family, const char* name, double otherwise,
-                     std::span<const SeveralArgument> arguments) {
+/// A number that a family's call may give.
+struct NamedNumber {
+  std::string name;
+  double usual;
+};
+
+/// The numbers of a family's call, by their names or in their order; `usual` where none is given.
+std::vector<double> numbers_of_call(const std::string& family, std::span<const NamedNumber> known,
+                                    std::span<const SeveralArgument> arguments) {
+  std::vector<std::optional<double>> given(known.size());
   for (const SeveralArgument& one : arguments) {
-    const bool known = name != nullptr && (one.name.empty() || one.name == name) && one.numbers.size() == 1;
-    if (!known || &one != arguments.data())
-      throw base::usage_error("the family {} {}", family,
-                              name == nullptr ? std::string("has no argument: leave it out")
-                                              : fmt::format("has one argument, {}, a number: write {}({}={})",
-                                                            name, family, name, otherwise));
-    otherwise = one.numbers[0];
+    std::size_t i = 0;
+    while (i < known.size() && (given[i] || !(one.name.empty() || one.name == known[i].name))) ++i;
+    if (i < known.size() && one.numbers.size() == 1) {
+      given[i] = one.numbers[0];
+      continue;
+    }
+    if (known.empty()) throw base::usage_error("the family {} has no argument: leave it out", family);
+    std::vector<std::string> names;
+    std::vector<std::string> calls;
+    for (const NamedNumber& number : known) {
+      names.push_back(number.name);
+      calls.push_back(fmt::format("{}={}", number.name, number.usual));
+    }
+    throw base::usage_error("the family {} has {}: write {}({})", family,
+                            known.size() == 1
+                                ? fmt::format("one argument, {}, a number", names[0])
+                                : fmt::format("the arguments {}, numbers", base::list_text(names, "and")),
+                            family, fmt::join(calls, ", "));
   }
-  return otherwise;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < known.size(); ++i) values.push_back(given[i].value_or(known[i].usual));
+  return values;
 }
 
 /// Gives the predictors of a family the named links.
@@ -388,16 +435,25 @@ Made made(std::span<const SeveralArgument> arguments) {
     else
       others.push_back(one);
   }
-  if constexpr (F::constant_name != nullptr)
-    family.b = only_argument(F::name, F::constant_name, F::default_constant, others);
-  else
-    static_cast<void>(only_argument(F::name, nullptr, 0, others));
-  return std::make_shared<FormulaFamily<F>>(family);
+  std::vector<NamedNumber> known;
+  if constexpr (requires { F::constants; }) {
+    for (const auto& one : F::constants) known.push_back({one.name, one.usual});
+  }
+  const std::vector<double> values = numbers_of_call(F::name, known, others);
+  if constexpr (requires { F::constants; }) {
+    for (std::size_t i = 0; i < values.size(); ++i) family.*F::constants[i].value = values[i];
+  }
+  auto whole = std::make_shared<FormulaFamily<F>>(family);
+  if constexpr (requires { family.fault(); }) {
+    if (family.fault() != nullptr) throw base::usage_error("{}: give {}", whole->text, family.fault());
+  }
+  return whole;
 }
 
 Made made_multinom(std::span<const SeveralArgument> arguments) {
   constexpr int most_predictors = 100;
-  const double count = only_argument(Multinom::own_name, "K", 1, arguments);
+  const NamedNumber number{"K", 1};
+  const double count = numbers_of_call(Multinom::own_name, {&number, 1}, arguments)[0];
   if (!(count >= 1 && count <= most_predictors && count == std::floor(count)))
     throw base::usage_error("multinom: K is {}: give the number of classes less 1, from 1 to {}", count,
                             most_predictors);
@@ -405,11 +461,15 @@ Made made_multinom(std::span<const SeveralArgument> arguments) {
 }
 
 constexpr std::pair<const char*, Made (*)(std::span<const SeveralArgument>)> all_several[] = {
-    {Gaulss::name, made<Gaulss>},       {Gammals::name, made<Gammals>}, {Gumbls::name, made<Gumbls>},
-    {Gevlss::name, made<Gevlss>},       {Shash::name, made<Shash>},     {Ziplss::name, made<Ziplss>},
-    {Multinom::own_name, made_multinom}};
+    {Gaulss::name, made<Gaulss>}, {Gammals::name, made<Gammals>},     {Gumbls::name, made<Gumbls>},
+    {Gevlss::name, made<Gevlss>}, {Shash::name, made<Shash>},         {Twlss::name, made<Twlss>},
+    {Ziplss::name, made<Ziplss>}, {Multinom::own_name, made_multinom}};
 
 }  // namespace
+
+double SeveralFamily::draw(std::span<const double> eta, base::RandomPlace& random) const {
+  return quantile(random.uniform(), eta);
+}
 
 std::vector<std::string> class_suffixes(int first, int classes, std::span<const std::string> levels) {
   std::vector<std::string> suffixes;

@@ -15,6 +15,10 @@
 #include <string_view>
 #include <vector>
 
+namespace tessera::base {
+class RandomPlace;
+}
+
 /// Families whose response depends on several linear predictors, such as a mean and a spread.
 namespace TESSERA_NAMESPACE::gam {
 
@@ -91,6 +95,8 @@ class SeveralFamily {
 
   /// The p-quantile of a response, of a class its number; 0 < p < 1.
   [[nodiscard]] virtual double quantile(double p, std::span<const double> eta) const = 0;
+  /// Draws a response.
+  [[nodiscard]] virtual double draw(std::span<const double> eta, base::RandomPlace& random) const;
 
   /// Columns of predictions on the scale of the response, as `predict.gam` has them: their suffixes, with
   /// `levels` of the response, and their values in a row. `jacobian`: columns x predictors, row by row;

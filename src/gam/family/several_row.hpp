@@ -19,6 +19,7 @@ struct ResponseLevel {
 enum class NullPredictors {
   mean,       ///< the first predictor's mean is that of the responses; the others are those of the model
   constants,  ///< constants of maximum likelihood
+  but_scale,  ///< constants of maximum likelihood; the last one is that of the model
   none,       ///< there is no null deviance
 };
 

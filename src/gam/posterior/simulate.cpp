@@ -130,7 +130,7 @@ std::vector<std::string> simulate_responses(Job& job, const Model& model, const 
                 std::vector<double> eta;
                 for (const Predictions::Column& predictor : means.columns)
                   eta.push_back(predictor.values[at(i)]);
-                if (!std::isnan(value)) value = several->quantile(random.uniform(), eta);
+                if (!std::isnan(value)) value = several->draw(eta, random);
                 continue;
               }
               value = response->draw(value, weights.empty() ? 1 : weights[at(i)], random);

@@ -19,6 +19,9 @@ d$count <- ifelse(runif(n) < 1 - exp(-exp(log_scale + 1)), qpois(runif(n, exp(-r
 odds <- exp(cbind(0, mean, log_scale))
 d$class <- apply(odds/rowSums(odds), 1, function(p) sample(0:2, 1, prob=p))
 d$level <- c("low", "middle", "top")[d$class + 1]
+phi <- exp(log_scale)
+drops <- rpois(n, exp(.5*mean)/(.5*phi))  # of a Tweedie response with p = 1.5
+d$rain <- signif(ifelse(drops > 0, rgamma(n, shape=pmax(drops, 1), scale=.5*phi*exp(.5*mean)), 0), 6)
 write.csv(d, "data.csv", row.names=FALSE, quote=FALSE)
 d$g <- factor(d$g)
 some <- seq(1, n, 8)  # every eighth row
@@ -43,6 +46,11 @@ level <- function(m) {
            first <- sinh(eta[, 3]/delta)*moment(1/delta)
            cbind(eta[, 1] + unit*first, unit*sqrt((cosh(2*eta[, 3]/delta)*moment(2/delta) - 1)/2 - first^2))
          },
+         twlss = {
+           bounds <- environment(m$family$ll)
+           power <- bounds$.a + (bounds$.b - bounds$.a)*plogis(p[, 2])
+           cbind(p[, 1], exp((p[, 3] + power*log(p[, 1]))/2))
+         },
          ziplss = cbind(p, sqrt(p*(1 + exp(eta[, 1]) - p))),
          multinom = matrix(NA, nrow(eta), 2))
 }
@@ -51,7 +59,7 @@ residuals_of <- function(m) {
   response <- m$y - own[, 1]
   deviance <- as.vector(residuals(m, "deviance"))
   if (m$family$family %in% c("shash", "ziplss")) deviance <- abs(deviance)*sign(response)
-  if (m$family$family %in% c("gaulss", "gumbls")) {
+  if (m$family$family %in% c("gaulss", "gumbls", "twlss")) {
     stopifnot(all.equal(as.vector(residuals(m, "pearson")), response/own[, 2], tolerance=1e-10),
               all.equal(as.vector(residuals(m, "response")), response, tolerance=1e-10))
   }
@@ -93,6 +101,9 @@ cases <- list(
   case("gumbls", gumbls(), "gumbls", c(paste("extreme ~", curve), paste("~", other))),
   case("gevlss", gevlss(), "gevlss", c(paste("extreme ~", curve), paste("~", other), "~ x")),
   case("shash", shash(), "shash", c(paste("skew ~", curve), '~ s(z, bs="ps", k=8, sp=0.3)', "~ g", "~ 1")),
+  case("twlss", twlss(), "twlss", c(paste("rain ~", curve), "~ x", paste("~", other))),
+  case("twlss of sqrt", twlss(link=list("sqrt", "identity", "identity"), a=1.1, b=1.9),
+       'twlss(link=list("sqrt", "identity", "identity"), a=1.1, b=1.9)', c(paste("rain ~", curve), "~ z", paste("~", other))),
   case("ziplss", ziplss(), "ziplss", c(paste("count ~", curve), paste("~", other))),
   case("multinom", multinom(K=2), "multinom(K=2)", c(paste("class ~", curve), paste("~", other, "+ x:g"))))
 writeLines(jsonlite::toJSON(cases, digits=I(12), auto_unbox=TRUE, na="null"), "several.json")

@@ -210,7 +210,9 @@ void measure_several(const FitContext& fit, RowPass& pass, const Rows& rows, con
   const NullPredictors kind = family.null_predictors();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> null(static_cast<std::size_t>(family.predictors()), nan);
-  if (kind == NullPredictors::constants) null = likeliest_constants(fit, rows, moments);
+  if (kind == NullPredictors::constants || kind == NullPredictors::but_scale)
+    null = likeliest_constants(fit, rows, moments);
+  if (kind == NullPredictors::but_scale) null.back() = nan;
   if (kind == NullPredictors::mean) null[0] = family.predictor_of_mean(moments.mean_response());
   const std::vector<double> raw_coef = rows.design->raw_coefficients(model.coef);
   const RawGoodness at_end = fit.sums_of(pass, [&] { return pass.goodness(raw_coef, null); });

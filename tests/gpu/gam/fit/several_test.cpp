@@ -45,6 +45,7 @@ TEST_F(GpuSeveral, ModelsAreTheHostsToRounding) {
       {"gaulss", "list(normal ~ s(x, k=9) + g + offset(o), ~ te(x, z, k=4) + offset(o))", "0.5 + z"},
       {"gevlss", "list(extreme ~ s(x, by=g, k=5), ~ s(z, bs='ps', k=8), ~ 1)", ""},
       {"shash", "list(skew ~ s(x) + s(g, bs='re'), ~ z, ~ 1, ~ 1)", ""},
+      {"twlss", "list(rain ~ s(x) + g + offset(o), ~ x, ~ s(z, bs='ps', k=8))", ""},
       {"multinom", "count > 1 ~ s(x)", ""},
       {"multinom(K=2)", "list(level ~ s(x) + g, ~ s(z))", ""},
       {"ocat(R=3)", "I(class + 1) ~ s(x) + g", "0.5 + z"},

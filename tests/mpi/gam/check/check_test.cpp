@@ -49,6 +49,7 @@ TEST(CheckBitsOfSeveral, DoNotDependOnRanksOrThreads) {
   const Table file = testing::in_blocks(TESSERA_TEST_DATA "/several/data.csv", 32);
   expect_the_same_bits(file, "list(skew ~ s(x) + g, ~ te(x, z, k=4), ~ 1, ~ 1)", {.family = family("shash")});
   expect_the_same_bits(file, "list(level ~ s(x), ~ s(z) + g)", {.family = family("multinom(K=2)")});
+  expect_the_same_bits(file, "list(rain ~ s(x) + g, ~ 1, ~ s(z))", {.family = family("twlss")});
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, CheckBits,

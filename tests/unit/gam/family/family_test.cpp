@@ -58,7 +58,7 @@ TEST(Family, NamesAsRHasThem) {
         refusal(text).find("is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, quasipoisson, "
                            "quasibinomial, quasi, tweedie, tw, scat, betar, ocat, cnorm, clog, cpois, elf, "
                            "zip, gaulss, gammals, gumbls, "
-                           "gevlss, shash, ziplss or multinom: write @FILE"),
+                           "gevlss, shash, twlss, ziplss or multinom: write @FILE"),
         std::string::npos)
         << text;
   EXPECT_EQ(Family().name(), "gaussian");
@@ -68,7 +68,7 @@ TEST(Family, NamesAsRHasThem) {
                 "quasipoisson", "quasibinomial", "quasi",   "tweedie", "tw",     "scat",
                 "betar",        "ocat",          "cnorm",   "clog",    "cpois",  "elf",
                 "zip",          "gaulss",        "gammals", "gumbls",  "gevlss", "shash",
-                "ziplss",       "multinom"}));
+                "twlss",        "ziplss",        "multinom"}));
   EXPECT_EQ(Family(Gaussian{}).link_name(), "identity");
   EXPECT_EQ(Family(Binomial{}).link_name(), "logit");
   EXPECT_EQ(Family(Poisson{}).link_name(), "log");

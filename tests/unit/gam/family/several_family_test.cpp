@@ -2,6 +2,7 @@
 // Derivatives of the log likelihoods of families with several linear predictors, against differences in 100
 // digits.
 #include "gam/family/several_family.hpp"
+#include "base/philox.hpp"
 #include "gam/family/family.hpp"
 #include "gam/family/location_scale.hpp"
 
@@ -21,10 +22,11 @@
 #include <string>
 #include <vector>
 
-// The functions of location_scale.hpp in 100 digits, where they are found by their argument.
+// The functions of location_scale.hpp in many digits, where they are found by their argument.
 namespace boost::multiprecision {
 
 using Hundred = number<cpp_bin_float<100>, et_off>;
+using Fifty = number<cpp_bin_float<50>, et_off>;
 
 static Hundred softplus(const Hundred& x) {
   return log1p(exp(x));
@@ -45,11 +47,45 @@ static Hundred log_gamma_of(const Hundred& x) {
   return boost::math::lgamma(x);
 }
 
+static Fifty logistic(const Fifty& x) {
+  return 1 / (1 + exp(-x));
+}
+static Fifty tweedie_misfit(double y, const Fifty& log_mean, const Fifty& p) {
+  const Fifty b = 2 - p;
+  if (y == 0) return exp(b * log_mean) / b;
+  const Fifty log_y = log(Fifty(y));
+  return y * (exp((1 - p) * log_y) - exp((1 - p) * log_mean)) / (1 - p) -
+         (exp(b * log_y) - exp(b * log_mean)) / b;
+}
+/// The series by its definition; where there are many terms, which only so many of them determine.
+static Fifty tweedie_log_series(const Fifty& c, const Fifty& s) {
+  const Fifty peak = exp(s);
+  const Fifty wide = sqrt(peak / (1 + c)) / Fifty(2.3);
+  const bool every = wide < 1 || (1 + c) * peak < 120;
+  const Fifty step = every ? Fifty(1) : wide;
+  const Fifty begin = !every ? peak : peak > 1 ? Fifty(round(peak)) : Fifty(1);
+  const auto term = [&](const Fifty& j) {
+    return Fifty(j * s + c * j * (s + log(c)) - boost::math::lgamma(j + 1) - boost::math::lgamma(c * j) -
+                 (1 + c) * peak);
+  };
+  const Fifty most = term(begin);
+  Fifty sum = 1;
+  for (const int side : {-1, 1}) {
+    for (Fifty j = begin + side * step; j > 0; j += side * step) {
+      const Fifty one = exp(term(j) - most);
+      sum += one;
+      if (one < sum * Fifty("1e-45")) break;
+    }
+  }
+  return most + log(sum * step);
+}
+
 }  // namespace boost::multiprecision
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
+using boost::multiprecision::Fifty;
 using boost::multiprecision::Hundred;
 
 /// A row of a family: the response and the predictors.
@@ -59,25 +95,26 @@ struct SeveralRow {
 };
 
 /// Compares the derivatives of a row. The accuracy of each kind is relative to the largest of its kind, and
-/// that of the value to 1, since terms may cancel.
-template <class F>
+/// that of the value to 1, since terms may cancel; second derivatives tell how much a predictor's rounding
+/// changes the others.
+template <class Exact, class F>
 void expect_derivatives(const F& family, const SeveralRow& row) {
   constexpr int predictors = F::predictors;
   Jet<predictors> at[predictors];
-  Hundred exact[predictors];
+  Exact exact[predictors];
   for (int p = 0; p < predictors; ++p) {
     at[p] = Jet<predictors>::variable(row.eta[static_cast<std::size_t>(p)], p);
     exact[p] = row.eta[static_cast<std::size_t>(p)];
   }
   const Jet<predictors> found = family.log_likelihood(row.y, at);
   const auto value = [&] { return family.log_likelihood(row.y, exact); };
-  const Hundred step("1e-30");
+  const Exact step = pow(Exact(10), -std::numeric_limits<Exact>::digits10 * 3 / 10);
   const auto moved = [&](int i, int j, int by_i, int by_j) {
-    const Hundred before_i = exact[i];
-    const Hundred before_j = exact[j];
+    const Exact before_i = exact[i];
+    const Exact before_j = exact[j];
     exact[i] += by_i * step;
     exact[j] += by_j * step;
-    const Hundred out = value();
+    const Exact out = value();
     exact[i] = before_i;
     exact[j] = before_j;
     return out;
@@ -87,11 +124,10 @@ void expect_derivatives(const F& family, const SeveralRow& row) {
   for (int i = 0; i < predictors; ++i) {
     first.push_back(static_cast<double>((moved(i, i, 1, 0) - moved(i, i, -1, 0)) / (2 * step)));
     for (int j = i; j < predictors; ++j) {
-      const Hundred difference =
-          i == j
-              ? Hundred((moved(i, i, 1, 0) - 2 * value() + moved(i, i, -1, 0)) / (step * step))
-              : Hundred((moved(i, j, 1, 1) - moved(i, j, 1, -1) - moved(i, j, -1, 1) + moved(i, j, -1, -1)) /
-                        (4 * step * step));
+      const Exact difference =
+          i == j ? Exact((moved(i, i, 1, 0) - 2 * value() + moved(i, i, -1, 0)) / (step * step))
+                 : Exact((moved(i, j, 1, 1) - moved(i, j, 1, -1) - moved(i, j, -1, 1) + moved(i, j, -1, -1)) /
+                         (4 * step * step));
       second.push_back(static_cast<double>(difference));
     }
   }
@@ -101,26 +137,26 @@ void expect_derivatives(const F& family, const SeveralRow& row) {
     return most;
   };
   constexpr double accuracy = 1e-12;
+  const double rounding = 1e-15 * size_of(second);
   const double exact_value = static_cast<double>(value());
-  EXPECT_NEAR(found.value, exact_value, accuracy * (1 + std::abs(exact_value)));
+  EXPECT_NEAR(found.value, exact_value, accuracy * (1 + std::abs(exact_value)) + rounding);
   for (std::size_t i = 0; i < first.size(); ++i)
-    EXPECT_NEAR(found.first[i], first[i], accuracy * size_of(first));
+    EXPECT_NEAR(found.first[i], first[i], accuracy * size_of(first) + rounding);
   for (std::size_t k = 0; k < second.size(); ++k)
     EXPECT_NEAR(found.second[k], second[k], accuracy * std::max(size_of(first), size_of(second)));
 }
 
 /// Compares random rows whose log likelihood is finite, of which there must be most.
-template <class F, class Draw>
-void expect_derivatives_of(const F& family, const Draw& draw) {
+template <class Exact = Hundred, class F, class Draw>
+void expect_derivatives_of(const F& family, const Draw& draw, int rows = 150) {
   std::mt19937_64 random(17);
-  constexpr int rows = 150;
   int compared = 0;
   for (int i = 0; i < rows; ++i) {
     const SeveralRow row = draw(random);
     SCOPED_TRACE(fmt::format("{}: y {}, eta {}", F::name, row.y, fmt::join(row.eta, " ")));
     if (!std::isfinite(family.log_likelihood(row.y, row.eta.data()))) continue;
     ++compared;
-    expect_derivatives(family, row);
+    expect_derivatives<Exact>(family, row);
     if (::testing::Test::HasFailure()) return;
   }
   EXPECT_GT(compared, rows / 2);
@@ -181,6 +217,29 @@ F with_links(F family, std::vector<Link> links) {
   return family;
 }
 
+TEST(SeveralFamily, DerivativesAreExactOfTweedieResponses) {
+  // Zeros, responses near and far from the mean and from 1, p next to its bounds, and any number of terms.
+  const auto draw = [](auto& random) {
+    const double log_mean = normal(random, 0, random() % 4 == 0 ? 30 : 2);
+    const double p = normal(random, 0, 5);
+    const double log_phi = normal(random, random() % 4 == 0 ? -6 : 0, 2);
+    const double share = 1 / (1 + std::exp(-p));
+    const double deviation = std::exp(0.5 * (log_phi + (share - 0.99) * log_mean));  // relative to the mean
+    const double away =
+        random() % 8 == 0 ? normal(random, 0, 20) : normal(random, 0, std::min(deviation, 3.0));
+    return SeveralRow{random() % 6 == 0 ? 0.0 : std::exp(log_mean + away), {log_mean, p, log_phi}};
+  };
+  expect_derivatives_of<Fifty>(Twlss{1.01, 1.99}, draw, 80);
+  for (const Link mean : {Link::identity, Link::sqrt}) {
+    const auto near_one = [&](auto& random) {
+      SeveralRow row = draw(random);
+      const double unit = std::exp(0.9 * row.eta[0]);
+      return SeveralRow{row.y / unit, {std::exp(row.eta[0]) / unit, row.eta[1], row.eta[2]}};
+    };
+    expect_derivatives_of<Fifty>(with_links(Twlss{1.2, 1.6}, {mean}), near_one, 20);
+  }
+}
+
 TEST(SeveralFamily, DerivativesAreExactUnderOtherLinks) {
   for (const Link mean : {Link::log, Link::inverse, Link::sqrt})
     expect_derivatives_of(with_links(Gaulss{0.01}, {mean}), [](auto& random) {
@@ -210,6 +269,9 @@ TEST(SeveralFamily, LinksAreThoseOfTheCall) {
   EXPECT_EQ(chosen_family("gevlss(link=c(\"log\",\"identity\",\"identity\"))").link_name(),
             "log identity identity");
   EXPECT_EQ(chosen_family("gammals(link=list('identity','identity'))").link_name(), "identity identity");
+  EXPECT_EQ(chosen_family("twlss(link = list('sqrt', 'identity', 'identity'), b = 1.9)").text(),
+            "twlss(link=list(\"sqrt\", \"identity\", \"identity\"), b=1.9)");
+  EXPECT_EQ(chosen_family("twlss(1.2, 1.8)").text(), "twlss(a=1.2, b=1.8)");
   EXPECT_EQ(parse_family(chosen_family("gumbls(link=list(identity, identity), b=-6)").text()).value().text(),
             "gumbls(link=list(\"identity\", \"identity\"), b=-6)");
   for (const char* const bad : {"gaulss(link=list('probit', 'logb'))", "gaulss(link=list('log', 'log'))",
@@ -318,6 +380,53 @@ TEST(SeveralFamily, HaveTheMomentsAndProbabilitiesOfTheirQuantiles) {
   const std::vector<double> odds{std::log(3)};
   EXPECT_NEAR(classes->probabilities(0, odds).up_to, 0.25, 1e-15);
   EXPECT_EQ(classes->probabilities(1, odds).below, classes->probabilities(0, odds).up_to);
+}
+
+TEST(SeveralFamily, ATweedieResponseMayBeZero) {
+  const auto family = family_of_text("twlss(a=1.2, b=1.8)");
+  const std::vector<double> eta{0.4, 0.7, -0.5};
+  const double p = 1.2 + 0.6 / (1 + std::exp(-0.7));
+  const double rest = 2 - p;
+  const double zero = std::exp(-std::exp(rest * 0.4 + 0.5) / rest);
+  EXPECT_EQ(family->probabilities(0, eta).below, 0);
+  EXPECT_NEAR(family->probabilities(0, eta).up_to, zero, 1e-14);
+  EXPECT_EQ(family->quantile(0.99 * zero, eta), 0);
+  EXPECT_GT(family->quantile(1.01 * zero, eta), 0);
+  for (const double share : {0.3, 0.5, 0.9, 0.999}) {
+    const double y = family->quantile(share, eta);
+    EXPECT_NEAR(family->probabilities(y, eta).up_to, share, 1e-9);
+    const double step = 1e-5 * y;
+    const double density =
+        (family->probabilities(y + step, eta).up_to - family->probabilities(y - step, eta).up_to) /
+        (2 * step);
+    const double one = 1;
+    double log_density = 0;
+    family->evaluate({.count = 1,
+                      .stride = 1,
+                      .response = &y,
+                      .prior = &one,
+                      .eta = eta.data(),
+                      .log_likelihood = &log_density});
+    EXPECT_NEAR(density * std::exp(-log_density), 1, 1e-7);
+  }
+  const ResponseLevel level = family->level(eta);
+  EXPECT_NEAR(level.mean, std::exp(0.4), 1e-14);
+  EXPECT_NEAR(level.deviation, std::exp((-0.5 + p * 0.4) / 2), 1e-14);
+  constexpr int draws = 100000;
+  double sum = 0;
+  double square = 0;
+  int zeros = 0;
+  for (int i = 0; i < draws; ++i) {
+    base::RandomPlace random(1, static_cast<std::uint64_t>(i), 0);
+    const double y = family->draw(eta, random);
+    sum += y;
+    square += y * y;
+    zeros += y == 0 ? 1 : 0;
+  }
+  constexpr double within = 0.015;  // four standard errors
+  EXPECT_NEAR(sum / draws / level.mean, 1, within);
+  EXPECT_NEAR(std::sqrt(square / draws - sum / draws * sum / draws) / level.deviation, 1, within);
+  EXPECT_NEAR(static_cast<double>(zeros) / draws, zero, within * zero + 0.002);
 }
 
 TEST(SeveralFamily, DerivativesAreThoseOfDifferencesOfClasses) {

@@ -532,4 +532,9 @@ std::string Family::toml() const {
   return several_ ? several_->toml() : std::string();
 }
 
+std::string Family::full_text() const {
+  std::string own = toml();
+  return own.empty() ? text() : own;
+}
+
 }  // namespace TESSERA_NAMESPACE::gam

@@ -50,6 +50,8 @@ class Family {
   [[nodiscard]] const SeveralFamily* several() const { return several_.get(); }
   /// The text of a user's family, which `own_family` reads; empty: a built-in one.
   [[nodiscard]] std::string toml() const;
+  /// All that defines the family: its TOML, or its call.
+  [[nodiscard]] std::string full_text() const;
   [[nodiscard]] int predictor_count() const { return several_ ? several_->predictors() : 1; }
   /// Number of levels that a factor must have to be a response; 0: the response is a number.
   [[nodiscard]] int classes() const;

@@ -86,8 +86,7 @@ void add_column(std::vector<std::string>& columns, const NamedOption& given) {
 }
 
 std::string text_of_family(const FitOptions& options) {
-  const Family& family = options.family.definition();
-  return family.toml().empty() ? family.text() : family.toml();
+  return options.family.definition().full_text();
 }
 
 void set_link(FitOptions& options, const NamedOption& given, const NumberRange& /*range*/) {

@@ -40,13 +40,11 @@ bool find_mark(const Job& job, const FormulaTerms& formula, const FitOptions& op
   const auto compiler = modules.compiler ? modules.compiler : nvrtc_compiler();
   ModuleCache marks(
       {std::make_shared<Marker>(compiler->version(), has_compiled), modules.directory, modules.max_bytes});
-  const Family& family = options.family.definition();
-  const std::string family_text = family.toml().empty() ? family.text() : family.toml();
-  const ModuleSource fit{
-      .name = "kernels of a fit",
-      .text = formula.text + '\n' + family_text + '\n' + options.weights + '\n' + options.offset,
-      .headers = {},
-      .options = {}};
+  const ModuleSource fit{.name = "kernels of a fit",
+                         .text = formula.text + '\n' + options.family.definition().full_text() + '\n' +
+                                 options.weights + '\n' + options.offset,
+                         .headers = {},
+                         .options = {}};
   const ComputeCapability capability = job.inventory().devices().front().capability;
   return std::holds_alternative<CompiledModule>(marks.compile(fit, capability));
 }

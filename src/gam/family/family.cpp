@@ -532,6 +532,10 @@ std::string Family::toml() const {
   return several_ ? several_->toml() : std::string();
 }
 
+bool Family::needs_calibration() const {
+  return name() == Elf::name && (std::isnan(parameters()[Elf::at_lsig]) || parameters()[Elf::at_co] == 0);
+}
+
 std::string Family::full_text() const {
   std::string own = toml();
   return own.empty() ? text() : own;

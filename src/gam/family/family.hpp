@@ -62,6 +62,8 @@ class Family {
   /// Whether predictions on the scale of the response have columns of their own: with several linear
   /// predictors, of classes, and of ziP. These are as those of `SeveralFamily`.
   [[nodiscard]] bool has_outputs() const;
+  /// Whether the family is of a quantile whose learning rate or width the fit chooses.
+  [[nodiscard]] bool needs_calibration() const;
   [[nodiscard]] std::vector<std::string> outputs(std::span<const std::string> levels) const;
   void respond(std::span<const double> eta, std::span<double> values, std::span<double> jacobian) const;
   /// Index in `BuiltInFamilies`, if built in.

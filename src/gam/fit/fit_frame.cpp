@@ -83,7 +83,7 @@ class FitRun {
     RawSums first = settle_design(moments);
     note_left_out();
     if (fit_.options.estimate_rho) first = estimate_rho(moments);
-    if (needs_calibration(rows_.family)) first = calibrate(moments);
+    if (rows_.family.needs_calibration()) first = calibrate(moments);
     PirlsLoop loop(fit_, *pass_, rows_, moments);
     loop.run(std::move(first));
     describe();

@@ -244,11 +244,6 @@ class Calibration {
 
 }  // namespace
 
-bool needs_calibration(const Family& family) {
-  return family.name() == "elf" &&
-         (std::isnan(family.parameters()[Elf::at_lsig]) || family.parameters()[Elf::at_co] == 0);
-}
-
 Family calibrated_quantile(const FitContext& whole, const Rows& rows) {
   // The checkpoint and the log are those of the last fit.
   FitObserver silent;

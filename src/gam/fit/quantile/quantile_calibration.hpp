@@ -6,9 +6,6 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Whether the family is of a quantile whose learning rate or width the fit chooses.
-[[nodiscard]] bool needs_calibration(const Family& family);
-
 /// *Collective.* The family of `rows`, of a quantile, with the width of its loss and its learning rate: those
 /// given, or chosen as by qgam of R. A gaussian fit of the rows gives the variance, from which and from `err`
 /// the width follows, and residuals, from whose shape `err` is chosen (`best_error`). The learning rate is

@@ -2,7 +2,6 @@
 #include "gam/fit/run/device_choice.hpp"
 
 #include "base/pluralised.hpp"
-#include "gam/fit/quantile/quantile_calibration.hpp"
 #include "gam/fit/run/compiled_fits.hpp"
 #include "gam/terms/shape.hpp"
 
@@ -36,7 +35,7 @@ constexpr int most_device_classes = 20;
 std::string only_on_hosts(const Family& family) {
   if (family.has_classes() && family.several() == nullptr && family.classes() > most_device_classes)
     return fmt::format("a model of more than {} ordered classes is fitted", most_device_classes);
-  return needs_calibration(family) ? "the learning rate of a quantile is calibrated" : std::string();
+  return family.needs_calibration() ? "the learning rate of a quantile is calibrated" : std::string();
 }
 
 CostEstimate estimate_cost(const FormulaTerms& formula, bool linear, std::int64_t rows,

@@ -30,6 +30,9 @@ constexpr double most_log_theta = 16.118;
 
 /// Tolerance of the coefficients in the results.
 constexpr double exact = 1e-20;
+constexpr double nearly_exact = 1e-14;
+/// Largest error of the criterion that inexact coefficients may cause.
+constexpr double most_slack = 2e-4;
 
 }  // namespace
 
@@ -178,8 +181,6 @@ class ResponseFitter::Search {
     slope_of_limit_.assign(at(design_.parameters) + 1, first_slope_of_limit);
     constexpr double first_tolerance = 1e-8;
     if (!criterion_.settle(point, first_tolerance)) return failed(ManyReason::no_start);
-    // Largest error of the criterion that inexact coefficients may cause.
-    constexpr double most_slack = 2e-4;
     double slack = most_slack;
     bool is_exact = false;
     ManyDerivatives derivatives;
@@ -231,27 +232,25 @@ class ResponseFitter::Search {
     value_of(between, limit) += std::log(10);
     ManyPoint next = between;
     go_to_limit(next, limit);
-    constexpr double tolerance = 1e-14;
-    if (criterion_.settle(between, tolerance) && criterion_.settle(next, tolerance) &&
+    if (criterion_.settle(between, nearly_exact) && criterion_.settle(next, nearly_exact) &&
         falls_by(point.value - next.value, expected) &&
         falls_by(between.value - next.value, 0.1 * expected)) {
       point = std::move(next);
       return true;
     }
     // The criterion's sums are those of the refused point: settle the earlier point again.
-    static_cast<void>(criterion_.settle(point, tolerance));
+    static_cast<void>(criterion_.settle(point, nearly_exact));
     return false;
   }
 
   /// Moves a parameter to its limit if it is held at the upper end of its range, where the criterion is flat.
   bool enter_limits(ManyPoint& point, const ManyDerivatives& derivatives, const Step& step) {
-    constexpr double tolerance = 1e-14;
     for (std::size_t j = 0; j < derivatives.parameters.size(); ++j) {
       const int parameter = derivatives.parameters[j];
       if (!step.held[j] || !has_limit(parameter) || derivatives.gradient[j] > 0) continue;
       ManyPoint next = point;
       go_to_limit(next, parameter);
-      if (!criterion_.settle(next, tolerance) || !(next.value <= point.value + limit_rounding)) continue;
+      if (!criterion_.settle(next, nearly_exact) || !(next.value <= point.value + limit_rounding)) continue;
       point = std::move(next);
       return true;
     }
@@ -262,7 +261,6 @@ class ResponseFitter::Search {
   /// the higher one. From its limit, or a shallow minimum, it looks around the start; from another minimum
   /// only at the end of the range, where the other minimum often is. Returns whether a parameter moved.
   bool leave_for_lower(ManyPoint& point, const ManyDerivatives& derivatives) {
-    constexpr double tolerance = 1e-14;
     constexpr double coarse = 1e-6;
     // Bounds the number of moves: otherwise a criterion that falls for ever with a coefficient would never
     // end.
@@ -277,7 +275,7 @@ class ResponseFitter::Search {
       else
         values.assign(1, range_above);
       for (double& value : values) value += origin_[at(j)];
-      if (!criterion_.settle(point, shallow ? tolerance : coarse)) return false;
+      if (!criterion_.settle(point, shallow ? nearly_exact : coarse)) return false;
       const std::vector<bool> may_be_lower = criterion_.may_be_lower(point, j, values);
       ManyPoint other = point;
       for (std::size_t i = 0; i < values.size(); ++i) {
@@ -330,7 +328,6 @@ class ResponseFitter::Search {
       if (!criterion_.settle(next, tolerance)) continue;
       const double rise = next.value - point.value;
       if (rise <= slack + criterion_rounding * (1 + std::abs(point.value))) {
-        constexpr double most_slack = 2e-4;
         slack = std::min(most_slack, 3 * std::sqrt(tolerance));
         point = std::move(next);
         return true;

@@ -278,9 +278,10 @@ void PirlsLoop::solve(Search search) {
   ++course_.steps;
   // At an edge of the link's range, a step covers a fraction of the distance to the edge, and does not
   // predict later steps.
-  const bool mixed =
-      course_.steps >= (rows_.family.limits().any() ? first_mixed_where_separable : first_mixed_iteration) &&
-      !is_at_edge(end_.coef);
+  const int first_mixed = rows_.family.limits().any() ? first_mixed_where_separable
+                          : rows_.family.several()    ? first_mixed_of_several
+                                                      : first_mixed_iteration;
+  const bool mixed = course_.steps >= first_mixed && !is_at_edge(end_.coef);
   auto solution = with_crowding([&] {
     return solver_.solve(sums_, end_.coef, end_.solution.log_sp, rows_.frame->complete_rows,
                          mixed ? &course_.past : nullptr, search, rows_.family.scale().value_or(1));

@@ -4,6 +4,7 @@
 #include "gam/design/design.hpp"
 
 #include <span>
+#include <vector>
 
 /// Rules of step halving (a backtracking line search) for steps of performance iteration that overshoot; the
 /// loop is `PirlsLoop::halve_step` (pirls.cpp).
@@ -24,9 +25,16 @@ struct PenaltyOnLine {
   }
 };
 
-/// `log_sp` in the form of `RemlFit`. Cost: O(p^2) for each penalty of p coefficients.
-[[nodiscard]] PenaltyOnLine penalty_on_line(const Design& design, std::span<const double> log_sp,
-                                            std::span<const double> begin, std::span<const double> end);
+/// For each penalty of the design a matrix D with S = D'D; empty for a diagonal penalty, or one of levels.
+/// With lambda near e^40 the rounding errors of lambda b'(Sb) hide any change of the deviance where Sb is
+/// zero; those of lambda |Db|^2 are negligible. Cost: O(p^3) for each penalty of p coefficients.
+[[nodiscard]] std::vector<Matrix> penalty_roots(const Design& design);
+
+/// `roots`: those of the design; `log_sp` in the form of `RemlFit`. Cost: O(p^2) for each penalty of p
+/// coefficients.
+[[nodiscard]] PenaltyOnLine penalty_on_line(const Design& design, std::span<const Matrix> roots,
+                                            std::span<const double> log_sp, std::span<const double> begin,
+                                            std::span<const double> end);
 
 /// Maximum number of times that one step is halved because the penalised deviance rises.
 constexpr int rise_halvings = 6;

@@ -31,6 +31,9 @@ constexpr int first_mixed_iteration = 10;
 /// Like `first_mixed_iteration`, for models whose estimates may be infinite: full steps that diverge reveal
 /// separation earlier than mixed ones.
 constexpr int first_mixed_where_separable = 40;
+/// Like `first_mixed_iteration`, with several linear predictors, whose Newton steps converge quadratically:
+/// half a step, the first mixed one, would only delay them.
+constexpr int first_mixed_of_several = 20;
 /// Maximum number of past steps that are mixed with the current one.
 constexpr std::size_t max_past_steps = 4;
 

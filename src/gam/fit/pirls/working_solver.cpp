@@ -100,7 +100,10 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     try {
       working.gram = gram_in_coefficients(sums.gram, design_, algebra);
       if (design_.predictors() > 1) definite = make_definite(working.gram.core, design_, log_sp);
-      if (bases_.empty()) bases_ = penalty_bases(design_);
+      if (bases_.empty()) {
+        bases_ = penalty_bases(design_);
+        roots_ = penalty_roots(design_);
+      }
       fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, search);
     } catch (const Error& fault) {
       if (fault.code() == ErrorCode::job_fault) throw;
@@ -148,7 +151,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
                 .definite = definite,
                 .end = end,
                 .step = level > 0 ? length(gram_, step.step) / level : 0,
-                .penalty = penalty_on_line(design_, fit_.log_sp, coef, end),
+                .penalty = penalty_on_line(design_, roots_, fit_.log_sp, coef, end),
                 .score = fit_.score,
                 .penalised_deviance = fit_.penalised_deviance,
                 .others = fit_.others};

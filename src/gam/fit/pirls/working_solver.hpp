@@ -98,6 +98,7 @@ class WorkingSolver {
   Plan unit_;       ///< plan of one unit: the rank whose device has it solves
   int solver_ = 0;  ///< the rank that solves
   std::vector<BlockBasis> bases_;
+  std::vector<Matrix> roots_;  ///< of the penalties
   std::string why_not_;
   RemlFit fit_;
   PartedMatrix gram_;

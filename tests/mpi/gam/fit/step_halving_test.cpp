@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps that overshoot are halved: counts that are zero except four make the first steps too long.
 #include "gam/fit/pirls/step_halving.hpp"
+
+#include "gam/linalg/linalg.hpp"
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
@@ -71,7 +73,10 @@ TEST(StepHalving, ThePenaltyOnALineIsThatOfItsPoints) {
     CoefBlock out;
     out.coef_begin = begin;
     out.coef_size = 2;
-    if (!penalties.empty()) out.penalty.emplace().matrices = penalties;
+    if (!penalties.empty()) {
+      out.penalty.emplace().matrices = penalties;
+      out.penalty->set_ranks = penalties.size() == 2 ? std::vector{0, 2, 1, 2} : std::vector{0, 1};
+    }
     design.blocks.push_back(out);
   };
   Matrix first(2, 2);
@@ -91,12 +96,35 @@ TEST(StepHalving, ThePenaltyOnALineIsThatOfItsPoints) {
     return 2 * (2 * b[2] * b[2] - 2 * b[2] * b[3] + 3 * b[3] * b[3]) + 3 * 5 * b[3] * b[3] +
            7 * 5 * b[5] * b[5];
   };
-  const PenaltyOnLine line = penalty_on_line(design, log_sp, begin, end);
+  const PenaltyOnLine line = penalty_on_line(design, penalty_roots(design), log_sp, begin, end);
   for (const double t : {0.0, 0.25, 0.5, 1.0}) {
     std::vector<double> point;
     for (std::size_t i = 0; i < begin.size(); ++i) point.push_back((1 - t) * begin[i] + t * end[i]);
     EXPECT_NEAR(line.at(t), penalty(point), 1e-9) << t;
   }
+}
+
+/// Of a straight line, at a smoothing parameter near infinity.
+TEST(StepHalving, ThePenaltyOfAnUnpenalisedFunctionIsNothing) {
+  constexpr int size = 12;
+  Matrix differences(size - 2, size);
+  for (int i = 0; i < size - 2; ++i) {
+    differences(i, i) = differences(i, i + 2) = 1;
+    differences(i, i + 1) = -2;
+  }
+  Design design;
+  CoefBlock& block = design.blocks.emplace_back();
+  block.coef_size = design.coef_size = size;
+  block.penalty.emplace().matrices = {multiply_tn(differences, differences)};
+  block.penalty->set_ranks = {0, size - 2};
+  std::vector<double> begin;
+  std::vector<double> end;
+  for (int i = 0; i < size; ++i) {
+    begin.push_back(0.3 + 0.1 * i);
+    end.push_back(-0.7 + 0.3 * i);
+  }
+  const PenaltyOnLine line = penalty_on_line(design, penalty_roots(design), {{40.0}}, begin, end);
+  for (const double t : {0.0, 0.5, 1.0}) EXPECT_NEAR(line.at(t), 0, 1e-9);
 }
 
 TEST(StepHalving, ARiseIsMoreThanRounding) {

@@ -4,6 +4,7 @@
 #include "base/errors.hpp"
 #include "base/math_policy.hpp"
 #include "gam/family/ocat.hpp"
+#include "gam/family/tweedie_series.hpp"
 #include "gam/family/zip.hpp"
 
 #include <boost/math/distributions/normal.hpp>
@@ -57,7 +58,15 @@ double inverse_gaussian_below(double y, double mean, double scale) {
   return normal_below(near) + std::exp(-near * near / 2) * series / (2 * far * std::sqrt(std::numbers::pi));
 }
 
-/// P(Y <= y) for a Tweedie response: a Poisson number of gamma variables.
+/// The Poisson probability of n, for a large rate and any n near it.
+double poisson_density(double n, double rate) {
+  const double away = (n - rate) / rate;
+  const double distance = rate * ((1 + away) * log1p_less(away) + away * away);
+  return std::exp(-distance - stirling_rest(n).value) / std::sqrt(2 * std::numbers::pi * n);
+}
+
+/// P(Y <= y) for a Tweedie response: a Poisson number of gamma variables. Of many terms every `step`-th one
+/// is taken, as in tweedie_series.hpp.
 double tweedie_below(double y, double mean, double power, double scale) {
   if (y < 0) return 0;
   const double rate = std::pow(mean, 2 - power) / (scale * (2 - power));
@@ -65,15 +74,19 @@ double tweedie_below(double y, double mean, double power, double scale) {
   const double unit = scale * (power - 1) * std::pow(mean, power - 1);
   // Sums the terms within this many standard deviations of the Poisson distribution from its mean.
   constexpr double reach = 8;
+  constexpr double many = 1000;
+  constexpr double steps_per_width = 1.5;
   const double spread = reach * std::sqrt(rate) + reach * reach / 2;
   const double first = std::floor(std::max(0.0, rate - spread));
   const double last = std::ceil(rate + spread);
+  const double step = rate > many ? std::max(1.0, std::sqrt(rate / (1 + shape)) / steps_per_width) : 1;
   double sum = 0;
-  for (double n = first; n <= last; ++n) {
-    const double weight = std::exp(n * std::log(rate) - rate - std::lgamma(n + 1));
+  for (double n = first; n <= last; n += step) {
+    const double weight =
+        rate > many ? poisson_density(n, rate) : std::exp(n * std::log(rate) - rate - std::lgamma(n + 1));
     sum += n == 0 ? weight : weight * gamma_below(n * shape, y / unit);
   }
-  return std::min(sum, 1.0);
+  return std::min(step * sum, 1.0);
 }
 
 }  // namespace

@@ -392,22 +392,26 @@ TEST(SeveralFamily, ATweedieResponseMayBeZero) {
   EXPECT_NEAR(family->probabilities(0, eta).up_to, zero, 1e-14);
   EXPECT_EQ(family->quantile(0.99 * zero, eta), 0);
   EXPECT_GT(family->quantile(1.01 * zero, eta), 0);
-  for (const double share : {0.3, 0.5, 0.9, 0.999}) {
-    const double y = family->quantile(share, eta);
-    EXPECT_NEAR(family->probabilities(y, eta).up_to, share, 1e-9);
-    const double step = 1e-5 * y;
-    const double density =
-        (family->probabilities(y + step, eta).up_to - family->probabilities(y - step, eta).up_to) /
-        (2 * step);
-    const double one = 1;
-    double log_density = 0;
-    family->evaluate({.count = 1,
-                      .stride = 1,
-                      .response = &y,
-                      .prior = &one,
-                      .eta = eta.data(),
-                      .log_likelihood = &log_density});
-    EXPECT_NEAR(density * std::exp(-log_density), 1, 1e-7);
+  // With a small phi there are millions of terms.
+  for (const double log_phi : {-0.5, -14.0}) {
+    const std::vector<double> at{0.4, 0.7, log_phi};
+    for (const double share : {0.3, 0.5, 0.9, 0.999}) {
+      const double y = family->quantile(share, at);
+      EXPECT_NEAR(family->probabilities(y, at).up_to, share, 1e-9);
+      const double step = 1e-5 * y * std::exp(log_phi / 2);
+      const double density =
+          (family->probabilities(y + step, at).up_to - family->probabilities(y - step, at).up_to) /
+          (2 * step);
+      const double one = 1;
+      double log_density = 0;
+      family->evaluate({.count = 1,
+                        .stride = 1,
+                        .response = &y,
+                        .prior = &one,
+                        .eta = at.data(),
+                        .log_likelihood = &log_density});
+      EXPECT_NEAR(density * std::exp(-log_density), 1, 1e-6);
+    }
   }
   const ResponseLevel level = family->level(eta);
   EXPECT_NEAR(level.mean, std::exp(0.4), 1e-14);

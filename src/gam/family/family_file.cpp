@@ -106,9 +106,9 @@ int FamilyFile::number(const char* key, int least, int most) const {
 }
 
 FamilyFunction FamilyFile::function_of(const char* key, const toml::value<std::string>& text,
-                                       const std::vector<std::string>& arguments) const {
+                                       const std::vector<std::string>& arguments, bool on_devices) const {
   try {
-    return {text.get(), arguments};
+    return {text.get(), arguments, on_devices};
   } catch (const Error& error) {
     refuse(text, fmt::format("{}: {}", key, error.what()));
   }
@@ -120,6 +120,11 @@ FamilyFunction FamilyFile::function(const char* key, const std::vector<std::stri
     throw base::usage_error(R"({}: {} is missing: write {} = "…", an expression of {})", origin_, key, key,
                             base::list_text(arguments, "and"));
   return function_of(key, *own, arguments);
+}
+
+FamilyFunction FamilyFile::condition(const char* key) const {
+  const auto* own = text(key);
+  return own == nullptr ? FamilyFunction() : function_of(key, *own, {"y"}, false);
 }
 
 std::vector<FamilyFunction> FamilyFile::functions(const char* key, std::size_t count,

@@ -27,6 +27,8 @@ class FamilyFile {
   /// The whole number of a key that is there.
   [[nodiscard]] int number(const char* key, int least, int most) const;
   [[nodiscard]] FamilyFunction function(const char* key, const std::vector<std::string>& arguments) const;
+  /// A condition on the response y, whose value is 1 where it holds; empty if the key is not there.
+  [[nodiscard]] FamilyFunction condition(const char* key) const;
   /// A list of as many expressions; empty if the key is not there.
   [[nodiscard]] std::vector<FamilyFunction> functions(const char* key, std::size_t count,
                                                       const std::vector<std::string>& arguments) const;
@@ -34,7 +36,8 @@ class FamilyFile {
 
  private:
   [[nodiscard]] FamilyFunction function_of(const char* key, const toml::value<std::string>& text,
-                                           const std::vector<std::string>& arguments) const;
+                                           const std::vector<std::string>& arguments,
+                                           bool on_devices = true) const;
 
   std::string origin_;
   toml::table table_;

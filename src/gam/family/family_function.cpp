@@ -3,6 +3,7 @@
 
 #include "base/errors.hpp"
 #include "base/list_text.hpp"
+#include "gam/formula/compile.hpp"
 
 #include <fmt/format.h>
 
@@ -20,10 +21,24 @@ std::string literal(double number) {
   return number < 0 ? fmt::format("(-{:a})", -number) : fmt::format("{:a}", number);
 }
 
+/// Every argument is a number.
+class NumbersAlone : public Knowledge {
+ public:
+  ValueType type_of(const std::string& /*column*/) override { return {}; }
+  std::vector<double> measured(const Statistic& statistic) override {
+    throw base::usage_error("{} depends on all rows: write a function of one", statistic.call);
+  }
+};
+
 }  // namespace
 
-FamilyFunction::FamilyFunction(std::string_view text, const std::vector<std::string>& arguments)
+FamilyFunction::FamilyFunction(std::string_view text, const std::vector<std::string>& arguments,
+                               bool on_devices)
     : expression_(parse_expression(text)) {
+  if (!on_devices && expression_.computed()) {  // such as ==, which texts have too
+    NumbersAlone numbers;
+    expression_ = {.text = expression_.text, .steps = compile(expression_, numbers).steps};
+  }
   if (expression_.factor || expression_.computed())
     throw base::usage_error("{} has no numeric value: write an expression of numbers", expression_.text);
   for (const std::string& column : expression_.columns()) {
@@ -33,7 +48,7 @@ FamilyFunction::FamilyFunction(std::string_view text, const std::vector<std::str
                               base::list_text(arguments, "and"));
     indices_.push_back(static_cast<std::size_t>(known - arguments.begin()));
   }
-  static_cast<void>(device_expression());  // throws for a function that kernels lack
+  if (on_devices) static_cast<void>(device_expression());  // throws for a function that kernels lack
 }
 
 std::string FamilyFunction::device_expression() const {

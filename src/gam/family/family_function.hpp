@@ -19,8 +19,9 @@ inline constexpr std::size_t most_arguments = 6;
 class FamilyFunction {
  public:
   FamilyFunction() = default;
-  /// Throws `Error(usage)` if the text is not an expression, or has variables other than `arguments`.
-  FamilyFunction(std::string_view text, const std::vector<std::string>& arguments);
+  /// Throws `Error(usage)` if the text is not an expression, or has variables other than `arguments`; and if
+  /// it has functions that kernels lack, such as comparisons, unless it is for the host alone.
+  FamilyFunction(std::string_view text, const std::vector<std::string>& arguments, bool on_devices = true);
 
   [[nodiscard]] double operator()(std::span<const double> arguments) const {
     std::array<double, most_arguments> given{};

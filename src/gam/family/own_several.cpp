@@ -75,6 +75,8 @@ struct OwnParts {
   FamilyFunction mean, deviation;        ///< of the predictors
   FamilyFunction cumulative;             ///< P(Y <= y), of y and the predictors
   FamilyFunction quantile;               ///< of p and the predictors
+  FamilyFunction support;                ///< whether y is a response
+  std::string support_fault{};           ///< what a number outside of the support lacks
 };
 
 template <int P>
@@ -87,7 +89,9 @@ class OwnSeveral final : public SeveralFamily {
   [[nodiscard]] std::vector<std::string> links() const override {
     return std::vector<std::string>(at(P), "identity");
   }
-  [[nodiscard]] const char* response_fault(double /*y*/) const override { return nullptr; }
+  [[nodiscard]] const char* response_fault(double y) const override {
+    return parts_.support.empty() || parts_.support(y) == 1 ? nullptr : parts_.support_fault.c_str();
+  }
   [[nodiscard]] std::vector<double> first_predictors(const ResponseLevel& level) const override {
     std::vector<double> eta(at(P));
     for (std::size_t p = 0; p < parts_.start.size(); ++p)
@@ -180,8 +184,8 @@ constexpr OwnFamily family_of(const double*) {{ return {{}}; }}
 std::shared_ptr<const SeveralFamily> parse_own_several(const std::string& toml, const std::string& origin) {
   const FamilyFile file(toml, origin);
   if (!file.has("predictors")) return nullptr;
-  constexpr std::array known{"name", "predictors", "log_likelihood", "start",   "response",
-                             "mean", "deviation",  "cumulative",     "quantile"};
+  constexpr std::array known{"name", "predictors", "log_likelihood", "start",    "response",
+                             "mean", "deviation",  "cumulative",     "quantile", "support"};
   file.require_known(known);
   const int predictors = file.number("predictors", 1, most_own_predictors);
   std::vector<std::string> etas;
@@ -202,7 +206,9 @@ std::shared_ptr<const SeveralFamily> parse_own_several(const std::string& toml, 
                  .mean = optional("mean", etas),
                  .deviation = optional("deviation", etas),
                  .cumulative = optional("cumulative", with("y")),
-                 .quantile = optional("quantile", with("p"))};
+                 .quantile = optional("quantile", with("p")),
+                 .support = file.condition("support")};
+  if (!parts.support.empty()) parts.support_fault = fmt::format("must have {}", file.text("support")->get());
   switch (predictors) {
     case 1: return std::make_shared<OwnSeveral<1>>(std::move(parts));
     case 2: return std::make_shared<OwnSeveral<2>>(std::move(parts));

@@ -22,6 +22,7 @@ inline constexpr int most_own_predictors = 4;
 ///     deviation = "exp(eta1) * …"            # its standard deviation
 ///     cumulative = "pnorm((log(y) - eta1) * exp(-eta2))"  # P(Y <= y)
 ///     quantile = "…"                         # of p and the predictors
+///     support = "y > 0"                      # what a response must have
 ///
 /// Only the first three keys are required. Derivatives are those of the expressions (jet.hpp). Returns null
 /// if the file has no `predictors`, and is therefore one for `parse_custom_family`; throws like that.

@@ -152,6 +152,20 @@ TEST(Several, TellsTheFirstRowWhoseLogLikelihoodIsNotFinite) {
       });
 }
 
+TEST(Several, RefuseAResponseOutsideOfTheSupportBeforeTheFit) {
+  const ResponseFamily lognormal(std::make_shared<const Family>(
+      own_family("name = 'lognormal'\npredictors = 2\nsupport = 'y > 0'\n"
+                 "log_likelihood = '-log(y) - eta2 - ((log(y) - eta1) / exp(eta2))^2 / 2'\n",
+                 "lognormal.toml")));
+  Job job = testing::cpu_job(testing::world());
+  expect_error(ErrorCode::input,
+               "response 'normal' is -0.94807 in data row 9: for the lognormal family it must have y > 0",
+               [&] {
+                 static_cast<void>(fit(job, parse_formula("list(normal ~ s(x), ~ 1)"), several_table(),
+                                       {.family = lognormal}));
+               });
+}
+
 /// The derivative of the coefficients by a log smoothing parameter, by differences of whole fits, is what its
 /// uncertainty moves them along.
 TEST(Several, CoefficientsMoveWithTheUncertaintyOfASmoothingParameter) {

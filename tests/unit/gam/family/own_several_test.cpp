@@ -112,7 +112,13 @@ TEST(OwnSeveral, TellsWhatIsWrongWithAFile) {
            {begin + likelihood + "variance = 'mu'\n",
             "f.toml:4: 'variance' is not a key of a family: the keys are name, predictors, log_likelihood, "
             "start, "
-            "response, mean, deviation, cumulative, quantile"}})
+            "response, mean, deviation, cumulative, quantile, support"},
+           {begin + likelihood + "support = 'mean > 0'\n",
+            "f.toml:4: support: 'mean' is not a variable of this expression: it may use y"},
+           {begin + likelihood + "start = ['mean > 0', '0']\n",
+            "f.toml:4: start: as.numeric(mean > 0): functions of a family cannot have logical values, "
+            "rounding "
+            "to digits or sign()"}})
     expect_error(ErrorCode::usage, message, [&] { static_cast<void>(own(toml)); });
   const auto family = own(begin + likelihood);
   expect_error(ErrorCode::usage,
@@ -121,6 +127,18 @@ TEST(OwnSeveral, TellsWhatIsWrongWithAFile) {
                  static_cast<void>(family->quantile(0.5, std::vector<double>{0, 0}));
                });
   EXPECT_FALSE(family->has_level());
+}
+
+TEST(OwnSeveral, TellsWhatAResponseOutsideOfTheSupportLacks) {
+  const std::string begin = "name = 'f'\npredictors = 1\nlog_likelihood = 'y * eta1 - exp(eta1)'\n";
+  EXPECT_EQ(own(begin)->response_fault(-1.5), nullptr);
+  const auto family = own(begin + "support = 'y >= 0 & y == floor(y)'\n");
+  EXPECT_EQ(family->response_fault(0), nullptr);
+  EXPECT_EQ(family->response_fault(7), nullptr);
+  EXPECT_STREQ(family->response_fault(-1), "must have y >= 0 & y == floor(y)");
+  EXPECT_STREQ(family->response_fault(0.5), "must have y >= 0 & y == floor(y)");
+  // A number that the condition has no value for is none.
+  EXPECT_NE(own(begin + "support = 'log(y) < 2'\n")->response_fault(-1), nullptr);
 }
 
 TEST(OwnSeveral, IsKeptAsItsText) {

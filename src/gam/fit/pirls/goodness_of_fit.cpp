@@ -182,7 +182,7 @@ std::vector<double> likeliest_constants(const FitContext& fit, const Rows& of_mo
   for (int step = 0; step < most_steps; ++step) {
     Matrix gradient(predictors, 1);
     std::ranges::copy(at.gradient, gradient.data());
-    make_definite(at.gram.core, constants, {});
+    make_definite(at.gram.core);
     const auto direction = solve(at.gram.core, gradient);
     if (!direction) break;
     double share = 1;

@@ -33,17 +33,27 @@ bool is_definite(Matrix a, double ridge) {
   return cholesky(a).has_value();
 }
 
+/// A negative eigenvalue of rounding errors, relative to the diagonal, counts as zero.
+constexpr double rounding_of_hessian = 1e-9;
+
+/// How minus the Hessian of a log likelihood is definite.
+enum class Definite { by_itself, with_penalties, no };
+
+Definite definiteness(const Matrix& hessian, const Design& design, std::span<const double> log_sp) {
+  if (is_definite(hessian, rounding_of_hessian)) return Definite::by_itself;
+  return !log_sp.empty() && is_definite(with_penalties(hessian, design, log_sp), rounding_of_hessian)
+             ? Definite::with_penalties
+             : Definite::no;
+}
+
 }  // namespace
 
-bool make_definite(Matrix& hessian, const Design& design, std::span<const double> log_sp) {
-  constexpr double rounding = 1e-9;
+void make_definite(Matrix& hessian) {
+  if (is_definite(hessian, rounding_of_hessian)) return;
   constexpr double first_ridge = 1e-6;
-  if (is_definite(hessian, rounding)) return true;
-  if (!log_sp.empty() && is_definite(with_penalties(hessian, design, log_sp), rounding)) return true;
   double ridge = first_ridge;
   while (!is_definite(hessian, ridge) && std::isfinite(ridge)) ridge *= 4;
   for (int i = 0; i < hessian.rows(); ++i) hessian(i, i) += ridge * std::max(std::abs(hessian(i, i)), 1e-300);
-  return false;
 }
 
 Matrix with_penalties(Matrix gram, const Design& design, std::span<const double> log_sp) {
@@ -92,19 +102,28 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     working.scale = scale;
     working.gamma = gamma_;
   }
-  bool definite = true;
+  Definite definite = Definite::by_itself;
   // A model without a solution has none on the CPU either: do not count that as a device failure.
   std::exception_ptr refused;
   const auto run = [&](const Algebra& algebra) {
     const base::Abandonable abandonable(check_);
     try {
       working.gram = gram_in_coefficients(sums.gram, design_, algebra);
-      if (design_.predictors() > 1) definite = make_definite(working.gram.core, design_, log_sp);
       if (bases_.empty()) {
         bases_ = penalty_bases(design_);
         roots_ = penalty_roots(design_);
       }
-      fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, search);
+      if (design_.predictors() > 1) definite = definiteness(working.gram.core, design_, log_sp);
+      if (definite == Definite::no) make_definite(working.gram.core);
+      try {
+        fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, search);
+      } catch (const Error& fault) {
+        if (definite != Definite::with_penalties || fault.code() == ErrorCode::job_fault) throw;
+        // Smoothing parameters at their limits make more definite than those that the search begins with.
+        definite = Definite::no;
+        make_definite(working.gram.core);
+        fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, search);
+      }
     } catch (const Error& fault) {
       if (fault.code() == ErrorCode::job_fault) throw;
       refused = std::current_exception();
@@ -145,10 +164,10 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
                 .log_sp = fit_.log_sp,
                 .scale = fit_.scale,
                 .edf_total = edf,
-                .converged = fit_.converged && definite,
+                .converged = fit_.converged && definite != Definite::no,
                 .doubtful_block = fit_.doubtful_block,
                 .hidden_by_rounding = fit_.hidden_by_rounding,
-                .definite = definite,
+                .definite = definite != Definite::no,
                 .end = end,
                 .step = level > 0 ? length(gram_, step.step) / level : 0,
                 .penalty = penalty_on_line(design_, roots_, fit_.log_sp, coef, end),

@@ -19,12 +19,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Makes minus the Hessian of a log likelihood usable as X'WX. It is, if it is positive definite, with the
-/// penalties if there are smoothing parameters already. Otherwise a multiple of its absolute diagonal is
-/// added: the least power of four, from 1e-6 on, that makes it definite. Returns whether it was definite; a
-/// negative eigenvalue of rounding errors counts as zero. Source: the modified Newton method of Wood, Pya and
-/// Saefken, JASA 111 (2016), sec. 3.1.2.
-bool make_definite(Matrix& hessian, const Design& design, std::span<const double> log_sp);
+/// Makes minus the Hessian of a log likelihood usable as X'WX. Unless it is positive definite, but for
+/// rounding errors, adds a multiple of its absolute diagonal: the least power of four, from 1e-6 on, that
+/// makes it definite. Source: the modified Newton method of Wood, Pya and Saefken, JASA 111 (2016),
+/// sec. 3.1.2.
+void make_definite(Matrix& hessian);
 
 /// The solution of a working model, the same on every rank.
 struct WorkingSolution {

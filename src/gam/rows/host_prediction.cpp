@@ -57,10 +57,9 @@ void HostPrediction::predict(std::size_t begin, std::size_t end, std::span<Predi
   std::vector<double> fits(columns * chunk_rows);
   std::vector<double> variances(form_.empty() ? 0 : columns * chunk_rows);
   for_each_chunk(evaluator_, chunk, begin, end, [&] {
+    std::ranges::fill(fits, 0.0);
     if (terms.count == 0 || terms.are_predictors)
-      fits = chunk.offset;
-    else
-      std::ranges::fill(fits, 0.0);
+      std::copy_n(chunk.offset.begin(), std::min(fits.size(), chunk.offset.size()), fits.begin());
     for (int term = 0; term < view_.term_count; ++term) {
       evaluator_.evaluate_term(term, chunk);
       add_term(term, raw_coef_, chunk, fits);

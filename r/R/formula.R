@@ -23,8 +23,8 @@ smooth_arguments <- list(
 #' A formula, or each of a list, after a change by `f`.
 of_formulas <- function(formula, f, ...) if (is.list(formula)) lapply(formula, f, ...) else f(formula, ...)
 
-#' The formula of a call, or a list of one for each linear predictor, of which the first has the response; smooths are
-#' in the only form in which mgcv reads them.
+#' The formula of a call, or a list of one for each linear predictor, of which the first has the response, and then
+#' those of shared terms, 1 + 2 ~ s(x) - 1; smooths are in the only form in which mgcv reads them.
 checked_formula <- function(formula) {
   formulas <- if (is.list(formula)) unname(formula) else list(formula)
   is_formula <- vapply(formulas, inherits, NA, "formula")
@@ -33,7 +33,7 @@ checked_formula <- function(formula) {
                 "list, such as list(y ~ s(x), ~ s(x))")
   }
   for (one in formulas[-1]) {
-    if (length(one) == 3) {
+    if (length(one) == 3 && !is_shared(one)) {
       usage_error("formula ", text_of(one), ": the second and later ones of a list have no response: write ~ terms")
     }
   }
@@ -42,6 +42,9 @@ checked_formula <- function(formula) {
     one
   })
 }
+
+#' Whether linear predictors share the terms of a formula, 1 + 2 ~ s(x) - 1.
+is_shared <- function(formula) length(formula) == 3 && !length(all.vars(formula[[2]]))
 
 text_of <- function(expression) paste(deparse(expression, width.cutoff = 500L), collapse = " ")
 
@@ -393,7 +396,9 @@ parametric_by_r <- function(t, predictor, pterms, frame) {
 engine_formula <- function(t) {
   first <- call("~", t$left, t$right[[1]])
   if (!is.list(t$formula)) return(text_of(first))
-  text_of(as.call(c(quote(list), first, lapply(t$right[-1], function(right) call("~", right)))))
+  further <- Map(function(right, one) if (is_shared(one)) call("~", one[[2]], right) else call("~", right),
+                 t$right[-1], t$formula[-1])
+  text_of(as.call(c(quote(list), first, further)))
 }
 
 #' The engine's JSON, with the names of columns evaluated by R replaced by their texts in the formula.

@@ -20,10 +20,10 @@ parametric_slots <- function(parts, json, rows, data) {
        predictor = rep(seq_along(each), lengths(of_each("places"))))
 }
 
-#' The parts of each linear predictor's formula, as interpret.gam makes them.
-formula_parts <- function(parts) if (is.null(parts$nlp)) list(parts) else parts[seq_len(parts$nlp)]
+#' The parts of each formula, as interpret.gam makes them.
+formula_parts <- function(parts) if (is.null(parts$nlp)) list(parts) else unclass(parts)[names(parts) == ""]
 
-#' The same of one linear predictor, whose names have its suffix.
+#' The same of one formula, whose names have its suffix.
 parametric_part <- function(predictor, parts, json, rows) {
   frame <- evaluated_frame(formula_parts(parts)[[predictor]]$pf, rows, json)
   pterms <- attr(frame, "terms")

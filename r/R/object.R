@@ -46,8 +46,11 @@ gam_object <- function(model, json, data, frame, call, control) {
           else stand_in_variables(parts, json)
   parametric <- parametric_slots(parts, json, some, data)
   if (is.list(formula)) {
-    of_predictors <- split(seq_along(parametric$predictor), parametric$predictor)
-    attr(formula, "lpi") <- structure(unname(of_predictors), overlap = FALSE)
+    readers <- lapply(formula_parts(parts), `[[`, "lpi")  # the linear predictors that a formula's terms are added to
+    of_predictors <- lapply(seq_len(parts$nlp), function(p) {
+      unname(which(vapply(readers, function(own) p %in% own, NA)[parametric$predictor]))
+    })
+    attr(formula, "lpi") <- structure(of_predictors, overlap = parts$nlp < length(readers))
   }
   object <- c(estimates(model, json, parametric),
               list(family = family, formula = formula, call = call, control = control), parametric$slots)

@@ -60,6 +60,8 @@ models <- list(
                        twlss(link = list("sqrt", "identity", "identity"), a = 1.2, b = 1.8)),
   ziplss = model(list(count ~ s(x) + fac, ~ s(z)), ziplss()),
   multinom = model(list(class ~ s(x) + fac, ~ s(z) + fac:x), multinom(K = 2)),
+  shared = model(list(y ~ s(w, k = 5) + fac, ~ s(z), 1 + 2 ~ s(x) + v - 1), gaulss),
+  shared_classes = model(list(class ~ s(z), ~ fac, 2 + 1 ~ s(x, k = 7) - 1), multinom(K = 2)),
   two = model(list(class > 0 ~ s(x) + fac), multinom()))
 arguments <- commandArgs(TRUE)
 if (length(arguments)) models <- models[intersect(arguments, names(models))]

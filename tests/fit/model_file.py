@@ -57,6 +57,7 @@ MODELS = [
     ("tw", 'some ~ s(x, k=5)', "tw"),
     ("Tweedie", 'some ~ s(x, k=5)', "Tweedie(p=1.5)"),
     ("gaulss", 'list(y ~ s(x, k=5), ~ f)', "gaulss", "this is no model of"),
+    ("shared", 'list(y ~ s(x, k=5), ~ f, 1 + 2 ~ s(z, k=5) - 1)', "gaulss", "this is no model of"),
     ("betar", 'share ~ s(x, k=5)', "betar"),
     ("scat", 'y ~ s(x, k=5)', "scat"),
     ("inverse", 'positive ~ w', "inverse.gaussian", "1/mu^2"),

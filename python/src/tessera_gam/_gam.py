@@ -90,7 +90,8 @@ class GAM:
     ----------
     formula
         In R's notation: ``"y ~ region + s(x) + te(x, z, bs='cr', k=5)"``. For a family with several linear
-        predictors a list with a formula for each: ``["y ~ s(x)", "~ s(x)"]``.
+        predictors a list with a formula for each, and for terms that they share: ``["y ~ s(x)", "~ s(x)",
+        "1 + 2 ~ s(z) - 1"]``.
     family
         "gaussian", "binomial", "poisson", "gamma", "nb", "tw", "scat", "betar", "ocat(R=4)", "cnorm", "elf(qu=0.9)", "zip", …, as "gamma(inverse)" also
         with a link, or "@FILE" with a custom family; with several linear predictors "gaulss", "gammals", "gumbls",

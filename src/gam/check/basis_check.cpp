@@ -204,9 +204,11 @@ class BasisChecks {
     RowReader reader(rows_, design_);
     std::vector<double> out(residuals_.size());
     std::vector<double> eta(at(design_.predictors()));
+    int own = 0;
+    design_.for_each_reader(design_.predictor_of(block), [&](int predictor) { own = predictor; });
     for (std::size_t row = 0; row < out.size(); ++row) {
       reader.linear_predictors(row, raw_coef, eta);
-      out[row] = eta[at(design_.predictor_of(block))];
+      out[row] = eta[at(own)];
     }
     return out;
   }

@@ -204,6 +204,13 @@ int Design::predictors() const {
   return last + 1;
 }
 
+int Design::common_readers(int one, int other) const {
+  int count = 0;
+  for_each_reader(one,
+                  [&](int mine) { for_each_reader(other, [&](int its) { count += mine == its ? 1 : 0; }); });
+  return count;
+}
+
 const CoefBlock* Design::intercept(int predictor) const {
   const auto found = std::ranges::find_if(blocks, [&](const CoefBlock& block) {
     return block.is_intercept() && predictor_of(block) == predictor;

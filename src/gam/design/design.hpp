@@ -196,15 +196,26 @@ struct Design {
   std::vector<std::pair<int, ColumnCombination>> raw_combinations;
   /// Labels of dropped columns, linearly dependent on others: a parametric column's name, a smooth's label.
   std::vector<std::string> left_out;
+  /// With terms that linear predictors share: for each formula the linear predictors that its terms are added
+  /// to. Empty: a formula is that of a linear predictor.
+  std::vector<std::vector<int>> readers;
   /// The part: raw columns of the random effects and factor smooths whose blocks in crossproducts and the
   /// covariance are sparse (`PartedMatrix`); empty: all blocks are dense.
   Part parted_columns;
 
   [[nodiscard]] const RawTerm& term_of(const CoefBlock& block) const;
-  /// Number of linear predictors.
+  /// Number of formulas: of linear predictors, and of shared terms.
   [[nodiscard]] int predictors() const;
-  /// The index of the linear predictor that a block belongs to.
+  /// The index of the formula that a block belongs to.
   [[nodiscard]] int predictor_of(const CoefBlock& block) const { return term_of(block).predictor; }
+  /// Calls `use(p)` for each linear predictor p that the terms of a formula are added to.
+  template <class Use>
+  void for_each_reader(int formula, const Use& use) const {
+    if (readers.empty()) return use(formula);
+    for (const int reader : readers[static_cast<std::size_t>(formula)]) use(reader);
+  }
+  /// Number of linear predictors that the terms of both formulas are added to.
+  [[nodiscard]] int common_readers(int one, int other) const;
   /// The intercept of a linear predictor; null: it has none.
   [[nodiscard]] const CoefBlock* intercept(int predictor = 0) const;
   /// Index in `terms` of the block's term.

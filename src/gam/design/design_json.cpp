@@ -551,8 +551,14 @@ Design design_from_json(const JsonField& field, int coefficients) {
     const std::vector<JsonField> each = predictors->elements(design.terms.size());
     for (std::size_t t = 0; t < each.size(); ++t) {
       design.terms[t].predictor = each[t].whole(0, coefficients);
-      if (design.terms[t].predictor > (t == 0 ? 0 : design.terms[t - 1].predictor + 1))
-        each[t].refuse("is not the predictor of the term before, or the next one");
+      if (t > 0 && design.terms[t].predictor < design.terms[t - 1].predictor)
+        each[t].refuse("is less than the predictor of the term before");
+    }
+  }
+  if (const auto readers = field.find("readers")) {
+    for (const JsonField& one : readers->elements()) {
+      std::vector<int>& own = design.readers.emplace_back();
+      for (const JsonField& predictor : one.elements()) own.push_back(predictor.whole(0));
     }
   }
   return design;
@@ -586,6 +592,7 @@ SortedJson to_json(const Design& design) {
   if (design.predictors() > 1) {
     for (const RawTerm& term : design.terms) json["predictors"].push_back(term.predictor);
   }
+  if (!design.readers.empty()) json["readers"] = design.readers;
   return json;
 }
 

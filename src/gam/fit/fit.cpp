@@ -53,12 +53,12 @@ std::vector<Expression> predictors_of(const std::string& formula) {
 
 /// Throws `Error(usage)` for another number of formulas than that of the family's linear predictors.
 void check_predictors(const FormulaTerms& formula, const Family& family) {
-  if (formula.predictors() == family.predictor_count()) return;
+  const int given = formula.predictors() - formula.shared();
+  if (given == family.predictor_count()) return;
   const int wanted = family.predictor_count();
   throw base::usage_error(
       "the family {} has {} linear predictor{}, but there {} {} formula{}: {}", family.text(), wanted,
-      wanted == 1 ? "" : "s", formula.predictors() == 1 ? "is" : "are", formula.predictors(),
-      formula.predictors() == 1 ? "" : "s",
+      wanted == 1 ? "" : "s", given == 1 ? "is" : "are", given, given == 1 ? "" : "s",
       wanted == 1 ? "give one, response ~ terms" : "give one for each, list(response ~ terms, ~ terms)");
 }
 

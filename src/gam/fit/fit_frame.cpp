@@ -170,9 +170,27 @@ class FitRun {
           designs.size());
     model_.design = joined(std::move(designs));
     if (predictors == 1) return moments;
+    if (fit_.formula.shared() > 0) share_terms();
     rows_ = whole;
     pass_.emplace(fit_.job, fit_.plan, rows_);
     return fit_.sums_of(*pass_, [&] { return pass_->moments(); });
+  }
+  /// Lets linear predictors read the terms that they share, and drops the columns of these that the
+  /// predictors' own terms determine: by X'X, where X has the rows of each predictor one after another.
+  void share_terms() {
+    PartedMatrix gram = unweighted_gram(fit_.job, fit_.plan, rows_);
+    fit_.require_no_fallback();
+    Design& design = model_.design;
+    design.readers = fit_.formula.all_readers();
+    std::vector<int> formula_of_raw;
+    for (const RawTerm& term : design.terms)
+      formula_of_raw.resize(formula_of_raw.size() + static_cast<std::size_t>(term.raw_size), term.predictor);
+    for (int j = 0; j < gram.core.cols(); ++j) {
+      for (int i = 0; i < gram.core.rows(); ++i)
+        gram.core(i, j) *= design.common_readers(formula_of_raw[static_cast<std::size_t>(i)],
+                                                 formula_of_raw[static_cast<std::size_t>(j)]);
+    }
+    static_cast<void>(leave_out_determined(gram));
   }
   /// The supplied knots of a predictor's splines; those that no spline of any predictor has belong to the
   /// first.

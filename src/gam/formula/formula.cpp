@@ -363,6 +363,20 @@ std::vector<Expression> FormulaTerms::all_offsets() const {
   return all;
 }
 
+int FormulaTerms::shared() const noexcept {
+  return static_cast<int>(
+      std::ranges::count_if(further, [](const FormulaTerms& one) { return !one.readers.empty(); }));
+}
+
+std::vector<std::vector<int>> FormulaTerms::all_readers() const {
+  std::vector<std::vector<int>> all;
+  for (int p = 0; shared() > 0 && p < predictors(); ++p) {
+    const std::vector<int>& own = of_predictor(p).readers;
+    all.push_back(own.empty() ? std::vector{p} : own);
+  }
+  return all;
+}
+
 std::vector<Expression> FormulaTerms::variables() const {
   std::vector<Expression> all;
   const auto add = [&all](const Expression& expression) {
@@ -429,16 +443,55 @@ FormulaTerms with_response(const Syntax& tree) {
   return formula;
 }
 
-/// Parses the formula of a further predictor, ~ terms.
-FormulaTerms without_response(const Syntax& tree, const FormulaTerms& first) {
-  if (tree.is_binary("~"))
+/// Reads the numbers of linear predictors in a sum, 1 + 2; false if it is another expression.
+bool read_numbers(const Syntax& tree, std::vector<double>& numbers) {
+  if (tree.is_binary("+"))
+    return read_numbers(tree.children[0], numbers) && read_numbers(tree.children[1], numbers);
+  if (tree.kind == Kind::number) numbers.push_back(tree.number);
+  return tree.kind == Kind::number;
+}
+
+/// The linear predictors that share terms, from 0, for the left-hand side 1 + 2 after `own` formulas of
+/// linear predictors.
+std::vector<int> readers_of(const Syntax& tree, int own) {
+  std::vector<double> numbers;
+  if (!read_numbers(tree, numbers))
     formula_error(tree.position,
                   "the formula of a second or later predictor has a response: write it without, ~ terms");
-  if (tree.kind != Kind::unary || tree.text != "~")
+  std::vector<int> readers;
+  for (const double number : numbers) {
+    if (!(number >= 1 && number <= own && number == std::floor(number)))
+      formula_error(tree.position,
+                    "{:g} is no linear predictor before the shared terms {} ~ …: write numbers from 1 to {}",
+                    number, deparse(tree), own);
+    readers.push_back(static_cast<int>(number) - 1);
+  }
+  std::ranges::sort(readers);
+  if (readers.size() == 1)
+    formula_error(tree.position,
+                  "the terms of {0} ~ … are those of one linear predictor: add them to formula {0}",
+                  deparse(tree));
+  if (std::ranges::adjacent_find(readers) != readers.end())
+    formula_error(tree.position, "a linear predictor occurs twice in {} ~ …: write each once", deparse(tree));
+  return readers;
+}
+
+/// Parses the formula of a further predictor, ~ terms, or of shared terms, 1 + 2 ~ terms.
+FormulaTerms further_formula(const Syntax& tree, const FormulaTerms& first) {
+  const bool shared = tree.is_binary("~");
+  if (!shared && (tree.kind != Kind::unary || tree.text != "~"))
     formula_error(tree.position, "this is no formula of a linear predictor: write ~ terms");
   FormulaTerms formula;
+  if (shared) formula.readers = readers_of(tree.children[0], first.predictors() - first.shared());
+  if (!shared && first.shared() > 0)
+    formula_error(tree.position,
+                  "a linear predictor follows shared terms: write formulas such as 1 + 2 ~ s(x) - 1 last");
   formula.response = first.response;
-  TermExpansion(formula).read(tree.children[0]);
+  TermExpansion(formula).read(tree.children.back());
+  if (shared && !formula.offsets.empty())
+    formula_error(tree.position, "shared terms have an offset: write it in the formula of each predictor");
+  if (shared && !formula.intercept && formula.parametric.empty() && formula.smooths.empty())
+    formula_error(tree.position, "{} ~ … has no terms: leave it out", deparse(tree.children[0]));
   if (formula.all_columns)
     formula_error(tree.position, "'.' is not available in a list of formulas: name the terms");
   return formula;
@@ -468,7 +521,7 @@ FormulaTerms parse_terms(std::string_view text) {
   if (is_list && formula.all_columns)
     formula_error(first.position, "'.' is not available in a list of formulas: name the terms");
   for (std::size_t i = 1; is_list && i < tree.children.size(); ++i)
-    formula.further.push_back(without_response(tree.children[i], formula));
+    formula.further.push_back(further_formula(tree.children[i], formula));
   formula.text = normalised(text);
   return formula;
 }

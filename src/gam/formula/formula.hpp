@@ -93,10 +93,17 @@ struct FormulaTerms {
   std::vector<Expression> model_frame{};  ///< variables of terms that were rewritten, without offsets: see
                                           ///< model_terms.hpp
   bool all_columns = false;  ///< the formula has '.', for all columns of the table: see `with_columns`
-  std::vector<FormulaTerms> further{};  ///< of the second and later predictors
+  std::vector<FormulaTerms> further{};  ///< of the second and later predictors, then of shared terms
+  /// Of shared terms, 1 + 2 ~ s(x) - 1: the linear predictors that they are added to, from 0; else empty.
+  std::vector<int> readers{};
 
+  /// Number of formulas: one for each linear predictor, and for each set of shared terms.
   [[nodiscard]] int predictors() const noexcept { return 1 + static_cast<int>(further.size()); }
-  /// The terms of a predictor.
+  /// Number of formulas of shared terms, which are the last ones.
+  [[nodiscard]] int shared() const noexcept;
+  /// For each formula the linear predictors that its terms are added to; empty: no terms are shared.
+  [[nodiscard]] std::vector<std::vector<int>> all_readers() const;
+  /// The terms of a formula.
   [[nodiscard]] const FormulaTerms& of_predictor(int index) const {
     return index == 0 ? *this : further[static_cast<std::size_t>(index) - 1];
   }
@@ -117,7 +124,8 @@ struct FormulaTerms {
 /// defaults; where mgcv would warn and replace an unusable value by a default, this throws.
 ///
 /// `list(y ~ s(x), ~ s(z))` has a formula for each linear predictor, the response in the first one. Labels of
-/// the second one have mgcv's suffix: s.1(z), (Intercept).1, and so on.
+/// the second one have mgcv's suffix: s.1(z), (Intercept).1, and so on. After these, `1 + 2 ~ s(w) - 1` has
+/// terms that linear predictors 1 and 2 share, with the same coefficients.
 [[nodiscard]] FormulaTerms parse_terms(std::string_view text);
 
 /// The formula for a censored family, to which cbind(y, limit) has a number and its limit.

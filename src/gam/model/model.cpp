@@ -36,7 +36,7 @@ constexpr const char* format_name = "tessera-fit model";
 /// CRC-32. 4: for a large random effect only the diagonal of the covariance is stored. 5: for several, only
 /// the pairs of levels that occur in the data; radial columns, smooths without penalty, computed variables.
 /// 6: factor smooths and t2(). 7: a model as text contains its covariance. 8: curves at minus
-/// infinity. 9: several linear predictors. A model is written with the oldest
+/// infinity. 9: several linear predictors. 10: terms that they share. A model is written with the oldest
 /// version that has what it needs, so that older programs can read it.
 constexpr int oldest_version = 2;
 constexpr int version_beside = 3;
@@ -46,7 +46,8 @@ constexpr int version_factor_smooth = 6;
 constexpr int version_numbers = 7;
 constexpr int version_absent = 8;
 constexpr int version_several = 9;
-constexpr int newest_version = version_several;
+constexpr int version_shared = 10;
+constexpr int newest_version = version_shared;
 
 /// Suffix of the covariance file in version 2.
 constexpr std::string_view plain_suffix = ".cov";
@@ -621,8 +622,11 @@ void check_formula(const JsonField& json, const FittedModel& model) {
     field.refuse(fault.what());
   }
   const int predictors = model.family.predictor_count();
-  if (formula.predictors() != predictors || model.design.predictors() > predictors)
+  if (formula.predictors() - formula.shared() != predictors ||
+      model.design.predictors() > formula.predictors())
     field.refuse(fmt::format("must have {} linear predictors, as the family and the design", predictors));
+  if (formula.all_readers() != model.design.readers)
+    field.refuse("has terms that other linear predictors share than in the design");
   std::vector<Expression> known = formula.variables();
   known.insert(known.end(), model.recipe.contrasts.begin(), model.recipe.contrasts.end());
   for (const DesignVariable& variable : model.design.variables) {
@@ -865,6 +869,7 @@ std::string dumped(Json& json, const FittedModel& model) {
   const bool any_penalised = std::ranges::any_of(
       model.design.blocks, [](const CoefBlock& block) { return block.penalty && !block.is_smooth(); });
   if (model.family.several() != nullptr || any_penalised) at_least(version_several);
+  if (!model.design.readers.empty()) at_least(version_shared);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

@@ -381,10 +381,6 @@ class TablePrediction {
     predict_terms(job_, out.plan, rows, means, put_rows);
     if (!options_.standard_errors) return;
     const std::size_t size = model_.coef.size();
-    std::vector<std::size_t> predictor_of_coef(size);
-    for (const CoefBlock& block : plan_.design.blocks)
-      std::fill_n(predictor_of_coef.begin() + block.coef_begin, block.coef_size,
-                  at(plan_.design.predictor_of(block)));
     gam::design_rows(job_, out.plan, rows, [&](std::size_t first, std::span<const double> elements) {
       std::vector<double> values(columns);
       std::vector<double> jacobian(columns * predictors);
@@ -392,8 +388,15 @@ class TablePrediction {
       for (std::size_t i = 0; i * size < elements.size(); ++i) {
         family.respond(eta_of(first + i), values, jacobian);
         for (std::size_t c = 0; c < columns; ++c) {
-          for (std::size_t j = 0; j < size; ++j)
-            gradient[j] = jacobian[c * predictors + predictor_of_coef[j]] * elements[i * size + j];
+          std::ranges::fill(gradient, 0.0);
+          for (const CoefBlock& block : plan_.design.blocks) {
+            double slope = 0;
+            plan_.design.for_each_reader(plan_.design.predictor_of(block), [&](int predictor) {
+              slope += jacobian[c * predictors + at(predictor)];
+            });
+            for (auto j = at(block.coef_begin); j < at(block.coef_begin + block.coef_size); ++j)
+              gradient[j] = slope * elements[i * size + j];
+          }
           const double variance = dot(gradient, multiply(plan_.posterior.covariance, gradient));
           out.columns[c * of_column + 1].values[first + i] = std::sqrt(not_negative(variance));
         }

@@ -6,6 +6,7 @@
 #include "gam/family/visit.hpp"
 #include "gam/rows/aligned_sums.hpp"
 #include "gam/rows/products.hpp"
+#include "gam/rows/shared_terms.hpp"
 #include "gam/rows/whitened_rows.hpp"
 
 #include <algorithm>
@@ -65,6 +66,7 @@ struct HostRows::Chunk : RowChunk {
   /// copy for each predictor, with the weights of the term's predictor and that one.
   std::vector<double> weighted;
   std::vector<double> log_likelihood, scores, curvatures;  ///< with several linear predictors
+  std::vector<double> whole;                               ///< linear predictors that share terms
   ResponseMemos memos;
   /// Sums of powers by cell, for terms that are single curves with dense columns; they determine the columns'
   /// sums.
@@ -284,7 +286,10 @@ void HostRows::finish_several(PassKind kind, const SeveralFamily& family, Chunk&
     chunk.unit_weights = true;
     return;
   }
-  const int predictors = layout_.predictors();
+  const bool shares = !layout_.readers().empty();
+  if (shares) chunk.whole = predictors_of_formulas(layout_.readers(), family.predictors(), chunk.eta);
+  const std::vector<double>& predictor = shares ? chunk.whole : chunk.eta;
+  int predictors = shares ? family.predictors() : layout_.predictors();
   const auto planes = at(predictors);
   const bool derivatives = kind != PassKind::deviance;
   chunk.log_likelihood.resize(chunk_rows);
@@ -294,7 +299,7 @@ void HostRows::finish_several(PassKind kind, const SeveralFamily& family, Chunk&
                    .stride = chunk_rows,
                    .response = chunk.response.data(),
                    .prior = chunk.prior.data(),
-                   .eta = chunk.eta.data(),
+                   .eta = predictor.data(),
                    .log_likelihood = chunk.log_likelihood.data(),
                    .gradient = derivatives ? chunk.scores.data() : nullptr,
                    .weights = derivatives ? chunk.curvatures.data() : nullptr});
@@ -302,7 +307,7 @@ void HostRows::finish_several(PassKind kind, const SeveralFamily& family, Chunk&
   std::vector<double> eta(planes);
   for (std::size_t r = 0; r < count; ++r) {
     double sum = chunk.log_likelihood[r];
-    for (std::size_t p = 0; p < planes; ++p) sum += eta[p] = chunk.eta[p * chunk_rows + r];
+    for (std::size_t p = 0; p < planes; ++p) sum += eta[p] = predictor[p * chunk_rows + r];
     for (std::size_t p = r; derivatives && p < chunk.scores.size(); p += chunk_rows) sum += chunk.scores[p];
     for (std::size_t p = r; derivatives && p < chunk.curvatures.size(); p += chunk_rows)
       sum += chunk.curvatures[p];
@@ -326,6 +331,11 @@ void HostRows::finish_several(PassKind kind, const SeveralFamily& family, Chunk&
     for (std::size_t p = r; p < chunk.curvatures.size(); p += chunk_rows) chunk.curvatures[p] = 0;
   }
   if (!derivatives) return;
+  if (shares) {
+    chunk.curvatures = curvatures_of_formulas(layout_.readers(), predictors, chunk.curvatures);
+    chunk.scores = scores_of_formulas(layout_.readers(), chunk.scores);
+    predictors = layout_.predictors();
+  }
   const TermTable& residual = view_.terms[view_.term_count];
   std::fill_n(chunk.values_of(residual), count, 1.0);
   for (int q = 0; q < predictors; ++q) {

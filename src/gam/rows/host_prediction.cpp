@@ -39,6 +39,11 @@ HostPrediction::HostPrediction(const Rows& rows, const RowLayout& layout, std::s
       form_(form),
       posterior_(posterior) {
   for (const RawTerm& term : rows.design->terms) {
+    std::vector<int>& columns = columns_of_term_.emplace_back();
+    if (posterior.terms.are_predictors) {
+      rows.design->for_each_reader(term.predictor, [&](int predictor) { columns.push_back(predictor); });
+      continue;
+    }
     int column = 0;
     if (posterior.terms.count > 0) {
       const std::span of_raw =
@@ -46,7 +51,7 @@ HostPrediction::HostPrediction(const Rows& rows, const RowLayout& layout, std::s
       column =
           std::ranges::adjacent_find(of_raw, std::not_equal_to<>()) == of_raw.end() ? of_raw[0] : by_rows;
     }
-    column_of_term_.push_back(column);
+    if (column >= 0 || column == by_rows) columns.push_back(column);
   }
 }
 
@@ -88,25 +93,32 @@ void HostPrediction::predict(std::size_t begin, std::size_t end, std::span<Predi
 }
 
 void HostPrediction::add_term(int term, std::span<const double> raw, RowChunk& chunk, Columns to) const {
-  const int column = column_of_term_[at(term)];
-  if (column >= 0)
-    return evaluator_.add_predictor(term, raw, chunk, to.subspan(at(column) * chunk_rows, chunk_rows));
-  if (column != by_rows) return;
-  std::array<double, chunk_rows> values{};
-  evaluator_.add_predictor(term, raw, chunk, values);
-  add_by_rows(term, chunk, values, to);
+  for (const int column : columns_of_term_[at(term)]) {
+    if (column >= 0) {
+      evaluator_.add_predictor(term, raw, chunk, to.subspan(at(column) * chunk_rows, chunk_rows));
+      continue;
+    }
+    std::array<double, chunk_rows> values{};
+    evaluator_.add_predictor(term, raw, chunk, values);
+    add_by_rows(term, chunk, values, to);
+  }
 }
 
 void HostPrediction::add_product(const Product& product, RowChunk& chunk, Columns variances) const {
-  const int column = column_of_term_[at(product.row_term)];
-  if (column_of_term_[at(product.column_term)] != column) return;
-  if (column >= 0) return apply(product, chunk, variances.subspan(at(column) * chunk_rows, chunk_rows));
-  // The output columns of both terms depend on the row (smooths by a factor): two different terms then never
-  // share a column.
-  if (column != by_rows || product.row_term != product.column_term) return;
-  std::array<double, chunk_rows> values{};
-  apply(product, chunk, values);
-  add_by_rows(product.row_term, chunk, values, variances);
+  const std::vector<int>& of_other = columns_of_term_[at(product.column_term)];
+  for (const int column : columns_of_term_[at(product.row_term)]) {
+    if (std::ranges::find(of_other, column) == of_other.end()) continue;
+    if (column >= 0) {
+      apply(product, chunk, variances.subspan(at(column) * chunk_rows, chunk_rows));
+      continue;
+    }
+    // The output columns of both terms depend on the row (smooths by a factor): two different terms then
+    // never share a column.
+    if (product.row_term != product.column_term) continue;
+    std::array<double, chunk_rows> values{};
+    apply(product, chunk, values);
+    add_by_rows(product.row_term, chunk, values, variances);
+  }
 }
 
 void HostPrediction::add_by_rows(int term, const RowChunk& chunk, std::span<const double> values,

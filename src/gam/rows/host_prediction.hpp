@@ -38,10 +38,9 @@ class HostPrediction {
   std::span<const double> raw_coef_;
   std::span<const double> form_;
   const Posterior& posterior_;
-  /// A term's output column: -1 if it has none; `by_rows` if the column depends on the row, as for smooths by
-  /// a factor.
+  /// Stands for an output column that depends on the row, as for smooths by a factor.
   static constexpr int by_rows = -2;
-  std::vector<int> column_of_term_;
+  std::vector<std::vector<int>> columns_of_term_;  ///< terms that linear predictors share have several
 };
 
 /// Linear predictors at several coefficients, on the host.

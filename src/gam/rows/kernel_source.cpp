@@ -77,6 +77,15 @@ std::string each_shape(std::span<const Product> products) {
   return text + "}\n";
 }
 
+/// Which linear predictors the terms of each formula are added to; without shared terms each to its own.
+std::string readers_text(const std::vector<std::vector<int>>& readers, int predictors) {
+  const auto count = static_cast<std::size_t>(predictors);
+  std::vector<std::int64_t> are_read(readers.size() * count);
+  for (std::size_t f = 0; f < readers.size(); ++f)
+    for (const int reader : readers[f]) are_read[f * count + static_cast<std::size_t>(reader)] = 1;
+  return fmt::format("constexpr bool shares = {};\n", !readers.empty()) + array("bool", "are_read", are_read);
+}
+
 /// The model's constants for every kernel. `products`: the products that the kernels form; `view`: the header
 /// that declares their arguments.
 std::string constants(const Rows& rows, const RowLayout& layout, std::span<const Product> products,
@@ -109,6 +118,7 @@ struct Number {
   number("predictors", static_cast<std::size_t>(layout.predictors()));
   number("planes", static_cast<std::size_t>(layout.planes()));
   text += fmt::format("constexpr bool several = {};\n", layout.several());
+  text += readers_text(layout.readers(), rows.family.predictor_count());
   number("offset_count", offsets.size());
   number("term_count", layout.terms.size() - 1);
   number("placement_count", layout.placements.size());

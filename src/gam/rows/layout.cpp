@@ -64,6 +64,7 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
     : parameters_(static_cast<int>(parameters)),
       predictors_(design.predictors()),
       several_(several),
+      readers_(several ? design.readers : std::vector<std::vector<int>>()),
       raw_size_(design.raw_size),
       parted_columns_(design.parted_columns),
       pairs_(pairs) {

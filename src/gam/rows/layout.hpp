@@ -75,8 +75,10 @@ class RowLayout {
   std::vector<int> offsets;
   std::vector<std::int64_t> lines;
 
-  /// Number of linear predictors.
+  /// Number of formulas: of linear predictors, and of shared terms.
   [[nodiscard]] int predictors() const noexcept { return predictors_; }
+  /// `Design::readers`, if the family is a `SeveralFamily`.
+  [[nodiscard]] const std::vector<std::vector<int>>& readers() const noexcept { return readers_; }
   /// Whether the family is a `SeveralFamily`, which may have a single linear predictor.
   [[nodiscard]] bool several() const noexcept { return several_; }
   /// Number of planes of a batch's weights on a device (see `SliceBatchView`), and the plane of a product.
@@ -134,6 +136,7 @@ class RowLayout {
   int parameters_;
   int predictors_;
   bool several_;
+  std::vector<std::vector<int>> readers_;
   int raw_size_ = 0;
   Part parted_columns_;  ///< the part of the design
   const LevelPairs* pairs_;

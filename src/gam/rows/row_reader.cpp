@@ -58,9 +58,12 @@ void RowReader::linear_predictors(std::size_t row, std::span<const double> raw_c
   std::ranges::fill(eta, 0.0);
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     const std::size_t end = t + 1 < terms_.size() ? begins_[t + 1] : nonzeros_.size();
-    double& sum = eta[at(design_.terms[t].predictor)];
+    const int formula = design_.terms[t].predictor;
+    double of_term = 0;
+    double& sum = design_.readers.empty() ? eta[at(formula)] : of_term;
     for (std::size_t i = begins_[t]; i < end; ++i)
       sum += nonzeros_[i].value * raw_coef[at(nonzeros_[i].column)];
+    if (!design_.readers.empty()) design_.for_each_reader(formula, [&](int p) { eta[at(p)] += of_term; });
   }
   for (std::size_t p = 0; p < std::min(offsets_.size(), eta.size()); ++p) {
     for (const int offset : offsets_[p])

@@ -23,7 +23,7 @@ class RowReader {
 
   /// R(row, .) coef, plus the offsets if it was made from `Rows`.
   [[nodiscard]] double linear_predictor(std::size_t row, std::span<const double> raw_coef);
-  /// The linear predictor of each predictor of the design, likewise.
+  /// Each linear predictor, likewise; the terms that it shares are part of it.
   void linear_predictors(std::size_t row, std::span<const double> raw_coef, std::span<double> eta);
   /// Sets `raw` to R(row, .), including zeros.
   void raw_row(std::size_t row, std::span<double> raw);

@@ -132,17 +132,53 @@ void keep_outcome(const SliceBatchView& batch, const F& family, Response y, doub
   }
 }
 
-/// As `keep_outcome`, of several linear predictors.
+/// Whether the terms of a formula are added to one of P linear predictors.
+template <int P>
+constexpr bool reads(int formula, int predictor) {
+  return fixed::are_read[formula * P + predictor];
+}
+
+/// The weights of the planes of formulas, from those of the linear predictors that their terms are added to:
+/// a pair of formulas has the sum over pairs of predictors, one of each.
+template <int P>
+void keep_shared_weights(const SliceBatchView& batch, const double* weights, std::int64_t at) {
+  constexpr int formulas = fixed::predictors;
+  for (int f = 0, plane = 0; f < formulas; ++f) {
+    double score = 0;
+    for (int p = 0; p < P; ++p)
+      if (reads<P>(f, p)) score += weights[predictor_pairs(P) + p];
+    batch.weights[(predictor_pairs(formulas) + f) * batch.capacity + at] = score;
+    for (int g = f; g < formulas; ++g, ++plane) {
+      double weight = 0;
+      for (int p = 0; p < P; ++p) {
+        for (int q = 0; q < P; ++q)
+          if (reads<P>(f, p) && reads<P>(g, q)) weight += weights[predictor_pair(p, q, P)];
+      }
+      batch.weights[plane * batch.capacity + at] = weight;
+    }
+  }
+}
+
+/// As `keep_outcome`, of several linear predictors. `eta`: by formula.
 template <PassKind kind, class F>
 void keep_several(const SliceBatchView& batch, const F& family, double y, const double* eta, double prior,
                   std::int64_t at) {
-  const auto outcome = several_outcome(kind, family, y, eta, prior, batch.parameters);
+  constexpr int P = F::predictors;
+  double sums[P] = {};
+  for (int p = 0; fixed::shares && p < P; ++p)
+    for (int f = 0; f < fixed::predictors; ++f)
+      if (reads<P>(f, p)) sums[p] += eta[f];
+  const auto outcome = several_outcome(kind, family, y, fixed::shares ? sums : eta, prior, batch.parameters);
   for (int k = 0; k < row_scalar_count; ++k) batch.scalars[k * batch.capacity + at] = outcome.scalars[k];
   if constexpr (has_products(kind)) {
     keep_residual<kind>(batch, at, 1);
+    if constexpr (fixed::shares) {
+      keep_shared_weights<P>(batch, outcome.weights, at);
+    } else {
 #pragma unroll
-    for (int plane = 0; plane < fixed::planes; ++plane)
-      batch.weights[plane * batch.capacity + at] = outcome.weights[plane];
+      for (int plane = 0; plane < fixed::planes; ++plane)
+        batch.weights[plane * batch.capacity + at] = outcome.weights[plane];
+    }
     if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row<kind>(batch, at);
   }
 }

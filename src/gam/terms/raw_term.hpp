@@ -18,7 +18,7 @@ struct RawTerm {
   int raw_begin = 0;
   int raw_size = 1;
   int nonzeros = 1;
-  int predictor = 0;      ///< index of the linear predictor that has the term
+  int predictor = 0;      ///< index of the formula that has the term: see `Design::readers`
   int combined = -1;      ///< index of the term whose columns the dense columns combine; -1: none
   Matrix combinations{};  ///< raw columns of that term x `raw_size`
   /// Only combinations of its columns are in the model, so its own crossproduct is not needed.

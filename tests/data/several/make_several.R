@@ -76,14 +76,15 @@ concurvity_of <- function(m, formulas) {
   response <- sub("~.*", "", formulas[1])
   unlist(lapply(seq_along(formulas), function(p) {
     alone <- gam(as.formula(paste(response, "~", sub(".*~", "", formulas[p]))), data=d)
-    alone$coefficients <- coef(m)[attr(predict(m, newdata=d[1:2, ], type="lpmatrix"), "lpi")[[p]]]
+    begins <- c(attr(m$nsdf, "pstart"), length(coef(m)) + 1)
+    alone$coefficients <- coef(m)[begins[p]:(begins[p + 1] - 1)]
     if (length(alone$smooth)) as.vector(concurvity(alone)[, 2])
   }))
 }
 case <- function(name, family, text, formulas) {
   m <- gam(lapply(formulas, as.formula), family=family, data=d, control=list(epsilon=1e-13))
   p <- predict(m, se.fit=TRUE)
-  excess <- if (name == "multinom") sum(d$class == 0) else 0
+  excess <- if (startsWith(name, "multinom")) sum(d$class == 0) else 0
   list(name=name, family=text, formula=paste0("list(", paste(formulas, collapse=", "), ")"), names=names(coef(m)),
        fit=p$fit[some, ], se=p$se.fit[some, ], response=as.matrix(predict(m, type="response"))[some, , drop=FALSE], edf=sum(m$edf),
        reml=as.vector(m$gcv.ubre) + excess, aic=m$aic + 2*excess, deviance=m$deviance,
@@ -93,6 +94,7 @@ case <- function(name, family, text, formulas) {
 }
 curve <- 's(x, bs="cr", k=9, sp=2) + g'
 other <- 's(z, bs="ps", k=8, sp=0.3) + offset(o)'
+shared <- 's(o, bs="cr", k=6, sp=1) + x - 1'
 cases <- list(
   case("gaulss", gaulss(), "gaulss", c(paste("normal ~", curve), paste("~", other))),
   case("gaulss of b", gaulss(b=.1), "gaulss(b=0.1)", c(paste("normal ~", curve), paste("~", other, "+ x"))),
@@ -105,7 +107,12 @@ cases <- list(
   case("twlss of sqrt", twlss(link=list("sqrt", "identity", "identity"), a=1.1, b=1.9),
        'twlss(link=list("sqrt", "identity", "identity"), a=1.1, b=1.9)', c(paste("rain ~", curve), "~ z", paste("~", other))),
   case("ziplss", ziplss(), "ziplss", c(paste("count ~", curve), paste("~", other))),
-  case("multinom", multinom(K=2), "multinom(K=2)", c(paste("class ~", curve), paste("~", other, "+ x:g"))))
+  case("multinom", multinom(K=2), "multinom(K=2)", c(paste("class ~", curve), paste("~", other, "+ x:g"))),
+  case("gaulss with shared terms", gaulss(), "gaulss", c(paste("normal ~", curve), paste("~", other), paste("1 + 2 ~", shared))),
+  case("shash with shared terms", shash(), "shash", c(paste("skew ~", curve), '~ s(z, bs="ps", k=8, sp=0.3)', "~ g", "~ 1",
+                                                      paste("1 + 2 ~", shared), '3 + 1 ~ s(z, bs="cr", k=5, sp=5) + I(x^2) - 1')),
+  case("multinom with shared terms", multinom(K=2), "multinom(K=2)",
+       c(paste("class ~", curve), paste("~", other), paste("1 + 2 ~", shared))))
 writeLines(jsonlite::toJSON(cases, digits=I(12), auto_unbox=TRUE, na="null"), "several.json")
 # select=TRUE, whose penalties of null spaces are those of gam, and not of bam.
 formulas <- c('normal ~ s(x, bs="cr", k=9) + s(z, bs="ps", k=8)', '~ s(x, bs="cr", k=5)')

@@ -91,19 +91,27 @@ std::vector<DeterminedColumn> confirmed_in_sample(const Job& job, const Rows& ro
   std::vector<double> largest(
       2 * columns.size());  // by column: maxima of |sum| and of the sum of absolute values
   std::vector<double> x(at(design.coef_size));
+  // By linear predictor, in each of which a dependence holds: the sum, and the sum of absolute values.
+  std::vector<std::pair<double, double>> sums(at(design.predictors()));
   RowReader reader(frame, design);
   for (const std::int64_t row : local_sample(workers, frame)) {
     reader.coefficient_row(at(row), x);
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      double sum = 0;
-      double size = 0;
-      for (std::size_t j = 0; j < x.size(); ++j) {
-        const double term = columns[i].combination[j] * x[j];
-        sum += term;
-        size += std::abs(term);
+      std::ranges::fill(sums, std::pair(0.0, 0.0));
+      for (const CoefBlock& block : design.blocks) {
+        design.for_each_reader(design.predictor_of(block), [&](int predictor) {
+          auto& [sum, size] = sums[at(predictor)];
+          for (auto j = at(block.coef_begin); j < at(block.coef_begin + block.coef_size); ++j) {
+            const double term = columns[i].combination[j] * x[j];
+            sum += term;
+            size += std::abs(term);
+          }
+        });
       }
-      largest[2 * i] = std::max(largest[2 * i], std::abs(sum));
-      largest[2 * i + 1] = std::max(largest[2 * i + 1], size);
+      for (const auto& [sum, size] : sums) {
+        largest[2 * i] = std::max(largest[2 * i], std::abs(sum));
+        largest[2 * i + 1] = std::max(largest[2 * i + 1], size);
+      }
     }
   }
   if (!largest.empty()) workers.comm.allreduce(std::span(largest), mpi::Reduction::max);

@@ -48,6 +48,8 @@ TEST_F(GpuSeveral, ModelsAreTheHostsToRounding) {
       {"twlss", "list(rain ~ s(x) + g + offset(o), ~ x, ~ s(z, bs='ps', k=8))", ""},
       {"multinom", "count > 1 ~ s(x)", ""},
       {"multinom(K=2)", "list(level ~ s(x) + g, ~ s(z))", ""},
+      {"gaulss", "list(normal ~ g + offset(o), ~ s(z) + offset(o), 1 + 2 ~ s(x, k=9) - 1)", "0.5 + z"},
+      {"multinom(K=2)", "list(level ~ g, ~ s(z), 2 + 1 ~ te(x, o, k=4) - 1)", ""},
       {"ocat(R=3)", "I(class + 1) ~ s(x) + g", "0.5 + z"},
       {"cnorm", "cbind(normal, normal + (x > 0.6)) ~ s(x) + g", "0.5 + z"}};
   tessera::JobOptions on_cpu;

@@ -378,6 +378,78 @@ TEST(Several, NeedATermOrAnInterceptOfTheLastPredictor) {
   EXPECT_TRUE(several_model(job, "gaulss", "list(normal ~ 0, ~ s(x))").fitted().converged);
 }
 
+// A column that the predictors' own terms determine is dropped from the shared ones: their constant where
+// each predictor has one, a number or the linear part of a smooth that all of them have.
+TEST(Several, DropWhatIsDeterminedOfSharedTerms) {
+  Job job = testing::cpu_job(testing::world());
+  const auto fitted = [&](const std::string& formula) {
+    return several_model(job, "gaulss", formula).fitted();
+  };
+  const FittedModel plain = fitted("list(normal ~ x + g, ~ x, 1 + 2 ~ o - 1)");
+  EXPECT_TRUE(plain.design.left_out.empty());
+  EXPECT_TRUE(plain.converged);
+  const FittedModel dropped = fitted("list(normal ~ x + g, ~ x, 1 + 2 ~ o + x)");
+  EXPECT_EQ(dropped.design.left_out, (std::vector<std::string>{"(Intercept).2", "x.2"}));
+  EXPECT_NEAR(dropped.aic, plain.aic, 1e-9);
+  // One of the predictors has no constant, so that the shared one is no combination.
+  EXPECT_TRUE(fitted("list(normal ~ g, ~ z - 1, 1 + 2 ~ 1)").design.left_out.empty());
+  EXPECT_TRUE(fitted("list(normal ~ g, ~ 0, 1 + 2 ~ z)").converged);
+
+  const FittedModel curves = fitted("list(normal ~ s(x), ~ s(x), 1 + 2 ~ s(x) - 1)");
+  EXPECT_EQ(curves.design.left_out.size(), 1U);
+  EXPECT_TRUE(curves.converged) << curves.why_not_converged;
+}
+
+TEST(Several, HaveTheSameBitsForAnyNumberOfRanksAndThreads) {
+  const auto fitted = [](const mpi::Communicator& comm, int threads) {
+    Job job = testing::cpu_job(comm, threads);
+    return several_model(job, "gaulss", "list(normal ~ g, ~ s(z), 1 + 2 ~ s(x) - 1)").fitted();
+  };
+  const FittedModel alone = fitted(mpi::Communicator::serial(), 1);
+  for (const int threads : {1, 2}) {
+    const FittedModel together = fitted(testing::world(), threads);
+    EXPECT_EQ(together.coef, alone.coef);
+    EXPECT_EQ(together.log_sp, alone.log_sp);
+    EXPECT_EQ(together.null_deviance, alone.null_deviance);
+  }
+}
+
+TEST(Several, PredictOwnAndSharedTermsAlone) {
+  Job job = testing::cpu_job(testing::world());
+  const Model model = several_model(job, "gaulss", "list(normal ~ g, ~ s(z), 1 + 2 ~ s(x) - 1)");
+  const Predictions whole = predict(job, model, several_table(), {});
+  const Predictions terms = predict(job, model, several_table(), {.type = PredictionType::terms});
+  const Predictions without = predict(job, model, several_table(), {.exclude = {"s.2(x)"}});
+  for (const char* const column : {"fit", "fit.1"}) {
+    for (std::size_t i = 0; i < whole[column].size(); ++i)
+      EXPECT_NEAR(whole[column][i], without[column][i] + terms["s.2(x)"][i], 1e-12);
+  }
+  const Predictions alone =
+      predict(job, model, several_table(), {.terms = std::vector<std::string>{"s.2(x)"}});
+  for (std::size_t i = 0; i < whole["fit"].size(); ++i) {
+    EXPECT_EQ(alone["fit"][i], alone["fit.1"][i]);
+    EXPECT_NEAR(alone["fit"][i], terms["s.2(x)"][i], 1e-12);
+  }
+  const Predictions first = predict(job, model, several_table(), {.terms = std::vector<std::string>{"g"}});
+  EXPECT_EQ(first["fit.1"][0], 0);
+}
+
+TEST(Several, AreKeptInAModelFileWithTheirSharedTerms) {
+  Job job = testing::cpu_job(testing::world());
+  const Model model = several_model(job, "multinom(K=2)", "list(level ~ g, ~ s(z), 2 + 1 ~ s(x) - 1)");
+  const Model constant = several_model(job, "gaulss", "list(normal ~ 0, ~ s(x))");
+  if (job.comm().rank() != 0) return;
+  const std::string text = to_json(model);
+  EXPECT_EQ(nlohmann::json::parse(text).at("version"), 10);
+  EXPECT_EQ(to_json(model_from_json(text)), text);
+  nlohmann::ordered_json other = nlohmann::ordered_json::parse(text);
+  other["design"]["readers"][2] = {0, 2};
+  EXPECT_THROW(static_cast<void>(model_from_json(other.dump())), Error);
+  const std::string without = to_json(constant);
+  EXPECT_EQ(nlohmann::json::parse(without).at("version"), 9);
+  EXPECT_EQ(to_json(model_from_json(without)), without);
+}
+
 TEST(Several, AreKeptInAModelFile) {
   Job job = testing::cpu_job(testing::world());
   const Model model =

@@ -116,6 +116,15 @@ TEST(RowsSource, HasKernelsOfSeveralLinearPredictors) {
                    {"evaluate_step", "evaluate_deviance", "form_partials"});
 }
 
+TEST(RowsSource, HasKernelsOfTermsThatLinearPredictorsShare) {
+  for (const char* family : {"gaulss", "multinom(K=2)"}) {
+    Model model = rows_test::make_several({.family = chosen_family(family), .terms = 3});
+    model.design.terms.back().predictor = 2;
+    model.design.readers = {{0}, {1}, {0, 1}};
+    expect_kernels(source_of(model), "sm_90", {"evaluate_step", "evaluate_deviance", "form_partials"});
+  }
+}
+
 TEST(RowsSource, FormsProductsOfSplinesWhereThereAreMatrixUnits) {
   expect_kernels(source_of(rows_test::make_splines({}, 10)), "sm_90", {"form_crossproduct", "form_partials"});
   expect_kernels(source_of(rows_test::make_splines({}, 2)), "sm_100", {"form_crossproduct", "form_partials"});

@@ -438,8 +438,10 @@ std::vector<DeterminedColumn> determined_columns(const PartedMatrix& raw_gram, c
   for (std::size_t b = 0; b < design.blocks.size(); ++b) {
     const int of_smooth = design.blocks[b].is_smooth() ? 2 : 1;
     int rank = design.blocks[b].is_intercept() ? 0 : of_smooth;
-    const int formula = design.predictor_of(design.blocks[b]);
-    if (design.common_readers(formula, formula) > 1) rank += 3;  // shared terms come last
+    if (!design.readers.empty()) {
+      const int formula = design.predictor_of(design.blocks[b]);
+      if (design.common_readers(formula, formula) > 1) rank += 3;  // shared terms come last
+    }
     ranks.insert(ranks.end(), at(unpenalised.blocks[b].coef_size), rank);
   }
   std::vector<DeterminedColumn> found;

@@ -33,6 +33,7 @@ PenaltyOnLine penalty_on_line(const Design& design, std::span<const Matrix> root
                               std::span<const double> log_sp, std::span<const double> begin,
                               std::span<const double> end) {
   PenaltyOnLine line;
+  const Matrix none;
   std::size_t sp = 0;
   for (const CoefBlock& block : design.blocks) {
     if (!block.penalty) continue;
@@ -42,7 +43,8 @@ PenaltyOnLine penalty_on_line(const Design& design, std::span<const Matrix> root
     const auto to = end.subspan(index, size);
     for (std::size_t j = 0; j < block.penalty->count(); ++j) {
       const double lambda = std::exp(log_sp[sp]);
-      const Matrix& root = roots[sp++];
+      const Matrix& root = roots.empty() ? none : roots[sp];
+      ++sp;
       if (root.empty()) {
         const std::vector<double> penalised = block.penalty->times(j, to);
         line.begin += lambda * dot(from, block.penalty->times(j, from));

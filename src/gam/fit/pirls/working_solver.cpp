@@ -111,7 +111,8 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
       working.gram = gram_in_coefficients(sums.gram, design_, algebra);
       if (bases_.empty()) {
         bases_ = penalty_bases(design_);
-        roots_ = penalty_roots(design_);
+        // One linear predictor's step is halved a few times at most.
+        if (design_.predictors() > 1) roots_ = penalty_roots(design_);
       }
       if (design_.predictors() > 1) definite = definiteness(working.gram.core, design_, log_sp);
       if (definite == Definite::no) make_definite(working.gram.core);

@@ -183,6 +183,8 @@ refused <- function(what, expression, ...) {
 }
 refused("fewer rows", read_tessera(files$gaussian, data = d[-1, ]), "299 complete rows", "300")
 refused("no column", read_tessera(files$gaussian, data = d[setdiff(names(d), "z")]), "no column z")
+stopifnot(all.equal(fitted(read_tessera(files$gaussian, data = transform(d, y = signif(y, 15)))),  # as write.csv rounds
+                    fitted(objects$gaussian$with), tolerance = 1e-12))
 refused("other responses", read_tessera(files$gaussian, data = transform(d, y = rev(y))), "its response differs")
 refused("other rows", read_tessera(files$gaussian, data = transform(d, x = rev(x))), "the deviance of its rows is")
 renamed <- transform(d, fac = factor(fac, labels = c("u", "v", "w")))

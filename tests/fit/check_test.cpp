@@ -48,6 +48,14 @@ class CheckOfATable : public ::testing::Test {
     EXPECT_EQ(result.out, "");
   }
 
+  /// Writes a copy of the table with lines as `change(line, number)` returns them.
+  void write_changed(const std::string& name, const auto& change) const {
+    std::ifstream from(checked_table);
+    std::ofstream to(path(name));
+    std::size_t row = 0;
+    for (std::string line; std::getline(from, line); ++row) to << change(line, row);
+  }
+
   TemporaryFolder folder_;
 };
 
@@ -201,22 +209,28 @@ TEST_F(CheckOfATable, ReadsWhatTheFitHasRead) {
               1e-8 * model.at("scale").get<double>());
 }
 
+TEST_F(CheckOfATable, TakesOtherRoundingOfTheResponse) {
+  write_changed("rounded.csv", [](std::string line, std::size_t row) {
+    if (row == 7) line.insert(line.rfind(','), "0000000001");
+    return line + "\n";
+  });
+  fit("y ~ f + s(x)");
+  successful(check("", path("rounded.csv")));
+  fit("y ~ f + s(x)", "--rho 0.2");
+  expect_refusal(check("", path("rounded.csv")), 3, "its response differs from that of the fit");
+}
+
 TEST_F(CheckOfATable, RefusesAnotherTableOrModel) {
   fit("y ~ f + s(x)");
-  const auto write = [&](const std::string& name, const auto& change) {
-    std::ifstream from(checked_table);
-    std::ofstream to(path(name));
-    std::size_t row = 0;
-    for (std::string line; std::getline(from, line); ++row) to << change(line, row);
-  };
-  write("fewer.csv", [](const std::string& line, std::size_t row) { return row == 7 ? "" : line + "\n"; });
+  write_changed("fewer.csv",
+                [](const std::string& line, std::size_t row) { return row == 7 ? "" : line + "\n"; });
   expect_refusal(check("", path("fewer.csv")), 3, "has 299 complete rows, but the fit had 300");
-  write("changed.csv", [](std::string line, std::size_t row) {
+  write_changed("changed.csv", [](std::string line, std::size_t row) {
     if (row == 7) line.insert(line.rfind(','), "1");
     return line + "\n";
   });
   expect_refusal(check("", path("changed.csv")), 3, "its response differs from that of the fit");
-  write("without.csv", [](std::string line, std::size_t row) {
+  write_changed("without.csv", [](std::string line, std::size_t row) {
     if (row == 0) line.replace(line.find("\"x\""), 3, "\"q\"");
     return line + "\n";
   });

@@ -6,15 +6,19 @@
 #include "gam/data/source/shared_input.hpp"
 #include "gam/fit/fit_request.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
+#include "gam/fit/run/block_sums.hpp"
 #include "gam/rows/response_fingerprint.hpp"
+#include "gam/rows/row_residuals.hpp"
 
 #include <tessera/job/together.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -57,8 +61,6 @@ ModelRows::ModelRows(Job& job, const FittedModel& model, const TableSource& sour
   rows_.family = model_.family;
   const std::string fingerprint = response_fingerprint(workers, rows_);
   together(job.comm(), [&] {
-    if (!model_.response_fingerprint.empty() && fingerprint != model_.response_fingerprint)
-      refuse_other(source, "its response differs from that of the fit, in values or rows");
     PredictiveModel predictive = model_.predictive();
     design_ = reindexed(std::move(predictive.design), frame_);
     coef_ = std::move(predictive.coef);
@@ -66,6 +68,28 @@ ModelRows::ModelRows(Job& job, const FittedModel& model, const TableSource& sour
     raw_coef_ = design_.raw_coefficients(coef_);
   });
   rows_.design = &design_;
+  if (model_.response_fingerprint.empty() || fingerprint == model_.response_fingerprint) return;
+  const bool has_other_response = model_.rho != 0 || !has_deviance_of_fit(job, observer);
+  together(job.comm(), [&] {
+    if (has_other_response)
+      refuse_other(source, "its response differs from that of the fit, in values or rows");
+  });
+}
+
+bool ModelRows::has_deviance_of_fit(Job& job, FitObserver& observer) const {
+  std::vector<PhaseTime> phases;
+  const double deviance = sums_over_blocks<RowResiduals>(
+      FitContext{job, plan_, formula_, options_, observer, phases}, rows_, 1,
+      [&](RowResiduals& residuals, std::size_t begin, std::size_t end, std::span<double> sum) {
+        for (std::size_t row = begin; row < end; ++row) {
+          if (frame_.complete[row] == 0) continue;
+          const double residual = residuals.of(row).deviance;
+          sum[0] += residual * residual;
+        }
+      },
+      rows_, raw_coef_)[0];
+  return job.comm().rank() > 0 ||
+         std::abs(deviance * deviance_unit(rows_) - model_.deviance) <= 1e-9 * model_.deviance;
 }
 
 void ModelRows::read(Job& job, const TableSource& source, FitObserver& observer, const std::string& column) {

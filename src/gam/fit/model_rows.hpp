@@ -23,6 +23,8 @@ class ModelRows {
   /// *Collective.* `model` is complete on rank 0. `column`: another column of the table to read into the
   /// frame; empty: none. Throws the same `Error(input)` on every rank for models of different files, for a
   /// table without a needed column, or with complete rows or a response different from those of the fit.
+  /// Unless neighbouring rows are correlated, the response may differ in its last digits, as programs write
+  /// and read texts of numbers differently.
   ModelRows(Job& job, const FittedModel& model, const TableSource& source, const MemoryOptions& memory,
             FitObserver& observer, const std::string& column = {});
   ModelRows(const ModelRows&) = delete;
@@ -44,6 +46,8 @@ class ModelRows {
 
  private:
   void read(Job& job, const TableSource& source, FitObserver& observer, const std::string& column);
+  /// *Collective.* Whether the rows have the deviance of the fit, on rank 0; true on other ranks.
+  [[nodiscard]] bool has_deviance_of_fit(Job& job, FitObserver& observer) const;
 
   FittedModel model_;
   FitOptions options_;

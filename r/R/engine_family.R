@@ -22,7 +22,7 @@ refuse_family <- function(name) {
 
 #' The engine's options for a family: c(family =, link =).
 family_options <- function(family) {
-  kind <- trimws(sub("\\(.*", "", family$family))
+  kind <- trimws(sub("\\(.*", "", family$family[1]))  # negbin() of several theta has several
   text <- switch(kind,
     gaussian = , binomial = , poisson = , Gamma = , inverse.gaussian = , quasibinomial = , quasipoisson = kind,
     quasi = return(c(family = sprintf("quasi(%s, %s)", family$link, family$varfun))),

@@ -16,6 +16,7 @@ refused(tessera_bam(y ~ s(x, bs = "zz"), d), "tessera_usage", "bs=\"zz\" is not 
 refused(tessera_bam(y ~ s(x) + missing, d), "tessera_input", "missing")
 refused(tessera_bam(y ~ s(x), d, family = mgcv::cox.ph()), "tessera_usage", "Cox PH")
 refused(tessera_bam(list(y ~ s(x), z ~ s(x)), d, family = mgcv::mvn(2)), "tessera_usage", "Multivariate normal")
+refused(tessera_bam(y ~ s(x), d, family = mgcv::negbin(c(1, 5))), "tessera_usage", "several theta: give one")
 refused(tessera_bam(y ~ s(x), d, family = "other"), "tessera_usage", "family 'other'")
 refused(tessera_bam("y ~ s(x)", d), "tessera_usage", "one formula")
 refused(tessera_bam(y ~ s(x), d, method = "REML"), "tessera_usage", "method")

@@ -263,6 +263,7 @@ first_places <- function(values, x) {
 }
 
 summary_of <- function(x) {
+  if (!is.atomic(x)) return(NULL)  # as d of d$x
   # Of a matrix, one value a column, as of bam.
   if (is.matrix(x)) return(matrix(apply(x, 2, stats::quantile, 0.5, na.rm = TRUE, type = 3), 1))
   x <- x[!is.na(x)]

@@ -52,6 +52,7 @@ same(abs(y) + 0.1 ~ s(x), data = d, family = Gamma(link = "log"))
 y <- complete$y
 other <- complete$w
 same(y ~ s(other))
+same(complete$y ~ s(complete$w) + complete$g)
 local({
   weight <- complete$w
   same(y ~ s(x), data = complete[c("x", "y")], weights = weight, offset = weight / 2)

@@ -92,6 +92,16 @@ knot_options <- function(knots) {
   stats::setNames(texts, rep("knots", length(texts)))
 }
 
+#' Without knots of variables that no smooth has, which bam ignores: update() may have dropped the smooth.
+with_used_knots <- function(chosen, formula, quiet) {
+  given <- ifelse(names(chosen) == "knots", sub("=.*", "", chosen), NA)
+  if (all(is.na(given))) return(chosen)
+  smooths <- lapply(formula_parts(mgcv::interpret.gam(formula)), `[[`, "smooth.spec")
+  is_unused <- !is.na(given) & !given %in% unlist(lapply(unlist(smooths, recursive = FALSE), `[[`, "term"))
+  if (any(is_unused) && !quiet) message("knots of ", toString(given[is_unused]), ": no effect, because no smooth has it")
+  chosen[!is_unused]
+}
+
 #' Knots of a variable that R has evaluated, under the name of the variable's column.
 knots_by_column <- function(texts, labels) {
   for (name in names(labels)) {
@@ -242,6 +252,7 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   if (!"rho" %in% names(chosen)) extra$ar.start <- NULL  # without rho, AR.start has no effect, as in bam
   extra <- extra[lengths(extra) > 0]
   columns <- t$columns[all.vars(str2lang(engine_formula(t)))]
+  chosen <- with_used_knots(chosen, t$formula, quiet)
   is_knots <- names(chosen) == "knots"
   chosen[is_knots] <- knots_by_column(chosen[is_knots], t$labels)
   columns[sprintf(".%s.", names(extra))] <- extra

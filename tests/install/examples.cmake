@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds EXAMPLES of ROOT in WORK against PREFIX, as directories of one project: compilers are looked for once.
 cmake_minimum_required(VERSION 3.25)
+string(REPLACE "," ";" EXAMPLES ${EXAMPLES})
 set(options -D CMAKE_PREFIX_PATH=${PREFIX} -D CMAKE_C_COMPILER=${CC} -D CMAKE_CXX_COMPILER=${CXX}
   -D MPI_C_COMPILER=${MPICC} -D MPI_Fortran_COMPILER=${MPIFORT})
 if(CUDA)

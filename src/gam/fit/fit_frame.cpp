@@ -231,9 +231,8 @@ class FitRun {
     const int largest_whole_effect =
         fit_.formula.predictors() > 1 ? std::numeric_limits<int>::max() : fit_.options.largest_tested_effect;
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for knots");
-    fit_.observer.now(
-        "finding knots and constraints" +
-        (fit_.formula.predictors() > 1 ? fmt::format(" of formula {}", predictor + 1) : ""));
+    fit_.observer.now("finding knots and constraints" +
+                      (fit_.formula.predictors() > 1 ? fmt::format(" of formula {}", predictor + 1) : ""));
     standards_ = standards_of(fit_.job.comm(), formula, frame_, fit_.plan.block(), fit_.job.host_team());
     DesignDraft draft = draft_design(workers(), formula, frame_, knots_of(formula, predictor), standards_,
                                      largest_whole_effect, prior_weight);

@@ -30,8 +30,8 @@ struct PenaltyOnLine {
 /// zero; those of lambda |Db|^2 are negligible. Cost: O(p^3) for each penalty of p coefficients.
 [[nodiscard]] std::vector<Matrix> penalty_roots(const Design& design);
 
-/// `roots`: those of the design, or none; `log_sp` in the form of `RemlFit`. Cost: O(p^2) for each penalty of p
-/// coefficients.
+/// `roots`: those of the design, or none; `log_sp` in the form of `RemlFit`. Cost: O(p^2) for each penalty of
+/// p coefficients.
 [[nodiscard]] PenaltyOnLine penalty_on_line(const Design& design, std::span<const Matrix> roots,
                                             std::span<const double> log_sp, std::span<const double> begin,
                                             std::span<const double> end);

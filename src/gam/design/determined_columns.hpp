@@ -34,8 +34,8 @@ void project_out(Matrix& gram, int pivot);
 /// its residual is below 1e-13 of its squared norm, and doubtful below 1e-11: in columns of few distinct
 /// values, roundings of the sums accumulate in one direction. The intercept is selected first, then the other
 /// parametric columns, so that a smooth loses what is also a parametric column; columns of terms that linear
-/// predictors share come last. Pure. Cost: O(M_p^3) for M_p
-/// unpenalised columns; a factorisation of X'WX if some are determined.
+/// predictors share come last. Pure. Cost: O(M_p^3) for M_p unpenalised columns; a factorisation of X'WX if
+/// some are determined.
 [[nodiscard]] std::vector<DeterminedColumn> determined_columns(const PartedMatrix& raw_gram,
                                                                const Design& design, const Algebra& algebra);
 

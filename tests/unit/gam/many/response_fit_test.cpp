@@ -240,8 +240,7 @@ TEST_F(Lineages, RefuseWhatIsNoCount) {
   expect_error(ErrorCode::input, "row 5: the value -1 is not a count", [&] { static_cast<void>(fit(y)); });
 }
 
-/// Counts in one to five rows: without a minimum, or with one where curves fall steeply. With the kernels of
-/// a Prescott in OpenBLAS a response of the second seed ended at a slope that was rounding.
+/// Responses with counts in one to five rows.
 class RareCounts {
  public:
   explicit RareCounts(unsigned seed) : random_(seed) {}
@@ -258,6 +257,9 @@ class RareCounts {
   std::uniform_int_distribution<std::size_t> any_{0, cell_count - 1};
   int response_ = 0;
 };
+
+/// Without a minimum, or with one where curves fall steeply. With the kernels of a Prescott in OpenBLAS a
+/// response of the second seed ended at a slope that was rounding.
 TEST_F(Lineages, OfRareCountsNeverFail) {
   for (const unsigned seed : {13U, 51U}) {
     RareCounts counts(seed);

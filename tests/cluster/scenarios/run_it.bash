@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The srun lines of the section "Run it" of docs/library.md start the ranks that they claim. Each rank drives a
 # simulated GPU.
-cp "$prefix/../../squares/squares" squares
+cp "$prefix/../../examples/squares/squares" squares
 export TESSERA_SIMULATE='*:H200'
 log=$cluster/home/run_it.log
 mapfile -t commands < <(awk '/^## / { inside = $0 == "## Run it" } inside && /^srun /' \

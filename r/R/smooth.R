@@ -141,10 +141,10 @@ spline_smooth <- function(specification, block, components, levels) {
     smooth <- with_model_points(smooth, components[[1]], smooth$bs.dim)
     map <- kronecker_times(list(margin_map(smooth, components[[1]], points[[1]])), dense(block$map))
   } else if (inherits(smooth, "t2.smooth")) {
-    smooth <- plain_margins(smooth, components)
+    smooth <- plain_margins(smooth, components, lapply(block$margin_natural, dense))
     map <- grid_map(smooth, components, points, dense(block$map))
   } else {
-    smooth <- plain_margins(smooth, components)
+    smooth <- plain_margins(smooth, components, NULL)
     maps <- Map(margin_map, smooth$margin, components, points)
     map <- kronecker_times(maps, dense(block$map))
   }
@@ -181,13 +181,16 @@ block_knots <- function(block, specification) {
   if (length(knots)) rename_points(knots, specification$term)
 }
 
-#' The margins with the model's points; their natural parametrisation is already in the basis.
-plain_margins <- function(smooth, components) {
+#' The margins with the model's points, and for t2() their natural parametrisation. If the model does not tell it, the
+#' map contains it.
+plain_margins <- function(smooth, components, natural) {
   smooth$margin <- Map(with_model_points, smooth$margin, components, lapply(smooth$margin, `[[`, "bs.dim"))
   smooth$XP <- NULL
   if (!is.null(smooth$P)) {
-    smooth$P <- lapply(smooth$margin, function(margin) diag(margin$bs.dim))
-    smooth$ord <- NULL
+    sizes <- vapply(smooth$margin, `[[`, 0, "bs.dim")
+    is_told <- identical(as.numeric(lapply(natural, nrow)), sizes)
+    smooth$P <- if (is_told) natural else lapply(sizes, diag)
+    if (!is_told) smooth$ord <- NULL
   }
   smooth
 }

@@ -95,6 +95,10 @@ struct Term {
   /// For ti(): the `constraint` of each margin, on the coefficients of the margin's basis; empty for a
   /// margin without one.
   std::vector<std::vector<double>> margin_constraints{};
+  /// For t2() and bs = "fs": the natural parametrisation of each margin, which `map` has absorbed: the
+  /// coefficients of the margin's basis x its natural ones, mgcv's `P`. No rows: a margin without one, such
+  /// as the levels of a factor smooth.
+  std::vector<Matrix> margin_natural{};
   /// Columns of X Z, from 0 on, that `map` leaves out because earlier smooths determine them: mgcv's
   /// `del.index` - 1.
   std::vector<int> dropped{};

@@ -55,6 +55,7 @@ struct Basis {
   std::vector<double> constant;       ///< the coefficients of the constant 1; empty: all ones
   std::vector<double>
       constraint{};  ///< c of the basis' own constraint c'b = 0, which the map has absorbed; empty: none
+  Matrix natural{};  ///< the basis' own coefficients x the natural ones, absorbed likewise; empty: none
 
   [[nodiscard]] int size() const noexcept { return map.empty() ? component.raw_size() : map.cols(); }
 };

@@ -380,9 +380,12 @@ class Drafter {
       *margin_component++ = margin.component;
       draft.block.margin_scale *= scale_of(margin.component);
       draft.block.margin_constraints.push_back(margin.constraint);
+      draft.block.margin_natural.push_back(margin.natural);
     }
     if (std::ranges::all_of(margins, [](const Basis& margin) { return margin.constraint.empty(); }))
       draft.block.margin_constraints.clear();
+    if (std::ranges::all_of(margins, [](const Basis& margin) { return margin.natural.empty(); }))
+      draft.block.margin_natural.clear();
     if (!spec.by) {
       draft.block.raw_begin = draft_.design.add_term(std::move(components));
       push(std::move(draft));

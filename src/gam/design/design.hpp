@@ -123,6 +123,8 @@ struct CoefBlock {
   std::vector<double> constraint;
   /// For ti(): `constraint` of each margin; empty: no margin has its own constraint.
   std::vector<std::vector<double>> margin_constraints;
+  /// For t2() and factor smooths: `Basis::natural` of each margin; empty: no margin has natural coefficients.
+  std::vector<Matrix> margin_natural;
   std::vector<int> dropped;  ///< constrained coefficients that a side condition removed
   bool centred = false;      ///< constrained: sums to zero over the rows, or is zero at a point
   int determined = 0;        ///< number of functions of its null space that other terms determine, dropped

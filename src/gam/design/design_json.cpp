@@ -356,6 +356,7 @@ SortedJson block_json(const CoefBlock& block, const Design& design) {
   if (block.centred) json["centred"] = true;
   if (!block.constraint.empty()) json["constraint"] = block.constraint;
   if (!block.margin_constraints.empty()) json["margin_constraints"] = block.margin_constraints;
+  for (const Matrix& natural : block.margin_natural) json["margin_natural"].push_back(matrix_json(natural));
   if (!block.dropped.empty()) json["dropped"] = block.dropped;
   if (!block.ids.empty()) json["ids"] = block.ids;
   for (std::size_t j = 0; j < block.log_sp.size(); ++j) json["given"].push_back(is_given(block, j));
@@ -441,6 +442,12 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
   if (const auto constraint = field.find("constraint")) block.constraint = constraint->numbers();
   if (const auto own = field.find("margin_constraints")) {
     for (const JsonField& margin : own->elements()) block.margin_constraints.push_back(margin.numbers());
+  }
+  if (const auto own = field.find("margin_natural")) {
+    for (const JsonField& margin : own->elements()) {
+      const int size = margin.at("rows").whole(0, block.raw_size);
+      block.margin_natural.push_back(matrix_from(margin, size, size, left));
+    }
   }
   if (const auto dropped = field.find("dropped")) {
     for (const JsonField& column : dropped->elements()) block.dropped.push_back(column.whole(0));

@@ -129,7 +129,8 @@ Basis natural_basis(Basis basis, const std::function<Matrix(const Matrix& map)>&
   }
   if (free > 0) assign(change, 0, basis.rank, rotated_to_axes(submatrix(q, 0, size, 0, free)));
 
-  basis.map = multiply(map, multiply(inverse, change));
+  basis.natural = multiply(inverse, change);
+  basis.map = multiply(map, basis.natural);
   basis.penalty = Matrix(size, size);
   for (int j = 0; j < basis.rank; ++j) basis.penalty(j, j) = square;
   basis.unit_rows = false;
@@ -188,6 +189,7 @@ Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>
   }
   basis.constant = std::move(constant);
   basis.map = multiply(map, change);
+  basis.natural = std::move(change);
   basis.penalty = Matrix(size, size);
   for (int j = 0; j < rank; ++j) basis.penalty(j, j) = 1;
   basis.unit_rows = false;

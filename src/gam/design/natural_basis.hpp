@@ -12,6 +12,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// A basis in mgcv's natural parametrisation (nat.param of type 1), used for the curves of factor smooths:
 /// the penalty is a multiple of the identity on the first `rank` coefficients, and the following, unpenalised
 /// columns are orthogonal over the rows. The columns of each of the two sets have a mean square of one.
+/// `Basis::natural` is the change of coefficients.
 ///
 /// The rotation of the unpenalised functions is arbitrary in mgcv (it results from a decomposition), but a
 /// model with a smoothing parameter for each of them depends on it. In exact arithmetic, the first of the

@@ -90,6 +90,7 @@ Term term_of(const FittedModel& model, const CoefBlock& block) {
             .copies = block.copies,
             .constraint = block.constraint,
             .margin_constraints = block.margin_constraints,
+            .margin_natural = block.margin_natural,
             .dropped = block.dropped,
             .undetermined = block.determined,
             .edf = model.block_edf(block)};

@@ -527,6 +527,42 @@ TEST(ModelParts, MarginsOfTiHaveTheConstraintsOfSmooths) {
   }
 }
 
+// The natural parametrisation makes a margin's penalty a multiple of the identity on its range, and a model
+// tells it beside the map, which is the basis' own map times it.
+TEST(ModelParts, NaturalParametrisationOfMargins) {
+  Job job = serial_job();
+  const Model fitted =
+      fit(job,
+          parse_formula("y ~ t2(x, z, bs = c('cr', 'ps'), k = c(5, 6)) + "
+                        "s(x, by = w, bs = 'cr', k = 5) + s(x, g, bs = 'fs', xt = 'cr', k = 5)"),
+          table_for(job))
+          .model;
+  for (const Model& model : {fitted, model_from_json(to_json(fitted))}) {
+    const std::vector<Term> terms = model.terms();
+    const std::vector<Matrix>& margins = terms.at(1).margin_natural;
+    EXPECT_TRUE(terms.at(2).margin_natural.empty());
+    const std::vector<Matrix>& of_curves = terms.at(3).margin_natural;  // of the levels none
+    ASSERT_EQ(margins.size(), 2U);
+    ASSERT_EQ(of_curves.size(), 2U);
+    EXPECT_EQ(margins[1].rows(), 6);
+    EXPECT_EQ(of_curves[0].rows(), 0);
+
+    const Matrix map = product(terms.at(2).map, of_curves[1]);
+    ASSERT_EQ(map.values().size(), terms.at(3).map.values().size());
+    for (std::size_t i = 0; i < map.values().size(); ++i)
+      EXPECT_NEAR(map.values()[i], terms.at(3).map.values()[i], 1e-11);
+    const std::vector<TermPenalty> penalties = model.penalties();
+    const auto penalty = std::ranges::find(penalties, 2, &TermPenalty::term);
+    for (const Matrix& natural : {margins[0], of_curves[1]}) {
+      const Matrix unit = product(transposed(natural), product(penalty->matrix, natural));
+      for (int i = 0; i < unit.rows(); ++i) {
+        for (int j = 0; j < unit.cols(); ++j)
+          EXPECT_NEAR(unit(i, j) / unit(0, 0), i == j && i < penalty->rank ? 1 : 0, 1e-11);
+      }
+    }
+  }
+}
+
 // Shared and given smoothing parameters of a model that was read from a file are those of the fit.
 TEST(ModelParts, SmoothingParametersThatAreSharedOrGiven) {
   Job job = serial_job();

@@ -85,19 +85,16 @@ class ResidualsOfRows {
       return difference * std::sqrt(prior_weight(place)) / level.deviation;
     }
     const double eta = predictors[0];
-    const double mean = family_.fitted(eta) / rows_.response_factor;
-    const double difference =
-        family_.response_residual(number(rows_.response, place), family_.mean(eta) / rows_.response_factor);
     switch (type) {
-      case ResidualType::fitted: return mean;
+      case ResidualType::fitted: return fitted(eta);
       case ResidualType::linear_predictor: return eta / rows_.response_factor;
       case ResidualType::working_weight:
         return family_.working_weight(response_of(rows_, place), eta, prior_weight(place));
-      case ResidualType::response: return difference;
+      case ResidualType::response: return difference(eta, place);
       case ResidualType::working: return working(eta, place);
-      case ResidualType::pearson: return pearson(mean, difference, place);
+      case ResidualType::pearson: return pearson(eta, place);
       default: {  // partial
-        const double weighted = pearson(mean, difference, place);
+        const double weighted = pearson(eta, place);
         return std::isnan(weighted) ? working(eta, place) : weighted;
       }
     }
@@ -110,12 +107,17 @@ class ResidualsOfRows {
   [[nodiscard]] double prior_weight(std::size_t place) const {
     return rows_.prior_weight < 0 ? 1 : number(rows_.prior_weight, place);
   }
+  [[nodiscard]] double fitted(double eta) const { return family_.fitted(eta) / rows_.response_factor; }
+  [[nodiscard]] double difference(double eta, std::size_t place) const {
+    return family_.response_residual(number(rows_.response, place),
+                                     family_.mean(eta) / rows_.response_factor);
+  }
   [[nodiscard]] double working(double eta, std::size_t place) const {
     const Response y = rows_.response_factor * response_of(rows_, place);
     return family_.working_residual(y, eta) / rows_.response_factor;
   }
-  [[nodiscard]] double pearson(double mean, double difference, std::size_t place) const {
-    return difference * std::sqrt(prior_weight(place) / family_.variance(mean));
+  [[nodiscard]] double pearson(double eta, std::size_t place) const {
+    return difference(eta, place) * std::sqrt(prior_weight(place) / family_.variance(fitted(eta)));
   }
 
   const Family& family_;

@@ -77,7 +77,8 @@ std::string to_text(const FitState& state) {
                                   {"criterion", state.course.best.criterion}}},
                                 {"untried", state.course.untried},
                                 {"known", state.course.known},
-                                {"steps", state.course.steps}}
+                                {"steps", state.course.steps},
+                                {"step", state.course.step}}
       .dump();
 }
 
@@ -103,6 +104,7 @@ FitState state_from(std::string_view text, const std::string& path) {
       state.course.untried.push_back(one.numbers());
     state.course.known = json.at("known").numbers();
     state.course.steps = json.at("steps").whole(0, max_iterations);
+    state.course.step = json.at("step").number();
     return state;
   } catch (const Error& fault) {
     throw base::input_error("{}: remove it", fault.what());

@@ -49,6 +49,7 @@ struct Course {
   std::vector<std::vector<double>> untried;  ///< `log_sp` of other minima of V at the best solution
   std::vector<double> known;                 ///< deviances of all solutions found
   int steps = 0;                             ///< number of steps in this phase and in the preceding search
+  double step = 0;                           ///< length of the last step in the linear predictor
 
   friend bool operator==(const Course&, const Course&) = default;
 };

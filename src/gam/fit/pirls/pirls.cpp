@@ -188,6 +188,10 @@ bool PirlsLoop::advance(int iteration) {
                     iteration >= fit_.options.max_iterations + (at_solution ? steps_to_another : 0);
   if (is_separated(change / size_of(deviance_), last)) return false;
   if (last) {
+    if (end_.converged && rows_.family.several()) {
+      solve(Search::local);  // the sums at the end are there, and have the Hessian of the covariances
+      end_.converged = end_.solution.converged;
+    }
     explain_not_converged(change);
     if (end_.converged && is_at_edge(end_.coef)) note_edge();
     return false;
@@ -198,9 +202,13 @@ bool PirlsLoop::advance(int iteration) {
 
 /// Whether the last step, which changed the deviance by `change`, was negligible. At the edge of the link's
 /// range, where weights are unbounded and the deviance changes by the square of a step's length, longer steps
-/// count as negligible.
+/// count as negligible. With several linear predictors steps are Newton's, and the next one decides: at the
+/// least it shrinks as the last one did.
 bool PirlsLoop::is_stationary(double change, std::span<const double> begin) {
   last_change_ = change;
+  const double before = std::exchange(course_.step, end_.solution.step);
+  if (rows_.family.several() && course_.step < before && end_.coef == end_.solution.coef)
+    return course_.step / before * course_.step <= fit_.options.step_tolerance;
   constexpr double change_at_edge = 1e-10;
   constexpr double step_at_edge = 1e-4;
   if (!(change < change_at_edge * size_of(deviance_))) return false;
@@ -278,10 +286,14 @@ void PirlsLoop::solve(Search search) {
   ++course_.steps;
   // At an edge of the link's range, a step covers a fraction of the distance to the edge, and does not
   // predict later steps.
-  const int first_mixed = rows_.family.limits().any() ? first_mixed_where_separable
-                          : rows_.family.several()    ? first_mixed_of_several
-                                                      : first_mixed_iteration;
-  const bool mixed = course_.steps >= first_mixed && !is_at_edge(end_.coef);
+  const Family& family = rows_.family;
+  const bool has_thresholds = family.has_classes() && !family.several();
+  const int first_mixed = has_thresholds          ? first_mixed_of_classes
+                          : family.limits().any() ? first_mixed_where_separable
+                          : family.several()      ? first_mixed_of_several
+                                                  : first_mixed_iteration;
+  const bool remembered = course_.steps + (has_thresholds ? 2 : 0) >= first_mixed && !is_at_edge(end_.coef);
+  const bool mixed = remembered && course_.steps >= first_mixed;
   auto solution = with_crowding([&] {
     return solver_.solve(sums_, end_.coef, end_.solution.log_sp, rows_.frame->complete_rows,
                          mixed ? &course_.past : nullptr, search, rows_.family.scale().value_or(1));
@@ -291,7 +303,7 @@ void PirlsLoop::solve(Search search) {
   if (!why.empty() && end_.solution.coef.empty())
     fit_.observer.note("large matrix products run on the hosts: " + why);
   end_.solution = std::move(*solution);
-  if (mixed) remember_step();
+  if (remembered) remember_step();
   end_.coef = end_.solution.end;
 }
 
@@ -343,8 +355,10 @@ void PirlsLoop::look_at_end() {
 void PirlsLoop::move_parameters() {
   if (!rows_.family.estimates_parameters()) return;
   const std::vector<double> unit = unit_coefficients(design_);
+  // Thresholds of classes move with the coefficients: a Newton step of them each time is enough.
   LikeliestParameters found =
-      likeliest_parameters(fit_, pass_, rows_.family, design_.raw_coefficients(end_.coef), !unit.empty());
+      likeliest_parameters(fit_, pass_, rows_.family, design_.raw_coefficients(end_.coef), !unit.empty(),
+                           rows_.family.has_classes() ? rough_gain : small_gain);
   end_.parameters_determined = found.determined;
   minus_log_ = found.minus_log;
   const double shift = hold_first_threshold(found.values);
@@ -438,6 +452,7 @@ bool PirlsLoop::is_separated(double change, bool ends) {
 bool PirlsLoop::settle(bool still, bool hurry) {
   switch (course_.phase) {
     case Phase::settling:
+      if (rows_.family.several()) return still;  // generalised Fellner-Schall steps find one minimum
       if (still) search_other_minima();
       return false;
     case Phase::searching:

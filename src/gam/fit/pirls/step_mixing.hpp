@@ -34,6 +34,9 @@ constexpr int first_mixed_where_separable = 40;
 /// Like `first_mixed_iteration`, with several linear predictors, whose Newton steps converge quadratically:
 /// half a step, the first mixed one, would only delay them.
 constexpr int first_mixed_of_several = 20;
+/// Like `first_mixed_iteration`, with estimated thresholds of classes, which move after each step: full steps
+/// converge linearly, by a factor of five.
+constexpr int first_mixed_of_classes = 4;
 /// Maximum number of past steps that are mixed with the current one.
 constexpr std::size_t max_past_steps = 4;
 

@@ -279,8 +279,8 @@ row_slots <- function(model, json, parts, data, frame, object) {
   }
   slots <- if (general) predictor_slots(object, mf, matrix(rows, nrow(rows))) else {
     c(initialized(mf, object$family),
-      list(offset = offset_of(mf), linear.predictors = rows$linear_predictor, fitted.values = rows$fitted,
-           weights = rows$working_weight, residuals = rows$deviance))
+      list(linear.predictors = rows$linear_predictor, fitted.values = rows$fitted, weights = rows$working_weight,
+           residuals = rows$deviance))
   }
   deviance <- drop(crossprod(if (general) sqrt(slots$prior.weights) * slots$residuals else slots$residuals))
   if (!isTRUE(all.equal(deviance, json$deviance, tolerance = 1e-6))) {
@@ -311,7 +311,7 @@ places_of <- function(mf, subset, rows) {
 
 offset_of <- function(mf) if (is.null(offset <- stats::model.offset(mf))) numeric(nrow(mf)) else as.numeric(offset)
 
-#' The response and prior weights after the family's initialisation.
+#' The response, prior weights and offset after the family's initialisation.
 initialized <- function(mf, family) {
   known <- list(y = unname(mf[[attr(attr(mf, "terms"), "response")]]), nobs = nrow(mf),
                 weights = if_given(stats::model.weights(mf), rep(1, nrow(mf))), family = family, start = NULL,
@@ -319,7 +319,7 @@ initialized <- function(mf, family) {
   at <- list2env(known, parent = asNamespace("mgcv"))
   if (!is_general(family)) eval(family$initialize, at)
   else if (is.factor(at$y)) at$y <- as.integer(at$y) - 1
-  list(y = as.numeric(at$y), prior.weights = as.numeric(at$weights))
+  list(y = as.numeric(at$y), prior.weights = as.numeric(at$weights), offset = known$offset)
 }
 
 #' The slots with a value for each row of a family with several linear predictors, as gam has them. `eta`: the

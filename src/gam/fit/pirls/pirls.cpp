@@ -328,8 +328,10 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
     } else {
       const PenaltyOnLine& penalty = end_.solution.penalty;
       // With correlated rows steps need not lower the deviance, which treats rows as independent.
+      const bool is_mixed = end_.solution.end != end_.solution.coef;
       const bool risen = !first && !rows_.series.correlated() &&
-                         is_rise(deviance_ + penalty.begin, sums_.deviance + penalty.at(fraction));
+                         is_rise(deviance_ + penalty.begin, sums_.deviance + penalty.at(fraction),
+                                 is_mixed ? rise_of_mixed_step : rise_of_step);
       if (!risen || ++rises > (several ? newton_halvings : rise_halvings)) return;
     }
     fraction /= 2;

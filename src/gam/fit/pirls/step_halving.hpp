@@ -43,10 +43,15 @@ constexpr int rise_halvings = 6;
 /// long.
 constexpr int newton_halvings = 30;
 
-/// Whether the penalised deviance rises. bam halves on a rise of any size, but near the end rises are
-/// rounding, and halving only causes delay: here a relative rise below 1e-10 is ignored.
-[[nodiscard]] constexpr bool is_rise(double before, double after) noexcept {
-  return after - before > 1e-10 * (0.1 + (before < 0 ? -before : before));
+/// Relative rises of the penalised deviance that are ignored. bam halves on a rise of any size, but near the
+/// end rises are rounding, and halving only causes delay. A mixed step leads to the fixed point, which need
+/// not be lower at these smoothing parameters: only one that diverges is halved.
+constexpr double rise_of_step = 1e-10;
+constexpr double rise_of_mixed_step = 1e-4;
+
+/// Whether the penalised deviance rises by more than a fraction of itself.
+[[nodiscard]] constexpr bool is_rise(double before, double after, double fraction = rise_of_step) noexcept {
+  return after - before > fraction * (0.1 + (before < 0 ? -before : before));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -109,11 +109,10 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     const base::Abandonable abandonable(check_);
     try {
       working.gram = gram_in_coefficients(sums.gram, design_, algebra);
-      if (bases_.empty()) {
-        bases_ = penalty_bases(design_);
-        // One linear predictor's step is halved a few times at most.
-        if (design_.predictors() > 1) roots_ = penalty_roots(design_);
-      }
+      if (bases_.empty()) bases_ = penalty_bases(design_);
+      // The first step with one linear predictor, in gaussian models the only one, is not halved.
+      const bool may_be_halved = !log_sp.empty() || design_.predictors() > 1;
+      if (may_be_halved && roots_.empty()) roots_ = penalty_roots(design_);
       if (design_.predictors() > 1) definite = definiteness(working.gram.core, design_, log_sp);
       if (definite == Definite::no) make_definite(working.gram.core);
       try {

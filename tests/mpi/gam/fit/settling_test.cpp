@@ -94,6 +94,45 @@ TEST(Settling, GoesOnWithTheSameBitsFromAnyIteration) {
   }
 }
 
+/// Counts whose mean is a line in x, on the link's scale, and a curve in u.
+Table counts_of_line(const Plan& plan, Range mine, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
+  std::vector<double> y;
+  std::vector<double> x;
+  std::vector<double> u;
+  for (std::int64_t row = 0; row < plan.units(); ++row) {
+    const double own_x = uniform();
+    const double own_u = uniform();
+    int count = -1;
+    for (double left = std::exp(0.5 + 1.5 * own_x + std::sin(6 * own_u)); left > 0; ++count)
+      left += std::log(uniform());
+    if (row < mine.begin || row >= mine.end) continue;
+    y.push_back(count);
+    x.push_back(own_x);
+    u.push_back(own_u);
+  }
+  return {plan, {{"y", y}, {"x", x}, {"u", u}}};
+}
+
+// The smoothing parameter of a line is near infinity, where rounding of the penalty must not shorten steps.
+TEST(Settling, ASmoothThatIsALineTakesAsManyStepsAsALine) {
+  Job job = testing::cpu_job(testing::world());
+  const Plan plan = job.plan(2000, 64);
+  for (const std::uint64_t seed : {1, 7}) {
+    for (const char* const family_name : {"poisson", "nb"}) {
+      const auto iterations = [&](const char* formula) {
+        return fit(job, parse_formula(formula), counts_of_line(plan, job.local_range(plan), seed),
+                   {.family = family(family_name)})
+            .model.iterations();
+      };
+      EXPECT_LE(iterations("y ~ s(x, bs='cr', k=20) + s(u, bs='ps', k=20)"),
+                iterations("y ~ x + s(u, bs='ps', k=20)") + 1)
+          << family_name << ", seed " << seed;
+    }
+  }
+}
+
 // At the solution, REML of its working model is lower for a straight line, whose next step leads back: there
 // is one solution, that of bam(method = "fREML").
 TEST(Settling, ALowerOptimumThatLeadsBackIsNoOtherSolution) {

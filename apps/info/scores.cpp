@@ -28,7 +28,7 @@ void add_rank(Scores& scores, std::string_view devices, ErrorCode code, Where&& 
   scores.rank_offsets.push_back(static_cast<std::int64_t>(scores.of_devices.size()));
 }
 
-/// Maximum size of a score file in bytes: more than a million devices need.
+/// Maximum size of a score file in bytes: the scores of a million devices need less.
 constexpr std::int64_t max_score_bytes = std::int64_t{1} << 28;
 
 }  // namespace

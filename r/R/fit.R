@@ -306,7 +306,7 @@ resolve_rows <- function(t, data, frame) {
   is_complete <- stats::complete.cases(as_frame(everything, length(rows), NULL))
   if (!all(is_complete)) check_missing(frame$na.action, everything, NULL)
   rows <- rows[is_complete]
-  if (!length(rows)) input_error("no row has values of all variables: leave out variables with missing values")
+  if (!length(rows)) stop_without_rows_of_fit(everything)
   all <- all[rows, , drop = FALSE]
   if (frame$drop.unused.levels) all[] <- lapply(all, drop_levels)
   t$columns <- lapply(t$columns, `[`, rows)
@@ -314,6 +314,13 @@ resolve_rows <- function(t, data, frame) {
     for (p in seq_along(t$right)) parametric_by_r(t, p, stats::terms(formula_parts(parts)[[p]]$pf), all)
   }
   lapply(extra, `[`, rows)
+}
+
+stop_without_rows_of_fit <- function(variables) {
+  missing <- vapply(variables, function(x) sum(!stats::complete.cases(x)), 0)
+  missing <- missing[missing > 0]
+  input_error("no row has values of all variables (missing: ", toString(paste(missing, "of", names(missing))),
+              "): leave out one of these variables, or fill in values")
 }
 
 #' Drops the levels of a factor that no row has. Keeps contrasts, unless they are a matrix for all levels.

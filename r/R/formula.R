@@ -308,7 +308,7 @@ check_formula <- function(formula) {
   odd <- names[names != make.names(names)]
   is_read <- function() tryCatch(is.list(mgcv::interpret.gam(formula)), error = function(e) FALSE)
   if (length(odd) && !is_read()) {
-    usage_error("mgcv reads no formula with the name ", toString(odd), ": rename the column")
+    usage_error("mgcv cannot read the name ", toString(paste0("`", odd, "`")), " in a formula: rename the column")
   }
 }
 

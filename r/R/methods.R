@@ -7,7 +7,8 @@ has_rows <- function(object) !inherits(object$model, "tessera_stand_in")
 need_rows <- function(object, what) if (!has_rows(object)) stop_without_rows(what)
 
 stop_without_rows <- function(what) {
-  usage_error(what, " needs the rows of the fit: give read_tessera(file, data = ) its table, or fit with model = TRUE")
+  usage_error(what, " needs the rows of the fit, which the object lacks: read the model by read_tessera(file, data = ",
+              "TABLE) with the table of the fit, or fit with model = TRUE")
 }
 
 need_one_predictor <- function(object, what) {

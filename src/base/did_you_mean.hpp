@@ -51,4 +51,15 @@ namespace tessera::base {
   return text.empty() ? text : text + "?)";
 }
 
+/// `did_you_mean`, or if no name is near, the first names: " (it has 'a', 'b', 'c' and 7 more)".
+[[nodiscard]] inline std::string names_like(std::span<const std::string> names, std::string_view wanted) {
+  std::string text = did_you_mean(names, wanted);
+  if (!text.empty() || names.empty()) return text;
+  const std::size_t shown = std::min<std::size_t>(names.size(), 3);
+  for (const std::string& name : names.first(shown))
+    text += (text.empty() ? " (it has '" : ", '") + name + "'";
+  if (names.size() > shown) text += " and " + std::to_string(names.size() - shown) + " more";
+  return text + ")";
+}
+
 }  // namespace tessera::base

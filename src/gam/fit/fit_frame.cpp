@@ -11,9 +11,9 @@
 #include "gam/fit/coordinates/by_centring.hpp"
 #include "gam/fit/coordinates/change.hpp"
 #include "gam/fit/coordinates/orthogonal_smooths.hpp"
-#include "gam/fit/coordinates/residual_sample.hpp"
 #include "gam/fit/coordinates/unidentifiable_coefficients.hpp"
 #include "gam/fit/coordinates/user_coordinates.hpp"
+#include "gam/fit/data_outline.hpp"
 #include "gam/fit/pirls/fit_checkpoint.hpp"
 #include "gam/fit/pirls/goodness_of_fit.hpp"
 #include "gam/fit/pirls/pirls.hpp"
@@ -279,9 +279,10 @@ class FitRun {
         const auto variable = static_cast<std::size_t>(component.variable);
         if (component.kind != Component::Kind::factor || rows_.series.constant[variable] != 0) continue;
         throw base::input_error(
-            "the level of '{}' changes within a series of AR1 residuals, which only a tested effect allows: "
-            "set "
-            "largest-tested-effect to {}, or make ar-start TRUE where the level changes",
+            "the level of '{}' changes within a series of AR1 residuals, but a random effect with more "
+            "coefficients than largest-tested-effect needs one level per series: set largest-tested-effect "
+            "to "
+            "{}, or make ar-start TRUE where the level changes",
             frame_.variables[variable].name, term.raw_size);
       }
     }
@@ -328,8 +329,9 @@ class FitRun {
     }
     const auto odd = std::ranges::find_if(given, [](double one) { return !std::isfinite(one); });
     if (odd != given.end())
-      throw base::usage_error("sp: value {} is {}: give finite numbers (a negative one is estimated)",
-                              odd - given.begin() + 1, *odd);
+      throw base::usage_error(
+          "sp: value {} is {}: give a finite number, or a negative one to have it estimated",
+          odd - given.begin() + 1, *odd);
     if (!(fit_.options.gamma > 0 && std::isfinite(fit_.options.gamma)))
       throw base::usage_error("gamma is {}: give a finite number above 0", fit_.options.gamma);
     const auto low =

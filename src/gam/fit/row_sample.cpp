@@ -2,7 +2,7 @@
 #include "gam/fit/row_sample.hpp"
 
 #include "base/at.hpp"
-#include "gam/fit/coordinates/residual_sample.hpp"
+#include "gam/data/frame/sampled_rows.hpp"
 #include "gam/predict/prediction_plan.hpp"
 #include "gam/rows/prediction_pass.hpp"
 #include "gam/rows/row_residuals.hpp"

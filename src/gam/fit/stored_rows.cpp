@@ -2,7 +2,7 @@
 #include "gam/fit/stored_rows.hpp"
 
 #include "base/at.hpp"
-#include "gam/fit/coordinates/residual_sample.hpp"
+#include "gam/data/frame/sampled_rows.hpp"
 
 #include <algorithm>
 #include <cstddef>

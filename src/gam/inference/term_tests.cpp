@@ -181,8 +181,9 @@ class RandomEffectTest {
   // with that noise is N = G + sum G S^- G with G = X'WX; to the left and right of an S^-, G is restricted to
   // the columns and rows of its effect.
 
-  /// Rank of the block after projecting out the unpenalised columns. Directions lost by the projection have
-  /// zero weight, up to rounding in the inverse of a small penalty.
+  /// Rank of the block after projecting out the unpenalised columns: the number of weights of the statistic's
+  /// distribution that are above zero. The others are zero, but if a small penalty is inverted, rounding
+  /// makes them small numbers.
   [[nodiscard]] int rank_beside_unpenalised(const CoefBlock& block) const {
     constexpr double explained = 1e-10;
     Matrix free(gram_.core.rows(), design_.null_space());

@@ -374,7 +374,7 @@ class ManyFit {
     }
     if (!missing.empty())
       throw base::usage_error("{}: has no response '{}'{}", name_of(responses_), *missing.begin(),
-                              base::did_you_mean(names, *missing.begin()));
+                              base::names_like(names, *missing.begin()));
     if (names_.empty()) throw base::input_error("{}: has no response: give one or more", name_of(responses_));
   }
 

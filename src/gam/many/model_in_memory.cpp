@@ -21,7 +21,7 @@ class RecordInMemory final : public ResponseRecord {
     const std::vector<std::string>& names = factor("response").levels;
     const auto found = std::ranges::find(names, name);
     if (found == names.end())
-      throw base::usage_error("the results have no response '{}'{}", name, base::did_you_mean(names, name));
+      throw base::usage_error("the results have no response '{}'{}", name, base::names_like(names, name));
     index_ = found - names.begin();
   }
 

@@ -223,7 +223,7 @@ void ResponseReader::choose_as(const ResponseReader& of) {
     const auto found = places.find(names[at(one)]);
     if (found == places.end())
       throw base::input_error("{}: has no response '{}'{}", path_, names[at(one)],
-                              base::did_you_mean(own, names[at(one)]));
+                              base::names_like(own, names[at(one)]));
     chosen.push_back(found->second);
   }
 }

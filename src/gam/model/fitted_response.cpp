@@ -32,7 +32,7 @@ class Hdf5Record final : public ResponseRecord {
     const auto found = std::ranges::find(names, name_);
     if (found == names.end())
       throw base::input_error("{}: has no response '{}'{}", named.file, name_,
-                              base::did_you_mean(names, name_));
+                              base::names_like(names, name_));
     row_ = found - names.begin();
   }
 

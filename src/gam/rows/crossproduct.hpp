@@ -36,7 +36,7 @@ struct CrossTerm {
   int component = 0;    ///< index among the layout's components
   int columns = 0;      ///< raw columns
   int windows = 0;      ///< number of pairs of neighbouring quads; 1 for a single quad
-  bool centre = false;  ///< centre of a task: the rows are sorted by its windows
+  bool centre = false;  ///< whether it is the centre of a task (`CrossTask`): rows are sorted by its windows
 };
 
 /// Position in the vector of sums of the products of the centre and another term: the product of the centre's

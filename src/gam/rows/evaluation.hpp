@@ -46,9 +46,9 @@ inline RowOutcome row_outcome(PassKind kind, const F& family, Response y, double
   if constexpr (requires { family.square_is_deviance; }) {
     if (kind != PassKind::start) square = step.deviance + 0 * residual;
   }
-  // x - x is 0 only for finite x, and the square is finite only if its factors are. The predictor is checked
-  // too, since an inverse link's clamp would turn a NaN into a number. A custom family's variance may be
-  // negative at some means.
+  // A row counts as bad if one of its numbers is not finite, or if its weight is negative, as a custom
+  // family's variance may make it. x - x is 0 only for finite x, and the square is finite only if weight and
+  // residual are. The predictor is checked too, since an inverse link's clamp would turn a NaN into a number.
   if (!(eta - eta == 0 && square - square == 0 && step.deviance - step.deviance == 0 && step.weight >= 0)) {
     return {0, 0, {0, 0, 1, 0}};
   }

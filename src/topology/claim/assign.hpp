@@ -8,7 +8,8 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// One device as seen by one rank of a node: the input of `assign_devices`.
+/// One device as seen by one rank of a node: the input of `assign_devices`. `claim` has removed the devices
+/// that other jobs use and do not share.
 struct Sighting {
   int rank = 0;
   Uuid uuid;

@@ -27,7 +27,8 @@ struct Gpu {
 struct Survey {
   std::vector<Gpu> gpus;                ///< GPUs that this process may open
   std::vector<std::string> unreadable;  ///< reasons why the other GPUs cannot be opened, one for each
-  /// Unreadable GPUs and MIG instances that are broken, not merely inaccessible: "GPU 1: GPU is lost".
+  /// The GPUs of `unreadable`, and the MIG instances, that fail for another reason than lacking permission:
+  /// "GPU 1: GPU is lost".
   std::vector<std::string> broken;
   int cuda_version = 0;            ///< supported by the driver, 1000 x major + 10 x minor
   std::optional<Absence> absence;  ///< present if the driver could not be queried

@@ -80,6 +80,8 @@ TEST(DidYouMean, NamesTheNearestAlone) {
   EXPECT_EQ(base::did_you_mean(names, "p5"), " (did you mean 'p1' or 'p2' or 'p3'?)");
   EXPECT_EQ(base::did_you_mean(names, "colour"), "");
   EXPECT_EQ(base::did_you_mean({}, "price"), "");
+  EXPECT_EQ(base::names_like(names, "X"), " (did you mean 'x'?)");
+  EXPECT_EQ(base::names_like(names, "colour"), " (it has 'price', 'Carat', 'x' and 6 more)");
 }
 
 }  // namespace

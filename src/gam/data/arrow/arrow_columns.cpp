@@ -79,7 +79,7 @@ void ArrowColumns::choose_columns(const ArrowOptions& options) {
   const auto find = [&](const std::string& name) {
     if (std::ranges::find(names, name) == names.end())
       refuse_arrow(ErrorCode::usage, "it has no column '{}'{}", printable(name),
-                   base::did_you_mean(names, name));
+                   base::names_like(names, name));
     return std::ranges::find(columns_, name, &Column::name);
   };
   for (const std::string& name : options.columns) find(name);

@@ -45,7 +45,7 @@ struct UsedColumn {
   [[nodiscard]] std::optional<std::size_t> position_among(std::span<const std::string> file_columns) const;
   /// Makes the column a factor whose levels are the fields' texts, in this order unless `order` is null.
   void make_factor(const std::vector<std::string>* order);
-  /// The text of the variable that reads this column.
+  /// The variable of this column as the formula writes it: "x" or "factor(x)".
   [[nodiscard]] std::string variable() const {
     return factor_call.empty() ? column_expression(name).text : factor_call;
   }

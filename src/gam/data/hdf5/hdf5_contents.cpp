@@ -201,7 +201,10 @@ Handle open_hdf5_file(const files::InputFile& opened) {
 #endif
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
   if (!file.valid())
-    throw base::input_error("{}: begins like HDF5, but HDF5 cannot open it: write it again", path);
+    throw base::input_error(
+        "{}: begins like HDF5, but HDF5 cannot open it: it is damaged, or still open for writing: write it "
+        "again",
+        path);
   if (!is_open_as(file.get(), opened))
     throw base::input_error("{}: was replaced while it was opened: start again when no program writes to it",
                             path);

@@ -3,12 +3,12 @@
 
 #include "base/at.hpp"
 #include "base/message.hpp"
+#include "gam/data/frame/sampled_rows.hpp"
 #include "gam/design/coefficient_sums.hpp"
 #include "gam/design/determined_columns.hpp"
 #include "gam/design/side_conditions.hpp"
 #include "gam/fit/coordinates/block_sketch.hpp"
 #include "gam/fit/coordinates/crowded_variables.hpp"
-#include "gam/fit/coordinates/residual_sample.hpp"
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"

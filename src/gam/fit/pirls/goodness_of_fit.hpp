@@ -23,10 +23,11 @@ struct NullModel {
 void measure_several(const FitContext& fit, RowPass& pass, const Rows& rows, const RawMoments& moments,
                      FittedModel& model);
 
-/// *Collective.* The null model of these rows, with their weights and family: without offset it has the mean
-/// of the responses, as in glm; with offset the least deviance, found by Fisher scoring from that mean.
-/// Correlation of rows is ignored, as in bam. Cost: two passes over one column without offset, about ten with
-/// offset. Throws `FellBack`; `Error(input)` if the mean of the responses is outside the family's range.
+/// *Collective.* The null model of these rows, with their weights and family. Without offset its mean is the
+/// mean of the responses, as in glm. With an offset its intercept is that of least deviance, found by Fisher
+/// scoring from that mean. Correlation of rows is ignored, as in bam. Cost: two passes over one column
+/// without offset, about ten with offset. Throws `FellBack`; `Error(input)` if the mean of the responses is
+/// outside the family's range.
 [[nodiscard]] NullModel null_model(const FitContext& fit, const Rows& rows);
 
 /// Deviances that are known without a pass over the rows.

@@ -132,17 +132,10 @@ void check_response(const Workers& workers, const Frame& frame, int index, const
       refuse);
 }
 
-void check_offset(const Variable& offset) {
-  if (offset.factor) throw base::input_error("offset '{}' is text: it must be numeric", offset.name);
-}
-
 /// Refuses invalid weights. `counts`: the response whose trials are the weights; empty: an option gives the
 /// weights.
 void check_weights(const Workers& workers, const Frame& frame, const Variable& weights,
                    const std::string& counts) {
-  if (weights.factor) {
-    throw base::input_error("weights '{}' are text: they must be numbers", weights.name);
-  }
   check_numbers(
       workers, frame, weights,
       [](std::span<const double> numbers) {
@@ -243,10 +236,6 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
       check_response(workers, frame, rows.response, rows.family, formula.trials.has_value());
     else
       check_limits(workers, rows);
-    for (const int offset : rows.offsets) check_offset(variable_of(frame, offset));
-    for (const std::vector<int>& offsets : rows.further_offsets) {
-      for (const int offset : offsets) check_offset(variable_of(frame, offset));
-    }
     if (rows.prior_weight >= 0)
       check_weights(workers, frame, variable_of(frame, rows.prior_weight),
                     options.weights.empty() ? formula.response.text : "");

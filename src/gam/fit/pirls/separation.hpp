@@ -12,14 +12,18 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Detects separation: whether the last step is along a direction in which the likelihood rises
-/// without bound. The responses of some rows are at a limit of the mean (`Limits`: 0, or for the binomial 1),
-/// their fitted means are close to it and the step has moved them closer, while the linear predictors of all
-/// other rows move by at most `still`. The likelihood then has no maximum: coefficients grow by about one
-/// unit per step, while the deviance falls ever more slowly. Returns one line that names the level or term,
-/// the same on every rank; empty without separation.
+/// without bound. Returns one line that names the level or term, the same on every rank; empty without
+/// separation.
 ///
-/// Classes are separated too if a step makes some of them ever less likely in rows that have others, or, in a
-/// fit that ends `without_end`, unconverged, if each row's own class is the likely one.
+/// There is separation if the step moves the fitted means of some rows, whose responses are at a limit of the
+/// mean (`Limits`: 0, or for the binomial 1), from near this limit still closer to it, and changes the linear
+/// predictors of all other rows by at most `still`. The likelihood then has no maximum: coefficients grow by
+/// about one unit per step, while the deviance falls ever more slowly.
+///
+/// In a family of classes there is separation if the step makes classes that are nearly impossible in some
+/// rows, which have another class, still less likely there, and changes no other row. In a fit that ended
+/// unconverged
+/// (`without_end`) there is separation also if the probability of each row's own class is above 1/2.
 ///
 /// A finite estimate is never mistaken for separation, however extreme its means: near a finite estimate,
 /// Newton steps vanish.

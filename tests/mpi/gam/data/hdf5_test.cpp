@@ -505,8 +505,9 @@ TEST_F(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   comm.barrier();
   if (comm.rank() == 0) std::filesystem::resize_file(file.path(), size / 8);
   comm.barrier();
-  EXPECT_EQ(fault(request({"x"})),
-            file.path() + ": begins like HDF5, but HDF5 cannot open it: write it again");
+  EXPECT_EQ(fault(request({"x"})), file.path() +
+                                       ": begins like HDF5, but HDF5 cannot open it: it is damaged, or still "
+                                       "open for writing: write it again");
 }
 
 // The reader checks before each piece of rows.

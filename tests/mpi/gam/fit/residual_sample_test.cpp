@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sample of its data that a fit keeps for a report. A bits test compares numbers of ranks.
-#include "gam/fit/coordinates/residual_sample.hpp"
+#include "gam/data/frame/sampled_rows.hpp"
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
 #include "support/table_support.hpp"

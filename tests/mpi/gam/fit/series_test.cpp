@@ -180,8 +180,10 @@ TEST(Series, MayHaveSparseEffects) {
     EXPECT_EQ(error.code(), ErrorCode::input);
     EXPECT_STREQ(
         error.what(),
-        "the level of 'g' changes within a series of AR1 residuals, which only a tested effect allows: "
-        "set largest-tested-effect to 24, or make ar-start TRUE where the level changes");
+        "the level of 'g' changes within a series of AR1 residuals, but a random effect with more "
+        "coefficients "
+        "than largest-tested-effect needs one level per series: set largest-tested-effect to 24, or make "
+        "ar-start TRUE where the level changes");
   }
   options.subset = R"(!(g %in% c("g01", "g03", "g12")))";
   const FittedModel sparse = fitted_series(formula, options);

@@ -196,7 +196,7 @@ TEST_F(ManyResultsInFiles, PredictTheOtherLevelsIfThatOfTheInterceptIsAbsent) {
   }
   // Means of an unpenalised level have the sum of its counts.
   EXPECT_NEAR(comm.allreduce(means_of_b, mpi::Reduction::sum), counts_of_b, 1e-6);
-  expect_error(ErrorCode::usage, "determines which predictions are minus infinity",
+  expect_error(ErrorCode::usage, "the term 'f' cannot be left out",
                [&] { static_cast<void>(predicted(one, {.exclude = {"f"}})); });
 }
 

@@ -41,8 +41,8 @@ class ModuleFiles {
 
   struct Found {
     std::optional<std::string> text;
-    /// There is a file, but it is truncated, corrupt, of another key, or not trusted (a link, not this user's
-    /// or root's, or writable by others).
+    /// Whether there is a file, but truncated, corrupt, of another key, or not trusted (a link, not this
+    /// user's or root's, or writable by others).
     bool rejected = false;
   };
   [[nodiscard]] Found read(std::string_view key) const;

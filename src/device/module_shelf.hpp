@@ -19,7 +19,7 @@ struct ShelvedModule {
   std::string name;
   std::int64_t bytes = 0;
   timespec last_use{};      ///< the file's modification time, which reads update
-  bool unfinished = false;  ///< the file is being written, or its writer was killed
+  bool unfinished = false;  ///< whether the file is being written, or its writer was killed
 };
 
 /// This user's files in one folder of the disk cache; other files are ignored. Processes on other nodes may

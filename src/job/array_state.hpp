@@ -22,7 +22,7 @@ class ArrayState {
     MemoryLease current;
     MemoryLease next;                   ///< the version that the running pass writes
     std::int64_t version = no_version;  ///< version of `current`
-    bool written = false;               ///< the running pass writes `next`
+    bool written = false;               ///< whether the running pass writes `next`
   };
   static constexpr std::int64_t no_version = -1;
   /// The versions of the array that are in device memory: the same on every rank, also without tiles.

@@ -65,12 +65,13 @@ struct Job::State {
   PassThreads pass_threads;           ///< threads that call host functions in passes on devices
   std::optional<HostTeam> tile_team;  ///< computes the host's tile in passes on devices (`JobOptions::hosts`)
   std::vector<int> threads_of_ranks;
-  bool plans_for_hosts = false;      ///< `Job::plan` distributes over hosts: no device, or a failed set-up
-  int forks = mpi::detail::forks();  ///< fork count of the process with the job's threads
-  int number = 1;                    ///< distinguishes jobs of one program in messages
-  int pass = 0;                      ///< number of the last pass, from 1; 0 during the set-up
-  std::string absence;               ///< why the job uses no device; empty if it uses one
-  std::vector<std::string> broken;   ///< `Probe::broken`
+  bool plans_for_hosts =
+      false;  ///< whether `Job::plan` distributes over hosts, for lack of devices or after a failed set-up
+  int forks = mpi::detail::forks();                ///< fork count of the process with the job's threads
+  int number = 1;                                  ///< distinguishes jobs of one program in messages
+  int pass = 0;                                    ///< number of the last pass, from 1; 0 during the set-up
+  std::string absence;                             ///< why the job uses no device; empty if it uses one
+  std::vector<std::string> broken;                 ///< `Probe::broken`
   std::optional<Verdict::Failure> fallback_cause;  ///< the failure that moved the job to the CPU
   std::vector<Verdict::Failure> excluded;          ///< failures of the devices that were left out
   detail::RemainingDevices remaining;              ///< set once devices were left out

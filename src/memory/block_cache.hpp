@@ -60,7 +60,8 @@ inline constexpr std::size_t apart_bytes = 128;
 struct Guest {
   StreamView stream;
   EventView event;
-  bool recorded = false;  ///< `event` was recorded after the block was returned or `stream` was released
+  bool recorded =
+      false;  ///< whether `event` was recorded after the block was returned or `stream` was released
 };
 
 struct alignas(apart_bytes) Block {

@@ -35,8 +35,8 @@ struct ExitGuard {
   std::array<char, MPI_MAX_PROCESSOR_NAME + 32> name{};  // "rank 3 (node7)", made without an allocation
   std::thread::id thread;                                // the main thread
   std::atomic<std::thread::id> leaving;                  // the first thread that called exit
-  bool all_have_come = false;                            // all ranks of MPI_COMM_WORLD have reached the end
-  std::terminate_handler before = nullptr;               // the application's terminate handler
+  bool all_have_come = false;               // whether all ranks of MPI_COMM_WORLD have reached the end
+  std::terminate_handler before = nullptr;  // the application's terminate handler
 };
 
 /// The guard of this process. Never destroyed, since handlers run after the destructors of static objects.

@@ -67,7 +67,7 @@ struct Message {
 struct Membership {
   int rank = 0;
   int size = 1;
-  bool in_world = false;  ///< all ranks are in MPI_COMM_WORLD
+  bool in_world = false;  ///< whether all ranks are in MPI_COMM_WORLD
 };
 
 class FailureWatch;

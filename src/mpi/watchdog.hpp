@@ -22,7 +22,7 @@ struct WatchdogTimeouts {
   std::chrono::milliseconds timeout{};  ///< 0: for ever
   std::chrono::milliseconds
       notice{};               ///< time after which missing ranks are reported, below `timeout`; 0: never
-  bool only_silence = false;  ///< reports only ranks that do not reply; waits for all others
+  bool only_silence = false;  ///< whether to report only ranks that do not reply, and to wait for all others
 };
 
 /// The watchdog of one collective call, which would otherwise hang (deadlock): finds the ranks that do not
@@ -66,7 +66,7 @@ class Watchdog {
   MPI_Comm comm_;
   std::shared_ptr<const Message> here_;
   WatchdogTimeouts timeouts_;
-  bool has_noticed_;  // the notice is printed, or none is wanted
+  bool has_noticed_;  // whether the notice is printed, or none is wanted
   Clock::time_point start_;
   Clock::time_point deadline_;
   std::optional<Clock::time_point> asked_;            // when this rank sent its inquiry

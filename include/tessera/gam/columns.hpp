@@ -16,18 +16,18 @@ namespace TESSERA_NAMESPACE::gam {
 /// A column of a table as a fit would read it.
 struct ColumnDescription {
   std::string name;
-  bool factor = false;     ///< a factor, with levels; otherwise numbers
-  bool ordered = false;    ///< an ordered factor of R
+  bool factor = false;     ///< whether it is a factor, with levels; otherwise it has numbers
+  bool ordered = false;    ///< whether it is an ordered factor of R
   std::string unit{};      ///< unit of numbers read from dates: "days since 1970-01-01"; empty: unknown
-  bool in_quotes = false;  ///< all numbers are in quotes, which are ignored
+  bool in_quotes = false;  ///< whether all numbers are in quotes; the quotes are ignored
   std::int64_t missing = 0;
   std::int64_t blank = 0;  ///< number of empty or blank fields of a factor, which are a level
   /// The range of numbers; NaN if all are missing.
   double least = std::numeric_limits<double>::quiet_NaN();
   double greatest = std::numeric_limits<double>::quiet_NaN();
-  bool whole = false;                ///< all numbers are whole
+  bool whole = false;                ///< whether all numbers are whole
   std::int64_t levels = 0;           ///< number of levels of a factor, at most 100,000
-  bool too_many_levels = false;      ///< more levels than that: a fit refuses the column
+  bool too_many_levels = false;      ///< whether there are more levels than that: a fit refuses the column
   std::vector<std::string> first{};  ///< the first levels, at most five
   std::int64_t bytes = 0;            ///< memory of the column in a fit, over all ranks
   /// Number of texts in a column of numbers; a fit refuses them. They do not count as missing.

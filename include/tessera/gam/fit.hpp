@@ -51,8 +51,9 @@ struct FitOptions {
   std::vector<double> min_sp{};
   /// Penalties of parametric terms, by label: of second and later predictors as in summaries, "z.1".
   std::map<std::string, ParametricPenalty> para_pen{};
-  bool select = false;  ///< smooths may be shrunk to zero: their null spaces are penalised, as in mgcv
-  double gamma = 1;     ///< mgcv's gamma: above 1 fits are smoother; in REML a row counts as 1 / gamma rows
+  bool select =
+      false;         ///< whether smooths may be shrunk to zero: their null spaces are penalised, as in mgcv
+  double gamma = 1;  ///< mgcv's gamma: above 1 fits are smoother; in REML a row counts as 1 / gamma rows
   /// Store in the model the data that reports and predictions at typical values need: the residuals of a
   /// sample of the rows, typical values of each variable, and the occupancy of smooths of two numbers.
   bool residuals = true;

@@ -30,7 +30,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct NamedOption {
   std::string name;
   std::string value;
-  bool is_read = false;  ///< set by `read_options`
+  bool is_read = false;  ///< whether the option was read; set by `read_options`
 };
 
 /// The kinds of call that have options.

@@ -158,7 +158,7 @@ struct TermTests {
 struct ModelVariable {
   std::string name{};
   bool factor = false;
-  bool ordered = false;               ///< R's ordered factor
+  bool ordered = false;               ///< whether it is R's ordered factor
   std::vector<std::string> levels{};  ///< levels of a factor: R's `xlevels`
   /// "contr.treatment" or "contr.poly" for a factor that a parametric term codes by contrasts.
   std::string contrasts{};

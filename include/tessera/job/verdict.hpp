@@ -41,7 +41,7 @@ struct Verdict {
   int devices = 0;         ///< GPUs that computed, by UUID; 0 unless `ran` is `devices`
   int shares = 0;          ///< where ranks drive a GPU together: pairs of rank and GPU that computed; else 0
   int hosts = 0;           ///< hosts of ranks that computed too (`JobOptions::hosts`)
-  bool simulated = false;  ///< the devices were simulated
+  bool simulated = false;  ///< whether the devices were simulated
   /// If `ran` is `devices`: the failures for which devices were left out (`OnDeviceFailure::exclude`) in
   /// this pass and earlier ones, in the order of the failures, and those of one attempt by rank and tile.
   std::vector<Failure> excluded;

@@ -308,7 +308,7 @@ class TESSERA_EXPORT Communicator {
     SharedFunction<void()> progress{};
     std::int64_t* waits = nullptr;  // counts the collective calls
     bool serial = false;
-    bool owns_process = false;  // serial: belongs to a `Session`
+    bool owns_process = false;  // whether a serial communicator belongs to a `Session`
     int forks = 0;              // serial: number of forks before its process was made
   };
   Self self_;

@@ -191,7 +191,7 @@ class TESSERA_EXPORT Plan {
   std::int64_t units_ = 0;
   std::int64_t block_ = 1;
   bool on_devices_ = false;
-  bool weighted_ = false;  // blocks of a plan over devices differ in weight
+  bool weighted_ = false;  // whether blocks of a plan over devices differ in weight
   std::vector<PlannedTile> tiles_;
   std::vector<std::int64_t> rank_begins_;  // units of rank r: [rank_begins_[r], rank_begins_[r + 1])
   std::vector<double> rank_shares_;        // fraction of the work that each rank has

@@ -71,7 +71,7 @@ struct DeviceInfo {
   bool integrated = false;
   bool simulated = false;
   bool host = false;                ///< the host threads of a rank (`JobOptions::hosts`), without a UUID
-  bool simulated_for_rank = false;  ///< a simulated device of only one rank
+  bool simulated_for_rank = false;  ///< whether it is a simulated device of only one rank
   double memory_fraction = 0.5;     ///< fraction of the total memory that one job may use
   int numa_node = -1;               ///< hwloc OS index of the nearest NUMA node; -1 if not known
   /// Cores near the device among those that this rank may use, as an hwloc list ("0-15,32-47"). Empty if none

@@ -16,7 +16,7 @@ struct BasisKind {
   std::string_view name;
   bool random_effect;
   bool several;
-  /// Its variable is a factor, whose levels are districts with a penalty on their differences.
+  /// Whether its variable is a factor, whose levels are districts with a penalty on their differences.
   bool of_districts;
   std::optional<OptionFault> (*settle)(BasisOptions& options);
   BasisSize (*size)(const BasisOptions& options);

@@ -38,19 +38,19 @@ struct MorePenalty {
 
 /// A basis of one variable: X = R map, where R has the raw columns of `component`.
 struct Basis {
-  Component component;                ///< the caller sets its `variable`
-  Matrix map;                         ///< raw columns x K; empty: the identity
-  Matrix penalty;                     ///< K x K, symmetric, not scaled; empty: the identity
-  int rank = 0;                       ///< rank of the penalty
-  std::vector<MorePenalty> more;      ///< other penalties; without `set_ranks`, each penalises a part of the
-                                      ///< space of another
-  std::vector<int> set_ranks{};       ///< rank of the sum of each subset of all penalties: see `Penalty`
-  std::vector<double> knots;          ///< in mgcv's form; none for a random effect
-  bool unit_rows = false;             ///< every row of X is nonnegative and sums to one
-  std::optional<double> row_sum;      ///< sum of |x| over a row, if known in advance
-  bool dense_levels = false;          ///< each level of a factor has all columns
-  bool fixed = false;                 ///< its penalty is not among the penalties of a product
-  bool nodal = false;                 ///< coefficients are values already: te()'s `np` has no effect
+  Component component;            ///< the caller sets its `variable`
+  Matrix map;                     ///< raw columns x K; empty: the identity
+  Matrix penalty;                 ///< K x K, symmetric, not scaled; empty: the identity
+  int rank = 0;                   ///< rank of the penalty
+  std::vector<MorePenalty> more;  ///< other penalties; without `set_ranks`, each penalises a part of the
+                                  ///< space of another
+  std::vector<int> set_ranks{};   ///< rank of the sum of each subset of all penalties: see `Penalty`
+  std::vector<double> knots;      ///< in mgcv's form; none for a random effect
+  bool unit_rows = false;         ///< whether every row of X is nonnegative and sums to one
+  std::optional<double> row_sum;  ///< sum of |x| over a row, if known in advance
+  bool dense_levels = false;      ///< whether each level of a factor has all columns
+  bool fixed = false;             ///< whether its penalty is not among the penalties of a product
+  bool nodal = false;             ///< whether coefficients are values already: te()'s `np` then has no effect
   std::optional<PointValues> points;  ///< te's parametrisation, if it is ill-conditioned: see `PointValues`
   std::vector<double> constant;       ///< the coefficients of the constant 1; empty: all ones
   std::vector<double>

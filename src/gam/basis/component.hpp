@@ -24,7 +24,7 @@ class FarField;
 /// knot c + 1.
 struct Margin {
   std::vector<double> breaks;  ///< one more than there are cells, increasing
-  bool uniform = false;        ///< equally spaced: the cell is found by one division
+  bool uniform = false;        ///< whether breaks are equally spaced: the cell is then found by one division
   bool cyclic = false;
   int stride = 1;
   std::vector<std::array<double, 16>> cells;
@@ -71,7 +71,7 @@ struct Component {
   int variable = 0;           ///< index in the frame, and in `Design::variables`
   std::vector<int> others{};  ///< the other variables of an isotropic smooth
   int levels = 0;
-  bool districts = false;  ///< the levels are districts: without one of them a row has no value
+  bool districts = false;  ///< whether the levels are districts: a row of no district then has no value
   Margin margin;
   /// Dense columns as combinations of the margin's columns, or of the functions of `isotropic`; padded with
   /// zero columns to a multiple of four.

@@ -20,9 +20,9 @@ struct BasisSize {
   int coefficients = 0;  ///< number of coefficients before constraints
   int free = 0;          ///< dimension of the null space of the (first) penalty
   int dense = 0;         ///< number of columns of a dense component; 0: the component is not dense
-  bool radial = false;   ///< the dense columns are radial functions, without a margin
+  bool radial = false;   ///< whether the dense columns are radial functions, without a margin
   int penalties = 1;     ///< number of penalties; a basis with several cannot be a margin of te()
-  bool centred = false;  ///< the columns sum to zero over the rows even without a constraint
+  bool centred = false;  ///< whether the columns sum to zero over the rows even without a constraint
 };
 
 template <class B>

@@ -19,7 +19,7 @@ struct ColumnBatches {
   std::size_t at_once = 0;                ///< columns per batch; 0: as many as fit into half of the free
                                           ///< memory
   std::optional<MemoryOptions> memory{};  ///< see `FrameRequest::memory`
-  /// Columns are only described: see `ReadPlan::set_strays`.
+  /// Whether columns are only described: see `ReadPlan::set_strays`.
   bool described = false;
 };
 

@@ -38,7 +38,7 @@ struct DraftBlock {
   int copies = 1;               ///< number of smooths with this id, over whose variables column sums extend
   std::vector<double> point;    ///< columns at the point where the smooth is zero; empty: it sums to zero
   std::vector<double> sp;       ///< see `SmoothSpec`
-  bool select = false;          ///< select=TRUE: the remaining null space gets a penalty
+  bool select = false;          ///< whether the remaining null space gets a penalty (select=TRUE)
   int least_varying = -1;       ///< the column of least variance, in mgcv's coefficients; -1: none
   double by_value = 1;          ///< value of a constant by variable, which is a factor of the raw sums
 };

@@ -126,8 +126,8 @@ struct CoefBlock {
   /// For t2() and factor smooths: `Basis::natural` of each margin; empty: no margin has natural coefficients.
   std::vector<Matrix> margin_natural;
   std::vector<int> dropped;  ///< constrained coefficients that a side condition removed
-  bool centred = false;      ///< constrained: sums to zero over the rows, or is zero at a point
-  int determined = 0;        ///< number of functions of its null space that other terms determine, dropped
+  bool centred = false;  ///< whether it is constrained: it sums to zero over the rows, or is zero at a point
+  int determined = 0;    ///< number of functions of its null space that other terms determine, dropped
 
   /// True for the constant of a linear predictor.
   [[nodiscard]] bool is_intercept() const noexcept { return !penalty && variables.empty(); }
@@ -154,7 +154,8 @@ struct DesignVariable {
   std::string name;
   bool factor = false;
   std::vector<std::string> levels;
-  bool ordered = false;  ///< R's ordered factor in the table of the fit; predictions do not depend on it
+  bool ordered = false;  ///< whether it was R's ordered factor in the table of the fit; predictions do not
+                         ///< depend on that
   bool operator==(const DesignVariable&) const = default;
 };
 

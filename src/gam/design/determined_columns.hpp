@@ -19,8 +19,8 @@ namespace TESSERA_NAMESPACE::gam {
 struct DeterminedColumn {
   int block = 0;                    ///< index in `Design::blocks`
   int column = -1;                  ///< index within a parametric block; -1: a function of a smooth
-  bool zero = false;                ///< zero in every row of nonzero weight
-  bool doubtful = false;            ///< the residual may or may not be rounding of X'WX
+  bool zero = false;                ///< whether the column is zero in every row of nonzero weight
+  bool doubtful = false;            ///< whether it is unclear if the residual is rounding of X'WX
   std::vector<double> combination;  ///< coefficients b with X b = 0 and without a penalty
 
   void members(const auto& to) { to(block, column, zero, doubtful, combination); }

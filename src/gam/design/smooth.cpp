@@ -25,7 +25,7 @@ struct MarginPenalty {
   Matrix common;  ///< T: T' matrix T has the eigenvalues on its diagonal, and T' metric T is the identity
   int null_dimension;
   double column_sum;   ///< the penalty's largest column sum, for mgcv's coefficients
-  bool fixed = false;  ///< the penalty is left out: all its eigenvalues are zero
+  bool fixed = false;  ///< whether the penalty is left out: all its eigenvalues are zero
 };
 
 double largest_column_sum(const Matrix& a) {

@@ -261,8 +261,9 @@ struct Gammals : LogScale {
 /// A Gumbel response: its location, and its log scale.
 struct Gumbls : LogScale {
   static constexpr char name[] = "gumbls";
-  static constexpr char type[] = "Gumbls";        ///< in kernels
-  static constexpr bool side_of_location = true;  ///< residuals are signed by the location, not the mean
+  static constexpr char type[] = "Gumbls";  ///< in kernels
+  static constexpr bool side_of_location =
+      true;  ///< whether residuals are signed by the location, not by the mean
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "log"};
   static constexpr NullPredictors null = NullPredictors::none;
@@ -399,7 +400,7 @@ struct Shash {
 struct Twlss {
   static constexpr char name[] = "twlss";
   static constexpr char type[] = "Twlss";  ///< in kernels
-  static constexpr bool has_zeros = true;  ///< the probability of 0 is not 0
+  static constexpr bool has_zeros = true;  ///< whether the probability of the value 0 is above zero
   static constexpr int predictors = 3;
   static constexpr const char* links[] = {"log", "identity", "identity"};
   static constexpr LinkChoice choices[] = {{0, {Link::log, Link::identity, Link::sqrt}, 3}};

@@ -129,8 +129,8 @@ class TableFit {
   }
 
  private:
-  /// A fit of a table in memory may not: the table's plan, which may be one for devices, fixes each rank's
-  /// rows.
+  /// Whether the fit may resume the state of a fit that stayed on the CPU. A fit of a table in memory may
+  /// not: the table's plan, which may be one for devices, fixes each rank's rows.
   [[nodiscard]] bool may_stay_on_cpu() const { return job_.options().policy != Policy::gpu && !source_.plan; }
 
   /// Starts over on the CPU after a device failure, or on the remaining devices if a rank has lost its last

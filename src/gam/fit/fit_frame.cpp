@@ -144,9 +144,9 @@ class FitRun {
     throw Error(ErrorCode::usage, why + ": set device to auto or cpu");
   }
 
-  /// Sets the design, each predictor's with its constraints and side conditions, and returns the moments of
-  /// the raw columns. Of several predictors each also loses here what its columns do not determine, without
-  /// weights, as `settle_design` is for one.
+  /// Sets the design, with the constraints and side conditions of each predictor, and returns the moments of
+  /// the raw columns. With several predictors, also drops the columns of each predictor that its other
+  /// columns determine, by X'X without weights; with one predictor `settle_design` does that.
   RawMoments prepare_design() {
     note_ignored();
     const int predictors = fit_.formula.predictors();
@@ -270,7 +270,8 @@ class FitRun {
     require_hosts("a model with several large random effects is fitted on the CPU");
   }
 
-  /// Refuses an untested random effect whose level changes within a series: its block is not diagonal.
+  /// Refuses a random effect that is too large to be tested (`largest_tested_effect`) if its level changes
+  /// within a series: its block of X'WX would not be diagonal.
   void require_constant_levels() const {
     if (!has_correlated_residuals(fit_.options)) return;
     for (const RawTerm& term : model_.design.terms) {
@@ -367,8 +368,8 @@ class FitRun {
                                          unweighted_ ? unweighted_->gram : own);
   }
 
-  /// Drops columns that others determine, and chooses the coordinates of the iteration. Decides by the first
-  /// working model, so that a resumed fit decides alike; returns that model's sums.
+  /// Drops columns that other columns determine, and chooses the coordinates of the iteration. Decides by the
+  /// first working model, so that a resumed fit decides alike; returns that model's sums.
   RawSums settle_design(const RawMoments& moments) {
     if (fit_.formula.predictors() > 1) return first_sums(fit_, *pass_, rows_, moments);
     const CrowdedSmooths crowded = look_for_crowded();
@@ -404,7 +405,7 @@ class FitRun {
       throw NeedsHosts{"a smooth of a variable with values far from all others is fitted on the CPU"};
     return std::nullopt;
   }
-  /// Iterates in another design than the formula's; nothing: in the formula's.
+  /// Sets the design in which PIRLS iterates; empty: the formula's.
   void iterate_in(std::optional<ChangedDesign> changed) {
     if (!changed && !changed_) return;
     changed_ = std::move(changed);
@@ -536,8 +537,8 @@ class FitRun {
   void conclude(const Design& design, const RemlFit& fit, const PartedMatrix& gram) {
     model_.reml = fit.score - rows_.series.log_determinant_in_reml(model_.rows);
     if (rows_.family.several() != nullptr) {
-      // Laplace's approximation, with the log likelihood in place of the working model's sum of squares, 1
-      // for each row, and its normal density.
+      // Laplace's approximation: replaces the normal log density of the working model, whose sum of squares
+      // is 1 per row, by the log likelihood.
       const double minus_two_log = model_.aic - 2 * model_.edf_total;
       const auto rows = static_cast<double>(model_.rows);
       model_.reml += (minus_two_log - rows * (1 + std::log(2 * std::numbers::pi))) / (2 * model_.gamma);

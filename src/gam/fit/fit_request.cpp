@@ -12,7 +12,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The parametric term with a label of summaries: "z", or "z.1" in the second predictor.
+/// The parametric term that summaries call `name`: "z", or "z.1" in the second predictor.
 ParametricTerm& penalised_term(FormulaTerms& formula, const std::string& name) {
   for (int p = 0; p < formula.predictors(); ++p) {
     for (ParametricTerm& term : (p == 0 ? formula : formula.further[base::at(p) - 1]).parametric) {

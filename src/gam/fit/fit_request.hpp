@@ -13,8 +13,8 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& options,
                                           const TableOptions& table);
 
-/// The formula with the options that add to it without appearing in its text: the offset, which predictions
-/// ignore, select, and the penalties of parametric terms.
+/// The formula with the options that add to it without appearing in its text: the offset (predictions ignore
+/// it), `select`, and the penalties of parametric terms.
 [[nodiscard]] FormulaTerms with_options(FormulaTerms formula, const FitOptions& options);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -21,10 +21,10 @@ namespace TESSERA_NAMESPACE::gam {
 class ModelRows {
  public:
   /// *Collective.* `model` is complete on rank 0. `column`: another column of the table to read into the
-  /// frame; empty: none. Throws the same `Error(input)` on every rank for models of different files, for a
-  /// table without a needed column, or with complete rows or a response different from those of the fit.
-  /// Unless neighbouring rows are correlated, the response may differ in its last digits, as programs write
-  /// and read texts of numbers differently.
+  /// frame; empty: none. Throws the same `Error(input)` on every rank if ranks have models of different
+  /// files, if the table lacks a needed column, or if its complete rows or its response differ from those of
+  /// the fit. Unless neighbouring rows are correlated, the response may differ in its last digits, as
+  /// programs write and read texts of numbers differently.
   ModelRows(Job& job, const FittedModel& model, const TableSource& source, const MemoryOptions& memory,
             FitObserver& observer, const std::string& column = {});
   ModelRows(const ModelRows&) = delete;

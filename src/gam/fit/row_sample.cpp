@@ -18,7 +18,8 @@ namespace {
 
 using base::at;
 
-/// Positions of the numbers of a row; its linear predictors begin at the last one, and then its variables.
+/// Positions of a row's numbers in the sample. Linear predictors begin at the last one, followed by variables
+/// and terms.
 enum RowNumber : std::size_t { row_response, row_limit, row_weight, first_row_predictor };
 
 /// The variables of the terms: numbers, then factors, with contrasts replaced by their factors.

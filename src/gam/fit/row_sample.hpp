@@ -25,8 +25,8 @@ struct RowSample {
   std::int64_t rows = 0;  ///< number of complete rows, all or some of which are sampled
   std::vector<std::vector<double>> linear_predictors;  ///< each linear predictor, with all offsets
   std::vector<double> response;                        ///< response as numbers; success is 1
-  std::vector<double> limit;                           ///< second numbers of responses, or the same
-  std::vector<double> weight;                          ///< prior weights
+  std::vector<double> limit;   ///< second numbers of responses; the same as `response` if they have none
+  std::vector<double> weight;  ///< prior weights
   std::vector<Column> variables;
   std::vector<std::string> covariates;  ///< names of the terms' variables: numbers, then factors
   std::vector<Column> terms;            ///< contribution of each smooth to the linear predictor, by its label

@@ -47,7 +47,7 @@ constexpr std::string_view other_functions[] = {
 struct Operator {
   std::string_view text;
   Op op;
-  bool swapped = false;  ///< the operands are exchanged: a > b becomes b < a
+  bool swapped = false;  ///< whether the operands are exchanged: a > b becomes b < a
 };
 constexpr Operator arithmetic[] = {
     {"+", Op::add},   {"-", Op::subtract}, {"*", Op::multiply},        {"/", Op::divide},
@@ -81,7 +81,8 @@ std::string short_number(double x, int digits) {
 struct Value {
   ValueKind kind = ValueKind::number;
   bool ordered = false;
-  bool character = false;  ///< a character value, that is, a factor whose levels are not sorted yet
+  bool character =
+      false;  ///< whether it is a character value, that is, a factor whose levels are not sorted yet
   std::vector<std::string> levels{};
 };
 

@@ -82,14 +82,15 @@ struct Expression {
 
   std::string text;  ///< canonical spelling, e.g. "log(e)" or "I(x^2)": the variable's name
   std::vector<Step> steps;
-  bool factor = false;  ///< the expression is factor(x): the levels of the column, which may be numbers
+  bool factor =
+      false;  ///< whether the expression is factor(x): the levels of the column, even if they are numbers
   /// For a computed expression: the text that `compile` reads; the number of this column, from 1, if the text
   /// has several, such as poly(x, 2); and the columns of the table that the text reads.
   std::string source{};
   int part = 1;
   std::vector<std::string> reads{};
   std::vector<std::string> numeric{};  ///< those columns of `reads` that must be numbers
-  bool logical = false;                ///< the value is known to be TRUE or FALSE
+  bool logical = false;                ///< whether the value is known to be TRUE or FALSE
 
   /// True for a single column, which may be a factor, or for factor() of one.
   [[nodiscard]] bool is_column() const noexcept { return steps.size() == 1 && steps[0].op == Op::column; }

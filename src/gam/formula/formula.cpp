@@ -337,7 +337,7 @@ class TermExpansion {
 std::string normalised(std::string_view text) {
   std::string result;
   char quote = 0;
-  bool escaped = false;  // the character follows a backslash within quotes
+  bool escaped = false;  // whether the character follows a backslash within quotes
   bool comment = false;
   for (const char c : text) {
     comment = c != '\n' && (comment || (quote == 0 && c == '#'));

@@ -20,9 +20,9 @@ struct MarginSpec : BasisOptions {
   Expression variable;
   std::vector<Expression> others;  ///< the second and later variables of an isotropic smooth
   std::string basis = "ps";        ///< the name of an available basis
-  bool centred = false;            ///< margin of ti(): its functions sum to zero over the rows
-  bool fixed = false;              ///< fx: the margin's penalty is omitted; for all margins see
-                                   ///< `SmoothSpec::fixed`
+  bool centred = false;  ///< whether the functions sum to zero over the rows, as in a margin of ti()
+  bool fixed =
+      false;  ///< whether the margin's penalty is omitted (fx); for all margins see `SmoothSpec::fixed`
   friend bool operator==(const MarginSpec&, const MarginSpec&) = default;
 
   /// Calls `use(variable)` for each variable of the margin, in order.
@@ -37,8 +37,9 @@ struct MarginSpec : BasisOptions {
 struct SmoothSpec {
   std::vector<MarginSpec> margins;
   bool tensor = false;
-  bool interaction = false;  ///< ti(): a tensor product of constrained margins, not constrained further
-  bool normalise = true;     ///< te's np: reparameterise each margin
+  bool interaction =
+      false;  ///< whether it is ti(): a tensor product of constrained margins, not constrained further
+  bool normalise = true;  ///< whether to reparameterise each margin (te's np)
   /// `by_spaces`: t2(). Each margin has a penalised and an unpenalised space. Each product of one space per
   /// margin has a ridge penalty, except the product of all unpenalised spaces. `full`: each function of an
   /// unpenalised space is a space of its own.
@@ -50,17 +51,17 @@ struct SmoothSpec {
   /// (design/model_terms.hpp), one margin has all variables. Then the first margin has the numeric ones, and
   /// each later margin is a random effect of one factor.
   bool factor_smooth = false;
-  bool sum_to_zero = false;  ///< bs="sz": the curves add up to zero over the levels of each factor
+  bool sum_to_zero = false;  ///< whether the curves add up to zero over the levels of each factor (bs="sz")
   std::optional<Expression> by;
   std::string label;  ///< R's label: "s(x)", "te(x,z)", "s(x):fac" (before levels are appended)
   /// Smooths with the same id share smoothing parameters. They have the basis of the first one, constructed
   /// from the variables of all. Empty: no id.
   std::string id;
-  bool fixed = false;      ///< fx: no penalty
+  bool fixed = false;      ///< whether there is no penalty (fx)
   std::vector<double> sp;  ///< smoothing parameter by penalty; negative: estimated; empty: all are estimated
   std::vector<double>
       point;            ///< pc: the point where the smooth is zero; empty: it sums to zero over the rows
-  bool select = false;  ///< the null space of the penalties is penalised too
+  bool select = false;  ///< whether the null space of the penalties is penalised too
   /// With `select`: a column absorbs the constraint, as in bam; gam, which alone has several linear
   /// predictors, rotates all of them, and so has another penalty of the null space.
   bool drops_column = true;
@@ -92,7 +93,8 @@ struct FormulaTerms {
   std::vector<Expression> offsets;
   std::vector<Expression> model_frame{};  ///< variables of terms that were rewritten, without offsets: see
                                           ///< model_terms.hpp
-  bool all_columns = false;  ///< the formula has '.', for all columns of the table: see `with_columns`
+  bool all_columns =
+      false;  ///< whether the formula has '.', for all columns of the table: see `with_columns`
   std::vector<FormulaTerms> further{};  ///< of the second and later predictors, then of shared terms
   /// Of shared terms, 1 + 2 ~ s(x) - 1: the linear predictors that they are added to, from 0; else empty.
   std::vector<int> readers{};

@@ -9,7 +9,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// The columns of ns() and bs() of R's package splines, each a combination of B-splines.
 struct SplineColumns {
-  bool natural = false;  ///< ns: second derivatives are 0 at both ends
+  bool natural = false;  ///< whether second derivatives are 0 at both ends (ns)
   int degree = 3;
   bool intercept = false;
   double lower = 0, upper = 1;  ///< the boundary knots

@@ -21,8 +21,9 @@ inline constexpr int run_rows = run_packets * base::lane_count;
   return base::at(packed_size(size) - packed_size(size - i) + (j - i));
 }
 
-/// The columns of a component, or of the whole design, that the fit of a response uses. Columns of absent
-/// groups are not active, nor are columns that an infinite lambda makes zero.
+/// The columns of a component, or of the whole design, that the fit of a response uses. The columns of absent
+/// groups (`LaplaceCriterion::leave_out_absent`) are not active, nor are columns whose coefficients an
+/// infinite lambda makes zero.
 class ActiveColumns {
  public:
   /// All columns of the design, which must outlive this object.

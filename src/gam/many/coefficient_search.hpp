@@ -48,7 +48,8 @@ struct CoefficientSearch {
       decrement = is_rounding ? 0 : slope;
       return State::settled;
     }
-    // A distant coefficient, e.g. of a curve that falls steeply after the last count, is reached by doubling.
+    // Limits the step to 8 or twice the largest coefficient: so a distant coefficient, e.g. of a curve that
+    // falls steeply after the last count, is reached by doubling.
     constexpr double least_longest = 8;
     const double longest = least_longest > 2 * size_of_b ? least_longest : 2 * size_of_b;
     if (size > longest) {

@@ -17,9 +17,9 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Values of all parameters, with the coefficients at these values.
 struct ManyPoint {
-  std::vector<double> log_sp;  ///< infinite: a term at its limit
-  double tau = 0;              ///< log smoothing parameters; infinite: a term at its limit
-  bool poisson = false;        ///< theta is infinite
+  std::vector<double> log_sp;  ///< log smoothing parameters; infinite: a term at its limit
+  double tau = 0;              ///< log(theta) or log(phi)
+  bool poisson = false;        ///< whether theta is infinite
   std::vector<double> b;       ///< coefficients, by column of the design
   double value = 0;            ///< value of the criterion
 };
@@ -28,14 +28,15 @@ struct ManyPoint {
 inline constexpr int index_of_tau = -1;
 
 /// What a component contributes to the derivatives of the criterion, from its rows and its penalties; and the
-/// derivatives of its coefficients. Both are by the free parameters on which the component depends.
+/// derivatives of its coefficients. Both are with respect to the free parameters on which the component
+/// depends.
 struct ComponentDerivatives {
   std::uint64_t version = 0;    ///< `ComponentCriterion::version_` for which the derivatives were computed
   std::vector<int> parameters;  ///< indices of smoothing parameters, then `index_of_tau` for nb
   std::vector<int> columns;     ///< columns of the coefficients in `first` and `second`
   std::vector<double> gradient;
   Matrix hessian;
-  // These two are to be divided by phi for a family with a scale.
+  // For a family with a scale, the reader divides these two by phi.
   std::vector<double> penalty_gradient;
   Matrix penalty_hessian;
   std::vector<std::vector<double>> first;   ///< derivatives of the coefficients, by parameter

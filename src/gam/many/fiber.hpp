@@ -19,7 +19,7 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Sets the function that the next `resume` begins; it must not throw. The last one must have ended.
+  /// Sets the function that the next `resume` begins; it must not throw. The previous one must have ended.
   void set_body(std::function<void()> body);
   /// Runs the body until it suspends itself or ends. All calls for one body must be on the same thread.
   void resume();

@@ -564,9 +564,9 @@ class ManyFit {
   std::optional<ResponseResults> results_;
   std::vector<ResponseReader> readers_;  ///< readers of the responses, then of weights and offsets, if given
   std::vector<std::string> names_;       ///< names of the responses to fit
-  bool has_weights_ = false;             ///< the second reader has weights, otherwise offsets
+  bool has_weights_ = false;  ///< whether the second reader is of weights; otherwise it is of offsets
   std::optional<ManyCheckpoint> checkpoint_;
-  bool use_devices_ = false;    ///< devices are used; false after one has failed
+  bool use_devices_ = false;    ///< whether devices are used; false once a device has failed
   bool any_on_device_ = false;  ///< whether any response so far was fitted on a device
   std::mutex fault_mutex_;
   std::optional<std::pair<std::int64_t, std::string>> fault_;  ///< index and message of the first response

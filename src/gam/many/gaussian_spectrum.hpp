@@ -87,8 +87,8 @@ class GaussianSpectrum {
   std::vector<Group> groups_;
   std::vector<int> indices_;    ///< 0, 1, …
   int coordinates_ = 0;         ///< number of coordinates of all components
-  bool has_constant_ = false;   ///< constants are among the unpenalised functions
-  bool in_order_ = false;       ///< row i of the table is in slot i
+  bool has_constant_ = false;   ///< whether constants are among the unpenalised functions
+  bool in_order_ = false;       ///< whether row i of the table is in slot i
   std::vector<double> weight_;  ///< weights of the rows, by slot
   int rows_ = 0;                ///< number of rows with a weight
   int first_row_ = 0;           ///< first row of the table with a weight

@@ -123,9 +123,9 @@ const char* LaplaceCriterion::fault_of(double y) const {
   return nullptr;
 }
 
-/// A group of counts with its own unpenalised curve has no finite estimate if all its counts are zero. Nor
-/// has it one if an unpenalised function is zero in the rows of all positive counts, and negative in all
-/// other rows. The curve is then minus infinity, and the model is that of the other groups.
+/// A group of counts with an unpenalised curve of its own has no finite estimate in two cases: all its counts
+/// are zero; or an unpenalised function is zero in the rows of all positive counts, and negative in all other
+/// rows. The curve is then minus infinity. Such a group is absent: the model is that of the other groups.
 void LaplaceCriterion::leave_out_absent(ResponseFit& out) {
   absent_.assign(design_.groups.size(), false);
   if (!has_counts() && estimator_.family != ManyFamily::binomial) return;

@@ -105,7 +105,7 @@ class LikelihoodSums {
   /// The loss, and for nb X' d2l/(deta dtau).
   [[nodiscard]] virtual LossDerivatives loss(const LikelihoodPoint& point, std::vector<double>& by_tau) = 0;
   /// The whole `CoefficientSearch` from `b` on, with the packed `penalty` S, followed by `score_and_gram` and
-  /// `loss` at its end. Empty where separate passes are used instead.
+  /// `loss` at its last coefficients. Empty where separate passes are used instead.
   [[nodiscard]] virtual std::optional<SettledCoefficients> settle(
       const LikelihoodPoint& /*point*/, const std::vector<double>& /*penalty*/, double /*tolerance*/,
       std::vector<double>& /*b*/, std::vector<double>& /*score*/, std::vector<double>& /*gram*/,

@@ -96,7 +96,7 @@ struct LikelihoodRequest {
   LikelihoodPass pass;
   int first_group;  ///< the rows of groups [first, end) are summed
   int end_group;
-  int is_poisson;  ///< nb at its Poisson limit
+  int is_poisson;  ///< whether nb is at its Poisson limit
   int with_tau;
 };
 

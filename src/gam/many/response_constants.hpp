@@ -10,10 +10,11 @@ namespace TESSERA_NAMESPACE::gam {
 /// Sums over the rows of a response that do not depend on the model.
 struct ResponseConstants {
   double rows = 0;
-  double weight = 0;          ///< sum of the weights of all rows
-  double log_weight = 0;      ///< sum of the logarithms of the weights
-  double log_response = 0;    ///< gamma: weighted sum of the logarithms of the responses
-  double log_likelihood = 0;  ///< of binomial, gamma: the log likelihood of a saturated model, less `scale`
+  double weight = 0;        ///< sum of the weights of all rows
+  double log_weight = 0;    ///< sum of the logarithms of the weights
+  double log_response = 0;  ///< gamma: weighted sum of the logarithms of the responses
+  double log_likelihood =
+      0;  ///< binomial and gamma: the log likelihood of a saturated model, without the terms of the scale
 };
 /// Families of counts have none: see `SaturatedCounts`.
 [[nodiscard]] ResponseConstants constants_of(ManyFamily family, std::span<const double> y,

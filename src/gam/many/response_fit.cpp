@@ -192,8 +192,8 @@ class ResponseFitter::Search {
       constexpr double small_fall = 1e-9;
       constexpr double slope_at_rounding = 5e-8;
       constexpr double fall_at_rounding = 1e-7;
-      // A step by less than the criterion's rounding: where the curvature is large, slopes have as much
-      // error.
+      // Limits for a step whose predicted fall is below the criterion's rounding: where the curvature is
+      // large, a slope has an error of this size.
       constexpr double slope_of_rounding = 1e-5;
       constexpr double fall_of_rounding = 1e-13;
       if (limit == no_parameter &&
@@ -299,8 +299,8 @@ class ResponseFitter::Search {
     return derivatives.hessian(j, j) < small;
   }
 
-  /// Moves along the step, halved until the criterion is not higher; false: nowhere. The criterion then rises
-  /// along steps that are too short to change it: by its rounding.
+  /// Moves along the step, halving it until the criterion is not higher. False if the criterion is higher
+  /// even after steps that are too short to change it: such a rise is its rounding, kept in `rounding_`.
   bool descend(ManyPoint& point, const ManyDerivatives& derivatives, Step& step, double& slack) {
     const double size = largest(step.change);
     if (size > longest_step) {

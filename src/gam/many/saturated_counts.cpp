@@ -22,9 +22,9 @@ constexpr int least_large = 64;
 /// Larger counts are kept one by one, not in a sum for each count.
 constexpr int most_by_count = 1023;
 
-/// For counts y below `least_large`, with l = log(1 + y / theta):
+/// The log likelihood of counts y below `least_large`, less `poisson_of`(y). With l = log(1 + y / theta):
 ///
-///     sum_{j < y} log(1 + j / theta) - (y + theta) l    without the part of `poisson_of` but y
+/// sum_{j < y} log(1 + j / theta) - (y + theta) l + y
 TESSERA_LANE_CLONES SaturatedCounts::Value sum_of_small(const double* small, const double* above,
                                                         double theta) {
   Lanes sum{};

@@ -46,7 +46,7 @@ inline constexpr double first_slope_of_limit = 0.6;
   return std::abs(fall - expected) < share * expected + rounding;
 }
 
-/// Distances from the start at which the search looks for a lower value than that of the minimum found, by
+/// Distances from the start at which the search looks for a value that is lower than the minimum found by
 /// more than rounding.
 inline constexpr std::array values_around_start = {6.0,  5.0,  4.0,  3.0,  2.0,  1.0, 0.0,
                                                    -1.0, -2.0, -3.0, -4.0, -5.0, -6.0};

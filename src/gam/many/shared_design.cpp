@@ -395,8 +395,9 @@ class SharedDesignMaker {
     return groups;
   }
 
-  /// Groups the rows by the smooths that are nonzero, or if all have the same, by the levels of factors: a
-  /// level without counts can then be left out. Gaussian responses have no such level.
+  /// Groups the rows by the smooths that are nonzero in them. If these are the same in all rows, groups them
+  /// by the levels of factors: a level without counts can then be left out. Gaussian responses have no such
+  /// level.
   void group_rows() {
     for (std::size_t j = 0; j < place_of_.size(); ++j) {
       const bool smooth = std::ranges::any_of(bases_, [&](const BlockBasis& basis) {

@@ -121,7 +121,7 @@ struct SharedDesignRequest {
   FormulaTerms formula;  ///< a response in it is ignored
   std::string weights;   ///< an expression; empty: all weights are 1
   SuppliedKnots knots;
-  bool with_spectrum = true;  ///< also computes the spectrum, for gaussian responses
+  bool with_spectrum = true;  ///< whether to compute the spectrum too, for gaussian responses
 };
 
 /// Reads the covariates and sets up the model on this rank: `workers` has a serial communicator. The same

@@ -378,7 +378,7 @@ struct CovarianceSize {
   std::size_t coefficients = 0;
   std::size_t centred = 0;
   Part part{};
-  bool has_pattern = false;  ///< the part is sparse, not diagonal
+  bool has_pattern = false;  ///< whether the part is sparse, not diagonal
   std::uint64_t pairs = 0;   ///< stored elements below the diagonal of the part
 
   [[nodiscard]] std::size_t columns() const { return coefficients + centred; }

@@ -32,9 +32,9 @@ struct PredictionPlan {
   /// are not read.
   Design design;
   Posterior posterior;
-  bool terms = false;        ///< one output column per term; CPU only
-  bool design_rows = false;  ///< output the rows of the model matrix; CPU only
-  bool offsets = false;      ///< includes the formula's offsets
+  bool terms = false;        ///< whether there is an output column per term; CPU only
+  bool design_rows = false;  ///< whether the output is the rows of the model matrix; CPU only
+  bool offsets = false;      ///< whether predictions include the formula's offsets
   /// Names of terms, or of coefficients; with several linear predictors, and of classes, the suffixes of the
   /// output columns; else empty.
   std::vector<std::string> names;

@@ -26,7 +26,8 @@ constexpr int smallest_eliminated = 100;
 constexpr int largest_profile = 1000;
 /// Noise of V below this does not matter to a search, which ends at a gradient of 1e-9 or, stalled, of 1e-5.
 constexpr double quiet = 1e-7;
-/// This lambda, relative to X'WX, replaces a given smoothing parameter of 0, so that log|S|+ exists: mgcv's.
+/// This lambda, relative to X'WX, replaces a given smoothing parameter of 0, so that log|S|+ exists, as in
+/// mgcv.
 constexpr double no_penalty = 0.1 * std::numeric_limits<double>::epsilon();
 
 void transform_vector(std::vector<double>& x, int begin, const Matrix& u, bool transposed) {

@@ -42,7 +42,7 @@ class RemlCriterion {
     std::vector<double> gradient;  ///< dV / d log lambda_j
     Matrix hessian;
     std::vector<double> beside_scale;  ///< d2V / d log lambda_j d log phi, before phi is profiled out
-    bool exact = true;                 ///< the Hessian is exact, not an approximation
+    bool exact = true;                 ///< whether the Hessian is exact, not an approximation
   };
 
   /// The arguments must outlive the criterion; `bases`: those of the design. Throws `tessera::Error(input)`

@@ -20,7 +20,7 @@ namespace {
 /// A profile is evaluated up to this far on either side of the default, in steps of `spacing`.
 constexpr double range = 20;
 constexpr double spacing = 0.5;
-/// Step size if there is no profile and V itself is evaluated, each time at the cost of some evaluations.
+/// Step size if there is no profile, so that each step costs an evaluation of V.
 constexpr double wide_spacing = 4;
 constexpr int evaluations_of_wide = 2;
 /// At a log smoothing parameter this far above the default a term has practically no effect.

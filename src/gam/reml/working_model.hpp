@@ -38,7 +38,7 @@ struct RemlFit {
   double penalised_deviance = 0;    ///< weighted residual sum of squares plus b'Sb
   std::vector<double> noise;  ///< error of V from the rounding of X'WX: by penalised block, then for the rest
   int iterations = 0;
-  bool converged = false;  ///< ended at a minimum of V, up to rounding
+  bool converged = false;  ///< whether the search ended at a minimum of V, up to rounding
   /// `log_sp` of other minima that a global search found a few units of V higher, lowest first.
   std::vector<std::vector<double>> others;
   /// If not converged: the block of the design for whose smoothing parameters V has no minimum, or a block

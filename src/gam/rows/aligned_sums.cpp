@@ -12,10 +12,10 @@ namespace {
 using base::at;
 
 constexpr std::align_val_t alignment{64};
-/// A product with a larger matrix is not summed here: it exceeds the L1 cache, and has few additions per
+/// Maximum size of a product's matrix here: a larger one exceeds the L1 cache and gets few additions per
 /// element.
 constexpr std::ptrdiff_t largest_matrix = 4096;
-/// Limit for `worth`: number of sums per row that `fold` adds up.
+/// `worth` is true if `fold` adds up at most this many sums per row.
 constexpr std::size_t numbers_a_row = 16;
 
 }  // namespace

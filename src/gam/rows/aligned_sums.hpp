@@ -12,8 +12,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Sums of products whose row term has one or four nonzeros and whose column term has four neighbours, laid
-/// out so that a run of four sums is aligned to a vector register.
+/// Sums of products whose row term has one or four nonzeros and whose column term has four adjacent ones,
+/// laid out so that a run of four sums is aligned to a vector register.
 ///
 /// Neighbouring rows of a table add to overlapping runs: the processor then stalls on store-to-load
 /// forwarding unless both runs have the same address. A product therefore has four matrices, one for each

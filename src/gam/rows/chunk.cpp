@@ -51,7 +51,7 @@ void RowEvaluator::gather(RowChunk& chunk, std::size_t begin, std::size_t end) c
     count += frame.complete[row] != 0 ? 1 : 0;
   }
   chunk.count = count;
-  // A prediction of some terms may be of fewer predictors than have offsets.
+  // A prediction of some terms may have fewer predictors than the rows have lists of offsets.
   chunk.offset.assign(std::max(chunk.offset.size(), (1 + rows_.further_offsets.size()) * chunk_rows), 0.0);
   const auto add = [&](std::span<const int> offsets, double* sum) {
     for (const int variable : offsets) {

@@ -6,8 +6,8 @@
 // / 4, in the lowest bits of its mantissa. A warp has one term, the centre, and keeps the sums in registers,
 // separately for each of the centre's windows. It processes the rows window by window, four at once: the
 // centre's 8 columns are operand B (k = row, n = column), those of two other terms operand A (m = column, k =
-// row), with a tile for four quads; values of other quads are masked. Per row, 4 x 4 of the 16 x 8 products
-// of a tile are nonzero if it has quads of one term, twice as many with two.
+// row), with a tile for four quads; values of other quads are masked. Of the 16 x 8 products of a tile, a row
+// makes 4 x 4 nonzero if the tile has quads of one term, and twice as many if it has quads of two.
 //
 // Pipelining: chunk i is multiplied while chunk i + 1 is evaluated and sorted and chunk i + 2 is copied. The
 // order of additions depends only on the slice's rows.
@@ -418,7 +418,8 @@ inline void CrossBlock::keep(const Sums& sums, CrossTiles& tiles) const {
   __syncwarp();
 }
 
-/// Adds the two tiles of a quad of the centre: one has it first in a window, the other second.
+/// A quad of the centre is the first of one window and the second of the window before: adds its sums in the
+/// tiles of both windows.
 template <class At>
 double CrossBlock::of_both_windows(int quad, const At& at) {
   return (quad < fixed::cross.windows ? at(quad, 0) : 0) + (quad > 0 ? at(quad - 1, quad_columns) : 0);
@@ -502,7 +503,8 @@ extern "C" __global__ void __launch_bounds__(cross_threads)
     if (first >= 0) block.multiply(buffer, task, sums);
     buffer ^= 1;
   }
-  // Wait for copies of zeros from beyond the slice: they would overwrite the tiles, in the same memory.
+  // Wait for the copies of zeros from beyond the slice: later they would overwrite the tiles, which use the
+  // same memory.
   wait_for_fetched();
   CrossTiles& tiles = reinterpret_cast<CrossTiles*>(memory)[block.warp()];
   block.keep(sums, tiles);

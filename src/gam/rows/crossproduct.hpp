@@ -13,8 +13,8 @@ namespace TESSERA_NAMESPACE::gam {
 inline constexpr int quad_columns = 4;
 /// Maximum number of non-spline columns, including the residual, that a group multiplies by its splines.
 inline constexpr int cross_dense_columns = 4;
-/// The rows of a chunk are a multiple of the step, which has two per lane of a warp, and at most the limit,
-/// since the sort counts in 8 bits.
+/// The number of rows of a chunk is a multiple of the step, two rows per lane of a warp. It is at most the
+/// limit, since the sort counts in 8 bits.
 inline constexpr int cross_rows_step = 64;
 inline constexpr int cross_rows_limit = 192;
 /// Largest quad index: it is stored in the lowest bits of a value's mantissa.
@@ -24,8 +24,8 @@ inline constexpr int cross_quads_limit = 7;
 struct CrossShape {
   int terms = 0;    ///< maximum number of terms in a group
   int windows = 0;  ///< maximum number of windows of a term
-  int halves = 0;   ///< groups of 8 rows of a task, filled by the quads of its leaves
-  int tiles = 0;    ///< groups of 16 rows of a task, with the centre itself and dense columns
+  int halves = 0;   ///< half tiles (8 rows) of a task, filled by the quads of its leaves
+  int tiles = 0;    ///< tiles of a task, with room for the centre itself and for dense columns
   int warps = 0;    ///< warps per block
   int tables = 0;   ///< maximum number of cubic coefficients of a group's terms
   int rows = 0;     ///< rows of a chunk in shared memory
@@ -47,7 +47,8 @@ struct CrossSums {
   int other_step = 0;
 };
 
-/// The products of one warp: of a centre with quads of two leaves, with itself, and with the dense columns.
+/// The products that one warp sums: those of one term, the centre, with quads of two other terms, the leaves;
+/// with itself; and with the dense columns.
 struct CrossTask {
   enum class Kind { none, pair, pair_own, pair_dense, own_dense, dense };
   Kind kind = Kind::none;

@@ -333,7 +333,8 @@ CrossPlan::CrossPlan(const RowLayout& layout) {
   if (planner.choose_terms()) {
     planner.make_tasks();
     planner.group(planner.sums(), warps_limit, sums);
-    // The kernel's maximum number of terms is another limit.
+    // Each task of moments has a centre of its own, so a group has no more tasks than the kernel has room for
+    // terms.
     planner.group(planner.moments(), at(std::min(shape.warps, shape.terms)), moments);
     planner.choose_rows();
   }

@@ -30,20 +30,21 @@ struct CrossShare {
 ///
 /// Matrix units form the products of terms that are a single spline with few columns: in pairs, of each with
 /// itself, and of each with terms of a single column and with the residual. A pair is an edge of the complete
-/// graph. Two edges that share a term, the centre, are one task: its rows are sorted by one term only, and
-/// its matrices of sixteen rows are full.
+/// graph. Two edges that share a term, the centre, are one task: rows are sorted by one term only, and the
+/// tiles of 16 rows are full.
 class CrossPlan {
  public:
   explicit CrossPlan(const RowLayout& layout);
 
   [[nodiscard]] bool empty() const noexcept { return sums.groups.empty(); }
-  /// Whether a device has matrix units for doubles with 16 rows, and shared memory; kernels test the same.
+  /// Whether a device has matrix units for doubles in tiles of 16 rows, and enough shared memory. Kernels
+  /// test the same.
   [[nodiscard]] bool runs_on(ComputeCapability capability) const noexcept {
     return !empty() && (capability.major == 9 || capability.major == 10);
   }
 
   CrossShape shape;
-  bool all_uniform = false;  ///< all margins of the chosen terms are uniform
+  bool all_uniform = false;  ///< whether all margins of the chosen terms are uniform
   bool none_cyclic = false;
   /// The cubics of a cell, ordered like those of Margin, if they are the same in all cells of all chosen
   /// terms, as for P-splines: they are then constants of the kernel.

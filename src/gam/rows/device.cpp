@@ -89,7 +89,7 @@ CompiledBackend<Kernels> probe_rows(const ModuleSource& source, const CrossPlan&
   });
 }
 
-/// The products that the matrix units of one device form; the description stays in its memory.
+/// The products that the matrix units of one device form. Their description stays in the device's memory.
 class ShareOnDevice {
  public:
   [[nodiscard]] CrossView load(const CrossShare& share, const Tile& tile) {
@@ -272,7 +272,7 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   const std::int64_t rows = tile.range().size();
   const std::int64_t block_rows = std::min(block_rows_, rows);
   const std::int64_t budget_bytes = table_->budget_bytes(tile);
-  // All variables of the frame count, so that passes that read only some of them divide the rows equally.
+  // Counts all variables of the frame, so that passes that read only some of them divide the rows alike.
   const DeviceDivision division = divide_rows(rows, block_rows, bytes_per_row(*rows_.frame), budget_bytes);
   RowRuns runs(table_->of(tile, *backend.context.device), rows_, tile, division);
   DevicePass pass(kind, TaskDivision(kind, layout_, on_matrix_units ? &share : nullptr), tile);

@@ -70,7 +70,7 @@ class DeviceColumns {
   Buffer<const std::int32_t*> code_columns_;
   Buffer<std::uint8_t> complete_;
   Range loaded_;                                       ///< the rows that are loaded
-  bool marked_ = false;                                ///< the flags of complete rows are loaded
+  bool marked_ = false;                                ///< whether the flags of complete rows are loaded
   std::set<std::size_t> current_;                      ///< variables whose columns are loaded
   std::map<std::size_t, std::vector<Range>> missing_;  ///< rows still missing, by variable
   std::optional<UploadedColumns> uploaded_;

@@ -59,17 +59,18 @@ inline RowOutcome row_outcome(PassKind kind, const F& family, Response y, double
   return {step.weight, residual, {square, step.deviance, 0, 0}};
 }
 
-/// As `RowOutcome`, of a family with several linear predictors. Its weights are minus the second derivatives
-/// of the log likelihood, by pair of predictors, and its working residuals the first ones. The scalars of a
-/// step are 1 if the row is not bad, -2 log likelihood, 1 if it is bad, 0; those of the deviance have squared
-/// deviance residuals first and last: of the null model, and of the model.
+/// As `RowOutcome`, for a family with several linear predictors. The weights are minus the second derivatives
+/// of the log likelihood, by pair of predictors, followed by its first derivatives, the working residuals.
+/// The scalars of a step are 1 if the row is not bad, -2 log likelihood, 1 if the row is bad, 0. In a pass
+/// for the deviance the first scalar is the squared deviance residual of the null model, and the last one
+/// that of the model.
 template <int P>
 struct SeveralOutcome {
   double weights[predictor_pairs(P) + P];
   double scalars[row_scalar_count];
 };
 
-/// `null`: the predictors of the null model; NaN: the model's.
+/// `null`: the predictors of the null model; NaN stands for the model's own predictor.
 template <class F>
 inline SeveralOutcome<F::predictors> several_outcome(PassKind kind, const F& family, double y,
                                                      const double* eta, double prior, const double* null) {
@@ -124,8 +125,8 @@ inline void settle_likelihood(const F& family, double eta, double prior, double*
 }
 
 /// The contribution of one row to the derivatives of the likelihood with respect to the family's parameters:
-/// its `likelihood_terms` times the prior weight, or of that weight, then 1 if the row is bad. A row with a
-/// number that is not finite is bad, and contributes nothing else.
+/// its `likelihood_terms`, times the prior weight or for that weight (`of_weight`), then 1 if the row is bad.
+/// A row with a number that is not finite is bad, and contributes nothing else.
 template <ParametricFamily F>
 inline void likelihood_outcome(const F& family, Response y, double eta, double prior, double* scalars) {
   if constexpr (requires { family.of_weight(prior); }) {

@@ -63,10 +63,10 @@ struct HostRows::Chunk : RowChunk {
   std::vector<double> response, prior, weight;
   std::vector<double> limit;  ///< the second number of each response
   /// The values times the row's weight, unless all weights are 1. With several linear predictors there is a
-  /// copy for each predictor, with the weights of the term's predictor and that one.
+  /// copy for each predictor p: the values times the weight of the pair of p and the term's predictor.
   std::vector<double> weighted;
   std::vector<double> log_likelihood, scores, curvatures;  ///< with several linear predictors
-  std::vector<double> whole;                               ///< linear predictors that share terms
+  std::vector<double> whole;                               ///< the linear predictors, if they share terms
   ResponseMemos memos;
   /// Sums of powers by cell, for terms that are single curves with dense columns; they determine the columns'
   /// sums.
@@ -151,7 +151,7 @@ std::shared_ptr<const CurvePredictor> HostRows::predictor_at(std::span<const dou
   return predictor_;
 }
 
-/// What a pass without products needs of the terms that have only a far field: their predictor, or their
+/// What a pass without products computes for the terms that have only a far field: the predictor, or column
 /// sums.
 std::vector<PointEvaluator::FarWanted> HostRows::wanted_of(PassKind kind, const CurvePredictor* predictor,
                                                            Chunk& chunk) const {
@@ -271,8 +271,8 @@ void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double*
   }
 }
 
-/// As `finish_rows`, for several linear predictors: R'WR and R'W r are then minus the second derivatives of
-/// the log likelihood, and its first ones; the scalars are those of `SeveralOutcome`.
+/// As `finish_rows`, for several linear predictors: weights, residuals and scalars are those of
+/// `SeveralOutcome`.
 void HostRows::finish_several(PassKind kind, const SeveralFamily& family, Chunk& chunk, double* sums) const {
   const auto count = at(chunk.count);
   if (kind == PassKind::moments) {

@@ -112,8 +112,7 @@ void HostPrediction::add_product(const Product& product, RowChunk& chunk, Column
       apply(product, chunk, variances.subspan(at(column) * chunk_rows, chunk_rows));
       continue;
     }
-    // The output columns of both terms depend on the row (smooths by a factor): two different terms then
-    // never share a column.
+    // In smooths by a factor, the output column depends on the row, and two different terms never share one.
     if (product.row_term != product.column_term) continue;
     std::array<double, chunk_rows> values{};
     apply(product, chunk, values);

@@ -77,7 +77,7 @@ std::string each_shape(std::span<const Product> products) {
   return text + "}\n";
 }
 
-/// Which linear predictors the terms of each formula are added to; without shared terms each to its own.
+/// The linear predictors that the terms of each formula are added to; without shared terms, its own alone.
 std::string readers_text(const std::vector<std::vector<int>>& readers, int predictors) {
   const auto count = static_cast<std::size_t>(predictors);
   std::vector<std::int64_t> are_read(readers.size() * count);

@@ -44,8 +44,8 @@ std::uint64_t shared_factors(const RawTerm& row, const RawTerm& column, const Se
   return shared;
 }
 
-/// Number of columns within three of a nonzero, itself included: nonzeros of a spline are at most three
-/// columns apart.
+/// Number of columns that are at most three away from a given column, itself included: the nonzeros of a
+/// spline are at most three columns apart.
 constexpr int near_columns = 7;
 constexpr int nearest_above = 4;
 
@@ -244,7 +244,8 @@ void RowLayout::add_square(int index, const RawTerm& term) {
   Product product;
   product.row_term = product.column_term = index;
   product.row_placement = terms[at(index)].placement_begin;
-  product.column_placement = static_cast<int>(placements.size()) - 1;  // the residual's: no offset
+  product.column_placement =
+      static_cast<int>(placements.size()) - 1;  // that of the residual, which starts at 0
   product.symmetric = true;
 
   int columns = 1;

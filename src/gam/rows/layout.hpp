@@ -16,7 +16,7 @@
 /// The model matrix as flat tables that a host thread and a GPU read alike, and the layout of the vector
 /// of sums that a pass reduces.
 ///
-/// In a row, every term has a few values (its nonzeros), and every placement of the term has one start (the
+/// In a row, every term has a few values (its nonzeros), and every `Placement` of the term has one start (the
 /// position of the first nonzero). A `Product` of terms a and b adds w a_i b_j at `(place_a + offset_a[i]) *
 /// columns + place_b + offset_b[j]`. For s(x) with k = 20 and s(z) with k = 20 these are 16 additions in a
 /// square of 20 x 20, whatever the row.
@@ -75,7 +75,7 @@ class RowLayout {
   std::vector<int> offsets;
   std::vector<std::int64_t> lines;
 
-  /// Number of formulas: of linear predictors, and of shared terms.
+  /// Number of formulas: one for each linear predictor, and those of shared terms.
   [[nodiscard]] int predictors() const noexcept { return predictors_; }
   /// `Design::readers`, if the family is a `SeveralFamily`.
   [[nodiscard]] const std::vector<std::vector<int>>& readers() const noexcept { return readers_; }
@@ -111,7 +111,7 @@ class RowLayout {
     int stride, size;
     int before;     ///< columns of a line before the line's own column
     int count;      ///< all columns of a line
-    bool is_dense;  ///< the line has all columns of the component
+    bool is_dense;  ///< whether the line has all columns of the component
   };
 
   [[nodiscard]] std::vector<BandSpline> band_of(const TermTable& term) const;

@@ -36,7 +36,7 @@ std::vector<std::int32_t> places_by(const Workers& workers, const Frame& frame, 
       bool known = frame.complete[row] != 0;
       for (const Component& component : term.components) {
         column *= component.raw_size();
-        if (component.kind != Component::Kind::factor) continue;  // only the first column counts
+        if (component.kind != Component::Kind::factor) continue;  // places are those of the first column
         const std::int32_t level = frame.variables[at(component.variable)].codes[row];
         known = known && level >= 0;
         column += level;

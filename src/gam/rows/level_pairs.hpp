@@ -17,7 +17,7 @@ namespace TESSERA_NAMESPACE::gam {
 ///
 /// A level has one raw column, or several contiguous ones, those of a curve. Below the diagonal, column j of
 /// the pattern holds first the later columns of its own block (of its own level only, if the block is too
-/// large for a test of its term), and then all columns of each level that occurs with its level.
+/// large for a test of its term), and then all columns of each level that occurs with the level of j.
 struct LevelPairs {
   /// Two terms. `places[row]`: the position in the pattern of the row's pair of levels, that is, of the first
   /// column of the first term's level and the first row of the second term's; -1: the row has no such pair.

@@ -28,8 +28,8 @@ void apply_form(const LayoutView& view, const Product& product, int count, const
 
 /// The sums of a product in `AlignedSums`.
 struct AlignedTarget {
-  double* sums;  ///< matrix of the first remainder
-  int matrix;    ///< distance from one remainder to the next
+  double* sums;  ///< matrix for remainder 0, see `AlignedSums`
+  int matrix;    ///< distance from the matrix of one remainder to that of the next
   int columns;
   const std::ptrdiff_t* runs;  ///< offset of each nonzero of the row term from a row's corner
 };

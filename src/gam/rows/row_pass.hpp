@@ -18,8 +18,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The rows of a pass: this rank's part of the table, as the model uses it. With several linear predictors,
-/// which are those of the design, the family is a `SeveralFamily`.
+/// The rows of a pass: this rank's part of the table, as the model uses it. If the design has several linear
+/// predictors, the family is a `SeveralFamily`.
 struct Rows {
   const Frame* frame = nullptr;
   const Design* design = nullptr;
@@ -38,9 +38,9 @@ struct Rows {
   /// Series of correlated rows: X'WX and X'Wr are then those of the transformed rows. CPU only.
   Series series{};
   std::vector<std::vector<int>> further_offsets{};  ///< of the second and later predictors; may be shorter
-  /// With several linear predictors: those of the null model, of which `goodness` sums the deviance.
+  /// With several linear predictors: the predictors of the null model, whose deviance `goodness` sums.
   std::vector<double> null_predictors{};
-  int limit = -1;  ///< of the second number of responses: index into the frame; -1: there is none
+  int limit = -1;  ///< index into the frame of the responses' second numbers; -1: there are none
 };
 
 /// The response of a row, in the user's units.
@@ -72,8 +72,8 @@ class RowPass {
   [[nodiscard]] RawSums step(std::span<const double> raw_coef);
   /// The deviance and residual sums at `raw_coef`, without gram and gradient.
   [[nodiscard]] RawDeviance deviance(std::span<const double> raw_coef);
-  /// In place of `deviance` with several linear predictors. `null`: constants, each NaN for the model's own
-  /// predictor.
+  /// In place of `deviance` with several linear predictors. `null`: the predictors of the null model, which
+  /// are constants; NaN stands for the model's own predictor.
   [[nodiscard]] RawGoodness goodness(std::span<const double> raw_coef, std::vector<double> null);
 
   /// The likelihood at `raw_coef` as a function of the family's parameters, of which there must be some.

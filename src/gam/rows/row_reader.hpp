@@ -23,7 +23,7 @@ class RowReader {
 
   /// R(row, .) coef, plus the offsets if it was made from `Rows`.
   [[nodiscard]] double linear_predictor(std::size_t row, std::span<const double> raw_coef);
-  /// Each linear predictor, likewise; the terms that it shares are part of it.
+  /// Each linear predictor, likewise, including terms that predictors share.
   void linear_predictors(std::size_t row, std::span<const double> raw_coef, std::span<double> eta);
   /// Sets `raw` to R(row, .), including zeros.
   void raw_row(std::size_t row, std::span<double> raw);
@@ -40,7 +40,7 @@ class RowReader {
 
   const Frame& frame_;
   const Design& design_;
-  std::vector<std::vector<int>> offsets_;  ///< by predictor; may be shorter
+  std::vector<std::vector<int>> offsets_;  ///< by predictor; later predictors may be missing, and have none
   double response_factor_ = 1;
   std::vector<NumberView> numbers_;
   std::vector<const std::int32_t*> codes_;

@@ -58,7 +58,7 @@ struct Run {
 /// Where a row is added to the sketch.
 struct RowPlaces {
   std::int64_t* lines[row_copies];  ///< rows of the sketch
-  std::int64_t signs[row_copies];   ///< 0; or -1, which negates
+  std::int64_t signs[row_copies];   ///< 0, or -1 to negate the row
 };
 
 /// Adding this to a double rounds it to the nearest integer, which is then in the last bits.

@@ -18,8 +18,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// *Collective.* A sketch S [R 1] of the raw columns R of all complete rows and of the constant, on rank 0;
 /// an empty matrix on the others. Each row of R is added to four of the `sketch` rows, chosen with their
 /// signs by a hash of the row's number. Norms of combinations of columns are preserved to a few per cent,
-/// whatever their size. So near dependences of R's columns are preserved to all digits of R, while a
-/// crossproduct has only half of them.
+/// whatever their size. So near dependences of R's columns keep all digits of R, while in a crossproduct they
+/// keep only half of the digits.
 ///
 /// `norms`: norms of the raw columns, or upper bounds. Values are rounded to multiples of 2^-49 or 2^-60
 /// sqrt(n) times the norm, whichever is larger, so that sums are exact: the bits are the same for any number

@@ -18,7 +18,7 @@ namespace {
 
 using base::at;
 
-/// The code of the level TRUE of a variable; an unused code if all values are FALSE.
+/// The code of a variable's level TRUE; an unused code if all values are FALSE.
 std::int32_t level_of_start(const Variable& variable) {
   for (const std::string& level : variable.levels) {
     if (level != "FALSE" && level != "TRUE")

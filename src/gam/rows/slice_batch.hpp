@@ -48,8 +48,9 @@ struct SliceBatchView : RowsView {
   int scalar_count;
   double* values;  ///< by term, then by row, then by nonzero
   int* starts;     ///< by placement, then by row
-  /// By plane, then by row. One plane with one linear predictor. With several, minus the second derivatives
-  /// of the log likelihood, by pair of predictors, then the first ones by predictor.
+  /// By plane, then by row. With one linear predictor there is one plane. With several there are planes for
+  /// minus the second derivatives of the log likelihood, by pair of predictors, and then for its first
+  /// derivatives, by predictor.
   double* weights;
   double* roots;     ///< square roots of the weights, for the products of splines
   double* scalars;   ///< by scalar, then by row

@@ -139,7 +139,7 @@ constexpr bool reads(int formula, int predictor) {
 }
 
 /// The weights of the planes of formulas, from those of the linear predictors that their terms are added to:
-/// a pair of formulas has the sum over pairs of predictors, one of each.
+/// a pair of formulas gets the sum over all pairs of a predictor of one and a predictor of the other.
 template <int P>
 void keep_shared_weights(const SliceBatchView& batch, const double* weights, std::int64_t at) {
   constexpr int formulas = fixed::predictors;
@@ -159,7 +159,7 @@ void keep_shared_weights(const SliceBatchView& batch, const double* weights, std
   }
 }
 
-/// As `keep_outcome`, of several linear predictors. `eta`: by formula.
+/// As `keep_outcome`, for several linear predictors. `eta`: by formula.
 template <PassKind kind, class F>
 void keep_several(const SliceBatchView& batch, const F& family, double y, const double* eta, double prior,
                   std::int64_t at) {

@@ -40,8 +40,8 @@ struct Product {
   int columns = 0;
   int row_nonzeros = 1;
   int column_nonzeros = 1;
-  bool symmetric = false;     ///< a term with itself: only elements with j >= i need be valid
-  bool runs_of_four = false;  ///< column offsets are runs of four consecutive numbers
+  bool symmetric = false;  ///< whether it is of a term with itself: only elements with j >= i need be valid
+  bool runs_of_four = false;  ///< whether column offsets are runs of four consecutive numbers
   int line_begin = 0;         ///< one line per nonzero of the row term
   int offset_begin = 0;       ///< one offset per nonzero of the column term
   std::int64_t begin = 0;     ///< where the product begins in the vector of sums

@@ -45,7 +45,7 @@ class WhitenedRows {
   }
 
  private:
-  /// One row of each pair: its values, and the starts of its placements.
+  /// Values, and starts of placements, of the chunk's rows or of their predecessors.
   struct Half {
     std::vector<double> values;
     std::vector<int> starts;

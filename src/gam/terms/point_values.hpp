@@ -73,8 +73,8 @@ class PointEvaluator {
   /// At each point, adds the combination of the columns of a component with a far field to `out`.
   void add_combination(int component, const FarField::Functions& combined, const Points& points, double* out);
 
-  /// At each point, adds the curve of a component, given by its cells, to `out`. `evaluated`: the last
-  /// component that was evaluated is this one, at the same points.
+  /// At each point, adds the curve of a component, given by its cells, to `out`. `evaluated`: whether this
+  /// component was the last one evaluated, at the same points.
   void add_curve(int component, const double* cells, const Points& points, bool evaluated, double* out);
   /// Adds the powers of t from 0 to 3 at each point to its slot's four sums, which are contiguous.
   void add_moments(int component, const Points& points, double* sums);

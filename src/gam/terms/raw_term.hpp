@@ -21,7 +21,7 @@ struct RawTerm {
   int predictor = 0;      ///< index of the formula that has the term: see `Design::readers`
   int combined = -1;      ///< index of the term whose columns the dense columns combine; -1: none
   Matrix combinations{};  ///< raw columns of that term x `raw_size`
-  /// Only combinations of its columns are in the model, so its own crossproduct is not needed.
+  /// Whether only combinations of its columns are in the model, so that its own crossproduct is not needed.
   bool only_combined = false;
   [[nodiscard]] bool is_dense() const noexcept { return combined >= 0; }
   /// The dense columns in a row, computed from the other term's nonzeros: `nonzero(k)` is its k-th raw column

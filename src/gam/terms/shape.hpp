@@ -21,11 +21,12 @@ struct TermShape {
   std::int64_t raw = 1;           ///< raw columns per block
   std::int64_t coefficients = 1;  ///< coefficients per block, before a constraint
   std::int64_t penalties = 0;
-  bool constrained = false;  ///< constrained to sum to zero, unless there is a varying numeric by variable
+  bool constrained =
+      false;  ///< whether it is constrained to sum to zero, unless its numeric by variable varies
   bool by_number = false;
-  bool random = false;    ///< every margin is a random effect
-  bool ridge = false;     ///< a random effect whose penalty is a multiple of the identity
-  bool diagonal = false;  ///< a factor smooth: diagonal penalties, and one map for all levels
+  bool random = false;    ///< whether every margin is a random effect
+  bool ridge = false;     ///< whether it is a random effect whose penalty is a multiple of the identity
+  bool diagonal = false;  ///< whether it is a factor smooth: diagonal penalties, and one map for all levels
 };
 
 /// Throws `Error(input)` if the term has more coefficients than can be fitted, or the frame lacks a variable.

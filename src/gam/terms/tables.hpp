@@ -15,7 +15,7 @@ struct MarginTable {
   int stride = 1;
   bool uniform = false;
   bool cyclic = false;
-  bool alike = false;  ///< every cell has the same cubics
+  bool alike = false;  ///< whether every cell has the same cubics
   double begin = 0;
   double end = 0;
   double inverse_step = 0;          ///< cells / (end - begin)

@@ -53,8 +53,8 @@ struct Balancer::State {
   std::shared_ptr<PassTimes> times{};
   WorkEstimate work{};
   std::vector<double> shortest{};  ///< shortest time of each part of this rank, over the counted iterations
-  bool on_devices = false;         ///< the times were measured on devices
-  bool said = false;               ///< the shortage of blocks was reported
+  bool on_devices = false;         ///< whether the times were measured on devices
+  bool said = false;               ///< whether the shortage of blocks was reported
 
   /// Replaces the plan; returns the old one.
   Plan replace(Plan other) {

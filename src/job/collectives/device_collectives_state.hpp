@@ -48,7 +48,7 @@ struct DeviceCollectives::State {
 
   std::optional<NcclPath> nccl_;
   std::int64_t calls_ = 0;
-  bool opened_ = false;  ///< the caller has chosen the path
+  bool opened_ = false;  ///< whether the caller has chosen the path
   bool closed_ = false;
 };
 

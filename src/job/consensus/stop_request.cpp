@@ -80,7 +80,7 @@ struct StopRequest::State {
   mutable std::mutex mutex;
   std::string requested;  // cause given by the application; guarded by `mutex`
   mutable std::atomic<bool> made = false;
-  bool spread = false;  // this rank has notified the others, or was notified
+  bool spread = false;  // whether this rank has notified the others, or was notified
   bool agreed = false;
   std::string cause;
 };

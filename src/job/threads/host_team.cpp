@@ -92,7 +92,7 @@ struct HostTeam::State {
   };
 
   struct Helper {
-    bool has_ended = false;  ///< `work` has ended the thread (pthread_exit)
+    bool has_ended = false;  ///< whether `work` has ended the thread (pthread_exit)
     std::unique_ptr<ParkedThread> thread;
   };
 
@@ -128,7 +128,7 @@ struct HostTeam::State {
   }
 
   SharedFunction<void()> progress;
-  bool caller_works;  ///< the calling thread is thread 0
+  bool caller_works;  ///< whether the calling thread is thread 0
   std::size_t invited = 0;
   FunctionRef<void(int)> work;
   alignas(64) Gate gate;

@@ -9,7 +9,7 @@ namespace TESSERA_NAMESPACE {
 
 struct WorkerThreads::Worker {
   std::size_t position = 0;  ///< the worker's index in the run in progress
-  bool has_ended = false;    ///< `work` has ended the thread (pthread_exit)
+  bool has_ended = false;    ///< whether `work` has ended the thread (pthread_exit)
   std::optional<ParkedThread> thread;
 };
 

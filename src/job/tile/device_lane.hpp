@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE {
 /// between passes. Only that thread accesses it.
 struct DeviceLane {
   int number = 0;               ///< index among the lanes of the device
-  bool thread_is_near = false;  ///< the thread is bound near the device
+  bool thread_is_near = false;  ///< whether the thread is bound near the device
   std::optional<WorkspacePool> workspaces;
   std::optional<Arena> arena;
   std::optional<DeviceStaging> staging;  ///< pinned memory for copies of arrays

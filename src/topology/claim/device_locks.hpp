@@ -26,7 +26,7 @@ namespace TESSERA_NAMESPACE::detail {
 
 /// A process that uses a device, as its slot records it.
 struct DeviceUser {
-  bool shared = false;            ///< other jobs may share the device
+  bool shared = false;            ///< whether other jobs may share the device
   std::int64_t budget_bytes = 0;  ///< device memory that it may use
   std::int32_t pid = 0;
   std::string program;

@@ -18,7 +18,7 @@ struct Shown {
   int jobs = 0;               ///< number of `CudaVisibility` objects in effect
   std::vector<Uuid> devices;  ///< visible devices in the order of their ordinals; append-only while there are
                               ///< jobs
-  bool is_set = false;        ///< the variable now has the value for these devices
+  bool is_set = false;        ///< whether the variable now has the value for these devices
   std::optional<std::string> before;
   std::optional<std::string> last;  ///< the value that was set last
 };

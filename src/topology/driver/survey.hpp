@@ -19,7 +19,7 @@ struct MigInstance {
 /// One physical GPU that this process may open.
 struct Gpu {
   DeviceInfo info;
-  bool mig_mode = false;  ///< usable only through its instances
+  bool mig_mode = false;  ///< whether it is usable only through its instances
   std::vector<MigInstance> instances;
 };
 

@@ -42,7 +42,7 @@ class ArrowColumns {
   struct Column : ArrowColumn {
     std::vector<ArrowPart> parts{};
     std::vector<std::string> levels{};
-    bool given = false;  ///< the options give the levels
+    bool given = false;  ///< whether the options give the levels
     LevelOrder order = LevelOrder::sorted;
   };
 

@@ -21,7 +21,7 @@ class Decoder {
   struct Step {
     std::size_t packed = 0;    ///< packed bytes consumed
     std::size_t unpacked = 0;  ///< unpacked bytes produced
-    bool complete = false;     ///< a stream ends here
+    bool complete = false;     ///< whether a stream ends here
     std::string_view fault{};  ///< how the data are damaged; empty: no damage
   };
   /// Unpacks some of the packed bytes into `room`, which is not empty. `last`: no more packed bytes follow.

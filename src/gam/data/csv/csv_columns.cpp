@@ -41,8 +41,8 @@ bool has_lone_returns(std::string_view row, const CsvDialect& dialect) {
 struct WantedField {
   std::size_t position = 0;  ///< position in a row
   std::size_t column = 0;    ///< index in the plan
-  bool number = false;       ///< numbers with a decimal point may be parsed at once
-  bool with_comma = false;   ///< numbers with a decimal comma may be parsed at once
+  bool number = false;       ///< whether numbers with a decimal point may be parsed at once
+  bool with_comma = false;   ///< whether numbers with a decimal comma may be parsed at once
 };
 
 /// Like `read_decimal`, for decimal commas and short texts.

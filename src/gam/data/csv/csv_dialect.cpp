@@ -107,8 +107,9 @@ const Separator* common_separator(const std::vector<Counts>& rows, char decimal)
 
 /// The use of commas in the fields of a column.
 struct Commas {
-  bool decimal = false;    ///< some comma is surely a decimal mark
-  bool thousands = false;  ///< some comma is a decimal mark or separates thousands: three digits follow
+  bool decimal = false;  ///< whether some comma is surely a decimal mark
+  bool thousands =
+      false;  ///< whether some comma is a decimal mark or separates thousands: three digits follow
   bool other = false;
 };
 

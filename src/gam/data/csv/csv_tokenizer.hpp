@@ -87,7 +87,7 @@ class CsvRowReader {
   std::vector<char> buffer_;  // the bytes, followed by the padding
   std::size_t filled_ = 0;
   Block block_;
-  bool inside_ = false;      // the byte after the block is inside quotes
+  bool inside_ = false;      // whether the byte after the block is inside quotes
   std::size_t at_ = 0;       // where the next row begins
   std::int64_t offset_ = 0;  // offset in the file of the buffer's first byte
   std::int64_t line_ = 0;    // line number at `at_`

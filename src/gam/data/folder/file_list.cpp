@@ -239,7 +239,7 @@ class FileList final : public TableReader {
   std::vector<ListedFile> files_;
   OpenOptions options_;
   OpenOne open_one_;
-  bool together_;  ///< all ranks together open each file
+  bool together_;  ///< whether all ranks together open each file
   std::unique_ptr<TableReader> first_;
   std::vector<std::unique_ptr<TableReader>> readers_;  ///< by file; null: not open, or in `first_`
   std::map<std::size_t, std::unique_ptr<TableReader>> opened_for_reading_;

@@ -31,7 +31,7 @@ struct Variable {
   ColumnNumbers numbers;              ///< numbers of the rows; empty for a factor
   ColumnStorage<std::int32_t> codes;  ///< codes of a factor in the rows; negative: no level
   std::vector<std::string> levels;  ///< the job's levels, sorted (factor_levels.hpp), the same on every rank
-  bool ordered = false;             ///< R's ordered factor, with levels in the given order
+  bool ordered = false;             ///< whether it is R's ordered factor, with levels in the given order
 
   /// Prefetches rows from a scratch file: see `files::ScratchMemory`.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
@@ -49,12 +49,12 @@ struct ColumnReading {
   std::int64_t blank = 0;                    ///< empty or blank fields, which are levels of a factor
   std::int64_t inexact = 0;                  ///< numbers that lost digits, because a double has 15
   std::string unit{};                        ///< unit of the numbers, e.g. "days since 1970-01-01"; or empty
-  bool without_quotes = false;               ///< quotes around numbers are ignored
+  bool without_quotes = false;               ///< whether quotes around numbers were ignored
   std::int64_t levels = 0;                   ///< number of levels of a factor
   std::string first{};                       ///< the first level
   std::int64_t unseen = 0;                   ///< in predictions: rows with a level that the model lacks
   std::vector<std::string> unseen_levels{};  ///< the first few of these levels, in byte order
-  bool more_unseen = false;                  ///< there are more unseen levels
+  bool more_unseen = false;                  ///< whether there are more unseen levels
 };
 
 /// For the log: "x: numbers, 3 missing", "f: factor of 5 levels, the first 'a'".
@@ -141,9 +141,9 @@ struct FrameRequest {
   TableOptions options;
   /// Where columns may be stored; nothing: only in memory, and reading is refused if they do not fit.
   std::optional<MemoryOptions> memory;
-  /// Reads columns without a model: all rows are complete, and values may be infinite.
+  /// Whether columns are read without a model: all rows are complete then, and values may be infinite.
   bool every_row = false;
-  bool as_vectors = false;  ///< the caller will take the columns as a std::vector each, by `own`
+  bool as_vectors = false;  ///< whether the caller will take the columns as a std::vector each, by `own`
   /// Bytes that a rank needs per row in addition to the columns.
   std::int64_t more_bytes_per_row = 0;
 
@@ -154,7 +154,7 @@ struct FrameRequest {
 
   // Members for `read_variables` only:
   std::optional<Expression> subset{};  ///< rows for which the condition is not TRUE count as incomplete
-  bool keeps_unused_levels = false;    ///< keeps levels without a complete row
+  bool keeps_unused_levels = false;    ///< whether to keep levels without a complete row
   /// A column that is a factor with these levels; other values are missing. No levels: all, sorted.
   struct GivenLevels {
     std::string column;

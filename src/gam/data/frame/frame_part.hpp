@@ -133,7 +133,7 @@ struct ColumnFindings {
   Stray stray;                   ///< first text in a column of numbers
   Stray time;                    ///< first date with a time
   Dictionary dictionary;         ///< texts of a factor without known levels; each thread has its own codes
-  bool too_many_levels = false;  ///< more than `max_levels`
+  bool too_many_levels = false;  ///< whether there are more than `max_levels`
   std::int64_t not_utf8 = 0;     ///< number of the first row with a text that is not UTF-8; 0: none
   std::int64_t unseen_rows = 0;  ///< rows with a text that is not a known level
   std::set<std::string> unseen_levels;  ///< the first few of these levels, in byte order
@@ -155,7 +155,7 @@ struct Infinity {
   std::int64_t row = 0;         ///< number of the row in the table
   std::int64_t row_number = 0;  ///< number of the row for messages
   std::size_t variable = 0;
-  bool lasting = false;  ///< the column cannot become a factor with levels such as INF or 12e4567
+  bool lasting = false;  ///< whether the column cannot become a factor with levels such as INF or 12e4567
 };
 
 /// Processes some runs of a rank's rows on one thread, in ascending order within and between runs. Fills

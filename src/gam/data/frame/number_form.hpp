@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct NumberForm {
   std::size_t bytes = 0;  ///< bytes of one number
   void (*convert)(const std::byte* from, std::span<double> to) = nullptr;
-  bool is_exact_in_float = false;  ///< each value of the type is exact as a float
+  bool is_exact_in_float = false;  ///< whether each value of the type is exact as a float
 };
 
 template <class T>

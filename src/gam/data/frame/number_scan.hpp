@@ -35,7 +35,7 @@ struct Extent {
 /// Result of one scan over some numbers.
 struct NumberScan {
   Extent extent;           ///< range without NaN
-  bool all_finite = true;  ///< no NaN or infinity
+  bool all_finite = true;  ///< whether there is no NaN or infinity
 
   void add(const NumberScan& other) {
     extent.add(other.extent);

@@ -24,14 +24,16 @@ enum class DateFields : std::uint8_t {
 /// A column of the file that a variable reads. A numeric column and factor(x) of it are two such columns.
 struct UsedColumn {
   std::string name;
-  std::string factor_call;   ///< "factor(x)" if read for its levels; empty: the column itself
-  int position = 0;          ///< index among the columns of the table
-  bool text = false;         ///< whether the column is a factor, whose fields are levels
-  bool typed = false;        ///< whether the request, not the fields, determines the type
-  bool made_factor = false;  ///< the request makes the column a factor, although fields may be numbers
-  /// A factor with numbers as levels, like R's factor(): 1, 1.0 and 01 are equal, and blanks are missing.
+  std::string factor_call;  ///< "factor(x)" if read for its levels; empty: the column itself
+  int position = 0;         ///< index among the columns of the table
+  bool text = false;        ///< whether the column is a factor, whose fields are levels
+  bool typed = false;       ///< whether the request, not the fields, determines the type
+  bool made_factor =
+      false;  ///< whether the request makes the column a factor, although fields may be numbers
+  /// Whether it is a factor with numbers as levels, like R's factor(): 1, 1.0 and 01 are equal, and blanks
+  /// are missing.
   bool number_levels = false;
-  bool quoted_apart = false;  ///< the header quotes the column's name, but not all names
+  bool quoted_apart = false;  ///< whether the header quotes the column's name, but not all names
   std::string unit{};         ///< unit of the column's numbers, or empty: "days since 1970-01-01"
   DateFields dates = DateFields::none;
   std::string known_unit{};                                ///< unit of the column in the fit; empty: unknown

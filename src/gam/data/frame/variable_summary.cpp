@@ -162,7 +162,7 @@ class PlaceSearch {
   const ColumnNumbers& column_;
   std::vector<std::vector<double>> kept_;  ///< stored values of each scanning thread
   std::size_t most_kept_;                  ///< maximum number of stored values of a thread
-  bool is_kept_ = false;                   ///< all values in `range_` are stored
+  bool is_kept_ = false;                   ///< whether all values in `range_` are stored
   KeySpan range_;
   std::int64_t below_ = 0;  ///< number of this rank's values below `range_`
 };

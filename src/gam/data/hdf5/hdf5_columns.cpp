@@ -277,7 +277,7 @@ class Hdf5Column {
   std::int64_t place_ = -1;              // file offset of the first value, for values that are read without
                                          // the library
   std::optional<ChunkPacking> packing_;  // how the column's chunks are packed, if it has chunks
-  bool as_in_memory_ = false;            // values are stored in the file as in memory
+  bool as_in_memory_ = false;            // whether values are stored in the file as in memory
   std::optional<NumberForm> form_;       // how other numbers that are read without the library are stored
   std::int64_t chunk_rows_ = 1;
   std::vector<std::string> members_;                          // names of an enumeration's members

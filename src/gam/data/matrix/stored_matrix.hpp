@@ -86,7 +86,8 @@ struct PlainNumbers {
 /// for NumPy arrays", versions 1 to 3.
 struct NpyMatrix {
   std::unique_ptr<StoredMatrix> stored;
-  bool is_transposed = false;  ///< Fortran's order: the rows of `stored` are the columns of the array
+  bool is_transposed = false;  ///< whether the array is in Fortran's order: the rows of `stored` are then the
+                               ///< columns of the array
 };
 /// Throws `Error(input)` for an array that is not of numbers or not of two dimensions, or a truncated file.
 [[nodiscard]] NpyMatrix open_npy(const std::string& path);

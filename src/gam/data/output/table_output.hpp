@@ -32,10 +32,11 @@ enum class OutputFormat : std::uint8_t { csv, hdf5, parquet, feather };
 /// A column of the rows to write.
 struct OutputColumn {
   std::string name;
-  Variable values;                   ///< values in this rank's rows
-  bool with_all_digits = false;      ///< numbers have 17 digits in text; otherwise as few as keep their bits
-  bool has_constant_levels = false;  ///< levels are the same in all parts
-  bool may_be_missing = true;        ///< a value may be missing in this part or a later one
+  Variable values;  ///< values in this rank's rows
+  bool with_all_digits =
+      false;  ///< whether numbers have 17 digits in text; otherwise as few as keep their bits
+  bool has_constant_levels = false;  ///< whether levels are the same in all parts
+  bool may_be_missing = true;        ///< whether a value may be missing in this part or a later one
 };
 
 /// Several numbers for each row, written as a dataset of HDF5.

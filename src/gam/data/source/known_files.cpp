@@ -23,7 +23,7 @@ struct KnownFile {
   Mark mark;  ///< the format's bytes at this offset
   std::string_view name;
   std::string_view advice;  ///< what to do; {0}: path of the file, {1}: path without ending
-  bool is_text = false;     ///< the file begins with text
+  bool is_text = false;     ///< whether the file begins with text
 };
 
 constexpr std::string_view by_readxl =

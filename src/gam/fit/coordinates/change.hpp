@@ -20,7 +20,7 @@ struct Change {
   };
   std::vector<Block> blocks;
   Part part;                   ///< in the coefficients of the fit
-  Part formula_part;           ///< in those of the formula
+  Part formula_part;           ///< in the coefficients of the formula
   double log_determinant = 0;  ///< log|det T|
 
   [[nodiscard]] std::vector<double> coefficients_of_formula(std::span<const double> coef) const;

@@ -91,7 +91,7 @@ std::vector<DeterminedColumn> confirmed_in_sample(const Job& job, const Rows& ro
   std::vector<double> largest(
       2 * columns.size());  // by column: maxima of |sum| and of the sum of absolute values
   std::vector<double> x(at(design.coef_size));
-  // By linear predictor, in each of which a dependence holds: the sum, and the sum of absolute values.
+  // By linear predictor: the sum, and the sum of absolute values. A dependence must hold in each predictor.
   std::vector<std::pair<double, double>> sums(at(design.predictors()));
   RowReader reader(frame, design);
   for (const std::int64_t row : local_sample(workers, frame)) {

@@ -60,7 +60,7 @@ struct FitState {
   double deviance = 0;               ///< deviance at `coef`
   std::vector<double> coef;          ///< empty if `iteration` is 0
   std::vector<double> log_sp;        ///< start values of the next search for smoothing parameters
-  std::vector<double> parameters{};  ///< parameters of the family, for `deviance`
+  std::vector<double> parameters{};  ///< parameters of the family at which `deviance` was computed
   Course course;
   std::string hardware;    ///< the kind of hardware that computed this: `hardware_of`
   std::string why_on_cpu;  ///< the verdict, if the fit stays on the CPU of a job with devices; else empty

@@ -24,7 +24,8 @@ namespace {
 
 /// Maximum number of halvings of a step whose sums are not finite.
 constexpr int fault_halvings = 30;
-/// The base is far off if the sum of squares about it exceeds the residual sum of squares by this factor.
+/// The base, that is, the coefficients at which the sums were formed, is far off if the sum of squares there
+/// exceeds the residual sum of squares by this factor.
 constexpr double far_base = 1e3;
 /// Residual sum of squares, relative to that of the response, below which residuals are rounding errors of
 /// some hundred ulp: a noise-free response does not determine smoothing parameters.
@@ -37,8 +38,8 @@ constexpr double edge = 1e-7;
 constexpr double to_another = 1e-6;
 /// A solution is better if its criterion is lower by this fraction; smaller differences are rounding.
 constexpr double better = 1e-8;
-/// A step of at most `short_pirls_step` to the deviance of a known solution, within `same_deviance`, leads to
-/// that solution.
+/// A step counts as leading to a known solution if its length is at most `short_pirls_step`, and the deviance
+/// at its end is that of the solution, within `same_deviance`.
 constexpr double short_pirls_step = 1e-3;
 constexpr double same_deviance = 1e-6;
 /// Maximum number of steps towards another solution.
@@ -228,8 +229,9 @@ bool PirlsLoop::is_at_edge(std::span<const double> begin) {
   return found.count > 0 && found.leaving == 0;
 }
 
-/// With rows at the edge a working model may have no solution, since their weights dominate all others. The
-/// iteration then ends, at a solution if the last step was negligible.
+/// Whether the iteration ends because rows are at the edge of the link's range: a working model may then have
+/// no solution, since their weights dominate all others. The end is a solution if the last step was
+/// negligible.
 bool PirlsLoop::ends_at_edge(int iteration) {
   constexpr double next_to_nothing = 1e-8;
   if (course_.phase == Phase::elsewhere || !is_at_edge(end_.coef)) return false;
@@ -264,7 +266,7 @@ bool PirlsLoop::goes_on_without(int iteration, const Error& why) {
   return true;
 }
 
-/// Returns the result of `solve`. To an error without solution it adds the variable with crowded values.
+/// Returns the result of `solve`. If there is no solution, adds a variable with crowded values to the error.
 template <class Solve>
 auto PirlsLoop::with_crowding(const Solve& solve) const {
   try {

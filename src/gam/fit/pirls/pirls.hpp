@@ -114,8 +114,8 @@ class PirlsLoop {
   double deviance_ = 0;            ///< deviance where the last step began
   double minus_log_ = 0;           ///< negative log likelihood there, if family parameters are estimated
   std::vector<double> last_step_;  ///< step of `coef` before mixing and halving; empty before the first
-  bool cut_short_ = false;         ///< the last step was halved because of rows without a working weight
-  double last_change_ = 0;         ///< change of the deviance by the last step
+  bool cut_short_ = false;  ///< whether the last step was halved because rows had no valid working weight
+  double last_change_ = 0;  ///< change of the deviance by the last step
   std::int64_t rows_at_edge_ = 0;  ///< rows at the edge of the link's range, at the solution
   Course course_;                  ///< the history of steps
   PirlsEnd end_;

@@ -48,7 +48,7 @@ bool counts(const Rows& rows, std::size_t row) {
 /// Effect of a step on the rows of a rank.
 struct Movement {
   std::int64_t running = 0;  ///< rows that approach their limit by a large step; incomplete if `others`
-  bool others = false;       ///< some other rows move too
+  bool others = false;       ///< whether some other rows move too
 };
 
 /// Counts the movements of the rows of one thread, a chunk at a time.
@@ -165,7 +165,7 @@ std::string name_of_cell(const Rows& rows, const RawTerm& term, std::size_t cell
   return name;
 }
 
-/// Levels, or cells of levels, of which `is_at_limit` holds for the responses of all rows: "f 'c' (40 rows)".
+/// Levels, or cells of levels, in whose rows all responses satisfy `is_at_limit`: "f 'c' (40 rows)".
 template <class IsAtLimit>
 std::vector<std::string> limiting_cells(const tessera::Job& job, const Rows& rows, const RawTerm& term,
                                         const IsAtLimit& is_at_limit) {
@@ -200,8 +200,7 @@ std::string list(const std::vector<std::string>& names) {
   return text;
 }
 
-/// The limiting cells of all terms of a predictor whose levels no penalty holds, in a text; empty: there are
-/// none.
+/// The limiting cells of all unpenalised terms of a predictor, as a text; empty: there are none.
 template <class IsAtLimit>
 std::string all_limiting_cells(const tessera::Job& job, const Rows& rows, int predictor,
                                const IsAtLimit& is_at_limit) {
@@ -247,7 +246,7 @@ std::string name_of_class(const Rows& rows, int index) {
 struct ClassMovement {
   std::int64_t running = 0;    ///< rows in which other classes become impossible, by a large step
   std::int64_t others = 0;     ///< other rows that move
-  std::int64_t undecided = 0;  ///< rows of whose class the probability is at most 1/2
+  std::int64_t undecided = 0;  ///< rows whose own class has a probability of at most 1/2
 };
 
 /// Reads the predictors of rows and their steps, for one thread.
@@ -272,7 +271,8 @@ class ClassMover {
     const auto own = static_cast<std::size_t>(response(rows_, row)) - at(rows_.family.first_class());
     movement.undecided += shares_[own] > 0.5 ? 0 : 1;
     steps_.linear_predictors(row, raw_step_, step_);
-    // By its steps a row gains log odds of each class.
+    // By how much the step favours each class in this row: its log odds against the first class, or for
+    // ordered classes a number that rises with the class.
     if (rows_.family.several() != nullptr) {
       std::ranges::copy(step_, gains_.begin() + 1);
     } else {

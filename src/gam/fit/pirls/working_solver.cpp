@@ -36,7 +36,8 @@ bool is_definite(Matrix a, double ridge) {
 /// A negative eigenvalue of rounding errors, relative to the diagonal, counts as zero.
 constexpr double rounding_of_hessian = 1e-9;
 
-/// How minus the Hessian of a log likelihood is definite.
+/// Whether minus the Hessian of a log likelihood is positive definite: by itself, only with the penalties
+/// added, or not at all.
 enum class Definite { by_itself, with_penalties, no };
 
 Definite definiteness(const Matrix& hessian, const Design& design, std::span<const double> log_sp) {
@@ -119,7 +120,8 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
         fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, search);
       } catch (const Error& fault) {
         if (definite != Definite::with_penalties || fault.code() == ErrorCode::job_fault) throw;
-        // Smoothing parameters at their limits make more definite than those that the search begins with.
+        // The penalties made the Hessian definite at `log_sp`, but where these are at their limits, the
+        // search begins with smaller ones.
         definite = Definite::no;
         make_definite(working.gram.core);
         fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, search);

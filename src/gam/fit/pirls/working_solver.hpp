@@ -69,8 +69,9 @@ class WorkingSolver {
 
   /// Solves the working model with the sums `sums` at `coef`, over `rows` rows. The search for smoothing
   /// parameters starts at `log_sp` (empty: a default); `search` limits its extent. `past`: the steps to mix
-  /// with this one; null: a full step. `scale`: if it is known. Returns nothing after a fallback. Throws the
-  /// errors of `fit_reml`, on every rank; `Error(interrupted)` if a rank is asked to stop before the end.
+  /// with this one; null: a full step. `scale`: the scale, if it is known. Returns nothing after a fallback.
+  /// Throws the errors of `fit_reml`, on every rank; `Error(interrupted)` if a rank is asked to stop before
+  /// the end.
   [[nodiscard]] std::optional<WorkingSolution> solve(const RawSums& sums, std::span<const double> coef,
                                                      std::span<const double> log_sp, std::int64_t rows,
                                                      const std::vector<PastStep>* past = nullptr,

@@ -206,8 +206,9 @@ class Calibration {
     return found;
   }
 
-  /// The posterior covariance, and that of the sandwich, with the covariance of the scores: of the rows' own
-  /// scores and, the fewer count, of scores that do not depend on the row's columns.
+  /// The posterior covariance, and the sandwich covariance. The covariance of the scores in the latter is a
+  /// mixture: that of the rows' own scores, and, the fewer rows count, the more of the one under independence
+  /// of a row's score and its columns.
   [[nodiscard]] std::pair<Matrix, Matrix> covariances(std::span<const double> sums,
                                                       std::span<const double> log_sp) const {
     const auto n = static_cast<double>(rows_.frame->complete_rows);

@@ -34,7 +34,7 @@ class Marker : public KernelCompiler {
   bool has_compiled_;
 };
 
-/// Finds the mark of a fit on this rank; if `has_compiled`, leaves one.
+/// Whether this rank's cache has the mark of a fit; with `has_compiled`, leaves the mark there.
 bool find_mark(const Job& job, const FormulaTerms& formula, const FitOptions& options, bool has_compiled) {
   const ModuleCacheOptions& modules = job.options().modules;
   const auto compiler = modules.compiler ? modules.compiler : nvrtc_compiler();

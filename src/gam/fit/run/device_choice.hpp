@@ -19,7 +19,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct Hardware {
   std::int64_t host_threads = 1;  ///< host threads of all ranks
   std::int64_t devices = 1;
-  bool has_kernels = true;  ///< the fit's kernels are in the cache of modules
+  bool has_kernels = true;  ///< whether the fit's kernels are in the cache of modules
 };
 
 /// Estimates the time of the passes over `rows` rows, from the number of products that a row adds to X'WX.
@@ -36,8 +36,8 @@ struct Hardware {
     const Job& job, const FormulaTerms& formula, const FitOptions& options,
     FunctionRef<CostEstimate(const Hardware&)> estimate);
 
-/// What of a model of this family is computed on the CPU alone, as "the learning rate of a quantile is
-/// calibrated"; empty: nothing.
+/// The part of a fit of this family that only the CPU computes, as "the learning rate of a quantile is
+/// calibrated"; empty: there is none.
 [[nodiscard]] std::string only_on_hosts(const Family& family);
 
 /// "estimated 0.02 s, against 0.4 s on 1 GPU".

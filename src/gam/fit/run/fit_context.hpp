@@ -38,7 +38,7 @@ struct FitContext {
   FitCheckpoint* checkpoint = nullptr;        ///< writes the state after every iteration; null: no checkpoint
   std::shared_ptr<DeviceTable> on_devices{};  ///< the frame's columns on devices
   bool began_on_host = job.on_host();
-  bool may_move_to_hosts = false;  ///< the fit may start over on the hosts
+  bool may_move_to_hosts = false;  ///< whether the fit may start over on the hosts
 
   void require_no_fallback() const {
     if (!began_on_host && job.on_host()) throw FellBack{};

@@ -29,9 +29,9 @@ struct ModelSize {
     std::int64_t raw = 1;   ///< raw columns of each block
     std::int64_t coef = 1;  ///< coefficients of each block
     std::int64_t penalties = 0;
-    bool sparse = false;  ///< map and penalties are sparse
-    bool ridge = false;   ///< random effect or factor smooth: map and penalties take no memory
-    bool parted = false;  ///< in the design's part (sparse blocks of random effects)
+    bool sparse = false;  ///< whether map and penalties are sparse
+    bool ridge = false;  ///< whether it is a random effect or factor smooth: map and penalties take no memory
+    bool parted = false;  ///< whether it is in the design's part (sparse blocks of random effects)
   };
   std::vector<Blocks> blocks;
   std::int64_t raw = 0;    ///< columns of R

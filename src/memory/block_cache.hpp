@@ -52,8 +52,8 @@ class BlockList {
 
 struct StreamQueue;
 
-/// Alignment against false sharing: keeps data of different pools on different cache lines, on two lines,
-/// because processors prefetch lines in pairs. For data that every cache hit writes.
+/// Alignment against false sharing, for data that every cache hit writes: keeps data of different pools two
+/// cache lines apart, because processors prefetch lines in pairs.
 inline constexpr std::size_t apart_bytes = 128;
 
 /// The use of a block by another stream (`record_stream`).

@@ -65,8 +65,8 @@ void fail_together(const Communicator& comm, FunctionRef<void()> work) {
     thrown = std::current_exception();
   }
   group.failures = nullptr;
-  // If `has_failed()`, a vote during `work` (`FailureWatch::ask`) told this rank of the failure: it has
-  // voted.
+  // If `has_failed()`, a vote during `work` (`FailureWatch::ask`) told this rank of the failure: it has voted
+  // already.
   if (!watch.has_failed() && !watch.any(thrown != nullptr)) return;
   const bool failed = thrown != nullptr && !watch.has_failed();
   const std::vector<std::int32_t> codes = votes.allgather(failed ? code_of(thrown) : no_failure);

@@ -34,7 +34,7 @@ Finalisation& finalisation() {
 /// Run by MPI_Finalize before anything else, while all MPI calls still work (MPI 3.1, section 8.7.1).
 int before_finalize(MPI_Comm, int, void*, void*) {
   if (is_forked_child()) return MPI_SUCCESS;
-  // Let MPI free their communicators: MPI_Comm_free inside an attribute's delete callback may deadlock.
+  // Let MPI free the groups' communicators: MPI_Comm_free inside an attribute's delete callback may deadlock.
   const auto groups = finalisation().groups;
   if (exits_watched) (void)pass_exit_barriers(ExitPath::finalize);
   for (const auto& group : groups) group->give_up_channel();

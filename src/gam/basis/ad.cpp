@@ -22,7 +22,7 @@ bool is_cyclic(const BasisOptions& options) {
   return options.curve == Cc::name || options.curve == Cp::name;
 }
 
-/// What `of_basis(Curve{}, its options)` gives for the basis that is penalised: `Ps`, `Cp`, `Cr` or `Cc`.
+/// Calls `of_basis(type, options)` with the type of the basis that is penalised: `Ps`, `Cp`, `Cr` or `Cc`.
 template <class Options, class OfBasis>
 auto of_curve(Options options, const OfBasis& of_basis) {
   options.m = {2, 2};

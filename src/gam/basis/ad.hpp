@@ -15,8 +15,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// The weights of `count` penalties of a basis of `size` coefficients: a column for each, with a row for each
-/// second difference. They are B-splines of the differences' places, `cyclic` or not; two are 1 and the
-/// place.
+/// second difference. The weights are B-splines at the places of the differences, `cyclic` or not; with two
+/// penalties they are 1 and the place.
 [[nodiscard]] Matrix adaptive_weights(int size, int count, bool cyclic);
 
 /// Replaces the penalty by one on squared second differences for each column of the weights.

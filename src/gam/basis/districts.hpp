@@ -34,8 +34,8 @@ struct DistrictEntry {
 
 /// The districts of these entries. Neighbours give the Laplacian of their graph: the number of neighbours of
 /// each district on the diagonal, and -1 for two neighbours. `refuse` must throw an error for an entry, by
-/// its index: a name that is there twice, an unknown neighbour, a district that is its own neighbour, and
-/// what holds in only one direction.
+/// its index: a name that is there twice, an unknown neighbour, a district that is its own neighbour, and a
+/// neighbour or element that is given in only one direction.
 [[nodiscard]] Districts districts_of(
     std::span<const DistrictEntry> entries,
     const std::function<void(std::size_t entry, const std::string& fault)>& refuse);

@@ -127,7 +127,8 @@ struct CoefBlock {
   std::vector<Matrix> margin_natural;
   std::vector<int> dropped;  ///< constrained coefficients that a side condition removed
   bool centred = false;  ///< whether it is constrained: it sums to zero over the rows, or is zero at a point
-  int determined = 0;    ///< number of functions of its null space that other terms determine, dropped
+  int determined =
+      0;  ///< number of functions of its null space that were dropped, since other terms determine them
 
   /// True for the constant of a linear predictor.
   [[nodiscard]] bool is_intercept() const noexcept { return !penalty && variables.empty(); }
@@ -200,14 +201,14 @@ struct Design {
   /// Labels of dropped columns, linearly dependent on others: a parametric column's name, a smooth's label.
   std::vector<std::string> left_out;
   /// With terms that linear predictors share: for each formula the linear predictors that its terms are added
-  /// to. Empty: a formula is that of a linear predictor.
+  /// to. Empty: each formula is that of one linear predictor.
   std::vector<std::vector<int>> readers;
   /// The part: raw columns of the random effects and factor smooths whose blocks in crossproducts and the
   /// covariance are sparse (`PartedMatrix`); empty: all blocks are dense.
   Part parted_columns;
 
   [[nodiscard]] const RawTerm& term_of(const CoefBlock& block) const;
-  /// Number of formulas: of linear predictors, and of shared terms.
+  /// Number of formulas: one for each linear predictor, and those of shared terms.
   [[nodiscard]] int predictors() const;
   /// The index of the formula that a block belongs to.
   [[nodiscard]] int predictor_of(const CoefBlock& block) const { return term_of(block).predictor; }
@@ -278,8 +279,8 @@ inline constexpr int max_components = 32;
 /// and (Intercept).1 in the second one. All have the variables of one frame, and no part.
 [[nodiscard]] Design joined(std::vector<Design> designs);
 
-/// The name in a whole model of a term of one predictor's formula: of the second s.1(x) for s(x), z.1 for a
-/// parametric z; of the first its own.
+/// The name that a term of one predictor's formula has in the whole model: in the second predictor s.1(x) for
+/// s(x), and z.1 for a parametric z; in the first its own name.
 [[nodiscard]] std::string name_in_predictor(const std::string& name, bool smooth, int predictor);
 
 /// Names a block's penalties, and the coefficients of a smooth, from its label, as R does.

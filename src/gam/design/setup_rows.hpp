@@ -29,9 +29,9 @@ class SetupRows {
   SetupRows(const Workers& workers, const Frame& frame, const FormulaTerms& formula, int prior_weight,
             SetupSample sample);
 
-  /// *Collective.* The values of a variable in these rows, of a factor the indices of its levels, the same on
-  /// every rank and for any number of ranks. Cost: for more than 10,000 rows the first call scans each column
-  /// of the model, and with factors allocates 4 bytes per row of the job on every rank.
+  /// *Collective.* The values of a variable in these rows (of a factor: the indices of its levels), the same
+  /// on every rank and for any number of ranks. Cost: for more than 10,000 rows the first call scans each
+  /// column of the model, and with factors allocates 4 bytes per row of the job on every rank.
   [[nodiscard]] std::vector<double> values(int variable);
   [[nodiscard]] std::size_t count() const noexcept { return rows_.size(); }
   /// Whether values were taken from Tessera's own sample.

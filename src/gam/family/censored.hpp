@@ -40,7 +40,7 @@ struct CensoredLocation : UsualParts {
     if (prior == 0) return {0, 0, 0};
     const double unit = sigma / sqrt(prior);
     const base::ErrorLikelihood at = likelihood(y, mu, unit);
-    // A row whose limits are far from the mean says nothing.
+    // A row whose limits are far from the mean carries no information.
     const double residual = at.information > 0 ? unit * at.slope / at.information : 0 * at.slope;
     return {at.information / (unit * unit), residual, 2 * (log_of_likeliest(y, unit) - at.log)};
   }
@@ -52,7 +52,8 @@ struct CensoredLocation : UsualParts {
     return -2 * (likelihood(y, mu, unit).log + (y.is_censored() ? 0 : Error::log_peak - log(unit)));
   }
 
-  /// The family of a row with this prior weight above 0, whose likelihood is not to be multiplied by it.
+  /// The family for a row with this prior weight (above 0). Its likelihood includes the weight, and is not
+  /// multiplied by it.
   [[nodiscard]] CensoredLocation of_weight(double prior) const {
     const double unit = sigma / sqrt(prior);
     return CensoredLocation(&unit);
@@ -73,7 +74,7 @@ struct CensoredLocation : UsualParts {
     const double high = y.upper();
     return Error::between((low - mu) / unit, (high - mu) / unit, (high - low) / unit);
   }
-  /// Of the mean midway between the limits.
+  /// The log likelihood at the likeliest mean, which is midway between the limits.
   static double log_of_likeliest(Response y, double unit) {
     const double width = (y.upper() - y.lower()) / unit;
     return width > 0 && width < std::numeric_limits<double>::infinity()

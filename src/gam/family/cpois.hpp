@@ -35,7 +35,7 @@ struct Cpois : UsualParts {
 
   static RowStep step(Response y, double mu, double prior) {
     const Counts at = y.is_censored() ? between(below(y), up_to(y), mu) : Counts{0, y.value - mu, mu};
-    // A row whose limits are far from the mean says nothing.
+    // A row whose limits are far from the mean carries no information.
     const double residual = at.information > 0 ? mu * at.slope / at.information : 0 * at.slope;
     return {prior * at.information / (mu * mu), residual,
             2 * prior * (y.is_censored() ? log_of_likeliest(y) - at.log : y_log_y(y, mu) - (y - mu))};
@@ -80,8 +80,9 @@ struct Cpois : UsualParts {
     double sum_of_squares = 0;
   };
 
-  /// Of the counts above `below`, up to `up_to`. The derivatives are E K - mu and mu - Var K, K being Poisson
-  /// within the limits; beyond the mean they are those of its distance from the nearer limit.
+  /// The log probability of the counts above `below`, up to `up_to`. The derivatives are E K - mu and mu -
+  /// Var K, K being Poisson within the limits; beyond the mean they are those of its distance from the nearer
+  /// limit.
   static Counts between(double below, double up_to, double mu) {
     constexpr double all = std::numeric_limits<double>::infinity();
     const bool above_mean = mu <= below + 1;
@@ -109,7 +110,8 @@ struct Cpois : UsualParts {
     return {outside < 0.5 ? log1p(-outside) : log(inside), slope,
             slope * slope + low * (mu - 1 - below) + (high > 0 ? high * (up_to + 1 - mu) : 0)};
   }
-  /// Of the mean at which the counts beside both limits are as likely; of one limit, of a mean beyond all.
+  /// The log probability at the likeliest mean. With two limits, it is the mean at which the counts beside
+  /// both are equally likely; with one limit, it is beyond all counts.
   static double log_of_likeliest(Response y) {
     const double low = below(y);
     const double high = up_to(y);

@@ -7,9 +7,9 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// The quantile `qu` of a response, by the extended log-F density of Fasiolo, Wood, Zaffran, Nedellec and
 /// Goude, JASA 116 (2021): minus its log likelihood is the pinball loss, smoothed over the width `co`,
-/// divided by the learning rate exp(lsig). A fit chooses a learning rate that is NaN, and a width that is 0,
-/// for which passes take 1 until then; the width of an error `err`, a bound on that of the smoothing, or with
-/// `err` 0 that of the least error.
+/// divided by the learning rate exp(lsig). If lsig is NaN, the fit chooses the learning rate. If `co` is 0,
+/// the fit chooses the width: by `err`, a bound on the error of the smoothing, or if `err` is 0, the width of
+/// least error. Until then passes take a width of 1.
 struct Elf : UsualParts {
   static constexpr char name[] = "elf";
   static constexpr Link links[] = {Link::identity};

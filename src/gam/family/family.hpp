@@ -59,8 +59,8 @@ class Family {
   [[nodiscard]] bool has_classes() const { return classes() > 0 && !two_levels(); }
   /// The number of the first class.
   [[nodiscard]] int first_class() const;
-  /// Whether predictions on the scale of the response have columns of their own: with several linear
-  /// predictors, of classes, and of ziP. These are as those of `SeveralFamily`.
+  /// Whether predictions on the scale of the response have columns of their own, as in `SeveralFamily`: with
+  /// several linear predictors, with classes, and for ziP.
   [[nodiscard]] bool has_outputs() const;
   /// Whether the family is of a quantile whose learning rate or width the fit chooses.
   [[nodiscard]] bool needs_calibration() const;

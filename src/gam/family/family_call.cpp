@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Families as they are written in a call, and lists of those that there are.
+// SPDX-License-Identifier: Apache-2.0 Reads families as they are written in a call, and lists the available
+// ones.
 #include "gam/family/family.hpp"
 
 #include "base/errors.hpp"

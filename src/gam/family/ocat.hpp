@@ -8,10 +8,11 @@ namespace TESSERA_NAMESPACE::gam {
 /// Ordered classes 1 to R: a response is in class k if its linear predictor plus a logistic error is between
 /// thresholds k - 1 and k. The parameters are thresholds 1 to R - 1; on the working scale the first, and the
 /// log of the distance of each other from the one before. Threshold 1 of a model is -1, since the intercept
-/// moves all of them. A search moves it too, and then all of them with the intercept: with it held, only rows
-/// of class 1 would place the intercept, in hundreds of iterations where they are few. The mean is the linear
-/// predictor. With x and u the upper and the lower threshold less the predictor, the likelihood F(x) - F(u),
-/// F logistic, is the product F(x) (1 - F(u)) (1 - exp(u - x)), which does not cancel.
+/// moves all of them. A search over the parameters moves threshold 1 too, and then shifts all thresholds, and
+/// the intercept with them. If threshold 1 were held, only rows of class 1 would determine the intercept,
+/// which takes hundreds of iterations where they are few. The mean is the linear predictor. With x and u the
+/// upper and the lower threshold less the predictor, the likelihood F(x) - F(u), F logistic, is the product
+/// F(x) (1 - F(u)) (1 - exp(u - x)), which does not cancel.
 struct Ocat : UsualParts {
   static constexpr char name[] = "ocat";
   static constexpr Link links[] = {Link::identity};
@@ -102,8 +103,10 @@ struct Ocat : UsualParts {
     terms[0] = -at.log_probability();
     double* second = terms + 1 + count_;
     for (int i = 0; i < count_; ++i) {
-      // Both thresholds of the class move with the parameters below `own`, the upper one with its own.
-      const double step = i == 0 ? 1 : theta(i);  // by which a change of the working parameter moves it
+      // Both thresholds of the class move with the parameters below `own`; only the upper one moves with
+      // parameter `own`.
+      const double step =
+          i == 0 ? 1 : theta(i);  // by how much a change of the working parameter moves the thresholds
       const double slope = i < own ? -at.score() : i == own ? at.upper.above + at.closeness() : 0;
       terms[1 + i] = -step * slope;
       for (int j = i; j < count_; ++j) {

@@ -4,7 +4,7 @@
 #include "gam/family/jet.hpp"
 #include "gam/family/links.hpp"
 
-/// Functions that expressions of users' families call and C++ lacks, of numbers and of jets, from the same
+/// Functions of numbers and of jets that the expressions of users' families call and C++ lacks, from the same
 /// source on the host and in kernels.
 namespace TESSERA_NAMESPACE::gam {
 

@@ -47,8 +47,8 @@ struct RowStep {
 template <class F>
 concept StepFamily = requires(const F& family, double x) {
   {RowStep(family.step(x, x, x))};  // arguments: response, mean and prior weight
-  // `square_is_deviance`, if present: sums of w r^2, which only shift REML where the scale is known, have the
-  // deviance in its place, since the r of a vanishing w is huge.
+  // `square_is_deviance`, if present: the deviance replaces w r^2 in the sums. With a known scale these sums
+  // only shift REML, and where w vanishes r is huge.
 };
 
 /// A family that takes the second number of a `Response`.
@@ -188,11 +188,11 @@ concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F& 
   {+family.aic_scale(x, x, x)};  // scale of AIC's likelihood; arguments: deviance, rows and scale
   {+family.minus_two_log_likelihood(x, x, x, x)};  // of y, mu, prior weight > 0 and scale, like family()$aic
   {+family.likelihood_rounds(x, x)};               // bool: this likelihood rounds the response or the weight
-  // The valid responses form an interval, but for classes and censored ones. `saturated_is_constant`, if
+  // Valid responses form an interval, except those of classes and censored ones. `saturated_is_constant`, if
   // present: the saturated model's likelihood does not depend on the response. `likeliest_mean(y)`, if
-  // present: the mean of deviance 0, if it is not the response.
-  // `least_maximum`, if present: the largest response of a fit is at least this. `respond(eta)`, if present:
-  // the mean of a response and its derivative, for a family whose `mean` is the linear predictor.
+  // present: the mean of deviance 0, if it is not the response. `least_maximum`, if present: the largest
+  // response of a fit is at least this. `respond(eta)`, if present: the mean of a response and its
+  // derivative, for a family whose `mean` is the linear predictor.
 };
 
 /// The parts that most families share.

@@ -7,9 +7,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The response of a row. A censored family takes a second number, mgcv's: the same as the first, which then
-/// is the response; another one, if the response is between both; or infinite, if it is beyond the first on
-/// that side. Other families take the first number alone.
+/// The response of a row. A censored family takes a second number, as in mgcv. It equals the first if the
+/// response is known; it is another number if the response lies between the two; it is infinite if the
+/// response lies beyond the first on that side. Other families take the first number alone.
 struct Response {
   // NOLINTNEXTLINE(google-explicit-constructor): most families know only this number
   constexpr Response(double y) : value(y), limit(y) {}

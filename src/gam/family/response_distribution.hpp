@@ -57,7 +57,7 @@ class ResponseDistribution {
   [[nodiscard]] double continuous(double p, Mixture& mixture) const;
   [[nodiscard]] double whole(double p, Mixture& mixture) const;
 
-  /// The linear predictors of ziplss that give the distribution of ziP at one.
+  /// The linear predictors of ziplss that give the distribution of ziP at its linear predictor `gamma`.
   [[nodiscard]] std::array<double, 2> predictors_of(double gamma) const;
 
   Family family_;

@@ -105,7 +105,7 @@ class SeveralFamily {
   virtual void respond(std::span<const double> eta, std::span<double> values,
                        std::span<double> jacobian) const = 0;
 
-  /// Whether residuals other than those of the deviance are numbers or, of classes, NaN.
+  /// Whether residuals other than those of the deviance are defined; for classes they are NaN.
   [[nodiscard]] virtual bool has_level() const { return true; }
   /// Mean and standard deviation of a response; NaN for a class.
   [[nodiscard]] virtual ResponseLevel level(std::span<const double> eta) const = 0;

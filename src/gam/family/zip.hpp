@@ -125,7 +125,7 @@ struct ZiP : UsualParts {
   /// At larger rates the probability of 0 is 0.
   static constexpr double most_rate = 700;
 
-  /// A Poisson distribution at the log of its rate, by which the derivatives are.
+  /// A Poisson distribution at the log of its rate. Derivatives are with respect to that log.
   struct Positive {
     explicit Positive(double log_rate) : rate(exp(log_rate)) {
       constexpr double least_rate = 1e-300;

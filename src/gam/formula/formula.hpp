@@ -62,8 +62,8 @@ struct SmoothSpec {
   std::vector<double>
       point;            ///< pc: the point where the smooth is zero; empty: it sums to zero over the rows
   bool select = false;  ///< whether the null space of the penalties is penalised too
-  /// With `select`: a column absorbs the constraint, as in bam; gam, which alone has several linear
-  /// predictors, rotates all of them, and so has another penalty of the null space.
+  /// With `select`: whether the constraint drops a column, as in bam. Otherwise it rotates all columns, as in
+  /// gam, which fits several linear predictors: the penalty of the null space then differs.
   bool drops_column = true;
   /// Whether mgcv's side conditions of nested smooths apply to this smooth.
   [[nodiscard]] bool is_side_constrained() const;
@@ -79,7 +79,7 @@ struct ParametricTerm {
 };
 
 /// A parsed formula (`Formula` is the public value). A list of formulas, for a family with several linear
-/// predictors, is the first one with `further` ones, whose terms alone are used.
+/// predictors, is the first one with `further` ones, of which only the terms are used.
 struct FormulaTerms {
   std::string text;     ///< the user's text, with normalised blanks; of a list its whole text
   Expression response;  ///< for cbind(successes, failures): the proportion of successes

@@ -51,7 +51,7 @@ struct Grant {
 /// The devices that the ranks of a node see.
 struct NodeView {
   std::vector<detail::Sighting> sightings;
-  std::map<Uuid, DeviceInfo> devices;  ///< what the names of the lock files depend on
+  std::map<Uuid, DeviceInfo> devices;  ///< by UUID; the names of the lock files depend on them
   std::map<Uuid, int> processes;       ///< process id if the simulated device belongs to one process, else 0
   std::string launch;                  ///< the leader's identifier of this mpirun
   std::string node;

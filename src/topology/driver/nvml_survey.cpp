@@ -22,7 +22,7 @@ void read_memory(const nvml::Api& api, nvml::Device device, DeviceInfo& info) {
     info.free_memory_bytes = static_cast<std::int64_t>(memory.free);
     return;
   }
-  // For a GPU that shares the host's memory, NVML reports none.
+  // NVML reports no memory for a GPU that shares the host's: take the host's memory.
   struct sysinfo host {};
   if (info.integrated && sysinfo(&host) == 0) {
     info.total_memory_bytes = static_cast<std::int64_t>(host.totalram) * host.mem_unit;
@@ -71,7 +71,7 @@ std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, 
   return instances;
 }
 
-/// Reads everything about one GPU. Returns the status of the first call that failed and is indispensable.
+/// Reads everything about one GPU. Returns the status of the first indispensable call that failed.
 Status read_gpu(const nvml::Api& api, unsigned index, Gpu& gpu,
                 FunctionRef<void(unsigned slot, Status status)> instance_failed) {
   nvml::Device device = nullptr;

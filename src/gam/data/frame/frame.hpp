@@ -159,7 +159,7 @@ struct FrameRequest {
   struct GivenLevels {
     std::string column;
     std::vector<std::string> levels;
-    bool ordered = false;  ///< R's ordered factor
+    bool ordered = false;  ///< whether it is R's ordered factor
   };
   std::vector<GivenLevels> given_levels{};
   const Recipe* recipe = nullptr;  ///< in predictions: the fit's recipe

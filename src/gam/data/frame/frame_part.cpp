@@ -27,7 +27,8 @@ constexpr std::size_t rows_in_memory_at_once = std::size_t{1} << 17;
 /// Rows of `rows_in_memory_at_once` scanned together, so that they stay in the cache.
 constexpr std::size_t rows_in_cache = std::size_t{1} << 13;
 
-/// Stands for the code of a level in `FramePart::set_levels`: the text has another kind.
+/// In `FramePart::set_levels`, in place of the code of a text that is not a level, but of another
+/// `FieldKind`.
 constexpr std::int32_t other_kind = std::numeric_limits<std::int32_t>::min();
 constexpr double no_limit = std::numeric_limits<double>::infinity();
 

@@ -195,7 +195,8 @@ void FitCommand::check_outputs(const mpi::Communicator& world, const FitOptions&
   together(world, [&] {
     if (outs.size() > 1 && (!fit.checkpoint.empty() || !run_report.empty() || data.front() == "-"))
       throw apps::usage_error(
-          "several quantiles have no common checkpoint, run report or standard input: fit each by itself");
+          "a checkpoint, a run report and standard input serve one quantile only: fit each quantile by "
+          "itself");
     if (world.rank() != 0) return;
     const std::string family = options.value_of("family");
     std::vector<std::string> read = data;

@@ -278,7 +278,7 @@ TEST_F(Posterior, RefusalsAreOneLineAndNoFile) {
       {"contrasts", path("data.csv") + " " + path("short.csv"), 3,
        "give two tables with the same number of rows"},
       {"simulate", "--what responses", 2, "responses need a table: give TABLE"},
-      {"simulate", path("weights.csv") + " --what responses --weights w", 3, "must all be numbers above 0"},
+      {"simulate", path("weights.csv") + " --what responses --weights w", 3, "are not all numbers above 0"},
       {"simulate", path("short.csv") + " --what responses --weights w", 3, "'w'"},
       {"simulate", "--what coefficients --draws 0", 2, "--draws"},
       {"simulate", "--what smooths --posterior-predictive", 2, "--posterior-predictive needs responses"},

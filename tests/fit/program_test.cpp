@@ -102,7 +102,7 @@ TEST_F(Program, FitsSeveralQuantilesAndCountsTheirCrossings) {
   }
   expect_refusal(
       fit("data.csv", "y ~ x", family + " --checkpoint " + path("own.ckpt")), 2,
-      "several quantiles have no common checkpoint, run report or standard input: fit each by itself");
+      "a checkpoint, a run report and standard input serve one quantile only: fit each quantile by itself");
 }
 
 TEST_F(Program, FitsAConvertedTableToTheSameBits) {
@@ -952,7 +952,7 @@ TEST_F(Program, ReadsTheStandardInputInAnyDialect) {
   EXPECT_TRUE(described.out.starts_with("standard input: 200 rows")) << described.out;
   expect_refusal(fit_piped("(cat " + data + "; echo 1,2)", ""), 3, "tessera-fit: standard input, line 202: ");
   expect_refusal(fit_piped("true", ""), 3, "standard input: the file is empty");
-  expect_refusal(fit_piped("cat " + data, " --sep xx"), 2, "it must be one character");
+  expect_refusal(fit_piped("cat " + data, " --sep xx"), 2, "give one character");
   for (const auto& entry : std::filesystem::directory_iterator(folder_))
     EXPECT_EQ(entry.path().filename().string().find("tessera-input"), std::string::npos) << entry.path();
 }

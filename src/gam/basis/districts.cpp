@@ -39,7 +39,7 @@ Districts districts_of(std::span<const DistrictEntry> entries,
       const auto& other = rows[static_cast<std::size_t>(column)];
       const auto back = other.find(row);
       if (column != row && (back == other.end() ? 0 : back->second) != value)
-        refuse(i, fmt::format("{} '{}' and '{}' is not the same in both directions: {}",
+        refuse(i, fmt::format("{} '{}' and '{}' differs between the two directions: {}",
                               entries[i].values.empty() ? "the boundary between" : "the penalty of",
                               entries[i].name, out.names[static_cast<std::size_t>(column)],
                               entries[i].values.empty() ? "name each as the other's neighbour"

@@ -71,10 +71,9 @@ struct Tp {
     if (2 * order <= dimensions) {
       const double usual = (dimensions + 3) / 2;
       if (order != 0)
-        options.ignored.push_back(
-            fmt::format("m={} has no effect on bs=\"{}\" of {} variable{}, which takes one "
-                        "above {}/2: it is {}",
-                        order, basis, dimensions, dimensions == 1 ? "" : "s", dimensions, usual));
+        options.ignored.push_back(fmt::format(
+            "m={} has no effect: bs=\"{}\" of {} variable{} needs an order above {}/2, and takes {}", order,
+            basis, dimensions, dimensions == 1 ? "" : "s", dimensions, usual));
       order = usual;
     }
     if (order != std::floor(order) || order > most)

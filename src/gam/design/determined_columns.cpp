@@ -308,8 +308,8 @@ std::vector<double> in_coefficients(std::span<const double> weights, const Desig
 void hold_orthogonal(CoefBlock& block, const Matrix& directions) {
   if (!block.is_smooth())
     throw base::input_error(
-        "'{}': its penalties leave a combination of its columns free that other terms determine: leave out "
-        "these, or penalise it",
+        "'{}': its penalties leave free a combination of its columns that other terms determine: leave out "
+        "those terms, or penalise the combination",
         block.label);
   const int gone = directions.cols();
   const int kept = block.coef_size - gone;

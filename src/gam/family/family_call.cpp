@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Reads families as they are written in a call, and lists the available
-// ones.
+// SPDX-License-Identifier: Apache-2.0
+// Reads families as they are written in a call, and lists the available ones.
 #include "gam/family/family.hpp"
 
 #include "base/errors.hpp"
@@ -197,7 +197,7 @@ std::size_t parameter_count_with([[maybe_unused]] const GivenArguments& given) {
       throw base::usage_error("{}: R is {:g}: give the number of classes, from {} to {}; two are binomial",
                               F::name, classes, F::least_classes, F::most_classes);
     if (!given.theta.empty() && static_cast<double>(given.theta.size()) != classes - 2)
-      throw base::usage_error("{}: theta has {} numbers, but {:g} classes have {:g}: leave R or theta out",
+      throw base::usage_error("{}: theta has {} numbers, but {:g} classes need {:g}: leave R or theta out",
                               F::name, given.theta.size(), classes, classes - 2);
     return static_cast<std::size_t>(classes) - 1;
   } else {

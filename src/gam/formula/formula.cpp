@@ -437,7 +437,7 @@ FormulaTerms with_response(const Syntax& tree) {
   FormulaTerms formula;
   read_response(tree.children[0], formula);
   if (formula.response.columns().empty())
-    formula_error(tree.children[0].position, "the response {} reads no column: name one",
+    formula_error(tree.children[0].position, "the response {} has no column: name one",
                   formula.response.text);
   TermExpansion(formula).read(tree.children[1]);
   return formula;
@@ -462,7 +462,8 @@ std::vector<int> readers_of(const Syntax& tree, int own) {
   for (const double number : numbers) {
     if (!(number >= 1 && number <= own && number == std::floor(number)))
       formula_error(tree.position,
-                    "{:g} is no linear predictor before the shared terms {} ~ …: write numbers from 1 to {}",
+                    "the shared terms {1} ~ …: {0:g} is not the number of a linear predictor: write numbers "
+                    "from 1 to {2}",
                     number, deparse(tree), own);
     readers.push_back(static_cast<int>(number) - 1);
   }

@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0 Adapts the library's own copy of OpenBLAS; linked after it, so that it
-// is constructed later. A threaded copy has by then started a thread per core, although it must compute only
-// on its caller's thread. A serial copy built without USE_LOCKING, as in Debian 12 and Ubuntu 24.04 (0.3.21,
-// 0.3.26), takes free buffers without a lock: two threads may get the same buffer, and compute wrong numbers.
-// Its calls for buffers are therefore wrapped here (by the linker's --wrap). So is getenv(), since only a
-// variable makes OpenBLAS use other kernels, and the environment belongs to the host program.
+// SPDX-License-Identifier: Apache-2.0
+// Adapts the library's own copy of OpenBLAS; linked after it, so that it is constructed later. A threaded
+// copy has by then started a thread per core, although it must compute only on its caller's thread. A serial
+// copy built without USE_LOCKING, as in Debian 12 and Ubuntu 24.04 (0.3.21, 0.3.26), takes free buffers
+// without a lock: two threads may get the same buffer, and compute wrong numbers. Its calls for buffers are
+// therefore wrapped here (by the linker's --wrap). So is getenv(), since only a variable makes OpenBLAS use
+// other kernels, and the environment belongs to the host program.
 #include "base/blas_kernels.hpp"
 
 #include <pthread.h>

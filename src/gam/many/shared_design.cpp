@@ -81,7 +81,8 @@ class SharedDesignMaker {
     frame_ = read_variables(table_, workers_, frame, {0, table_.rows()});
     if (frame_.complete_rows == 0)
       throw base::input_error(
-          "{}: no row has values of all variables of the formula: leave some variables out", table_.name());
+          "{}: no row has values of all variables of the formula{}: leave out a variable with missing values",
+          table_.name(), missing_by_column(frame_));
     formula_ = model_terms(workers_, formula, frame_);
     if (weights) weight_ = &frame_.at(weights->text).numbers;
     for (const Expression& offset : formula_.offsets) offsets_.push_back(&frame_.at(offset.text).numbers);
@@ -578,8 +579,10 @@ class SharedDesignMaker {
     std::vector<double> ridged = out_.gram;
     for (int j = 0; j < out_.columns; ++j) ridged[place_in_packed(out_.columns, j, j)] *= 1 + ridge;
     if (!out_.near_least_squares.factor(ridged, out_.columns))
-      throw base::input_error("{}: the weights are 0 in all rows of some coefficient: give others",
-                              table_.name());
+      throw base::input_error(
+          "{}: the weights are 0 in all rows of a level or a part of a smooth: leave that out, or give other "
+          "weights",
+          table_.name());
   }
 
   const Workers& workers_;

@@ -56,7 +56,7 @@ class ResponseRecord {
 };
 
 /// The model of a response. `shared`: the model of all responses. Without covariances,
-/// `FittedModel::why_no_covariance` says so. Throws `Error(usage)` if the response has no fit.
+/// `FittedModel::why_no_covariance` has the reason. Throws `Error(usage)` if the response has no fit.
 [[nodiscard]] FittedModel response_model(const FittedModel& shared, const ResponseRecord& record);
 
 /// A response of a file of results.

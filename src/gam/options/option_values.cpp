@@ -55,13 +55,13 @@ std::string plain_name(std::string_view name) {
 void set_value(const NamedOption& given, const NumberRange& /*range*/, bool& value) {
   const std::string word = plain_name(given.value);
   value = word == "true" || word == "yes" || word == "1";
-  if (!value && word != "false" && word != "no" && word != "0") refuse(given, "it must be true or false");
+  if (!value && word != "false" && word != "no" && word != "0") refuse(given, "give true or false");
 }
 
 void set_value(const NamedOption& given, const NumberRange& range, double& value) {
   value = number_from(given, given.value);
   if (value < range.least || value > range.most)
-    refuse(given, fmt::format("it must be a number from {} to {}", range.least, range.most));
+    refuse(given, fmt::format("give a number from {} to {}", range.least, range.most));
 }
 
 void set_value(const NamedOption& given, const NumberRange& /*range*/, std::string& value) {
@@ -93,7 +93,7 @@ void set_value(const NamedOption& given, const NumberRange& /*range*/, std::opti
   const std::size_t power = unit.empty() ? 0 : units.find(unit) + 1;
   if (!number || *number < 0 || unit.size() > 1 || (power == 0 && !unit.empty()) ||
       *number > std::numeric_limits<std::int64_t>::max() >> (10 * power))
-    refuse(given, "it must be a size, such as 2G");
+    refuse(given, "give a size, such as 2G");
   bytes = *number << (10 * power);
 }
 
@@ -108,7 +108,7 @@ void add_levels(std::map<std::string, std::vector<std::string>>& lists, const Na
     if (!known.insert(levels.back()).second)
       refuse(given, fmt::format("the level '{}' is given twice: give it once", levels.back()));
   }
-  if (all && levels.empty()) refuse(given, "it must be a column with levels, such as site=bay,cape");
+  if (all && levels.empty()) refuse(given, "give a column with levels, such as site=bay,cape");
   if (!lists.emplace(column, std::move(levels)).second)
     refuse(given, "the column is given twice: give it once");
 }

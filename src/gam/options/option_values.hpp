@@ -113,8 +113,8 @@ void set_value(const NamedOption& given, const NumberRange& range, Integer& valu
     return;
   }
   refuse(given, std::isinf(range.most)
-                    ? fmt::format("it must be a whole number, {} or more", range.least)
-                    : fmt::format("it must be a whole number from {} to {}", range.least, range.most));
+                    ? fmt::format("give a whole number, {} or more", range.least)
+                    : fmt::format("give a whole number from {} to {}", range.least, range.most));
 }
 
 template <class Value>
@@ -128,7 +128,7 @@ void set_value(const NamedOption& given, const NumberRange&, Value& value) {
     }
     words.append(words.empty() ? "" : ", ").append(word);
   }
-  refuse(given, "it must be one of " + words);
+  refuse(given, "give one of " + words);
 }
 
 /// Parses "dose=low,mid,high"; a text in double quotes may contain ',' and '='. `all`: refuses a column

@@ -38,7 +38,7 @@ void require_memory_of_draws(const Job& job, const SimulateOptions& options, dou
 }
 
 void check_options(const SimulateOptions& options) {
-  if (options.draws < 1) throw base::usage_error("simulate: the number of draws must be at least 1");
+  if (options.draws < 1) throw base::usage_error("simulate: draws is {}: give 1 or more", options.draws);
 }
 
 Matrix root_of_posterior(const FittedModel& model, const SimulateOptions& options) {
@@ -64,8 +64,8 @@ std::vector<double> take_weights(Predictions& part, const SimulateOptions& optio
     return std::isnan(one) || (trials ? one >= 1 && one == std::floor(one) : one > 0);
   };
   if (numbers == nullptr || !std::ranges::all_of(*numbers, is_weight))
-    throw base::input_error("the weights '{}' must all be {}", options.weights,
-                            trials ? "numbers of trials" : "numbers above 0");
+    throw base::input_error("the weights '{}' are not all {}: correct them", options.weights,
+                            trials ? "whole numbers of trials" : "numbers above 0");
   std::vector<double> weights = *numbers;
   if (std::ranges::find(options.keep, options.weights) == options.keep.end()) part.kept.erase(column);
   return weights;

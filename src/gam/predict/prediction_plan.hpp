@@ -44,7 +44,7 @@ struct PredictionPlan {
   /// Coefficients of a predictor that is 1 in rows at minus infinity, and 0 in all other rows; empty: no row
   /// is at minus infinity.
   std::vector<double> absent_rows;
-  /// For each column of terms: coefficients that the model left out.
+  /// For each column of terms: those of its coefficients that belong to curves at minus infinity.
   std::vector<std::vector<int>> absent_of_term;
   /// Variables whose unseen levels are allowed in predicted rows.
   std::vector<std::string> unseen_is_complete;

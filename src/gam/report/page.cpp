@@ -286,8 +286,8 @@ class Page {
     const std::string title = "<code>" + escaped(effect.title) + "</code>";
     if (const auto* surface = std::get_if<Surface>(&effect.shape)) {
       const Places sampled = rows_ != nullptr ? places_of(effect, *surface, *rows_) : Places();
-      // The sample lacks some rows: add the cells of the outline that contain a row. These are of rows with
-      // any level, and not for a smooth by a factor at one level.
+      // The sample lacks some rows: add the cells of the outline that contain a row. The outline does not
+      // tell levels apart, so that a smooth by a factor at one level gets no cells.
       Places all = sampled;
       if (rows_ == nullptr || (!rows_->is_whole() && effect.by_factor.empty())) {
         const Places cells = places_of(*surface, model_.outline);

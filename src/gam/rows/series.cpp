@@ -22,7 +22,7 @@ using base::at;
 std::int32_t level_of_start(const Variable& variable) {
   for (const std::string& level : variable.levels) {
     if (level != "FALSE" && level != "TRUE")
-      throw base::input_error("ar-start '{}' has the level '{}': it must be TRUE or FALSE, or 1 or 0",
+      throw base::input_error("ar-start '{}' has the level '{}': give TRUE or FALSE, or 1 or 0",
                               variable.name, level);
   }
   const auto found = std::ranges::find(variable.levels, "TRUE");
@@ -35,7 +35,7 @@ void check_starts(const Frame& frame, const Variable& variable, std::size_t begi
     for (std::size_t row = first; row < last; ++row) {
       const double number = variable.numbers[row];
       if (number != 0 && number != 1)
-        throw base::input_error("ar-start '{}' is {} in data row {}: it must be TRUE or FALSE, or 1 or 0",
+        throw base::input_error("ar-start '{}' is {} in data row {}: give TRUE or FALSE, or 1 or 0",
                                 variable.name, number, frame.rows.begin + static_cast<std::int64_t>(row) + 1);
     }
   });

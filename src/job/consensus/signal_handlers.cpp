@@ -210,11 +210,12 @@ void SignalHandlers::reinstall(int rank) {
     const std::string name = name_of_signal(installed.signal);
     const bool is_handler = simple_handler_of(now) != nullptr || info_handler_of(now) != nullptr;
     const std::string what =
-        is_handler ? "another handler of " + name +
-                         " was set while a StopRequest catches it: both are called now, the request's first"
-                   : name +
-                         " was set to be ignored, or to its default, while a StopRequest catches it: the "
-                         "request catches it again";
+        is_handler
+            ? "another handler of " + name +
+                  " was set while a StopRequest catches it: from now on both are called, the request's first"
+            : name +
+                  " was set to be ignored, or to its default, while a StopRequest catches it: the "
+                  "request catches it again";
     mpi::detail::say("rank " + std::to_string(rank) + ": " + what +
                      "; set handlers before the request is made, or leave the signal out of "
                      "StopOptions::signals");

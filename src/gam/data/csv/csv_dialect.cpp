@@ -44,8 +44,8 @@ char character_of(std::string_view option, const std::string& text) {
   const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   if (text.size() > 1 || c == '"' || c == '\n' || c == '\r' || is_decimal_digit(c) || is_letter ||
       static_cast<unsigned char>(c) > 0x7E)
-    throw base::usage_error("{} '{}': it must be one character{}, and no quote, digit or letter", option,
-                            text, option == "sep" ? ", or the word tab" : "");
+    throw base::usage_error("{} '{}': give one character{}, but no quote, digit or letter", option, text,
+                            option == "sep" ? ", or the word tab" : "");
   return c;
 }
 
@@ -55,18 +55,18 @@ CsvDialect asked_of(const TableOptions& options) {
                    .decimal = character_of("dec", options.dec),
                    .comment = character_of("comment", options.comment)};
   if (asked.decimal != '\0' && asked.decimal != '.' && asked.decimal != ',')
-    throw base::usage_error("dec '{}': it must be '.' or ','", options.dec);
+    throw base::usage_error("dec '{}': give '.' or ','", options.dec);
   if (asked.separator == '.' || asked.separator == '-' || asked.separator == '+')
     throw base::usage_error("sep '{}': this character occurs in numbers: give another", options.sep);
   for (const auto& [one, other, names] : {std::tuple{asked.separator, asked.decimal, "sep and dec"},
                                           std::tuple{asked.separator, asked.comment, "sep and comment"},
                                           std::tuple{asked.decimal, asked.comment, "dec and comment"}}) {
     if (one != '\0' && one == other)
-      throw base::usage_error("{} are both '{}': they must differ", names, one);
+      throw base::usage_error("{} are both '{}': give different characters", names, one);
   }
   if (asked.comment == ' ' || asked.comment == '\t')
-    throw base::usage_error("comment '{}': it must not be a blank", options.comment);
-  if (options.skip < 0) throw base::usage_error("skip {}: it must be 0 or more", options.skip);
+    throw base::usage_error("comment '{}': give a character other than a blank", options.comment);
+  if (options.skip < 0) throw base::usage_error("skip {}: give 0 or more", options.skip);
   return asked;
 }
 

@@ -37,6 +37,15 @@ std::string to_string(const ColumnReading& column) {
   return text;
 }
 
+std::string missing_by_column(const Frame& frame) {
+  std::string text;
+  for (const ColumnReading& column : frame.columns) {
+    if (column.missing > 0)
+      text += fmt::format("{}{} of {}", text.empty() ? " (missing: " : ", ", column.missing, column.name);
+  }
+  return text.empty() ? text : text + ")";
+}
+
 std::string to_string(const SpilledColumns& spilled) {
   const auto gib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); };
   return fmt::format(

@@ -117,6 +117,10 @@ struct Frame {
   }
 };
 
+/// The missing values of the job's rows, for messages: " (missing: 500 of z, 312 of x)"; empty: there are
+/// none.
+[[nodiscard]] std::string missing_by_column(const Frame& frame);
+
 /// Maximum number of columns of a table. Each column takes memory on every rank, even if unused.
 inline constexpr std::size_t max_columns = 1'000'000;
 

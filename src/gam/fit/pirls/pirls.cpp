@@ -241,8 +241,8 @@ bool PirlsLoop::ends_at_edge(int iteration) {
     note_edge();
   else
     end_.why_not_converged = fmt::format(
-        "{}, but rows are so near that limit ({}) that their weights dominate the others: take another link",
-        needed_predictor(rows_.family), rows_at_edge_);
+        "{}, but {} row{} so near that limit that the weights there dominate all others: take another link",
+        needed_predictor(rows_.family), rows_at_edge_, rows_at_edge_ == 1 ? " is" : "s are");
   return true;
 }
 

@@ -144,7 +144,7 @@ void check_weights(const Workers& workers, const Frame& frame, const Variable& w
       },
       [&](double number, std::int64_t row) {
         if (!counts.empty()) refuse_count(counts, row);
-        throw base::input_error("weights '{}' are {} in data row {}: they must not be negative", weights.name,
+        throw base::input_error("weights '{}' are {} in data row {}: give weights of 0 or more", weights.name,
                                 number, row);
       });
 }
@@ -189,9 +189,10 @@ bool has_correlated_residuals(const FitOptions& options) {
 void check_correlation(const FitOptions& options) {
   const Family& family = options.family.definition();
   if (!(std::abs(options.rho) < 1))
-    throw base::usage_error("rho is {}: it must be between -1 and 1", options.rho);
+    throw base::usage_error("rho is {}: give a number between -1 and 1", options.rho);
   if (!family.may_be_correlated() && has_correlated_residuals(options))
-    throw base::usage_error("rho: the family {} has no correlated residuals: leave it out", family.name());
+    throw base::usage_error("rho: residuals of the family {} cannot be correlated: leave rho out",
+                            family.name());
   if (!options.ar_start.empty() && !has_correlated_residuals(options))
     throw base::usage_error("ar-start has no effect without a correlation: give rho too");
   if (options.estimate_rho && !family.linear())
@@ -228,8 +229,9 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
       throw base::input_error("subset '{}' selects no row: give another condition", options.subset);
     if (frame.complete_rows == 0) {
       throw base::input_error(
-          "the table has no complete row: each lacks the value of some variable of the model: leave that "
-          "variable out, or correct the NA strings");
+          "the table has no complete row{}: leave out a variable with missing values, or correct the NA "
+          "strings",
+          missing_by_column(frame));
     }
     make_numeric_response(workers, frame, rows.response, rows.family);
     if (rows.limit < 0)

@@ -206,9 +206,10 @@ TEST(Series, AreRefusedWithAReason) {
     }
     return "";
   };
-  EXPECT_EQ(refusal([](FitOptions& options) { options.rho = -1; }), "rho is -1: it must be between -1 and 1");
+  EXPECT_EQ(refusal([](FitOptions& options) { options.rho = -1; }),
+            "rho is -1: give a number between -1 and 1");
   EXPECT_EQ(refusal([](FitOptions& options) { options.rho = std::nan(""); }),
-            "rho is nan: it must be between -1 and 1");
+            "rho is nan: give a number between -1 and 1");
   EXPECT_EQ(refusal([](FitOptions& options) { options.ar_start = "start"; }),
             "ar-start has no effect without a correlation: give rho too");
   EXPECT_EQ(
@@ -222,12 +223,12 @@ TEST(Series, AreRefusedWithAReason) {
               options.rho = 0.5;
               options.ar_start = "h";
             }),
-            "ar-start 'h' has the level 'a': it must be TRUE or FALSE, or 1 or 0");
+            "ar-start 'h' has the level 'a': give TRUE or FALSE, or 1 or 0");
   EXPECT_EQ(refusal([](FitOptions& options) {
               options.rho = 0.5;
               options.ar_start = "t";
             }),
-            "ar-start 't' is 0.04 in data row 2: it must be TRUE or FALSE, or 1 or 0");
+            "ar-start 't' is 0.04 in data row 2: give TRUE or FALSE, or 1 or 0");
 }
 
 }  // namespace

@@ -266,7 +266,7 @@ TEST_F(ArrowOfC, ReleasesStreamsThatItRefuses) {
     EXPECT_EQ(table, 0U);
   };
   refuses("has no option 'gamma'", stream(), {"gamma", "1"});
-  refuses("it must be a column with levels, such as site=bay,cape", stream(), {"levels", "side"});
+  refuses("give a column with levels, such as site=bay,cape", stream(), {"levels", "side"});
   refuses("it has no column 'sides' (did you mean 'side'?)", stream(), {"column", "sides"});
   refuses("the column 'x' has numbers, but is given levels", stream(), {"levels", "x=1,2"});
   refuses("call has size 1", stream(), {}, TESSERA_GAM_USAGE, 1);

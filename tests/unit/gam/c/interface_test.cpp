@@ -203,11 +203,11 @@ TEST_F(CInterface, ReadsOptionsByName) {
   refused({"gama", "1"}, "there is no option 'gama' (did you mean 'gamma'?)");
   refused({"new-levels", "na"}, "tessera_gam_fit has no option 'new-levels'");
   refused({"gamma", "much"}, "gamma 'much': 'much' is not a finite number");
-  refused({"select", "maybe"}, "it must be true or false");
-  refused({"device", "tpu"}, "device 'tpu': it must be one of auto, gpu, cpu");
+  refused({"select", "maybe"}, "give true or false");
+  refused({"device", "tpu"}, "device 'tpu': give one of auto, gpu, cpu");
   refused({"method", "GCV.Cp"}, "fitted by fREML");
   refused({"link", "sqrt"}, "the family gaussian has no such link");
-  refused({"memory", "2X"}, "it must be a size");
+  refused({"memory", "2X"}, "give a size");
   refused({"threads", "-1"}, "from 0 to 4096");
   refused({nullptr, "1"}, "an option's name is null");
   refused({"gamma", nullptr}, "an option's value is null");

@@ -102,11 +102,11 @@ TEST(Districts, RefuseWithFileAndPlace) {
     EXPECT_EQ(said.find('\n'), std::string::npos);
   };
   refused(R"({"a": ["b"], "b": ["a"], "c": ["q"]})", "'c' has the neighbour 'q', which is not among");
-  refused(R"({"a": ["b"], "b": []})", "the boundary between 'a' and 'b' is not the same in both directions");
+  refused(R"({"a": ["b"], "b": []})", "the boundary between 'a' and 'b' differs between the two directions");
   refused(R"({"a": ["a"]})", "'a' is its own neighbour");
   refused(R"({"a": ["b"], "b": [true]})", "b[0]: is true or false, not text");
   refused(R"({"a": 3})", "a: is 3, not a list");
-  refused(R"({"a": {"a": 1, "b": -1}, "b": {"a": -2}})", "the penalty of 'a' and 'b' is not the same");
+  refused(R"({"a": {"a": 1, "b": -1}, "b": {"a": -2}})", "the penalty of 'a' and 'b' differs");
   refused(R"({"a": {"a": null}})", "a.a: is null, not a number");
   refused(R"({"a": ["b"])", "it is not JSON at byte");
   refused("", "it has no districts");
@@ -117,7 +117,7 @@ TEST(Districts, RefuseWithFileAndPlace) {
   refused("from,to\na,a\n", "line 2: 'a' is its own neighbour");
   refused("row,column,value\na,b,x\n", "line 2: 'x' is not a finite number");
   refused("row,column,value\na,b,nan\n", "line 2: 'nan' is not a finite number");
-  refused("row,column,value\na,a,1\na,b,-1\n", "line 2: the penalty of 'a' and 'b' is not the same");
+  refused("row,column,value\na,a,1\na,b,-1\n", "line 2: the penalty of 'a' and 'b' differs");
   refused(R"({"type": "Topology"})", "type: is not FeatureCollection");
   const std::string open =
       R"({"id": "a", "geometry": {"type": "Polygon", "coordinates": [[[0,0],[1,0],[1,1],[0,1]]]}})";

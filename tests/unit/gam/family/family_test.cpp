@@ -459,7 +459,7 @@ TEST(Family, OrderedClassesAsRHasThem) {
   EXPECT_EQ(refusal("ocat(R = 2)"),
             "ocat: R is 2: give the number of classes, from 3 to 100; two are binomial");
   EXPECT_EQ(refusal("ocat(R = 4, theta = 2)"),
-            "ocat: theta has 1 numbers, but 4 classes have 2: leave R or theta out");
+            "ocat: theta has 1 numbers, but 4 classes need 2: leave R or theta out");
   EXPECT_NE(refusal("ocat(R = 4, probit)").find("the link of ocat is identity"), std::string::npos);
 }
 

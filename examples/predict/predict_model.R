@@ -14,7 +14,7 @@ predict_model <- function(model, data, type = "link") {
   link <- if (type == "response") model$link else "identity"
   if (model$format != "tessera-fit model" || model$version > 6) stop("this is no model of a version that is known here")
   if (is.null(means[[link]]) || (type == "response" && !is.null(model$family_toml)))
-    stop("the link ", link, " of the family ", model$family, " is not known here")
+    stop("the link ", link, " of the family ", model$family, " is not known here: predict with tessera-fit")
   if (grepl("offset(", model$formula, fixed = TRUE) && is.null(model$formula_offsets)) stop("the model does not tell its offsets: fit it again")
   coefficients <- sapply(model$coefficients, function(one) one$value)
   levels <- list()
@@ -75,7 +75,7 @@ component <- function(part, data, levels) {
     u <- (values - spline$shift) / spline$unit; points <- (unlist(spline$points) - spline$shift) / spline$unit
     values <- cbind(abs(outer(u[, 1], points, "-"))^3 / 12, 1, u) %*% dense(spline$map)
   } else if (!is.null(spline <- part$isotropic)) {
-    if (is.null(radial[[spline$`function`]])) stop("the function ", spline$`function`, " of a Gaussian process smooth is not known here")
+    if (is.null(radial[[spline$`function`]])) stop("the function ", spline$`function`, " of a Gaussian process smooth is not known here: predict with tessera-fit")
     u <- sweep(cbind(values, sapply(spline$others, function(name) column(data, name))), 2, unlist(spline$shift)); points <- dense(spline$points)
     r <- sqrt(Reduce(`+`, lapply(seq_len(ncol(u)), function(v) outer(u[, v], points[, v], "-")^2)))
     polynomials <- sapply(spline$powers, function(powers) Reduce(`*`, lapply(seq_along(powers), function(v) u[, v]^powers[[v]])))

@@ -18,7 +18,7 @@ def predict(model, data, type="link"):
     if model["format"] != "tessera-fit model" or model["version"] > 6:
         raise ValueError("this is no model of tessera-fit, or one of a newer version: install a newer package")
     if link not in MEANS or (type == "response" and model["family_toml"]):
-        raise ValueError(f"the link {link} of the family {model['family']} is not known here")
+        raise ValueError(f"the link {link} of the family {model['family']} is not known here: predict with tessera-fit")
     if "offset(" in model["formula"] and "formula_offsets" not in model:
         raise ValueError("the model does not tell its offsets: fit it again")
     design, coefficients = model["design"], np.array([one["value"] for one in model["coefficients"]])
@@ -81,7 +81,7 @@ def component(part, data, levels):
     elif "isotropic" in part:
         radial = part["isotropic"]
         if radial["function"] not in RADIAL:
-            raise ValueError(f"the function {radial['function']} of a Gaussian process smooth is not known here")
+            raise ValueError(f"the function {radial['function']} of a Gaussian process smooth is not known here: predict with tessera-fit")
         u = np.column_stack([x] + [column(data, name, float) for name in radial["others"]]) - radial["shift"]
         r = np.linalg.norm(u[:, None] - dense(radial["points"]), axis=2)
         polynomials = np.prod(u[:, None] ** np.array(radial["powers"]), axis=2)

@@ -141,7 +141,7 @@ class Ranks(InFolder):
             GAM("y ~ x").fit(self.all, comm=self.comm, launcher="mpirun")
         with (
             mock.patch.object(_native, "mpi_version", lambda: "Other MPI"),
-            self.assertRaisesRegex(UsageError, "but this package's library of Other MPI: install mpi4py for the latter"),
+            self.assertRaisesRegex(UsageError, "but this package's library is of Other MPI: install mpi4py for Other MPI"),
         ):
             GAM("y ~ x").fit(self.all, comm=self.comm)
 

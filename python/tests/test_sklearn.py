@@ -142,7 +142,7 @@ class Estimators(unittest.TestCase):
 
     def test_k_is_of_smooths_without_a_formula(self):
         for k in (2, 5.5, "10"):
-            with self.assertRaisesRegex(ValueError, "expected a whole number from 3 on"):
+            with self.assertRaisesRegex(ValueError, "give a whole number, 3 or more"):
                 self.regressor(k=k).fit(self.X, self.rows["y"])
         with self.assertRaisesRegex(ValueError, "a formula, which sets k itself"):
             self.regressor("s(x0)", k=5).fit(self.X, self.rows["y"])

@@ -59,7 +59,8 @@ distance_function <- function(isotropic, r) {
          "matern 3/2" = (1 + e) * exp(-e),
          "matern 5/2" = (1 + e + e^2 / 3) * exp(-e),
          "matern 7/2" = (1 + e + 0.4 * e^2 + e^3 / 15) * exp(-e),
-         usage_error("unknown function '", isotropic$`function`, "': install the version that wrote the model"))
+         usage_error("the function '", isotropic$`function`, "' of a Gaussian process smooth is not known: ",
+                     "install the version that wrote the model"))
 }
 
 #' Enough points to determine a function of a component's columns: several in each cell of a spline; for a radial basis

@@ -11,7 +11,7 @@ family_of <- function(family) {
   }
   if (is.function(family)) family <- tryCatch(family(), error = function(e) NULL)
   if (is.list(family) && is.character(family$family)) return(family)
-  usage_error("family must be a family of R or mgcv, such as binomial(\"probit\"), or its name")
+  usage_error("family: give a family of R or mgcv, such as binomial(\"probit\"), or its name")
 }
 
 refuse_family <- function(name) {

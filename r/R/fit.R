@@ -12,7 +12,7 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
                   "gc.level", "use.chol", "samfrac", "coef"))
   check_arguments(given, quiet, ...)
   if (inherits(data, "family") || is.function(data)) {
-    usage_error("data is a ", class(data)[1], ": the arguments are formula, data, family: write family = and data =")
+    usage_error("data is a ", class(data)[1], ": name the arguments, as in tessera_bam(formula, family = , data = )")
   }
   control <- do.call(mgcv::gam.control, control)
   family <- family_of(family)
@@ -54,7 +54,8 @@ check_arguments <- function(given, quiet, ...) {
   none <- c("chunk.size", "discrete", "cluster", "gc.level", "use.chol", "samfrac", "coef")
   unused <- none[!vapply(none, is_usual, NA)]
   if (length(unused) && !quiet) {
-    message(toString(unused), ": no effect here: nothing is rounded or sampled, and start and blocks are chosen")
+    message(toString(unused), ": no effect here: the fit neither rounds nor samples rows, and chooses the start and ",
+            "the blocks itself")
   }
 }
 
@@ -98,7 +99,9 @@ with_used_knots <- function(chosen, formula, quiet) {
   if (all(is.na(given))) return(chosen)
   smooths <- lapply(formula_parts(mgcv::interpret.gam(formula)), `[[`, "smooth.spec")
   is_unused <- !is.na(given) & !given %in% unlist(lapply(unlist(smooths, recursive = FALSE), `[[`, "term"))
-  if (any(is_unused) && !quiet) message("knots of ", toString(given[is_unused]), ": no effect, because no smooth has it")
+  if (any(is_unused) && !quiet) {
+    message("knots of ", toString(given[is_unused]), ": no effect, because no smooth has such a variable")
+  }
   chosen[!is_unused]
 }
 
@@ -114,7 +117,9 @@ knots_by_column <- function(texts, labels) {
 thread_option <- function(nthreads, quiet) {
   cores <- parallel::detectCores()
   wanted <- max(nthreads)
-  if (!is.na(cores) && wanted > cores && !quiet) message("nthreads: only ", cores, " cores are available, and used")
+  if (!is.na(cores) && wanted > cores && !quiet) {
+    message("nthreads: only ", cores, " cores are available: the fit uses ", cores, " threads")
+  }
   c(threads = number_text(min(wanted, cores, na.rm = TRUE)))
 }
 
@@ -206,7 +211,7 @@ action_of <- function(na.action) {
   if (is.null(na.action)) na.action <- stats::na.pass
   known <- list(stats::na.omit, stats::na.exclude, stats::na.fail, stats::na.pass)
   if (!any(vapply(known, identical, NA, na.action))) {
-    usage_error("na.action must be na.omit, na.exclude, na.fail or na.pass")
+    usage_error("na.action: give na.omit, na.exclude, na.fail or na.pass")
   }
   na.action
 }
@@ -242,7 +247,9 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   frame <- lapply(c(weights = "weights", offset = "offset", ar.start = "AR.start"), function(name) {
     checked_length(evaluated(name, expressions, data, env), name, t$rows)
   })
-  if (!is.null(frame$ar.start) && !is.logical(frame$ar.start)) input_error("AR.start must be logical")
+  if (!is.null(frame$ar.start) && !is.logical(frame$ar.start)) {
+    input_error("AR.start is of class ", class(frame$ar.start)[1], ": give TRUE or FALSE for each row")
+  }
   frame$subset <- subset_rows(evaluated("subset", expressions, data, env), t$rows, row.names(data))
   frame$na.action <- action_of(na.action)
   frame$drop.unused.levels <- drop.unused.levels
@@ -363,7 +370,7 @@ new_log <- function(control, quiet) {
 #' table's columns.
 fit_file <- function(formula, file, family, expressions, chosen, job, call, control, quiet) {
   if (is.character(file)) file <- path.expand(file)
-  else if (!is.null(job)) usage_error("launcher: a job reads no stream of Arrow: give a file or a data frame")
+  else if (!is.null(job)) usage_error("launcher: a job cannot read a stream of Arrow: give a file or a data frame")
   given <- expressions[!vapply(expressions, is.null, NA)]
   texts <- vapply(given, function(one) if (is.character(one)) one else text_of(one), "")
   names(texts) <- sub("AR.start", "ar-start", names(texts), fixed = TRUE)

@@ -162,12 +162,12 @@ translate_variable <- function(t, expression, what = NULL) {
     return(expression)
   }
   if (has_missing_level(column)) {
-    input_error(what, ": ", text_of(expression), " has the level NA, which smooths lack: give it a name, such as ",
-                "levels(g)[is.na(levels(g))] <- \"none\"")
+    input_error(what, ": ", text_of(expression), " has the level NA, which smooths cannot have: give it a name, ",
+                "such as levels(g)[is.na(levels(g))] <- \"none\"")
   }
   if (is.null(column)) {
     input_error(what, ": ", text_of(expression), " is a ", if (is.matrix(value)) "matrix" else class(value)[1],
-                ": variables of smooths are vectors")
+                ": give a vector")
   }
   if (is.null(what) && is.factor(column) && !usual_contrasts(column)) t$parametric_by_r <- TRUE
   if (is.symbol(expression)) {

@@ -42,8 +42,8 @@ parametric_part <- function(predictor, parts, json, rows) {
   places <- which(is_parametric)[match(plain(columns), plain(names))]
   left_out <- columns[is.na(places)]
   if (!all(plain(names) %in% plain(columns)) || !all(plain(left_out) %in% plain(texts(json$design$left_out)))) {
-    input_error("the parametric coefficients of the model are ", toString(names), ", and of its formula in R ",
-                toString(columns), ": set the contrasts of the fit, options(contrasts = )")
+    input_error("the model has the parametric coefficients ", toString(names), ", but R makes ", toString(columns),
+                " of its formula: set options(contrasts = ) as in the fit")
   }
   of_smooths <- which((is_own & is_smooth(blocks))[block_of])
   list(pterms = global(pterms), assign = attr(X, "assign"), contrasts = attr(X, "contrasts"),

@@ -14,7 +14,8 @@ program_path <- function(program) {
   version <- sub(".* ", "", told[1])
   known <- .Call(C_version)[1]
   if (version != known) {
-    usage_error(path, " is version ", version, ", and the library of this package ", known, ": install one version")
+    usage_error(path, " is version ", version, ", but the library of this package is ", known,
+                ": install the same version of both")
   }
   path
 }

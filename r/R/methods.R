@@ -48,7 +48,7 @@ model.frame.tessera <- function(formula, ...) {
 influence.tessera <- function(model, ...) {
   need_rows(model, "influence")
   need_one_predictor(model, "influence")
-  if (!is.null(model$std.rsd)) usage_error("influence: rows have no leverage of their own where rho relates them")
+  if (!is.null(model$std.rsd)) usage_error("influence: the leverage of a row is not defined for a fit with rho")
   # Blocks of rows with few levels of the largest factor have few columns that are not zero.
   frame <- model$model
   levels <- vapply(frame, nlevels, 0L)
@@ -198,7 +198,8 @@ reference_rows <- function(object) {
   is_number <- vapply(known, is.numeric, NA)
   lacking <- setdiff(names(known)[is_number], names(means))
   if (length(lacking)) {
-    usage_error("the model has no mean of ", toString(lacking), ": give data = , or fit it again with sample = 1")
+    usage_error("the model has no mean of ", toString(lacking), ": give data = , or fit it again with ",
+                "options = list(sample = 1)")
   }
   levels <- lapply(known[!is_number], function(x) factor(levels(x), levels = levels(x)))
   cross <- levels[intersect(names(levels), all.vars(object$pterms))]

@@ -269,7 +269,7 @@ absent_values <- function(count) {
 row_slots <- function(model, json, parts, data, frame, object) {
   mf <- model_frame(parts, json, data, frame)
   if (nrow(mf) != json$n) {
-    input_error("data: ", nrow(mf), " complete rows, but the fit had ", json$n, ": give the table of the fit")
+    input_error("data has ", nrow(mf), " complete rows, but the fit had ", json$n, ": give the table of the fit")
   }
   general <- is_general(object$family)
   rows <- if (is.null(frame$fitted)) fitted_rows(model, json, data, general) else frame$fitted
@@ -284,8 +284,8 @@ row_slots <- function(model, json, parts, data, frame, object) {
   }
   deviance <- drop(crossprod(if (general) sqrt(slots$prior.weights) * slots$residuals else slots$residuals))
   if (!isTRUE(all.equal(deviance, json$deviance, tolerance = 1e-6))) {
-    input_error("data: the deviance of its rows is ", format(deviance), ", and the fit's ", format(json$deviance),
-                ": give the table of the fit")
+    input_error("data: the deviance of its rows is ", format(deviance), ", but that of the fit is ",
+                format(json$deviance), ": give the table of the fit")
   }
   slots <- c(list(model = mf, na.action = attr(mf, "na.action")), slots)
   rho <- if_given(json[["rho"]], 0)

@@ -109,7 +109,7 @@ same(y ~ s(x) + s(w), data = d, select = TRUE, nthreads = 1, control = list(maxi
 same(y ~ s(x, bs = "cc"), data = d, knots = list(x = c(0, 1)))
 seasonal <- tessera_bam(y ~ s(x, bs = "cc") + s(w), data = d, knots = list(x = c(0, 1)))
 stopifnot(identical(tryCatch(update(seasonal, . ~ s(w)), message = conditionMessage),
-                    "knots of x: no effect, because no smooth has it\n"),
+                    "knots of x: no effect, because no smooth has such a variable\n"),
           identical(coef(suppressMessages(update(seasonal, . ~ s(w)))), coef(tessera_bam(y ~ s(w), data = d))))
 same(y ~ s(distance(w), bs = "cr", k = 4), data = d, knots = list("distance(w)" = c(0, 0.1, 0.3, 0.5)))
 same(y ~ s(x), data = d, AR.start = l)

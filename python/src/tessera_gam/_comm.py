@@ -21,8 +21,8 @@ def handle_of(comm: Any) -> int:
     here = _native.mpi_version()
     if not here:
         raise UsageError(
-            "comm: the library of this package is built without MPI: name one that has it by TESSERA_GAM_LIBRARY, or "
-            "fit by launcher='mpirun -np 8'"
+            "comm: the library of this package is built without MPI: name a library with MPI by TESSERA_GAM_LIBRARY, "
+            "or fit by launcher='mpirun -np 8'"
         )
     if not made_by("mpi4py", comm):
         raise UsageError(f"comm is a {type(comm).__name__}: give a communicator of mpi4py")
@@ -30,7 +30,7 @@ def handle_of(comm: Any) -> int:
 
     there = re.split("[\n,]", MPI.Get_library_version())[0].strip().replace("\t", " ")
     if there != here:
-        raise UsageError(f"comm is of {there}, but this package's library of {here}: install mpi4py for the latter")
+        raise UsageError(f"comm is of {there}, but this package's library is of {here}: install mpi4py for {here}")
     return int(comm.py2f())
 
 
@@ -73,7 +73,7 @@ def _shared(name: str, column: Factor, everywhere: list[Levels]) -> Factor:
     if all(levels == column.levels for levels, _ in given):
         return column
     if any(keeps_order for _, keeps_order in given):
-        raise UsageError(f"the categories of '{name}' differ from rank to rank: give all of them the same")
+        raise UsageError(f"the categories of '{name}' differ from rank to rank: give the same on all ranks")
     levels = sorted({level for levels, _ in given for level in levels})
     places = {level: place for place, level in enumerate(levels)}
     codes = np.array([*(places[level] for level in column.levels), -1], np.int32)[column.codes]

@@ -320,7 +320,7 @@ class GAM:
             from . import _comm
 
             if launcher is not None:
-                raise UsageError("comm and launcher: give one, for processes of a communicator or of a launcher")
+                raise UsageError("comm and launcher are both given: leave one of them out")
             handle = _comm.handle_of(comm)
         given = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
         given = {name: self.options.get(name) if one is None else one for name, one in given.items()}
@@ -409,7 +409,8 @@ class GAM:
     @property
     def aic(self) -> float:
         """Deprecated alias of `aic_edf_total`, because the name differs from `AIC` only by case."""
-        warnings.warn("aic: use aic_edf_total, the same number, or AIC, that of R's AIC(m)", DeprecationWarning, 2)
+        message = "aic is deprecated: use aic_edf_total, the same number, or AIC, the number of R's AIC(m)"
+        warnings.warn(message, DeprecationWarning, 2)
         return float(self.aic_edf_total)
 
     @property
@@ -471,7 +472,9 @@ class GAM:
 
     def _own_rows(self) -> _Rows:
         if self._fitted and self._rows is None:
-            raise UsageError("the model was loaded, copied or fitted with comm=: give residuals(type, data) its rows")
+            raise UsageError(
+                "the model does not keep its rows, as it was loaded, copied or fitted with comm=: give them as data="
+            )
         assert self._rows is not None
         return self._rows
 

@@ -54,7 +54,7 @@ class ManyFits:
     def model(self, response: str) -> GAM:
         """The model of a response, which predicts and has a summary. Needs `covariances=True`."""
         if self._answer is None:
-            raise UsageError("the fits have no models: fit with covariances=True; pickle leaves them out")
+            raise UsageError("the fits do not keep models: fit with covariances=True; a pickled result never keeps them")
         model = _native.Handle("model")
         _native.call("many_model", self._answer.number, _native.encoded(response, "the response"), model.to)
         return GAM._of(model)
@@ -206,7 +206,7 @@ def fit_many(
     of_table = _native.option_texts({name: options.pop(name) for name in [*options] if name in _TABLE_OPTIONS})
     terms = _native.encoded(formula, "the formula")
     if offsets is not None and not _is_matrix(offsets):
-        raise UsageError("offsets are no matrix of n x G: an offset of the rows is a term, as offset(log_size)")
+        raise UsageError("offsets: give a matrix of n x G; an offset of all responses is a term, as offset(log_size)")
     beside = {"offsets": offsets}
     if _is_matrix(weights):
         beside["weights"] = options.pop("weights")
@@ -306,7 +306,7 @@ def _responses_of(counts: Any, names: Sequence[str] | None) -> _Responses:
     if isinstance(counts, np.ndarray) and not counts.dtype.names:
         return _dense(counts, names, labels)
     if names is not None:
-        raise UsageError("names: give them with a matrix in memory; those of a table are its columns'")
+        raise UsageError("names: leave them out, because the columns of a table have names; only a matrix has none")
     found = data_of(counts, None, not _native.reads_hdf5())
     if isinstance(found, File) and len(found.paths) == 1 and not os.path.isdir(found.path):
         path = _native.encoded_path(found.path)

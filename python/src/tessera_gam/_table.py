@@ -24,7 +24,7 @@ def columns_of(data: Data | File, names: set[str] | None, extra: Mapping[str, An
     """
     if isinstance(data, File):
         if extra:
-            raise InputError(f"{data.path}: weights, offset and subset of a file are its columns, or expressions")
+            raise InputError(f"{data.path}: give weights, offset and subset as names of its columns, or as expressions")
         return {}
     columns = {}
     for name in data.names:

@@ -105,7 +105,7 @@ def _formula(rows: Data, largest_k: int | None) -> str:
     if largest_k is None:
         largest_k = _LARGEST_K
     elif not isinstance(largest_k, Integral) or largest_k < 3:
-        raise UsageError(f"k={largest_k!r:.100}: expected a whole number from 3 on")
+        raise UsageError(f"k={largest_k!r:.100}: give a whole number, 3 or more")
     room = rows.rows // 2 // max(1, len(rows.names))
     terms = []
     for name in rows.names:

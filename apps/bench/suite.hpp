@@ -26,8 +26,8 @@ namespace tessera::bench {
 
 /// The options common to all suites.
 struct SuiteOptions {
-  std::optional<int>
-      repeats;  ///< measured runs of each case, after a warm-up, at least 1; empty: the suite's choice
+  /// Measured runs of each case, after a warm-up, at least 1; empty: the suite's choice.
+  std::optional<int> repeats;
   Policy policy = Policy::automatic;
   int threads = 0;  ///< host threads of a rank; 0: as many as it may use
   std::chrono::milliseconds collective_timeout = JobOptions{}.collective_timeout;

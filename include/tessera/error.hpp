@@ -32,8 +32,8 @@ inline std::string without_nul(std::string message) {
 
 }  // namespace detail
 
-/// Misuse or unusable input. The message is one line that says what, where and what to do; a NUL byte, such
-/// as one from a table's text, is written as `\x00`.
+/// The exception of this library, of one of the kinds of `ErrorCode`. The message is one line that says what,
+/// where and what to do; a NUL byte, such as one from a table's text, is written as `\x00`.
 ///
 /// A missing GPU is not an Error but an `Absence`; a device fault is not an Error but a `Verdict`.
 class TESSERA_EXPORT Error : public std::runtime_error {

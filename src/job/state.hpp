@@ -65,8 +65,8 @@ struct Job::State {
   PassThreads pass_threads;           ///< threads that call host functions in passes on devices
   std::optional<HostTeam> tile_team;  ///< computes the host's tile in passes on devices (`JobOptions::hosts`)
   std::vector<int> threads_of_ranks;
-  bool plans_for_hosts =
-      false;  ///< whether `Job::plan` distributes over hosts, for lack of devices or after a failed set-up
+  /// Whether `Job::plan` distributes over hosts, for lack of devices or after a failed set-up.
+  bool plans_for_hosts = false;
   int forks = mpi::detail::forks();                ///< fork count of the process with the job's threads
   int number = 1;                                  ///< distinguishes jobs of one program in messages
   int pass = 0;                                    ///< number of the last pass, from 1; 0 during the set-up

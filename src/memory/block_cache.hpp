@@ -60,8 +60,8 @@ inline constexpr std::size_t apart_bytes = 128;
 struct Guest {
   StreamView stream;
   EventView event;
-  bool recorded =
-      false;  ///< whether `event` was recorded after the block was returned or `stream` was released
+  /// Whether `event` was recorded after the block was returned or `stream` was released.
+  bool recorded = false;
 };
 
 struct alignas(apart_bytes) Block {

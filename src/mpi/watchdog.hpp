@@ -20,8 +20,8 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 /// How long a collective waits for missing ranks.
 struct WatchdogTimeouts {
   std::chrono::milliseconds timeout{};  ///< 0: for ever
-  std::chrono::milliseconds
-      notice{};               ///< time after which missing ranks are reported, below `timeout`; 0: never
+  /// Time after which missing ranks are reported, below `timeout`; 0: never.
+  std::chrono::milliseconds notice{};
   bool only_silence = false;  ///< whether to report only ranks that do not reply, and to wait for all others
 };
 

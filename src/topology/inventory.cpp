@@ -33,8 +33,8 @@ struct SentDevice : InventoryDevice {
 struct SentRank : InventoryRank {
   std::vector<SentQuota> quotas;
   std::vector<SentDevice> devices;
-  bool scores_missing =
-      false;  ///< whether scores are missing: an error of the caller on this rank, reported on all ranks
+  /// Whether scores are missing: an error of the caller on this rank, reported on all ranks.
+  bool scores_missing = false;
 
   void members(const auto& to) {
     to(rank, node, hostname, cpuset, allowed_cores, allowed_threads, absence, quotas, devices,

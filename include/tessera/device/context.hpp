@@ -30,7 +30,8 @@ class TESSERA_EXPORT DeviceContext {
   DeviceContext(DeviceContext&&) noexcept;
   DeviceContext& operator=(DeviceContext&&) noexcept;
 
-  /// Complete: with L2, shared memory per block and threads per multiprocessor.
+  /// The properties of the device, with those that NVML does not report: L2, shared memory per block and
+  /// threads per multiprocessor.
   [[nodiscard]] const DeviceInfo& info() const;
   /// The device's CUDA index in this process; -1 for a simulated device, and for the host.
   [[nodiscard]] Ordinal ordinal() const;

@@ -58,9 +58,9 @@ struct QuantileResiduals {
 };
 
 struct Concurvity {
-  /// How well other components can represent this component, from 0 to 1 (exactly), by the three measures of
-  /// mgcv's `concurvity`: in the worst case, for the fitted function (`observed`), and for the basis as a
-  /// whole (`estimate`).
+  /// How well other components can represent this component, from 0 (not at all) to 1 (exactly), by the three
+  /// measures of mgcv's `concurvity`: in the worst case, for the fitted function (`observed`), and for the
+  /// basis as a whole (`estimate`).
   struct Values {
     double worst = 0;
     double observed = 0;

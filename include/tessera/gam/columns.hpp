@@ -27,7 +27,7 @@ struct ColumnDescription {
   double greatest = std::numeric_limits<double>::quiet_NaN();
   bool whole = false;                ///< whether all numbers are whole
   std::int64_t levels = 0;           ///< number of levels of a factor, at most 100,000
-  bool too_many_levels = false;      ///< whether there are more levels than that: a fit refuses the column
+  bool too_many_levels = false;      ///< whether there are more than 100,000 levels: a fit refuses the column
   std::vector<std::string> first{};  ///< the first levels, at most five
   std::int64_t bytes = 0;            ///< memory of the column in a fit, over all ranks
   /// Number of texts in a column of numbers; a fit refuses them. They do not count as missing.

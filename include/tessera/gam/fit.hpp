@@ -39,7 +39,8 @@ struct FitOptions {
   /// Columns that are factors, each with its levels in order; the first is the reference. Other values are
   /// missing, as in R's factor(x, levels = ...).
   std::map<std::string, std::vector<std::string>> levels{};
-  /// Columns that are ordered factors, each with its levels; without levels: in the order of the factor.
+  /// Columns that are ordered factors, each with its levels in order; without levels, the order is that of
+  /// the column's factor.
   std::map<std::string, std::vector<std::string>> ordered{};
   bool drop_unused_levels = true;                      ///< drop levels without a complete row
   std::map<std::string, std::vector<double>> knots{};  ///< limits, knots or points of a basis, by variable
@@ -49,10 +50,11 @@ struct FitOptions {
   /// Numbers, at least 0, that are added to the smoothing parameters of the penalties, as `min.sp` of mgcv's
   /// gam: in the order of its `full.sp`; empty: 0.
   std::vector<double> min_sp{};
-  /// Penalties of parametric terms, by label: of second and later predictors as in summaries, "z.1".
+  /// Penalties of parametric terms, by the label that summaries give the term: "z", or "z.1" in the second
+  /// linear predictor.
   std::map<std::string, ParametricPenalty> para_pen{};
-  bool select =
-      false;         ///< whether smooths may be shrunk to zero: their null spaces are penalised, as in mgcv
+  /// Whether smooths may be shrunk to zero: their null spaces are penalised, as in mgcv.
+  bool select = false;
   double gamma = 1;  ///< mgcv's gamma: above 1 fits are smoother; in REML a row counts as 1 / gamma rows
   /// Store in the model the data that reports and predictions at typical values need: the residuals of a
   /// sample of the rows, typical values of each variable, and the occupancy of smooths of two numbers.
@@ -61,8 +63,9 @@ struct FitOptions {
   /// from each of that many equal parts of the complete rows. Which rows these are depends only on the number
   /// of complete rows. Above 0, the model also stores the mean of each numeric variable.
   int sample = 0;
-  /// The iteration stops if |change of deviance| < tolerance (0.1 + |deviance|), and the remaining step is
-  /// below step_tolerance of the linear predictor and its standard error, in the norm of the working weights.
+  /// The iteration stops if |change of deviance| < tolerance (0.1 + |deviance|), and the last step changed
+  /// the linear predictor eta by at most step_tolerance hypot(|eta|, sqrt(scale edf)), where norms are
+  /// weighted by the working weights.
   double tolerance = 1e-12;
   double step_tolerance = 1e-9;
   int max_iterations = 200;

@@ -20,7 +20,7 @@ struct FormulaTerms;
 /// row for each coefficient of the term.
 struct ParametricPenalty {
   std::vector<Matrix> matrices{};
-  std::vector<int> ranks{};  ///< of the matrices, which are checked; empty: computed
+  std::vector<int> ranks{};  ///< ranks of the matrices, which a fit checks; empty: not checked
   std::vector<double> sp{};  ///< values of lambda; below 0: estimated; empty: all are estimated
   friend bool operator==(const ParametricPenalty&, const ParametricPenalty&) = default;
 };
@@ -54,7 +54,8 @@ class TESSERA_EXPORT Formula {
 
   /// The formula's text, with normalised blanks.
   [[nodiscard]] const std::string& text() const noexcept;
-  /// The table's columns that it reads, without duplicates, in order of appearance: the response's first.
+  /// The columns of the table that the formula reads, without duplicates, in order of appearance: those of
+  /// the response first.
   [[nodiscard]] std::vector<std::string> columns() const;
 
   /// The engine's representation; not a public type.

@@ -41,9 +41,10 @@ struct Responses {
   /// AnnData's names of observations, or to the column of the same name in a table. Empty: rows are matched
   /// by position.
   std::string key{};
-  /// Matrices like that at `path`, of the same shape. Their responses are matched by name if both have names.
-  /// Empty: none. Weights are multiplied with the prior weights, and zero leaves a row out of that response;
-  /// offsets are added to the linear predictors.
+  /// Matrices of weights and offsets, in the formats of `path` and of the same shape. Their responses are
+  /// matched to those at `path` by name if both matrices have names. Empty: none. Weights are multiplied with
+  /// the prior weights, and zero leaves a row out of that response; offsets are added to the linear
+  /// predictors.
   std::string weights{};
   std::string offsets{};
   std::optional<ResponseMatrix> weights_matrix{};  ///< matrix in memory, in place of `weights`

@@ -63,13 +63,14 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] const std::string& ar_start() const noexcept;
   [[nodiscard]] double rho() const noexcept;  ///< given or estimated: mgcv's `AR1.rho`
   [[nodiscard]] double gamma() const noexcept;
-  /// The defaults in a model of an earlier version.
+  /// The options `select`, `sp`, `min_sp` and `knots`, as given; in a model of an earlier version their
+  /// defaults.
   [[nodiscard]] const SmoothingOptions& smoothing_options() const noexcept;
   [[nodiscard]] std::int64_t rows_dropped() const noexcept;  ///< rows outside the subset, or with a missing
                                                              ///< value
 
-  /// Whether the scale was estimated, with the smoothing parameters at the minimum of REML: R's
-  /// `scale.estimated`. Otherwise the family fixes it. *Every rank.*
+  /// Whether the scale was estimated, by REML together with the smoothing parameters: R's `scale.estimated`.
+  /// Otherwise the family fixes it. *Every rank.*
   [[nodiscard]] bool scale_is_estimated() const noexcept;
   /// The scale of the covariance: if estimated, the Pearson statistic over n minus the edf, as in mgcv.
   [[nodiscard]] double covariance_scale() const noexcept;
@@ -101,8 +102,8 @@ class TESSERA_EXPORT Model {
   /// covariance. Empty for more than 2,000 coefficients, if `covariance()` is, and in a model of an earlier
   /// version.
   [[nodiscard]] const Matrix& triangle() const noexcept;
-  /// mgcv's `Ve`, the covariance of the estimator, p x p: V R'R V over the scale of V, the posterior
-  /// covariance. Empty if `triangle` is. Cost: O(p^3).
+  /// mgcv's `Ve`, the covariance of the estimator, p x p: V R'R V / s, where V is the posterior covariance
+  /// and s its scale. Empty if `triangle` is. Cost: O(p^3).
   [[nodiscard]] Matrix estimator_covariance() const;
   /// mgcv's `Vc`, p x p: the posterior covariance with the uncertainty of the smoothing parameters (Wood, Pya
   /// and Saefken, JASA 111, 2016, sec. 4, the first order term). Empty if `covariance()` is. Cost: O(q^3) for
@@ -145,10 +146,11 @@ TESSERA_EXPORT SavedModel save_model(const Model& model, const std::string& path
 /// Reads and validates a model from an untrusted file. Not collective. Throws `Error(input)`, with the field,
 /// for a file that cannot be read, is damaged, or is not a model of a supported version.
 ///
-/// "FITS.h5:NAME" is the model of a response among the results of `fit_many` in HDF5. Coefficients that this
-/// model does not have are NaN: where their curve is not zero the linear predictor is minus infinity. The
-/// model has a covariance if the results have covariances (`ManyOptions::covariances`), and no residuals.
-/// Throws `Error(usage)` for a response without a fit.
+/// "FITS.h5:NAME" is the model of a response among the results of `fit_many` in HDF5. If the response has no
+/// count at the levels of a curve, the fit left out that curve's coefficients (docs/many.md): they are NaN,
+/// and the linear predictor is minus infinity in rows where their columns are not all zero. The model has a
+/// covariance if the results have covariances (`ManyOptions::covariances`), and no residuals. Throws
+/// `Error(usage)` for a response without a fit.
 [[nodiscard]] TESSERA_EXPORT Model load_model(const std::string& path);
 
 /// The file that `load_model` reads: FITS.h5 of "FITS.h5:NAME".

@@ -89,11 +89,11 @@ struct Predictions {
 };
 
 /// *Collective.* Predicts every row of a table with the columns of the formula's right-hand side. `model` is
-/// the result of a fit of this program, or one that every rank has read from the same file. A row without a
-/// finite value of a term's variable is NaN, and a row with an infinite offset has the limit; `new_levels`
-/// says how unseen levels are treated. Runs as a pass of the job: types link and response on its devices, or
-/// on the host threads of every rank, as reported by `Job::last_verdict`; other types on hosts. Bits do not
-/// depend on ranks, threads, or devices of one kind.
+/// the result of a fit of this program, or one that every rank has read from the same file. The prediction of
+/// a row without a finite value of a term's variable is NaN, and that of a row with an infinite offset is its
+/// limit, such as a mean of 0; `new_levels` says how unseen levels are treated. Runs as a pass of the job:
+/// types link and response on its devices, or on the host threads of every rank, as reported by
+/// `Job::last_verdict`; other types on hosts. Bits do not depend on ranks, threads, or devices of one kind.
 ///
 /// Throws the same `Error` on every rank: `usage` for a term that the model lacks; `input` for a missing
 /// column, text where the model has numbers, or different models on different ranks; `interrupted` when the

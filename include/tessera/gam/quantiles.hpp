@@ -18,9 +18,9 @@ struct QuantileFamily {
   std::string text;  ///< for `family`
 };
 
-/// The families of a list of quantiles, `elf(qu = c(0.1, 0.5, 0.9))`, in increasing order: a model of several
-/// quantiles is one of each. Another argument that has as many numbers gives one to each. Empty for any other
-/// text.
+/// One family for each of a list of quantiles, `elf(qu = c(0.1, 0.5, 0.9))`, in increasing order of the
+/// quantiles; each is fitted by itself. If another argument has as many numbers, each family gets its own of
+/// them. Empty for a text without such a list.
 [[nodiscard]] TESSERA_EXPORT std::vector<QuantileFamily> quantile_families(const std::string& text);
 
 /// *Collective.* The number of rows of a table in which quantiles cross: of models in increasing order of

@@ -69,8 +69,8 @@ struct ReportOptions {
   /// The plots of curves have the same y scale, as in mgcv's plot.gam; a curve that would look flat has a
   /// scale of its own.
   bool same_y_scale = true;
-  std::string
-      run_report{};  ///< a file of `save_run_report`, of the same model, for plan and times; empty: none
+  /// A file of `save_run_report`, of the same model, for plan and times; empty: none.
+  std::string run_report{};
   /// For partial residuals, rugs, maps that end at the data, residuals by covariates and checks.
   ReportRows rows{};
 };

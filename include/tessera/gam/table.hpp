@@ -52,7 +52,7 @@ struct FactorSpans {
   LevelOrder order = LevelOrder::sorted;
 };
 
-/// A table in files or in memory. Files are CSV, also compressed by gzip, HDF5 with a dataset for each
+/// A table in files or in memory. Files are CSV (also compressed by gzip), HDF5 with a dataset for each
 /// column, Parquet or Feather, at paths that lead every rank to the same content. The files are read by the
 /// call that uses the table: each rank reads its own rows.
 ///
@@ -92,10 +92,11 @@ struct Table {
   /// In memory.
   Table(Plan division, std::vector<Column> in_memory, std::vector<std::shared_ptr<const void>> owning = {})
       : plan(std::move(division)), columns(std::move(in_memory)), owners(std::move(owning)) {}
-  /// In a file or a folder.
+  /// A table in a file or a folder.
   explicit Table(std::string path, TableOptions reading = {})
       : Table(std::vector<std::string>{std::move(path)}, std::move(reading)) {}
-  /// In files and folders, whose rows follow each other in this order. Throws `Error(usage)` without a path.
+  /// A table in files and folders, whose rows follow each other in this order. Throws `Error(usage)` without
+  /// a path.
   explicit Table(std::vector<std::string> files, TableOptions reading = {})
       : paths(std::move(files)), options(std::move(reading)) {
     if (paths.empty()) throw Error(ErrorCode::usage, "a table of files has no path: give one or more");

@@ -18,9 +18,9 @@ struct BalancerOptions {
   int iterations = 3;
   /// The plan is replaced if a new one is expected to reduce the time of the slowest device, or the ratio of
   /// that time to the mean of all devices, by this factor: a smaller gain may be noise, and does not pay for
-  /// moving the data. If the new plan might be worse, because the work of the units that move is not well
-  /// known, the gain must exceed 1 by 1.5 times as much, and after a single iteration of several by 3 times
-  /// as much.
+  /// moving the data. More is demanded of a plan that might be worse because the work of the units that move
+  /// is not well known: the factor 1 + 1.5 (gain - 1); and if only one of several iterations was measured
+  /// yet, 1 + 3 (gain - 1).
   double gain = 1.05;
 };
 

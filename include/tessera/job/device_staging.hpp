@@ -26,10 +26,10 @@ class TESSERA_EXPORT DeviceStaging {
   /// Starts `threads` host threads at first use, each of which pins some pieces.
   DeviceStaging(const DeviceContext& context, int threads) : context_(&context), threads_(threads) {}
 
-  /// In stream order. The host's memory may change after the call, even if the last copies are not complete.
-  /// Throws `Error(job_fault)` naming the CUDA call that failed.
+  /// Copies from the host to the device, in stream order. The host's memory may change after the call, even
+  /// if the last copies are not complete. Throws `Error(job_fault)` naming the CUDA call that failed.
   void upload(void* device, const void* host, std::size_t bytes, StreamView stream);
-  /// The host's memory is complete after the call.
+  /// Copies from the device to the host, in stream order. The host's memory is complete after the call.
   void download(void* host, const void* device, std::size_t bytes, StreamView stream);
 
  private:

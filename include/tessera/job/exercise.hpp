@@ -45,8 +45,7 @@ struct ExercisedSum {
 /// The outcome of `exercise`, the same on every rank.
 struct Exercise {
   std::vector<DeviceExercise> devices;  ///< results in the order of `Inventory::devices`
-  /// Devices that were left out when the job was made (`OnDeviceFailure::exclude`), and so are not in the
-  /// list.
+  /// Devices that the job left out when it was made (`OnDeviceFailure::exclude`); they are not in `devices`.
   std::vector<Verdict::Failure> left_out;
   /// GPUs that the driver of their node cannot read (`Probe::broken`): "node7: the driver cannot read GPU
   /// 1: GPU is lost".

@@ -401,7 +401,7 @@ class TESSERA_EXPORT Job {
   void scatter(const Plan& plan, Units&& units, DeviceFn&& on_device, HostFn&& on_host,
                std::int64_t device_bytes_per_unit = 0) {
     using Unit = detail::UnitOf<Units>;
-    // Forwarded, so that a temporary vector does not compile: a span would dangle.
+    // Forwarded, so that a call with a temporary vector does not compile: the span would dangle.
     const std::span<Unit> mine(std::forward<Units>(units));
     constexpr bool on_hosts_alone = detail::is_host_only<DeviceFn>;
     static const Call call = call_of<void, Unit>("scatter");
@@ -557,8 +557,10 @@ class TESSERA_EXPORT Job {
     FunctionRef<void()> finish{};                ///< runs after the work, before the vote; may be empty
     /// The data of the pass can be moved to the ranks of another plan, and back: the same on every rank.
     bool can_move = false;
-    FunctionRef<void(const Plan& other)> bring{};      ///< runs before the work; *collective*
-    FunctionRef<void(const Plan& other)> take_back{};  ///< runs after the vote; *collective*
+    /// *Collective.* Moves the data to the ranks of `other`, before the work.
+    FunctionRef<void(const Plan& other)> bring{};
+    /// *Collective.* Moves the results back from the ranks of `other`, after the vote.
+    FunctionRef<void(const Plan& other)> take_back{};
     std::span<const detail::ArrayAccess> arrays{};
   };
   /// The plan of the arrays of a pass (at least one).
@@ -623,7 +625,7 @@ class TESSERA_EXPORT Job {
   static void overwrite(std::span<Unit> units, const std::vector<Unit>& by) {
     for (std::size_t i = 0; i < by.size(); ++i) units[i] = by[i];
   }
-  /// Call it for memory that was not written to yet.
+  /// Asks the system for huge pages of a memory area that was not written to yet.
   static void prefer_huge_pages(void* memory, std::size_t bytes) noexcept;
   /// True if a pass over `plan` begins on devices.
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const;

@@ -97,7 +97,7 @@ struct Located {
 };
 
 namespace detail {
-/// Ties and several NaNs give the lower position.
+/// The more extreme of two numbers, with its position: the lower position if both are equal, or both NaN.
 template <class Extreme>
 struct ExtremeAt {
   using Value = Located<typename Extreme::Value>;

@@ -28,11 +28,11 @@ struct InventoryDevice {
   int numa_node = -1;
   int sharers = 1;
   bool simulated = false;
-  bool host =
-      false;  ///< whether it stands for the rank's host threads (`JobOptions::hosts`): the rank's last device
+  /// Whether it stands for the rank's host threads (`JobOptions::hosts`): the rank's last device.
+  bool host = false;
   std::uint64_t score = 0;  ///< score of this rank's share, already divided among the sharers
-  bool excluded =
-      false;  ///< whether the device has failed, and is left out of plans (`OnDeviceFailure::exclude`)
+  /// Whether the device has failed, and is left out of plans (`OnDeviceFailure::exclude`).
+  bool excluded = false;
 
   /// `DeviceInfo::has_host_memory`.
   [[nodiscard]] bool has_host_memory() const noexcept { return simulated || host; }

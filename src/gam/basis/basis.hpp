@@ -53,9 +53,10 @@ struct Basis {
   bool nodal = false;             ///< whether coefficients are values already: te()'s `np` then has no effect
   std::optional<PointValues> points;  ///< te's parametrisation, if it is ill-conditioned: see `PointValues`
   std::vector<double> constant;       ///< the coefficients of the constant 1; empty: all ones
-  std::vector<double>
-      constraint{};  ///< c of the basis' own constraint c'b = 0, which the map has absorbed; empty: none
-  Matrix natural{};  ///< the basis' own coefficients x the natural ones, absorbed likewise; empty: none
+  /// The vector c of the basis' own constraint c'b = 0, which the map has absorbed; empty: no constraint.
+  std::vector<double> constraint{};
+  /// The basis' own coefficients x the natural ones, absorbed likewise; empty: the basis has none.
+  Matrix natural{};
 
   [[nodiscard]] int size() const noexcept { return map.empty() ? component.raw_size() : map.cols(); }
 };

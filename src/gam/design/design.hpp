@@ -109,8 +109,8 @@ struct CoefBlock {
   /// For each penalty, the text that its label appends to the smooth's label; empty: numbers from one.
   std::vector<std::string> penalty_names;
   std::vector<std::string> ids;  ///< id of each penalty, shared with penalties of other blocks; or none
-  std::vector<double>
-      log_sp;  ///< by penalty: the given value, or -inf for 0; NaN: estimated; empty: all estimated
+  /// By penalty: the given value, or -inf for 0; NaN: estimated; empty: all estimated.
+  std::vector<double> log_sp;
   std::vector<double> least_sp;        ///< by penalty: added to lambda; empty: nothing
   std::vector<std::string> variables;  ///< variables of the margins, then the by variable if there is one
   std::string by_level;
@@ -127,8 +127,8 @@ struct CoefBlock {
   std::vector<Matrix> margin_natural;
   std::vector<int> dropped;  ///< constrained coefficients that a side condition removed
   bool centred = false;  ///< whether it is constrained: it sums to zero over the rows, or is zero at a point
-  int determined =
-      0;  ///< number of functions of its null space that were dropped, since other terms determine them
+  /// Number of functions of its null space that were dropped, since other terms determine them.
+  int determined = 0;
 
   /// True for the constant of a linear predictor.
   [[nodiscard]] bool is_intercept() const noexcept { return !penalty && variables.empty(); }

@@ -262,8 +262,8 @@ struct Gammals : LogScale {
 struct Gumbls : LogScale {
   static constexpr char name[] = "gumbls";
   static constexpr char type[] = "Gumbls";  ///< in kernels
-  static constexpr bool side_of_location =
-      true;  ///< whether residuals are signed by the location, not by the mean
+  /// Whether residuals are signed by the location, not by the mean.
+  static constexpr bool side_of_location = true;
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "log"};
   static constexpr NullPredictors null = NullPredictors::none;

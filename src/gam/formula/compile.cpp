@@ -81,8 +81,8 @@ std::string short_number(double x, int digits) {
 struct Value {
   ValueKind kind = ValueKind::number;
   bool ordered = false;
-  bool character =
-      false;  ///< whether it is a character value, that is, a factor whose levels are not sorted yet
+  /// Whether it is a character value, that is, a factor whose levels are not sorted yet.
+  bool character = false;
   std::vector<std::string> levels{};
 };
 

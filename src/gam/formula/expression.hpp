@@ -82,8 +82,8 @@ struct Expression {
 
   std::string text;  ///< canonical spelling, e.g. "log(e)" or "I(x^2)": the variable's name
   std::vector<Step> steps;
-  bool factor =
-      false;  ///< whether the expression is factor(x): the levels of the column, even if they are numbers
+  /// Whether the expression is factor(x): the levels of the column, even if they are numbers.
+  bool factor = false;
   /// For a computed expression: the text that `compile` reads; the number of this column, from 1, if the text
   /// has several, such as poly(x, 2); and the columns of the table that the text reads.
   std::string source{};

@@ -21,8 +21,8 @@ struct MarginSpec : BasisOptions {
   std::vector<Expression> others;  ///< the second and later variables of an isotropic smooth
   std::string basis = "ps";        ///< the name of an available basis
   bool centred = false;  ///< whether the functions sum to zero over the rows, as in a margin of ti()
-  bool fixed =
-      false;  ///< whether the margin's penalty is omitted (fx); for all margins see `SmoothSpec::fixed`
+  /// Whether the margin's penalty is omitted (fx); for all margins see `SmoothSpec::fixed`.
+  bool fixed = false;
   friend bool operator==(const MarginSpec&, const MarginSpec&) = default;
 
   /// Calls `use(variable)` for each variable of the margin, in order.
@@ -37,8 +37,8 @@ struct MarginSpec : BasisOptions {
 struct SmoothSpec {
   std::vector<MarginSpec> margins;
   bool tensor = false;
-  bool interaction =
-      false;  ///< whether it is ti(): a tensor product of constrained margins, not constrained further
+  /// Whether it is ti(): a tensor product of constrained margins, not constrained further.
+  bool interaction = false;
   bool normalise = true;  ///< whether to reparameterise each margin (te's np)
   /// `by_spaces`: t2(). Each margin has a penalised and an unpenalised space. Each product of one space per
   /// margin has a ridge penalty, except the product of all unpenalised spaces. `full`: each function of an
@@ -59,8 +59,8 @@ struct SmoothSpec {
   std::string id;
   bool fixed = false;      ///< whether there is no penalty (fx)
   std::vector<double> sp;  ///< smoothing parameter by penalty; negative: estimated; empty: all are estimated
-  std::vector<double>
-      point;            ///< pc: the point where the smooth is zero; empty: it sums to zero over the rows
+  /// The argument pc: the point where the smooth is zero; empty: the smooth sums to zero over the rows.
+  std::vector<double> point;
   bool select = false;  ///< whether the null space of the penalties is penalised too
   /// With `select`: whether the constraint drops a column, as in bam. Otherwise it rotates all columns, as in
   /// gam, which fits several linear predictors: the penalty of the null space then differs.
@@ -83,8 +83,8 @@ struct ParametricTerm {
 struct FormulaTerms {
   std::string text;     ///< the user's text, with normalised blanks; of a list its whole text
   Expression response;  ///< for cbind(successes, failures): the proportion of successes
-  std::optional<Expression>
-      trials{};  ///< for cbind(): successes + failures, by which prior weights are multiplied
+  /// For cbind(): successes + failures, by which prior weights are multiplied.
+  std::optional<Expression> trials{};
   std::optional<Expression> limit{};  ///< for cbind(y, limit) of a censored family: its second column
   std::vector<Expression> columns{};  ///< of cbind()
   bool intercept = true;
@@ -93,8 +93,8 @@ struct FormulaTerms {
   std::vector<Expression> offsets;
   std::vector<Expression> model_frame{};  ///< variables of terms that were rewritten, without offsets: see
                                           ///< model_terms.hpp
-  bool all_columns =
-      false;  ///< whether the formula has '.', for all columns of the table: see `with_columns`
+  /// Whether the formula has '.', for all columns of the table: see `with_columns`.
+  bool all_columns = false;
   std::vector<FormulaTerms> further{};  ///< of the second and later predictors, then of shared terms
   /// Of shared terms, 1 + 2 ~ s(x) - 1: the linear predictors that they are added to, from 0; else empty.
   std::vector<int> readers{};

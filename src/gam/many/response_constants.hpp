@@ -13,8 +13,8 @@ struct ResponseConstants {
   double weight = 0;        ///< sum of the weights of all rows
   double log_weight = 0;    ///< sum of the logarithms of the weights
   double log_response = 0;  ///< gamma: weighted sum of the logarithms of the responses
-  double log_likelihood =
-      0;  ///< binomial and gamma: the log likelihood of a saturated model, without the terms of the scale
+  /// Binomial and gamma: the log likelihood of a saturated model, without the terms of the scale.
+  double log_likelihood = 0;
 };
 /// Families of counts have none: see `SaturatedCounts`.
 [[nodiscard]] ResponseConstants constants_of(ManyFamily family, std::span<const double> y,

@@ -24,8 +24,8 @@ struct VariableOutline {
 /// Empty for a model file of a version that did not store them.
 struct DataOutline {
   std::vector<VariableOutline> variables;  ///< variables of splines, in the order of the design
-  std::vector<double>
-      linear_predictor;  ///< (first) linear predictor of the sampled rows, with the offset, in their order
+  /// (first) linear predictor of the sampled rows, with the offset, in their order.
+  std::vector<double> linear_predictor;
   std::vector<double> deviance_residual;  ///< sign(y - mu) sqrt(deviance), including the prior weight
   /// For an AR1 model: standardised deviance residuals, (r(i) - rho r(i - 1)) / sqrt(1 - rho^2), of the
   /// sampled rows; and their autocorrelation at lags 1, 2, ..., over all rows.

@@ -40,8 +40,8 @@ class HostPrediction {
   const Posterior& posterior_;
   /// Stands for an output column that depends on the row, as for smooths by a factor.
   static constexpr int by_rows = -2;
-  std::vector<std::vector<int>>
-      columns_of_term_;  ///< output columns of each term: several for a term that linear predictors share
+  /// Output columns of each term: several for a term that linear predictors share.
+  std::vector<std::vector<int>> columns_of_term_;
 };
 
 /// Linear predictors at several coefficients, on the host.

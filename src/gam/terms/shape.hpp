@@ -21,8 +21,8 @@ struct TermShape {
   std::int64_t raw = 1;           ///< raw columns per block
   std::int64_t coefficients = 1;  ///< coefficients per block, before a constraint
   std::int64_t penalties = 0;
-  bool constrained =
-      false;  ///< whether it is constrained to sum to zero, unless its numeric by variable varies
+  /// Whether it is constrained to sum to zero, unless its numeric by variable varies.
+  bool constrained = false;
   bool by_number = false;
   bool random = false;    ///< whether every margin is a random effect
   bool ridge = false;     ///< whether it is a random effect whose penalty is a multiple of the identity

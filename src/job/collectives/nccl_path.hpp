@@ -29,8 +29,8 @@ struct CollectiveParts {
   std::function<std::shared_ptr<const void>()> begin_turn{};
   std::chrono::milliseconds timeout{};  ///< timeout of a vote and of an operation; 0: none
   std::function<std::unique_ptr<nccl::Library>()> open_nccl = nccl::open;
-  bool nccl_for_simulated =
-      false;  ///< whether simulated devices use NCCL: for tests with a library that handles host memory
+  /// Whether simulated devices use NCCL: for tests with a library that handles host memory.
+  bool nccl_for_simulated = false;
 };
 
 /// A guard: its destructor binds this thread to the device that it is bound to now, and restores CUDA's

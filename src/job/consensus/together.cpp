@@ -19,8 +19,8 @@ namespace {
 /// The part of an exception that the other ranks get.
 struct Report {
   ErrorCode code = ErrorCode::job_fault;
-  bool names_its_cause =
-      false;  ///< whether `reason` is the message of an `Error`, clear without the rank's name
+  /// Whether `reason` is the message of an `Error`, clear without the rank's name.
+  bool names_its_cause = false;
   std::string reason;
 };
 

@@ -108,8 +108,8 @@ const Separator* common_separator(const std::vector<Counts>& rows, char decimal)
 /// The use of commas in the fields of a column.
 struct Commas {
   bool decimal = false;  ///< whether some comma is surely a decimal mark
-  bool thousands =
-      false;  ///< whether some comma is a decimal mark or separates thousands: three digits follow
+  /// Whether some comma is a decimal mark or separates thousands: three digits follow.
+  bool thousands = false;
   bool other = false;
 };
 

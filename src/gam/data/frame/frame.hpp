@@ -78,8 +78,8 @@ struct Recipe {
     ValueType type;
   };
   std::vector<Column> columns;  ///< columns that computed variables read
-  std::vector<std::pair<std::string, std::vector<double>>>
-      measured;                         ///< values of `Statistic`s by the texts of their calls
+  /// Values of `Statistic`s by the texts of their calls.
+  std::vector<std::pair<std::string, std::vector<double>>> measured;
   std::vector<Expression> contrasts{};  ///< variables of the design that are not in the formula, e.g. dose.L
 
   [[nodiscard]] bool empty() const noexcept { return columns.empty(); }

@@ -28,8 +28,8 @@ struct UsedColumn {
   int position = 0;         ///< index among the columns of the table
   bool text = false;        ///< whether the column is a factor, whose fields are levels
   bool typed = false;       ///< whether the request, not the fields, determines the type
-  bool made_factor =
-      false;  ///< whether the request makes the column a factor, although fields may be numbers
+  /// Whether the request makes the column a factor, although fields may be numbers.
+  bool made_factor = false;
   /// Whether it is a factor with numbers as levels, like R's factor(): 1, 1.0 and 01 are equal, and blanks
   /// are missing.
   bool number_levels = false;

@@ -33,8 +33,8 @@ enum class OutputFormat : std::uint8_t { csv, hdf5, parquet, feather };
 struct OutputColumn {
   std::string name;
   Variable values;  ///< values in this rank's rows
-  bool with_all_digits =
-      false;  ///< whether numbers have 17 digits in text; otherwise as few as keep their bits
+  /// Whether numbers have 17 digits in text; otherwise as few as keep their bits.
+  bool with_all_digits = false;
   bool has_constant_levels = false;  ///< whether levels are the same in all parts
   bool may_be_missing = true;        ///< whether a value may be missing in this part or a later one
 };

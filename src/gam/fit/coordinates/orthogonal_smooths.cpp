@@ -49,8 +49,8 @@ struct OrthogonalBasis {
   Matrix in_range{};            ///< its penalised columns, projected on the penalties' range
   std::vector<double> units{};  ///< divisors of the penalised columns
   int hidden = 0;               ///< number of penalised columns, at the end, that are only rounding
-  bool lost =
-      false;  ///< whether the unpenalised columns are lost in rounding: no such coordinates exist then
+  /// Whether the unpenalised columns are lost in rounding: no such coordinates exist then.
+  bool lost = false;
 };
 
 Penalty penalty_in_basis(const Penalty& before, const OrthogonalBasis& basis) {

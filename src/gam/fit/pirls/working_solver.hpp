@@ -38,9 +38,11 @@ struct WorkingSolution {
   /// made positive definite: the solution is then only a step.
   bool definite = true;
   std::vector<double> end;  ///< end of the step: `coef`, or the result of mixing with earlier steps
-  double step = 0;          ///< length of the step to `coef` in the linear predictor, in standard errors
-  PenaltyOnLine penalty;    ///< penalty between the start of the step and `end`
-  double score = 0;         ///< V at the minimum
+  /// Length of the step to `coef`, as a change of the linear predictor eta, over hypot(|eta|, sqrt(scale
+  /// edf)).
+  double step = 0;
+  PenaltyOnLine penalty;                    ///< penalty between the start of the step and `end`
+  double score = 0;                         ///< V at the minimum
   double penalised_deviance = 0;            ///< weighted residual sum of squares plus b'Sb
   std::vector<std::vector<double>> others;  ///< `log_sp` of other minima of V, little above: see `RemlFit`
 

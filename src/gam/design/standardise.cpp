@@ -23,7 +23,8 @@ constexpr double collinear_share = 1e-4;
 /// A squared residual below this fraction is a linear dependence, which cannot be repaired. (R's lm: 1e-7,
 /// not squared.)
 constexpr double dependent_share = 1e-14;
-/// An earlier variable is not subtracted if its share is below this fraction of the final residual.
+/// An earlier variable is not subtracted if the part of the variable that it explains is smaller than this
+/// fraction of the final residual.
 constexpr double negligible = 1e-3;
 
 using base::at;

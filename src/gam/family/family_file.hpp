@@ -29,7 +29,7 @@ class FamilyFile {
   [[nodiscard]] FamilyFunction function(const char* key, const std::vector<std::string>& arguments) const;
   /// A condition on the response y, whose value is 1 where it holds; empty if the key is not there.
   [[nodiscard]] FamilyFunction condition(const char* key) const;
-  /// A list of as many expressions; empty if the key is not there.
+  /// A list of `count` expressions; empty if the key is not there.
   [[nodiscard]] std::vector<FamilyFunction> functions(const char* key, std::size_t count,
                                                       const std::vector<std::string>& arguments) const;
   [[noreturn]] void refuse(const toml::node& where, std::string_view why) const;

@@ -6,9 +6,9 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Zero-inflated counts: 0 unless present, with the probability 1 - exp(-exp(eta)); if present, of a Poisson
-/// distribution without 0, of the rate exp(gamma). Here gamma is the linear predictor, and
-/// eta = intercept + slope gamma, with a slope above the constant b. The working parameters, mgcv's theta,
-/// are the intercept and log(slope - b). As in mgcv, the "mean" of a row is its linear predictor.
+/// distribution without 0, of the rate exp(gamma). Here gamma is the linear predictor, and eta = intercept +
+/// slope gamma, with a slope above the constant b. The working parameters, mgcv's theta, are the intercept
+/// and log(slope - b). As in mgcv, the "mean" of a row is its linear predictor.
 struct ZiP : UsualParts {
   static constexpr char name[] = "ziP";
   static constexpr Link links[] = {Link::identity};

@@ -403,7 +403,7 @@ class RandomEffectTest {
   std::vector<Smooth> smooths_;
 };
 
-/// Whether the penalty can shrink the block to zero.
+/// Whether the block's test is that of a random effect: its penalty can shrink all of it to zero.
 bool has_random_effect_test(const CoefBlock& block) {
   return block.penalty && block.penalty->rank() == block.coef_size && block.determined == 0;
 }

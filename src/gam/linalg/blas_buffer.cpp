@@ -79,7 +79,8 @@ class Buffers {
   int grow(std::unique_lock<std::mutex>& lock) noexcept {
     is_growing_ = true;
     for (int taken = 0; (taken += free_.exchange(0)) < count_;) changed_.wait(lock);
-    // Held buffers form a linked list through their first bytes. Writing these shows a lack of memory here.
+    // Held buffers form a linked list through their first bytes. Writing to a buffer here shows whether there
+    // is memory for it, before BLAS computes in it.
     void* held = nullptr;
     const int wanted = is_for_one_thread() ? 1 : count_ + waiting_;
     for (int i = 0; i < wanted && (i < count_ || is_room_left()); ++i) {

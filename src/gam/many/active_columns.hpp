@@ -42,7 +42,7 @@ class ActiveColumns {
   /// smoothing parameter.
   void set(const std::vector<bool>& absent, std::span<const double> log_sp);
 
-  /// The component; only if these are not the columns of the whole design.
+  /// The component that these columns are of. Not to be called for the columns of the whole design.
   [[nodiscard]] const DesignComponent& component() const noexcept { return *component_; }
   /// The groups of the component are [first_group(), last_group()).
   [[nodiscard]] std::size_t first_group() const noexcept { return base::at(first_group_); }

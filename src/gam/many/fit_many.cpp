@@ -461,7 +461,8 @@ class ManyFit {
     }
   }
 
-  /// X of AnnData is often log-normalised, and the counts are one of the layers.
+  /// The end of a message about a response that is not of counts: X of AnnData is often log-normalised, and
+  /// the counts are one of the layers. Empty if that cannot be the cause.
   [[nodiscard]] std::string hint_of(std::span<const double> response) const {
     const auto colon = responses_.path.rfind(":/");
     const bool of_counts = estimator_.family == ManyFamily::nb || estimator_.family == ManyFamily::poisson;

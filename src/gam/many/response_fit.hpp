@@ -42,8 +42,8 @@ enum class ManyReason : std::uint8_t {
 struct ManyEstimator {
   ManyFamily family = ManyFamily::nb;
   std::optional<double> theta{};  ///< fixed value of theta; empty: it is estimated
-  /// Poisson or binomial variances times a scale phi. Source: McCullagh and Nelder, "Generalized Linear
-  /// Models", 2nd edition (1989), 9.6, extended quasi-likelihood.
+  /// Whether variances are those of poisson or binomial times a scale phi. Source: McCullagh and Nelder,
+  /// "Generalized Linear Models", 2nd edition (1989), 9.6, extended quasi-likelihood.
   bool quasi = false;
   int least_rows = 2;  ///< responses with fewer values are `too_few`
 

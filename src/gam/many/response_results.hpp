@@ -33,8 +33,8 @@ class ResponseResults {
   ResponseResults(const SharedDesign& design, const FittedModel& model, const ManyEstimator& estimator,
                   bool covariances);
 
-  /// Thread-safe. Cost: O(p^3) for p coefficients, mostly for the p values of smooths. Without tests and
-  /// covariances the p values are NaN.
+  /// The results of one response. Thread-safe. Cost: O(p^3) for p coefficients, mostly for the p values of
+  /// smooths. Without tests and covariances the p values are NaN.
   [[nodiscard]] ResponseRow row_of(const ResponseFit& fit, bool with_tests = true) const;
   /// The names of the tests: of a parametric coefficient (Wald), of a parametric term with several
   /// coefficients (Wald, jointly), or of a smooth (Wood 2013).

@@ -261,7 +261,8 @@ TESSERA_LANE_CLONES void quadratic_forms_clones(const LaneColumns& columns, cons
   }
 }
 
-/// `Parameters` is the number of parameters if it is small and the sums fit into registers; otherwise 0.
+/// Implements `add_weight_changes`. `Parameters`: the number of parameters if their sums fit into registers;
+/// otherwise 0.
 template <int Parameters>
 TESSERA_LANE_INLINE void add_changes(const WeightDerivatives& weights, const double* leverage, int packets,
                                      const WeightChanges& to) {

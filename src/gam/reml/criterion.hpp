@@ -75,9 +75,9 @@ class RemlCriterion {
   /// S_j, over the coefficients that S_j penalises.
   [[nodiscard]] const std::vector<double>& default_start() const noexcept { return default_start_; }
 
-  /// Empty if X'WX + S is not numerically positive definite at `log_sp`. Cost: O(q^3 + M q^2) for M
-  /// parameters and q coefficients not eliminated, plus, for each eliminated one, the square of the number of
-  /// coefficients that share rows with it.
+  /// V and its derivatives at `log_sp`. Empty if X'WX + S is not numerically positive definite there. Cost:
+  /// O(q^3 + M q^2) for M parameters and q coefficients not eliminated, plus, for each eliminated one, the
+  /// square of the number of coefficients that share rows with it.
   [[nodiscard]] std::optional<Evaluation> evaluate(std::span<const double> log_sp) const;
   /// The Hessian by the log smoothing parameters and, unless known, log phi, which is not profiled out.
   [[nodiscard]] Matrix whole_hessian(const Evaluation& at) const;

@@ -85,7 +85,7 @@ StepDivision division_of(const RemlCriterion::Evaluation& at) {
   return division;
 }
 
-/// Estimates the Hessian's difference to its approximation from steps: Nocedal and Wright (2006), sec. 6.2.
+/// Estimates from steps how the Hessian differs from its approximation: Nocedal and Wright (2006), sec. 6.2.
 class HessianCorrection {
  public:
   explicit HessianCorrection(std::size_t size) : sum_(static_cast<int>(size), static_cast<int>(size)) {}

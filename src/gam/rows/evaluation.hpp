@@ -25,7 +25,8 @@ struct RowOutcome {
   double scalars[row_scalar_count];
 };
 
-/// `eta` includes `offset`. A row with a number that is not finite is bad, and contributes nothing else.
+/// What a row contributes to a pass of this kind. `eta` includes `offset`. A row with a number that is not
+/// finite counts as bad, and contributes nothing else.
 template <RowFamily F>
 inline RowOutcome row_outcome(PassKind kind, const F& family, Response y, double eta, double offset,
                               double prior) {

@@ -88,8 +88,8 @@ std::vector<PlanPart> parts_of(const Plan& plan, const Speeds& speeds) {
   return parts;
 }
 
-/// Adds measured times; false if they repeat the last plan's. If the work changed, drops the times of other
-/// plans.
+/// Adds the measured times of a plan. Returns false if they only repeat the last ones, which were of the same
+/// plan. If the times of a plan show that the work changed, drops the times of all other plans.
 bool WorkEstimate::take(const Plan& plan, const Speeds& speeds, std::span<const double> seconds) {
   Measured now{plan.fingerprint(), {}};
   const std::vector<double> declared = speeds.declared();

@@ -14,7 +14,8 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-// Two GPUs of a node add 4,096 doubles through host memory in 78 us, and by NCCL in 100 us.
+// A sum goes through host memory if the arrays of each rank have at most this many bytes together. Measured:
+// two GPUs of a node add 4,096 doubles through host memory in 78 us, and by NCCL in 100 us.
 constexpr std::size_t longest_through_hosts = std::size_t{32} << 10;
 
 void copy(DeviceContext& context, void* to, const void* from, std::size_t bytes) {

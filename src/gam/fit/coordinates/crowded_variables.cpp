@@ -20,7 +20,7 @@ using base::at;
 /// Bins of a variable's range. A cluster is searched for in two neighbouring bins, since it may lie across
 /// their border.
 constexpr int parts_of_range = 2000;
-/// Share of the rows from which on they count as nearly all.
+/// Rows count as nearly all if they are at least this share.
 constexpr double nearly_all = 0.9;
 /// Maximum number of bins that the sample of a crowded variable occupies.
 constexpr int few_parts = parts_of_range / 100;

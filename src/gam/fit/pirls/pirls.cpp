@@ -122,8 +122,9 @@ int PirlsLoop::resume() {
   return state->iteration;
 }
 
-/// One step suffices, since the working model does not depend on the coefficients. But the residual sum of
-/// squares is computed from that at the base, and loses digits if the base is far off.
+/// One step suffices, since the working model does not depend on the coefficients. But the step computes the
+/// residual sum of squares at its end from that at its beginning, and loses digits if the beginning is far
+/// off: the sums are then formed anew at the end.
 void PirlsLoop::solve_gaussian() {
   if (is_unweighted(rows_) && rows_.offsets.empty()) {
     const std::vector<double> none(static_cast<std::size_t>(design_.raw_size));
@@ -401,7 +402,8 @@ void PirlsLoop::set_parameters(std::vector<double> parameters) {
   pass_.set_parameters(std::move(parameters));
 }
 
-/// Whether the first means are the responses, and later means may leave the family's range.
+/// Whether the iteration begins with means equal to the responses, all within the family's range, and a step
+/// may leave that range.
 bool PirlsLoop::starts_within_range() const {
   return has_own_start(rows_.family) && rows_.family.predictors().any();
 }

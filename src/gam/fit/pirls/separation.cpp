@@ -25,7 +25,8 @@ using base::at;
 
 /// A row can count as separated if its mean is closer to the limit than this.
 constexpr double near_limit = 1e-3;
-/// Minimum step of a separated row in the linear predictor: about 1 there, and about 0 near an estimate.
+/// Minimum change of a separated row's linear predictor by a step: it is about 1 in separated rows, and about
+/// 0 near an estimate.
 constexpr double large_step = 0.05;
 /// Maximum number of levels or terms that a message lists.
 constexpr std::size_t most_listed = 3;

@@ -22,8 +22,8 @@ namespace TESSERA_NAMESPACE::gam {
 ///
 /// In a family of classes there is separation if the step makes classes that are nearly impossible in some
 /// rows, which have another class, still less likely there, and changes no other row. In a fit that ended
-/// unconverged
-/// (`without_end`) there is separation also if the probability of each row's own class is above 1/2.
+/// unconverged (`without_end`) there is separation too if the probability of each row's own class is above
+/// 1/2.
 ///
 /// A finite estimate is never mistaken for separation, however extreme its means: near a finite estimate,
 /// Newton steps vanish.

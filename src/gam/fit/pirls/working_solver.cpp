@@ -120,8 +120,8 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
         fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, search);
       } catch (const Error& fault) {
         if (definite != Definite::with_penalties || fault.code() == ErrorCode::job_fault) throw;
-        // The penalties made the Hessian definite at `log_sp`, but where these are at their limits, the
-        // search begins with smaller ones.
+        // The penalties at `log_sp` made the Hessian definite. But where smoothing parameters are at their
+        // limits, the search begins with smaller ones, whose penalties do not suffice.
         definite = Definite::no;
         make_definite(working.gram.core);
         fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, search);

@@ -30,7 +30,8 @@ namespace {
 
 using base::at;
 
-/// Sums of rows have p (p + 1) numbers, and each row takes some p^2 operations.
+/// Maximum number of coefficients p for a calibration: its sums over the rows have p (p + 1) numbers, and
+/// each row takes some p^2 operations.
 constexpr int most_calibrated = 1000;
 
 struct EndOfFit {

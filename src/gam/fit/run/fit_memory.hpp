@@ -48,8 +48,9 @@ struct ModelSize {
   std::int64_t nested_coef = 0;
 };
 
-/// Throws `Error(input)` like the model's design, for a term with too many coefficients or columns.
-/// `largest_whole_effect`: as for the design. `series`: those of the rows, with the fit's correlation. Pure.
+/// The sizes of the model that a fit of the formula would have. Throws `Error(input)` like the model's
+/// design, for a term with too many coefficients or columns. `largest_whole_effect`: as for the design.
+/// `series`: those of the rows, with the fit's correlation. Pure.
 [[nodiscard]] ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame,
                                       std::int64_t largest_whole_effect, const Series* series = nullptr);
 

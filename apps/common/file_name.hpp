@@ -19,7 +19,7 @@ namespace tessera::apps {
   return {[](std::string& text) -> std::string {
             if (text.empty()) return "the name of the file is empty";
             if (!files::is_standard_output(text)) return "";
-            return text + " is standard output, and this must be a file: give its name";
+            return text + " is standard output: give the name of a file";
           },
           ""};
 }

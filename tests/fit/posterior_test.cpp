@@ -264,7 +264,7 @@ TEST_F(Posterior, RefusalsAreOneLineAndNoFile) {
     std::string words;
   };
   const std::vector<Refusal> refusals{
-      {"slice", "--at 'q=1'", 2, "the model reads no column 'q': it reads f, x, z"},
+      {"slice", "--at 'q=1'", 2, "the model does not read the column 'q': it reads f, x, z"},
       {"slice", "--at 'x=abc'", 2, "x: 'abc' is not a finite number"},
       {"slice", "--at x", 2, "--at: 'x' is not of the form x=1,2,3"},
       {"slice", "--at 'x=1;x=2'", 2, "values of x are chosen twice"},

@@ -470,7 +470,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "factor(1 + (x > 0.5)) ~ x",
                 {"--family", "ocat(R=3)"},
                 3,
-                "has 2 levels in the complete rows ('1', '2'): it must have 3, ocat's R"},
+                "has 2 levels in the complete rows ('1', '2'): give a response with 3 levels, as many as "
+                "ocat's R"},
         Refusal{"ZiPOfProportions",
                 nullptr,
                 "y ~ x",
@@ -733,7 +734,7 @@ TEST_F(Refusals, OfAPlaceThatNoFileCanTakeComeBeforeTheWork) {
                  "folder: is a directory");
   expect_refusal(to({"--out", ""}), 2, "--out: the name of the file is empty");
   expect_refusal(to({"--run-report", ""}), 2, "--run-report: the name of the file is empty");
-  expect_refusal(to({"--out", "-"}), 2, "--out: - is standard output, and this must be a file");
+  expect_refusal(to({"--out", "-"}), 2, "--out: - is standard output: give the name of a file");
   expect_refusal(to({"--run-report", "/dev/stdout"}), 2, "--run-report: /dev/stdout is standard output");
   expect_refusal(to({"--checkpoint", "-"}), 2, "--checkpoint: - is standard output");
   expect_refusal(run({"convert", path("data.csv"), "-"}), 2, "OUT: - is standard output");

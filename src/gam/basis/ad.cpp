@@ -94,10 +94,9 @@ std::optional<OptionFault> Ad::settle(BasisOptions& options) {
   ignore_orders(options, 1, name);
   const double count = order_or(options, 0, usual);
   if (count != std::floor(count) || count < 1 || count > most_adaptive)
-    return OptionFault{"m",
-                       fmt::format("m={}: the number of penalties of bs=\"ad\" must be a whole number from 1 "
-                                   "to {}",
-                                   count, most_adaptive)};
+    return OptionFault{
+        "m", fmt::format("m={}: give the number of penalties of bs=\"ad\", a whole number from 1 to {}",
+                         count, most_adaptive)};
   options.m = {count};
   const int more = options.curve == Cc::name ? 4 : 3;  // the differences are fewer than the coefficients
   return set_default_k(options, 40, static_cast<int>(count) + more, name);

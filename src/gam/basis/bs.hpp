@@ -42,7 +42,8 @@ struct Bs {
     const bool second = options.m.size() > 1 && !std::isnan(options.m[1]);
     const double degree = order_or(options, 0, second ? options.m[1] + 1 : 3);
     if (degree != 1 && degree != 2 && degree != 3)
-      return OptionFault{"m", fmt::format("m[1]={}: the degree of bs=\"bs\" must be 1, 2 or 3", degree)};
+      return OptionFault{"m",
+                         fmt::format("m[1]={}: give the degree of bs=\"bs\", which is 1, 2 or 3", degree)};
     std::vector<double> orders{degree, order_or(options, 1, degree - 1)};
     for (std::size_t i = 2; i < options.m.size(); ++i) orders.push_back(options.m[i]);
     for (auto one = orders.begin() + 1; one != orders.end(); ++one) {

@@ -77,11 +77,10 @@ inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string
   const double spline = order_or(options, 0, 2);
   const double difference = order_or(options, options.m.size() == 1 ? 0 : 1, 2);
   if (spline != 0 && spline != 1 && spline != 2)
-    return OptionFault{"m",
-                       fmt::format("m[1]={}: the order of the splines must be 0, 1 or 2 (cubic)", spline)};
+    return OptionFault{"m", fmt::format("m[1]={}: give the order of the splines, 0, 1 or 2 (cubic)", spline)};
   if (difference != std::floor(difference) || difference < least || difference > most)
     return OptionFault{
-        "m", fmt::format("m[2]={}: the order of the penalty must be a whole number from {} to {}", difference,
+        "m", fmt::format("m[2]={}: give the order of the penalty, a whole number from {} to {}", difference,
                          least, most)};
   options.m = {spline, difference};
   return std::nullopt;

@@ -727,7 +727,7 @@ class Compiler {
       if (!found.empty()) moments = found;
     }
     if (centre && divides && !divisor)
-      formula_error(syntax.position, "scale(): center is a number, so scale must be a number or FALSE");
+      formula_error(syntax.position, "scale(): center is a number: give a number or FALSE as scale too");
     if (centres) {
       push_number(centre.value_or(moments[0]));
       push(Op::subtract);
@@ -805,7 +805,7 @@ class Compiler {
     if (!(spline.lower < spline.upper) || std::ranges::any_of(spline.inner_knots, [&](double knot) {
           return !(knot > spline.lower && knot < spline.upper);
         }))
-      formula_error(syntax.position, "{}: its knots must be between its ends, {:g} and {:g}", deparse(syntax),
+      formula_error(syntax.position, "{}: give knots between its ends, {:g} and {:g}", deparse(syntax),
                     spline.lower, spline.upper);
     steps.push_back({.op = Op::spline, .index = natural ? 1 : 0, .table = spline.table(part_)});
     return {};

@@ -411,8 +411,7 @@ std::vector<double> given_point(const Arguments& arguments, std::span<const Marg
         own.empty() ? names.begin() + static_cast<std::ptrdiff_t>(i) : std::ranges::find(names, own);
     const auto number = constant_numbers(*parts[i]);
     if (place == names.end() || !number || number->size() != 1 || !std::isfinite(number->front()))
-      formula_error(parts[i]->position, "pc must give a number for each of {}",
-                    base::list_text(names, "and"));
+      formula_error(parts[i]->position, "pc: give a number for each of {}", base::list_text(names, "and"));
     point[static_cast<std::size_t>(place - names.begin())] = number->front();
   }
   return point;

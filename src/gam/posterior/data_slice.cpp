@@ -146,7 +146,7 @@ class Slicer {
     if (column == columns_.end()) {
       std::string known;
       for (const ColumnOfModel& one : columns_) known += (known.empty() ? "" : ", ") + one.name;
-      throw base::usage_error("the model reads no column '{}': it reads {}", chosen.column,
+      throw base::usage_error("the model does not read the column '{}': it reads {}", chosen.column,
                               known.empty() ? "none" : known);
     }
     if (std::ranges::find(names_, chosen.column) != names_.end())

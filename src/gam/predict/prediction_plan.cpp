@@ -319,7 +319,8 @@ std::vector<ModelTerm> terms_of(const FittedModel& model, const FormulaTerms& fo
 
 void require_probability(double probability) {
   if (!(probability >= 0 && probability < 1))
-    throw base::usage_error("the probability of an interval must be above 0 and below 1, such as 0.95");
+    throw base::usage_error(
+        "the probability of an interval is {}: give one above 0 and below 1, such as 0.95", probability);
 }
 
 bool needs_covariance(const PredictOptions& options) {

@@ -41,13 +41,12 @@ void make_numeric_response(const Workers& workers, Frame& frame, int index, cons
     for (std::size_t i = 0; i < std::min<std::size_t>(levels.size(), 3); ++i)
       some += fmt::format("{}'{}'", i == 0 ? "" : ", ", levels[i]);
     throw base::input_error(
-        "the response '{}' has {} levels in the complete rows ({}{}): it must have {}", response.name,
-        levels.size(), some, levels.size() > 3 ? ", ..." : "",
-        classes == 2 && family.several() == nullptr ? std::string("two, failure and success")
+        "the response '{}' has {} levels in the complete rows ({}{}): give {}", response.name, levels.size(),
+        some, levels.size() > 3 ? ", ..." : "",
+        classes == 2 && family.several() == nullptr ? std::string("a response with two, failure and success")
         : family.several() == nullptr
-            ? fmt::format("{}, ocat's R", classes)
-            : fmt::format("{}: give multinom({}), with a formula for each level but the first", classes,
-                          levels.size() - 1));
+            ? fmt::format("a response with {} levels, as many as ocat's R", classes)
+            : fmt::format("multinom({}), with a formula for each level but the first", levels.size() - 1));
   }
   const std::span<const std::int32_t> codes = response.codes;
   const int first = family.first_class();

@@ -762,7 +762,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, r, bs='fs', xt='mrf')", "xt: bs=\"mrf\" is not a basis of curves"},
       {"y ~ s(a, b, bs='so', xt=list(bnd=bnd))", "is a soap film smooth within a boundary"},
       {"y ~ s(x, bs='ad', m=11)",
-       "m=11: the number of penalties of bs=\"ad\" must be a whole number from 1 to 10"},
+       "m=11: give the number of penalties of bs=\"ad\", a whole number from 1 to 10"},
       {"y ~ s(x, bs='ad', m=5, k=7)", "k=7 is too small: bs=\"ad\" needs at least 8"},
       {"y ~ s(x, z, bs='ad')", "bs=\"ad\" is a smooth of one variable: write te(…, bs=\"ps\")"},
       {"y ~ te(x, z, bs='ad')", "bs=\"ad\" cannot be a margin of te(): use it in s()"},
@@ -774,7 +774,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x + 1, bs='ps')", "write arithmetic as I(x + 1)"},
       {"y ~ te(x, x)", "x occurs twice"},
       {"y ~ ti(x, z, mc='a')", "mc"},
-      {"y ~ s(x, bs='bs', m=4)", "m[1]=4: the degree of bs=\"bs\" must be 1, 2 or 3"},
+      {"y ~ s(x, bs='bs', m=4)", "m[1]=4: give the degree of bs=\"bs\", which is 1, 2 or 3"},
       {"y ~ s(x, bs='bs', m=c(3,2,2))", "distinct orders of derivatives"},
       {"y ~ s(x, bs='bs', m=c(2,3))", "orders of derivatives from 0 to the degree"},
       {"y ~ s(x, bs='bs', k=3)", "k=3 is too small: bs=\"bs\" needs at least 4"},
@@ -800,7 +800,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, sp='a')", "sp is \"a\": give finite numbers"},
       {"y ~ s(x, sp=1, fx=TRUE)", "sp: a smooth with fx=TRUE has no penalty"},
       {"y ~ s(x, pc=c(1, 2))", "pc has 2 values for 1 variable"},
-      {"y ~ s(x, z, pc=list(x=1, v=2))", "pc must give a number for each of x and z"},
+      {"y ~ s(x, z, pc=list(x=1, v=2))", "pc: give a number for each of x and z"},
       {"y ~ s(log(x), pc=1)", "pc: log(x) is computed, but pc takes values of columns"},
       {"y ~ ti(x, z, pc=c(1, 2))", "pc: this smooth has no constraint"},
       {"y ~ s(x, bs='ts', m=c(2,0))", "takes one number, the order of its derivatives"},
@@ -824,8 +824,8 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ te(x, z, k=c(5,6,7))", "k has 3 values for 2 variables"},
       {"y ~ te(x, z, w, m=c(2,2))", "m has 2 values for 3 variables"},
       {"y ~ s(x, bs='ps', m=c(3,2))", "m[1]=3"},
-      {"y ~ s(x, bs='ps', m=c(2,4))", "m[2]=4: the order of the penalty must be a whole number from 0 to 3"},
-      {"y ~ s(x, bs='cp', m=c(2,0))", "m[2]=0: the order of the penalty must be a whole number from 1 to 3"},
+      {"y ~ s(x, bs='ps', m=c(2,4))", "m[2]=4: give the order of the penalty, a whole number from 0 to 3"},
+      {"y ~ s(x, bs='cp', m=c(2,0))", "m[2]=0: give the order of the penalty, a whole number from 1 to 3"},
       {"y ~ s(x, bs='cr') + s(x, bs='ps')", "s(x) occurs twice"}};
   for (const auto& [text, expected] : cases) {
     const std::string message = fault(text);

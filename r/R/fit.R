@@ -326,7 +326,7 @@ resolve_rows <- function(t, data, frame) {
 stop_without_rows_of_fit <- function(variables) {
   missing <- vapply(variables, function(x) sum(!stats::complete.cases(x)), 0)
   missing <- missing[missing > 0]
-  input_error("no row has values of all variables (missing: ", toString(paste(missing, "of", names(missing))),
+  input_error("every row lacks the value of some variable (missing: ", toString(paste(missing, "of", names(missing))),
               "): leave out one of these variables, or fill in values")
 }
 

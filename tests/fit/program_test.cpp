@@ -901,7 +901,7 @@ TEST_F(Program, ReadsDatesInTheFitAndWithItsModel) {
   const std::string formula = "y ~ s(day, bs=\"ps\", k=6)";
   expect_refusal(fit("days.csv", formula), 3, "or fit with the option date");
   expect_refusal(fit("days.csv", formula, "--date n"), 2,
-                 "date 'n': the formula uses no column of this name");
+                 "date 'n': the formula does not use a column of this name");
   ASSERT_EQ(fit("numbers.csv", formula).status, 0);
   const auto model = [&] { return nlohmann::json::parse(read("model.json")); };
   const auto expected = model();

@@ -67,7 +67,7 @@ def fit(
             raise _error_of(status, messages or [f"{launcher}: tessera-fit has ended with status {status}"])
 
 
-_UNUSED = re.compile(r"(?:levels of|ordered factor) '(.*)': the formula uses no column of this name.*")
+_UNUSED = re.compile(r"(?:levels of|ordered factor) '(.*)': the formula does not use a column of this name.*")
 
 
 def _forget(name: str, told: Mapping[str, Any], given: Mapping[str, Any]) -> bool:

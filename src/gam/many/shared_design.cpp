@@ -81,7 +81,8 @@ class SharedDesignMaker {
     frame_ = read_variables(table_, workers_, frame, {0, table_.rows()});
     if (frame_.complete_rows == 0)
       throw base::input_error(
-          "{}: no row has values of all variables of the formula{}: leave out a variable with missing values",
+          "{}: every row lacks the value of some variable of the formula{}: leave out a variable with "
+          "missing values",
           table_.name(), missing_by_column(frame_));
     formula_ = model_terms(workers_, formula, frame_);
     if (weights) weight_ = &frame_.at(weights->text).numbers;

@@ -453,8 +453,8 @@ FrameRequest columns_of(const FrameRequest& request) {
     const bool used = std::ranges::any_of(
         columns.variables, [&name = name](const Expression& one) { return one.columns().front() == name; });
     if (!used)
-      throw base::usage_error("{} '{}': the formula uses no column of this name: leave it out, or correct it",
-                              what, name);
+      throw base::usage_error(
+          "{} '{}': the formula does not use a column of this name: leave it out, or correct it", what, name);
     if (has_text(columns.numeric, column_expression(name).text))
       throw base::usage_error("{} '{}': the model needs numbers in this column: leave its levels out", what,
                               name);

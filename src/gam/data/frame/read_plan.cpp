@@ -142,8 +142,8 @@ void ReadPlan::apply(const TableOptions& options) {
       if (column.factor_call.empty()) work(column);
     }
     if (!found)
-      throw base::usage_error("{} '{}': the formula uses no column of this name: leave it out, or correct it",
-                              kind, name);
+      throw base::usage_error(
+          "{} '{}': the formula does not use a column of this name: leave it out, or correct it", kind, name);
   };
   for (const std::string& name : options.numbers) {
     for_each(name, "numeric column", [&](UsedColumn& column) {

@@ -557,12 +557,13 @@ TEST_F(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
   FrameRequest wanted = request({"log(x)"});
   wanted.options.factors = {"f"};
   EXPECT_EQ(fault(wanted),
-            "factor 'f': the formula uses no column of this name: leave it out, or correct it");
+            "factor 'f': the formula does not use a column of this name: leave it out, or correct it");
   wanted.options.factors = {"x"};
   EXPECT_EQ(fault(wanted), "factor 'x': log(x) needs numbers in this column: leave it out of the factors");
   wanted.options = {.numbers = {"y"}};
-  EXPECT_EQ(fault(wanted),
-            "numeric column 'y': the formula uses no column of this name: leave it out, or correct it");
+  EXPECT_EQ(
+      fault(wanted),
+      "numeric column 'y': the formula does not use a column of this name: leave it out, or correct it");
 }
 
 TEST_F(CsvTable, TakesALevelThatReadsAsInfinityWhereverItStands) {

@@ -281,7 +281,7 @@ fit_many({str(self.folder / "cells.csv")!r}, {str(self.folder / "counts.npy")!r}
             (found, "silent", "the response 'silent' has no fit, because it is all_zero"),
             (found, "tal2", "the results have no response 'tal2' .did you mean 'tal1'"),
             (found, 3, "the response is 3"),
-            (copied, "tal1", "covariances=True; pickle leaves them out"),
+            (copied, "tal1", "covariances=True; a pickled result never keeps them"),
             (self.fit(), "tal1", "fit with covariances=True"),
         ):
             with self.assertRaisesRegex(UsageError, what):

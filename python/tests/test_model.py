@@ -427,7 +427,7 @@ class FittedModel(InFolder):
         np.testing.assert_array_equal(model.residuals(), model.resid)
         self.assertAlmostEqual(np.nansum(model.resid**2), model.deviance, 8)
         copied = pickle.loads(pickle.dumps(model))
-        with self.assertRaisesRegex(UsageError, r"give residuals\(type, data\) its rows"):
+        with self.assertRaisesRegex(UsageError, "give them as data="):
             copied.resid  # noqa: B018
         np.testing.assert_array_equal(copied.residuals("deviance", data), model.resid)
         np.testing.assert_array_equal(copied.residuals("deviance", self.write_csv("rows.csv", data)), model.resid)

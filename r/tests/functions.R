@@ -150,7 +150,7 @@ excluded <- tessera_bam(y ~ s(x), data = within(d, z[4] <- y[4] <- NA), na.actio
 alike("missing rows", which(is.na(influence(excluded))), 4L)
 for (formula in list(y ~ s(x), count ~ s(x))) {
   related <- tessera_bam(formula, d, if (formula[[2]] == "y") gaussian() else poisson(), rho = 0.3, quiet = TRUE)
-  if (!grepl("rho relates", of(influence, related))) fault("leverages with rho")
+  if (!grepl("a fit with rho", of(influence, related))) fault("leverages with rho")
 }
 
 # Of a random effect of many levels the model has the variances alone: its pairs, and summary() without mgcv's tests

@@ -204,6 +204,11 @@ TESSERA_GAM_API int tessera_gam_table_close(tessera_gam_table table);
 TESSERA_GAM_API int tessera_gam_fit(const char* formula, tessera_gam_table table,
                                     const tessera_gam_call* call, tessera_gam_model* model);
 TESSERA_GAM_API int tessera_gam_model_close(tessera_gam_model model);
+/// The number of rows of a table in which the quantiles of `count` models cross. Several quantiles are a fit
+/// of each, {"family", "elf(qu=0.1)"} and so on; `models` are in their increasing order. Options: threads.
+TESSERA_GAM_API int tessera_gam_crossing_rows(const tessera_gam_model* models, size_t count,
+                                              tessera_gam_table table, const tessera_gam_call* call,
+                                              int64_t* rows);
 
 /// The whole model as one text, of `*length` bytes, with the exact bits of its numbers. `length` may be null.
 TESSERA_GAM_API int tessera_gam_model_to_json(tessera_gam_model model, const char** text, size_t* length);

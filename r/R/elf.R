@@ -27,6 +27,31 @@ elf_family <- function(value) {
     }), class = c("extended.family", "family"))
 }
 
+#' A model of each of several quantiles: see man/tessera_mqgam.Rd. Each object's call is one of tessera_bam.
+tessera_mqgam <- function(formula, data = list(), qu, ..., lsig = NULL, err = NULL, quiet = FALSE) {
+  call <- match.call()
+  if ("family" %in% names(call)) usage_error("family has no place here: the quantiles are in qu")
+  if (is_stream(data, TRUE)) usage_error("data is a stream, which is read only once: give a file or a table")
+  given <- Filter(Negate(is.null), list(qu = qu, lsig = lsig, err = err))
+  if (!all(vapply(given, is.numeric, NA)) || !all(lengths(given) %in% c(1, length(qu)))) {
+    usage_error("qu, lsig and err are numbers: give lsig and err once, or once for each quantile")
+  }
+  families <- sprintf("elf(%s)", do.call(paste, c(unname(Map(paste, names(given), given, sep = "=")), sep = ",")))
+  call[[1]] <- quote(tessera::tessera_bam)
+  call <- call[!names(call) %in% names(given)]
+  frame <- parent.frame()
+  models <- lapply(stats::setNames(families, qu)[order(qu)], function(family) {
+    call$family <- family
+    eval(call, frame)
+  })
+  predictors <- do.call(cbind, lapply(models, function(one) as.vector(one$linear.predictors)))
+  if (length(predictors) && !quiet) {
+    crosses <- apply(predictors, 1, is.unsorted)
+    message("quantiles cross in ", sum(crosses), " rows of the fit")
+  }
+  models
+}
+
 #' The engine's text of a family that is one of `text`, or an object of qgam.
 elf_text <- function(family) {
   if (is.null(family$getQu)) return(family$family)

@@ -190,6 +190,20 @@ stopifnot(identical(text(tw(a = 1.1)), c(family = "tw(a=1.1000000000000001,b=1.9
           identical(text(negbin(3)), c(family = "nb(theta=3)", link = "log")),
           identical(text(Gamma()), c(family = "Gamma", link = "inverse")))
 
+# Quantiles: each is a fit by itself, whose arguments and call are those of tessera_bam
+told <- character(0)
+quantiles <- withCallingHandlers(
+  tessera_mqgam(y ~ s(x), d, c(0.8, 0.25), weights = w, lsig = c(-2, -3), err = 0.1),
+  message = function(m) { told <<- c(told, conditionMessage(m)); invokeRestart("muffleMessage") })
+alone <- tessera_bam(y ~ s(x), d, "elf(qu=0.25,lsig=-3,err=0.1)", weights = w)
+stopifnot(identical(names(quantiles), c("0.25", "0.8")), identical(told, "quantiles cross in 0 rows of the fit\n"),
+          identical(coef(quantiles[["0.25"]]), coef(alone)), identical(coef(update(quantiles[[1]], weights = NULL)), coef(update(alone, weights = NULL))),
+          all.equal(mean(quantiles[["0.8"]]$y < fitted(quantiles[["0.8"]])), 0.8, tolerance = 0.05))
+for (wrong in list(quote(tessera_mqgam(y ~ s(x), d, 0.5, family = gaussian)), quote(tessera_mqgam(y ~ s(x), d, c(0.1, 0.9), lsig = 1:3)),
+                   quote(tessera_mqgam(y ~ s(x), d, "0.5")))) {
+  stopifnot(inherits(tryCatch(eval(wrong), error = identity), "tessera_usage"))
+}
+
 # The same data in other forms
 m <- tessera_bam(y ~ s(x) + g, data = d)
 if (requireNamespace("data.table", quietly = TRUE)) {

@@ -433,6 +433,9 @@ class Calls {
     held(tessera_gam_summary(model, form, &text, nullptr), is_open(model, Kind::model));
     const std::array<std::uint64_t, 2> both{model, handle(Kind::model)};
     held(tessera_gam_anova(both.data(), take_byte(input_) % 3, "auto", form, &text, nullptr));
+    std::int64_t crossing = 0;
+    held(tessera_gam_crossing_rows(both.data(), take_byte(input_) % 3, handle(Kind::table), call(),
+                                   &crossing));
   }
 
   void through_text() {

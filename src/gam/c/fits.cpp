@@ -116,6 +116,21 @@ int tessera_gam_fit(const char* formula, tessera_gam_table table, const tessera_
       formula != nullptr ? formula : "");
 }
 
+int tessera_gam_crossing_rows(const tessera_gam_model* models, size_t count, tessera_gam_table table,
+                              const tessera_gam_call* call, int64_t* rows) {
+  constexpr const char* function = "tessera_gam_crossing_rows";
+  return c::status_of(function, [&] {
+    c::require(rows, "rows");
+    const std::vector<gam::Model> all = c::models_of(models, count);
+    const auto of = c::object_of<gam::Table>(table);
+    c::Call given(call);
+    tessera::JobOptions options;
+    given.read_all(function, options);
+    options.policy = tessera::Policy::cpu;
+    given.run(options, [&](Job& job, gam::FitObserver*) { *rows = gam::crossing_rows(job, all, *of); });
+  });
+}
+
 int tessera_gam_predict(tessera_gam_model model, tessera_gam_table table, const tessera_gam_call* call,
                         tessera_gam_answer* answer) {
   constexpr const char* function = "tessera_gam_predict";

@@ -139,4 +139,13 @@ void close_all_handles() {
   handles().close_all();
 }
 
+std::vector<Model> models_of(const std::uint64_t* models, std::size_t count) {
+  require(models, "models");
+  if (count == 0) refuse("no model is given: give one or more");
+  require_possible(count, "models");
+  std::vector<Model> all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back(*object_of<Model>(models[i]));
+  return all;
+}
+
 }  // namespace TESSERA_NAMESPACE::gam::c

@@ -9,9 +9,11 @@
 #include <tessera/gam/predict.hpp>
 #include <tessera/gam/table.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 /// Objects of the C interface, known to callers by handles. The handle of a closed object is not reused.
 namespace TESSERA_NAMESPACE::gam::c {
@@ -51,6 +53,8 @@ template <class Object>
 [[nodiscard]] std::shared_ptr<const Object> object_of(std::uint64_t handle) {
   return std::static_pointer_cast<const Object>(find_handle(kind_of<Object>, handle));
 }
+/// The models of `count` handles. Throws `Error(usage)` if there is none.
+[[nodiscard]] std::vector<Model> models_of(const std::uint64_t* models, std::size_t count);
 /// The table of an answer; it stays alive like the object of `object_of`.
 [[nodiscard]] inline std::shared_ptr<const Predictions> table_of(std::uint64_t answer) {
   auto of = object_of<Answer>(answer);

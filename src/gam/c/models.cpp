@@ -339,11 +339,7 @@ int tessera_gam_anova(const tessera_gam_model* models, size_t count, const char*
                       const char** text, size_t* length) {
   return c::status_of("tessera_gam_anova", [&] {
     c::require_form(form, text);
-    c::require(models, "models");
-    if (count == 0) c::refuse("no model is given: give one or more");
-    c::require_possible(count, "models");
-    std::vector<gam::Model> all;
-    for (std::size_t i = 0; i < count; ++i) all.push_back(*c::object_of<gam::Model>(models[i]));
+    const std::vector<gam::Model> all = c::models_of(models, count);
     const gam::DevianceTest wanted = c::test_of(c::text_of(test, "test"), all.front());
     c::give(
         c::report_in(

@@ -147,6 +147,13 @@ class Cancelled : public ::testing::Test {
         {"tessera_gam_predict",
          {{{"device", "cpu"}, {"type", "response"}, {"prediction-interval", "0.9"}},
           [=](const tessera_gam_call* call) { return tessera_gam_predict(model, many, call, none); }}},
+        {"tessera_gam_crossing_rows",
+         {{},
+          [=](const tessera_gam_call* call) {
+            const std::vector<tessera_gam_model> models(100, model);
+            std::int64_t crossing = 0;
+            return tessera_gam_crossing_rows(models.data(), models.size(), many, call, &crossing);
+          }}},
         {"tessera_gam_residuals",
          {{},
           [=, this](const tessera_gam_call* call) {

@@ -590,6 +590,20 @@ TEST_F(CInterface, AnswersWhatTheEngineDoes) {
   EXPECT_EQ(tessera_gam_model_close(smaller), TESSERA_GAM_OK);
 }
 
+TEST_F(CInterface, CountsTheRowsInWhichQuantilesCross) {
+  const tessera_gam_model low = fitted(table_, {{"family", "elf(qu=0.2, lsig=-3, co=0.05)"}});
+  const tessera_gam_model high = fitted(table_, {{"family", "elf(qu=0.8, lsig=-3, co=0.05)"}});
+  const std::vector<tessera_gam_model> models{low, high, low};
+  std::int64_t rows = -1;
+  ASSERT_EQ(tessera_gam_crossing_rows(models.data(), 2, table_, nullptr, &rows), TESSERA_GAM_OK)
+      << tessera_gam_error();
+  EXPECT_EQ(rows, 0);
+  ASSERT_EQ(tessera_gam_crossing_rows(models.data(), 3, table_, nullptr, &rows), TESSERA_GAM_OK);
+  EXPECT_EQ(rows, 400);
+  expect_refusal(tessera_gam_crossing_rows(models.data(), 0, table_, nullptr, &rows), "no model");
+  for (const tessera_gam_model model : {low, high}) EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
+}
+
 TEST_F(CInterface, ModelsAreTextsAndFiles) {
   const char* text = nullptr;
   std::size_t length = 0;

@@ -52,7 +52,7 @@ struct Choice {
 
 Choice choice_of(Call call) {
   const char* const given = std::getenv("TESSERA_TEST_CALLS");
-  if (given == nullptr || *given == '\0') return {{}, 0, call == Call::allocate ? 30 : 4};
+  if (given == nullptr || *given == '\0') return {{}, 0, call == Call::allocate ? 12 : 3};
   const std::string text = given;
   if (text == "all") return {{}, 0, for_good};
   const std::size_t colon = text.find(':');

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compares tessera-fit anova and summary --json with anova.gam, logLik.gam, AIC and summary.gam of mgcv's bam:
-#   Rscript tests/fit/compare_anova.R build/default/bin/tessera-fit
+#   Rscript tests/fit/compare_anova.R build/default/bin/tessera-fit [third | MODEL...]
 # Each pair is two models of one response. Degrees of freedom and AIC are compared with bam(), whose smoothing
 # parameters stop near the optimum; tests and tables with mgcv's functions at the same coefficients and edf.
 source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE), fixed = TRUE)), "comparison.R"))
@@ -92,7 +92,7 @@ compare <- function(name, formulas, family, spelled) {
   apart <<- max(apart, fits); worst <<- max(worst, same)
 }
 report <- function(name, ...) {
-  if (length(only) && !name %in% only) return(invisible())
+  if (!is_taken(name)) return(invisible())
   found <- try(compare(name, ...), silent = TRUE)
   if (inherits(found, "try-error")) { cat(sprintf("%-12s %s", name, found)); worst <<- Inf }
 }

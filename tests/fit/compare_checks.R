@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compares tessera-fit check with k.check, residuals and concurvity of mgcv, at equal coefficients:
-#   Rscript tests/fit/compare_checks.R build/default/bin/tessera-fit
+#   Rscript tests/fit/compare_checks.R build/default/bin/tessera-fit [third | MODEL...]
 # For each model tessera-fit's coefficients are put into the object of gam(). Its model matrix must be the same, except
 # for signs and the rotation of factor smooths, which mgcv leaves to a decomposition.
 source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE), fixed = TRUE)), "comparison.R"))
@@ -78,7 +78,7 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
 }
 worst <- 0
 report <- function(name, ...) {
-  if (length(only) && !name %in% only) return(invisible())
+  if (!is_taken(name)) return(invisible())
   found <- try(compare(name, ...), silent = TRUE)
   if (inherits(found, "try-error")) { cat(sprintf("%-9s %s", name, found)); worst <<- Inf; return(invisible()) }
   # p-values within the Monte Carlo error (five standard deviations) of 2,000 permutations.

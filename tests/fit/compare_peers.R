@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compares models without smooths with those of other packages than mgcv: multinom with nnet::multinom, ocat with
 # MASS::polr, and gaulss(b=0) with nlme::gls, whose spread is an exponential function of a number:
-#   Rscript tests/fit/compare_peers.R build/default/bin/tessera-fit
+#   Rscript tests/fit/compare_peers.R build/default/bin/tessera-fit [third | MODEL...]
 # Estimates are those of maximum likelihood.
 source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE), fixed = TRUE)), "comparison.R"))
 if (!all(vapply(c("nnet", "MASS", "nlme"), requireNamespace, NA, quietly = TRUE))) {
@@ -65,6 +65,7 @@ peers <- list(
 
 worst <- c()
 for (name in names(peers)) for (case in list(list(1, 300, "x"), list(2, 500, "x + f"), list(3, 1000, "x * h + z + f"), list(4, 2000, "poly(x, 2) + f:z"))) {
+  if (!is_taken(name)) next
   d <- data_of(case[[1]], case[[2]])
   write.csv(d, "d.csv", row.names = FALSE)
   apart <- tryCatch(peers[[name]](d, case[[3]]), error = function(e) { cat(conditionMessage(e), ""); NA })

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compares predictions of every kind with mgcv's predict.gam, at equal coefficients:
-#   Rscript tests/fit/compare_predictions.R build/default/bin/tessera-fit
+#   Rscript tests/fit/compare_predictions.R build/default/bin/tessera-fit [third | MODEL...]
 # For each model tessera-fit's coefficients and covariance are put into the object of gam(). Its lpmatrix must be the
 # same, except for signs, and for factor smooths a rotation, which mgcv leaves to a decomposition. (t2 with a random
 # margin is omitted: any eigenvectors of its penalty, the identity, may be its coordinates.)
@@ -65,7 +65,7 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
 }
 worst <- 0
 report <- function(name, ...) {
-  if (length(only) && !name %in% only) return(invisible())
+  if (!is_taken(name)) return(invisible())
   found <- try(compare(name, ...), silent = TRUE)
   if (inherits(found, "try-error")) { cat(sprintf("%-9s %s", name, found)); worst <<- Inf; return(invisible()) }
   worst <<- max(worst, found)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compares slice, smooths, derivatives and contrasts with mgcv's PredictMat and predict.gam, at equal coefficients:
-#   Rscript tests/fit/compare_smooths.R build/default/bin/tessera-fit [MODEL...]
+#   Rscript tests/fit/compare_smooths.R build/default/bin/tessera-fit [third | MODEL...]
 # For each model tessera-fit's coefficients and covariance are put into the object of gam(), as in compare_predictions.R.
 # Estimates and standard errors agree to 1e-8 of their range, derivatives to 1e-5 with central differences, and simultaneous
 # bands within the Monte Carlo error of 10,000 draws.
@@ -104,7 +104,7 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
 }
 worst <- 0
 report <- function(name, ...) {
-  if (length(only) && !name %in% only) return(invisible())
+  if (!is_taken(name)) return(invisible())
   found <- try(compare(name, ...), silent = TRUE)
   if (inherits(found, "try-error")) { cat(sprintf("%-5s %s", name, found)); worst <<- Inf; return(invisible()) }
   # Monte Carlo errors are in standard errors.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Common start and functions of the scripts that compare commands after a fit with mgcv. They take a program and further
-# arguments, such as names of models, work in a folder of their own, and are skipped if mgcv is missing.
+# arguments, work in a folder of their own, and are skipped if mgcv is missing.
 if (!all(vapply(c("mgcv", "jsonlite"), requireNamespace, NA, quietly = TRUE))) {
   cat("R has no mgcv or jsonlite: nothing is compared\n")
   quit(status = 77)
@@ -10,6 +10,12 @@ program <- normalizePath(commandArgs(TRUE)[1])
 only <- commandArgs(TRUE)[-1]
 folder <- tempfile(); dir.create(folder); setwd(folder)
 
+# Whether the next model is compared: those named by arguments, all without, and after `third` every third, others each week.
+models_seen <- 0
+is_taken <- function(name) {
+  models_seen <<- models_seen + 1
+  if (identical(only, "third")) models_seen %% 3 == as.integer(Sys.Date()) %/% 7 %% 3 else !length(only) || name %in% only
+}
 # Runs the program; stops with its message if it fails.
 run <- function(...) {
   arguments <- c(...); status <- system2(program, shQuote(arguments), stdout = "log", stderr = "err")

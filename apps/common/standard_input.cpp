@@ -92,8 +92,8 @@ std::string StandardInput::stored(const mpi::Communicator& comm, const std::stri
   together(comm, [&] {
     if (::access(path.c_str(), R_OK) != 0)
       throw input_error(
-          "{}: rank {} does not find the copy of standard input that rank 0 has stored here: name a folder "
-          "that all nodes share by --scratch or $TMPDIR",
+          "{}: rank {} does not find here the copy of standard input that rank 0 has stored: give a folder "
+          "that all nodes share, by --scratch or $TMPDIR",
           folder, comm.rank());
   });
   return path;

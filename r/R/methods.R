@@ -198,8 +198,8 @@ reference_rows <- function(object) {
   is_number <- vapply(known, is.numeric, NA)
   lacking <- setdiff(names(known)[is_number], names(means))
   if (length(lacking)) {
-    usage_error("the model has no mean of ", toString(lacking), ": give data = , or fit it again with ",
-                "options = list(sample = 1)")
+    usage_error("the model does not store the mean of ", toString(lacking), ": give rows by data = , or fit the model ",
+                "again with options = list(sample = 1)")
   }
   levels <- lapply(known[!is_number], function(x) factor(levels(x), levels = levels(x)))
   cross <- levels[intersect(names(levels), all.vars(object$pterms))]

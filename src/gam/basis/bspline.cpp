@@ -29,9 +29,9 @@ Cubic times_linear(const Cubic& p, double a, double b, double scale) {
   return out;
 }
 
-/// The B-splines of degree up to three that are nonzero in the middle interval of `knots`, as polynomials in
-/// t. The 2 * degree knots determine them. Source: de Boor, A Practical Guide to Splines, ch. X, with
-/// polynomials in place of numbers.
+/// The B-splines of degree knots.size() / 2, at most three, that are nonzero in the middle interval of
+/// `knots`, as polynomials in t, which runs from 0 to 1 there. Source: de Boor, A Practical Guide to Splines,
+/// ch. X: his recurrence, with polynomials in place of numbers.
 SplineCell general_cell(std::span<const double> knots) {
   const std::size_t most = knots.size() / 2;
   const double begin = knots[most - 1];

@@ -84,13 +84,13 @@ class TermMaker {
           smooth.label, smooth.sum_to_zero ? "sz" : "fs");
     if (numbers.empty())
       throw base::input_error(
-          "{}: bs=\"{}\" needs a number, but all its variables are factors: write bs=\"re\", or name one "
-          "with quoted numbers among the numeric columns",
+          "{}: bs=\"{}\" needs a number, but all its variables are factors: write bs=\"re\", or, if one "
+          "has numbers in quotes, name it by the option numeric",
           smooth.label, smooth.sum_to_zero ? "sz" : "fs");
     if (factors.size() > 1 && !smooth.sum_to_zero)
       throw base::input_error(
-          "{}: bs=\"fs\" takes one factor, but {} and {} are both factors: name one with quoted numbers "
-          "among the numeric columns, or write bs=\"sz\"",
+          "{}: bs=\"fs\" takes one factor, but {} and {} are both factors: write bs=\"sz\", or, if one has "
+          "numbers in quotes, name it by the option numeric",
           smooth.label, factors[0].text, factors[1].text);
     curve.variable = std::move(numbers.front());
     curve.others.assign(numbers.begin() + 1, numbers.end());

@@ -280,11 +280,10 @@ class FitRun {
         const auto variable = static_cast<std::size_t>(component.variable);
         if (component.kind != Component::Kind::factor || rows_.series.constant[variable] != 0) continue;
         throw base::input_error(
-            "the level of '{}' changes within a series of AR1 residuals, but a random effect with more "
-            "coefficients than largest-tested-effect needs one level per series: set largest-tested-effect "
-            "to "
-            "{}, or make ar-start TRUE where the level changes",
-            frame_.variables[variable].name, term.raw_size);
+            "the level of '{}' changes within a series of AR1 residuals, and its random effect has {} "
+            "coefficients, more than largest-tested-effect: set largest-tested-effect to {}, or "
+            "make ar-start TRUE where the level changes",
+            frame_.variables[variable].name, term.raw_size, term.raw_size);
       }
     }
   }

@@ -96,8 +96,9 @@ struct EliminatedBlock {
 
   /// W; `a` is the matrix that was eliminated.
   [[nodiscard]] const Border& border(const OrderedMatrix& a) const noexcept { return own ? *own : a.border; }
-  /// Replaces x by L^-1 x, and by L'^-1 x.
+  /// Replaces x by L^-1 x.
   void forward(std::span<double> x) const;
+  /// Replaces x by L'^-1 x.
   void backward(std::span<double> x) const;
 };
 

@@ -27,8 +27,9 @@ class TableResponses final : public ResponseSource {
                  std::int64_t rows)
       : workers_(workers), table_(std::move(table)), names_(chosen_columns(*table_, {})) {
     if (table_->rows() != rows)
-      throw base::input_error("{}: has {} rows, but the covariates have {}: give one row for each",
-                              table_->name(), table_->rows(), rows);
+      throw base::input_error(
+          "{}: has {} rows, but the covariates have {}: give a row of responses for each of these",
+          table_->name(), table_->rows(), rows);
     if (std::erase(names_, key) > 0) row_names_ = names_of_rows(workers, *table_, {}, key);
   }
 

@@ -26,7 +26,7 @@ struct RemlFit {
   std::vector<double> coef;
   double scale = 1;
   /// Scale of the posterior covariance: RSS divided by (n minus the degrees of freedom), as in mgcv. It
-  /// equals the scale at a minimum of V over all smoothing parameters with gamma 1.
+  /// equals `scale` if gamma is 1 and V is at a minimum in every smoothing parameter.
   double covariance_scale = 1;
   double score = 0;              ///< V at the optimum
   std::vector<double> gradient;  ///< gradient of V at the optimum by the log smoothing parameters

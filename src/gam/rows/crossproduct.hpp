@@ -39,8 +39,8 @@ struct CrossTerm {
   bool centre = false;  ///< whether it is the centre of a task (`CrossTask`): rows are sorted by its windows
 };
 
-/// Position in the vector of sums of the products of the centre and another term: the product of the centre's
-/// column c and the other's column o is at `begin + c * centre_step + o * other_step`.
+/// Where the vector of sums holds the products of the centre (see `CrossTask`) with another term: the sum for
+/// the centre's column c and the other's column o is at `begin + c * centre_step + o * other_step`.
 struct CrossSums {
   std::int64_t begin = -1;  ///< -1: the products are not formed here
   int centre_step = 0;

@@ -51,7 +51,10 @@ std::vector<std::uint64_t> spread(const mpi::Communicator& comm, std::vector<std
 const ColumnNumbers& numbers_of(const Frame& frame, int variable) {
   const Variable& column = frame.variables.at(static_cast<std::size_t>(variable));
   if (column.factor)
-    throw base::usage_error("'{}' is text, but a spline needs numbers: use bs=\"re\" or by=", column.name);
+    throw base::usage_error(
+        "'{0}' is text, but a spline needs numbers: write s({0}, bs=\"re\") for an effect "
+        "of each level, or s(NUMBER, by={0}) for a curve of each",
+        column.name);
   return column.numbers;
 }
 

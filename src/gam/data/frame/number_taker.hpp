@@ -17,7 +17,7 @@ class NumberTaker {
   NumberTaker(const NumberTaker&) = delete;
   NumberTaker& operator=(const NumberTaker&) = delete;
 
-  /// Called before all rows are read; numbers passed before are passed again.
+  /// Called at the start of each reading of all rows: numbers of an earlier reading are passed again.
   virtual void begin() noexcept = 0;
   /// `numbers`: numbers of this rank's rows from row `first` on; `column`: the table's column. Several
   /// threads call this concurrently, with different `thread`.

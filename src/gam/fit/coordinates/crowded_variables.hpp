@@ -17,9 +17,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// Cost: two scans of the variable.
 [[nodiscard]] std::string crowding(const tessera::Job& job, const Rows& rows, const CoefBlock& block);
 
-/// *Collective.* Indices in `Design::blocks` of the smooths with a crowded variable: in a sample, the rows
-/// lie within a hundredth of the variable's range, and have distinct values there. The same on every rank,
-/// and for any number of ranks.
+/// *Collective.* Indices in `Design::blocks` of the smooths with a crowded variable: all rows of a sample lie
+/// in at most a hundredth of the equal bins of the range of all rows, and in some bin they have more than one
+/// value. The same on every rank, and for any number of ranks.
 [[nodiscard]] std::vector<int> crowded_blocks(const tessera::Job& job, const Rows& rows);
 
 }  // namespace TESSERA_NAMESPACE::gam

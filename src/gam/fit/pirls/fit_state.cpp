@@ -107,7 +107,7 @@ FitState state_from(std::string_view text, const std::string& path) {
     state.course.step = json.at("step").number();
     return state;
   } catch (const Error& fault) {
-    throw base::input_error("{}: remove it", fault.what());
+    throw base::input_error("{}: remove this checkpoint, and the fit begins anew", fault.what());
   }
 }
 

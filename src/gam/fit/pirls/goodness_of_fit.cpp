@@ -72,7 +72,7 @@ class InterceptSearch {
   NullModel run(bool of_mean) {
     const RawMoments moments = fit_.sums_of(pass_, [&] { return pass_.moments(); });
     const double mean = predictor_of(rows_.family, moments.mean_response());
-    // With a linear link the first step is exact: the mean of y - offset. Infinite: no finite intercept fits.
+    // With a linear link `mean`, that of y - offset, is the solution. If it is infinite, no intercept fits.
     if (of_mean || rows_.family.linear() || std::isinf(mean)) return at(mean);
     if (!begin(mean)) return {mean, std::numeric_limits<double>::quiet_NaN()};
     constexpr int max_steps = 100;

@@ -310,9 +310,9 @@ void PirlsLoop::solve(Search search) {
   end_.coef = end_.solution.end;
 }
 
-/// Computes the sums at the end of the step. The step is halved while they are not finite, or while the
-/// penalised deviance is above that at its start, unless it is the `first`. All ranks have the same sums and
-/// penalty, and so make the same passes.
+/// Computes the sums at the end of the step. The step is halved while they are not finite and, unless it is
+/// the `first` one or rows are correlated, while the penalised deviance is above that at its start. All ranks
+/// have the same sums and penalty, and so make the same passes.
 void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   look_at_end();
   cut_short_ = false;

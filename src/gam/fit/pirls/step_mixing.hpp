@@ -35,7 +35,7 @@ constexpr int first_mixed_where_separable = 40;
 /// half a step, the first mixed one, would only delay them.
 constexpr int first_mixed_of_several = 20;
 /// Like `first_mixed_iteration`, with estimated thresholds of classes, which move after each step: full steps
-/// converge linearly, by a factor of five.
+/// only shrink by a factor of five each, so that mixing pays early.
 constexpr int first_mixed_of_classes = 4;
 /// Maximum number of past steps that are mixed with the current one.
 constexpr std::size_t max_past_steps = 4;

@@ -178,12 +178,11 @@ TEST(Series, MayHaveSparseEffects) {
     ADD_FAILURE() << "a level changes within a series";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::input);
-    EXPECT_STREQ(
-        error.what(),
-        "the level of 'g' changes within a series of AR1 residuals, but a random effect with more "
-        "coefficients "
-        "than largest-tested-effect needs one level per series: set largest-tested-effect to 24, or make "
-        "ar-start TRUE where the level changes");
+    EXPECT_STREQ(error.what(),
+                 "the level of 'g' changes within a series of AR1 residuals, and its random effect has 24 "
+                 "coefficients, "
+                 "more than largest-tested-effect: set largest-tested-effect to 24, or make ar-start TRUE "
+                 "where the level changes");
   }
   options.subset = R"(!(g %in% c("g01", "g03", "g12")))";
   const FittedModel sparse = fitted_series(formula, options);

@@ -87,8 +87,8 @@ class PlacedColumn {
       std::int16_t* const levels = levels_.data() + done;
       const std::int64_t read = reader.ReadBatch(rows - done, levels, nullptr, to + done, &values);
       if (read <= 0) return arrow::Status::Invalid("it has fewer values than rows");
-      // In an optional column, a value has the level 1, and a null the level 0. The decoder omits nulls: each
-      // value moves to its own row, from the last value on.
+      // In an optional column, a value has the level 1, and a null the level 0. The decoder omits nulls, so
+      // that each value has to move up to its own row: the last one first, which overwrites none.
       if (values < read && std::count(levels, levels + read, 1) != values)
         return arrow::Status::Invalid("it has fewer values than its levels declare");
       nulls += read - values;

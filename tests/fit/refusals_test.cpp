@@ -370,8 +370,31 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ s(x)",
                 {"--family", "gaulss"},
                 2,
-                "the family gaulss has 2 linear predictors, but there is 1 formula: give one for each, "
-                "list(response ~ terms, ~ terms)"},
+                "the family gaulss has 2 linear predictors, but there is 1 formula: give one for each of the "
+                "mean and the standard deviation, list(response ~ terms, ~ terms)"},
+        Refusal{
+            "FormulaTooFewOfThree",
+            nullptr,
+            "list(y ~ s(x), ~ x)",
+            {"--family", "gevlss"},
+            2,
+            "the family gevlss has 3 linear predictors, but there are 2 formulas: give one for each of the "
+            "location, the scale and the shape, list(response ~ terms, ~ terms, ~ terms)"},
+        Refusal{"FormulaTooManyForTwoClasses",
+                nullptr,
+                "list(y ~ s(x), ~ x)",
+                {"--family", "multinom"},
+                2,
+                "the family multinom has 1 linear predictor, but there are 2 formulas: give one, response ~ "
+                "terms, or write multinom(K=2)"},
+        Refusal{"FormulaTooFewForSixClasses",
+                nullptr,
+                "list(y ~ s(x), ~ x)",
+                {"--family", "multinom(K=5)"},
+                2,
+                "the family multinom(K=5) has 5 linear predictors, but there are 2 formulas: give one for "
+                "each of the classes 1 to 5, list(response ~ terms, ~ terms, ~ terms, ~ terms, ...), or "
+                "write multinom(K=2)"},
         Refusal{"FormulaWithAResponseMore",
                 nullptr,
                 "list(y ~ s(x), y ~ x)",

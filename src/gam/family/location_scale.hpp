@@ -171,6 +171,7 @@ inline constexpr double gumbel_deviation = 1.2825498301618641;
 struct Gaulss {
   static constexpr char name[] = "gaulss";
   static constexpr char type[] = "Gaulss";  ///< in kernels
+  static constexpr char meaning[] = "the mean and the standard deviation";
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "logb"};
   static constexpr LinkChoice choices[] = {{0, {Link::identity, Link::inverse, Link::log, Link::sqrt}, 4}};
@@ -232,6 +233,7 @@ struct LogScale {
 struct Gammals : LogScale {
   static constexpr char name[] = "gammals";
   static constexpr char type[] = "Gammals";  ///< in kernels
+  static constexpr char meaning[] = "the mean and the scale";
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "log"};
   static constexpr NullPredictors null = NullPredictors::mean;
@@ -264,6 +266,7 @@ struct Gumbls : LogScale {
   static constexpr char type[] = "Gumbls";  ///< in kernels
   /// Whether residuals are signed by the location, not by the mean.
   static constexpr bool side_of_location = true;
+  static constexpr char meaning[] = "the location and the scale";
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "log"};
   static constexpr NullPredictors null = NullPredictors::none;
@@ -297,6 +300,7 @@ struct Gumbls : LogScale {
 struct Gevlss {
   static constexpr char name[] = "gevlss";
   static constexpr char type[] = "Gevlss";  ///< in kernels
+  static constexpr char meaning[] = "the location, the scale and the shape";
   static constexpr int predictors = 3;
   static constexpr const char* links[] = {"identity", "identity", "logit"};
   static constexpr LinkChoice choices[] = {{0, {Link::identity, Link::log}, 2},
@@ -351,6 +355,7 @@ struct Gevlss {
 struct Shash {
   static constexpr char name[] = "shash";
   static constexpr char type[] = "Shash";  ///< in kernels
+  static constexpr char meaning[] = "the location, the scale, the skewness and the kurtosis";
   static constexpr int predictors = 4;
   static constexpr const char* links[] = {"identity", "logeb", "identity", "identity"};
   static constexpr NullPredictors null = NullPredictors::none;
@@ -401,6 +406,7 @@ struct Twlss {
   static constexpr char name[] = "twlss";
   static constexpr char type[] = "Twlss";  ///< in kernels
   static constexpr bool has_zeros = true;  ///< whether the probability of the value 0 is above zero
+  static constexpr char meaning[] = "the mean, the power and the scale";
   static constexpr int predictors = 3;
   static constexpr const char* links[] = {"log", "identity", "identity"};
   static constexpr LinkChoice choices[] = {{0, {Link::log, Link::identity, Link::sqrt}, 3}};
@@ -457,6 +463,7 @@ struct Ziplss {
   static constexpr char name[] = "ziplss";
   static constexpr char type[] = "Ziplss";  ///< in kernels
   static constexpr bool whole_numbers = true;
+  static constexpr char meaning[] = "the rate and the probability of a count above 0";
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "identity"};
   static constexpr NullPredictors null = NullPredictors::constants;

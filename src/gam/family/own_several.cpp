@@ -86,6 +86,7 @@ class OwnSeveral final : public SeveralFamily {
 
   [[nodiscard]] std::string toml() const override { return parts_.toml; }
   [[nodiscard]] int predictors() const override { return P; }
+  [[nodiscard]] std::string meaning() const override { return fmt::format("eta1 to eta{}", P); }
   [[nodiscard]] std::vector<std::string> links() const override {
     return std::vector<std::string>(at(P), "identity");
   }

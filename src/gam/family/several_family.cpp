@@ -173,6 +173,7 @@ class FormulaFamily final : public SeveralFamily {
   explicit FormulaFamily(F family) : SeveralFamily(F::name, text_of(family)), family_(family) {}
 
   [[nodiscard]] int predictors() const override { return F::predictors; }
+  [[nodiscard]] std::string meaning() const override { return F::meaning; }
   [[nodiscard]] std::vector<std::string> links() const override { return links_of(family_); }
   [[nodiscard]] const char* response_fault(double y) const override { return F::response_fault(y); }
   [[nodiscard]] std::vector<double> first_predictors(const ResponseLevel& level) const override {
@@ -292,6 +293,9 @@ class Multinom final : public SeveralFamily {
   static constexpr char own_name[] = "multinom";
 
   [[nodiscard]] int predictors() const override { return predictors_; }
+  [[nodiscard]] std::string meaning() const override {
+    return fmt::format("the classes 1 to {}", predictors_);
+  }
   [[nodiscard]] std::vector<std::string> links() const override {
     return std::vector<std::string>(at(predictors_), "identity");
   }

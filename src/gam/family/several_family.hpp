@@ -74,6 +74,8 @@ class SeveralFamily {
 
   /// Number of linear predictors.
   [[nodiscard]] virtual int predictors() const = 0;
+  /// What each predictor determines, as one text for messages.
+  [[nodiscard]] virtual std::string meaning() const = 0;
   /// The link of each predictor, as mgcv names it.
   [[nodiscard]] virtual std::vector<std::string> links() const = 0;
   /// Number of levels of a factor that is a response; 0: the response is a number.

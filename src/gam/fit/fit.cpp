@@ -56,10 +56,18 @@ void check_predictors(const FormulaTerms& formula, const Family& family) {
   const int given = formula.predictors() - formula.shared();
   if (given == family.predictor_count()) return;
   const int wanted = family.predictor_count();
-  throw base::usage_error(
-      "the family {} has {} linear predictor{}, but there {} {} formula{}: {}", family.text(), wanted,
-      wanted == 1 ? "" : "s", given == 1 ? "is" : "are", given, given == 1 ? "" : "s",
-      wanted == 1 ? "give one, response ~ terms" : "give one for each, list(response ~ terms, ~ terms)");
+  std::string what = "give one, response ~ terms";
+  if (wanted > 1) {
+    constexpr int most_shown = 4;
+    what = fmt::format("give one for each of {}, list(response ~ terms", family.several()->meaning());
+    for (int p = 1; p < std::min(wanted, most_shown); ++p) what += ", ~ terms";
+    what += wanted > most_shown ? ", ...)" : ")";
+  }
+  if (family.several() != nullptr && family.several()->classes() > 0)
+    what += fmt::format(", or write {}(K={})", family.name(), given);
+  throw base::usage_error("the family {} has {} linear predictor{}, but there {} {} formula{}: {}",
+                          family.text(), wanted, wanted == 1 ? "" : "s", given == 1 ? "is" : "are", given,
+                          given == 1 ? "" : "s", what);
 }
 
 /// Throws `Error(usage)` for a cbind() response of a family without trials.

@@ -262,8 +262,9 @@ def earlier(program, folder):
             run(program, "summary", model)
             run(program, "predict", model, f"{folder}/new.csv", "--type", "response", "--se", "--device", "cpu", "--out", found)
             found, expected = table_of(found), table_of(model.replace(".json", ".csv"))
-            if not all(map(is_close, map(number, found["fit"] + found["se"]), map(number, expected["fit"] + expected["se"]))):
-                sys.exit(f"{model}: {found} in place of {expected}")
+            for column in expected:  # of each linear predictor fit and se
+                if not all(map(is_close, map(number, found[column]), map(number, expected[column]))):
+                    sys.exit(f"{model}: {column} is {found[column]} in place of {expected[column]}")
 
 
 if __name__ == "__main__":

@@ -174,6 +174,45 @@ TEST_F(CInterface, FitsWithTheBitsOfTheEngine) {
   EXPECT_EQ(text, summary_json(model));
 }
 
+TEST_F(CInterface, FitsLinearPredictorsThatShareTerms) {
+  const char* const shared = "list(y ~ side, ~ 1, 1 + 2 ~ s(x, k=5) - 1)";
+  Job job = cpu_job();
+  const Model model = fit(job, parse_formula(shared), data_.of_engine(), {.family = family("gaulss")}).model;
+  const Given given{{"family", "gaulss"}};
+  tessera_gam_model fitted = 0;
+  ASSERT_EQ(tessera_gam_fit(shared, table_, &given.call, &fitted), TESSERA_GAM_OK) << tessera_gam_error();
+  expect_same(values(fitted, "coefficients"), {model.coefficients().begin(), model.coefficients().end()});
+  const char* text = nullptr;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < model.coefficients().size(); ++i) {
+    ASSERT_EQ(tessera_gam_model_text(fitted, "coefficients", i, &text), TESSERA_GAM_OK);
+    names.emplace_back(text);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"(Intercept)", "sidesouth", "(Intercept).1", "s.2(x).1",
+                                             "s.2(x).2", "s.2(x).3", "s.2(x).4"}));
+  ASSERT_EQ(tessera_gam_model_text(fitted, "formula", 0, &text), TESSERA_GAM_OK);
+  EXPECT_STREQ(text, shared);
+
+  // The curve is one column of terms, and adds to both predictors.
+  const auto predicted = [&](const char* type) {
+    const Given options{{"type", type}};
+    tessera_gam_answer answer = 0;
+    EXPECT_EQ(tessera_gam_predict(fitted, table_, &options.call, &answer), TESSERA_GAM_OK)
+        << tessera_gam_error();
+    const std::vector<double> found = matrix(answer);
+    EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+    return found;
+  };
+  const std::vector<double> link = predicted("link");
+  const std::vector<double> terms = predicted("terms");
+  ASSERT_EQ(link.size(), 800U);
+  ASSERT_EQ(terms.size(), 800U);
+  const double constant = values(fitted, "coefficients")[2];
+  for (std::size_t row = 0; row < 400; ++row)
+    EXPECT_NEAR(link[400 + row], constant + terms[400 + row], 1e-12);
+  EXPECT_EQ(tessera_gam_model_close(fitted), TESSERA_GAM_OK);
+}
+
 TEST_F(CInterface, ReadsOptionsByName) {
   Job job = cpu_job();
   FitOptions options{.family = family("Gamma(inverse)"), .gamma = 1.4};

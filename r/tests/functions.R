@@ -154,8 +154,8 @@ for (formula in list(y ~ s(x), count ~ s(x))) {
 }
 
 # Of a random effect of many levels the model has the variances alone: its pairs, and summary() without mgcv's tests
-wide <- data.frame(x = runif(6000), id = factor(sample(1100, 6000, TRUE)))
-wide$y <- sin(6 * wide$x) + rnorm(1100)[wide$id] + rnorm(6000)
+wide <- data.frame(x = runif(2600), id = factor(rep_len(seq_len(1030), 2600)))
+wide$y <- sin(6 * wide$x) + rnorm(1030)[wide$id] + rnorm(2600)
 formula <- y ~ s(x) + s(id, bs = "re")
 m <- tessera_bam(formula, wide, quiet = TRUE)
 b <- bam(formula, data = wide, control = gam.control(epsilon = 1e-10))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Objects of families with several linear predictors: results of mgcv's functions are compared with the engine's own
-# output, and with gam's fits at the same smoothing parameters.
+# output, and with gam's fits at the same smoothing parameters: of a third of the models, others each week, or by
+# `Rscript predictors.R all` of all.
 library(tessera)
 suppressMessages(library(mgcv))
 script <- sub("--file=", "", grep("^--file=", commandArgs(), value = TRUE), fixed = TRUE)
@@ -63,8 +64,7 @@ models <- list(
   shared = model(list(y ~ s(w, k = 5) + fac, ~ s(z), 1 + 2 ~ s(x) + v - 1), gaulss),
   shared_classes = model(list(class ~ s(z), ~ fac, 2 + 1 ~ s(x, k = 7) - 1), multinom(K = 2)),
   two = model(list(class > 0 ~ s(x) + fac), multinom()))
-arguments <- commandArgs(TRUE)
-if (length(arguments)) models <- models[intersect(arguments, names(models))]
+models <- chosen(models)
 
 fit_by <- function(f, one, ...) {
   call <- as.call(c(list(f, one$formula, family = one$family, data = quote(d)), one$arguments, list(...)))

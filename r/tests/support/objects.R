@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Comparisons of an object: with the engine's own output, with the same object without data, and with bam's object.
 engine <- asNamespace("tessera")
+#' The models of the script's arguments: names, or `all`; without arguments a third, others each week.
+chosen <- function(models, arguments = commandArgs(TRUE)) {
+  if (!length(arguments)) return(models[seq_along(models) %% 3 == as.integer(Sys.Date()) %/% 7 %% 3])
+  if ("all" %in% arguments) models else models[intersect(arguments, names(models))]
+}
 
 faults <- character(0)
 #' The largest difference relative to the largest value; a text if the two cannot be compared.

@@ -84,7 +84,7 @@ class SameBits(InFolder):
         levels = data | {"k": np.array(["a", "b", "c"])[data["k"] - 1]}
         of_levels = GAM(formula, family="ocat(R=3)").fit(levels)
         np.testing.assert_array_equal(of_levels.predict(data, "response")["fit.c"], found["fit.3"])
-        with self.assertRaisesRegex(InputError, "must have 4, ocat's R"):
+        with self.assertRaisesRegex(InputError, "give a response with 4 levels, as many as ocat's R"):
             GAM(formula, family="ocat(R=4)").fit(levels)
 
     def test_censored_responses(self):

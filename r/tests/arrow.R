@@ -42,7 +42,7 @@ refused(.Call(engine$C_table_stream, NULL, character(0)), "stream")
 used <- stream()
 invisible(fit(used))
 refused(fit(used), "released")
-refused(fit(stream(), launcher = "env"), "no stream")
+refused(fit(stream(), launcher = "env"), "cannot read a stream of Arrow")
 refused(tessera_bam(y ~ s(sinh(x)), stream()), "sinh")
 
 # Each stream was released by the library, or by R's garbage collection.

@@ -151,7 +151,9 @@ TEST_F(FitCheckpointTest, RefusesAForeignOrNewerState) {
     EXPECT_EQ(other.save("no state of a fit"), "");
   }
   EXPECT_EQ(testing::common_fault(comm_, [&] { start(); }),
-            file_.path() + ": is not the state of a fit: it is not JSON at byte 2: remove this checkpoint, and the fit begins anew");
+            file_.path() +
+                ": is not the state of a fit: it is not JSON at byte 2: remove this checkpoint, and the fit "
+                "begins anew");
 }
 
 TEST_F(FitCheckpointTest, MixesNoTwoKindsOfHardware) {

@@ -442,7 +442,7 @@ TEST(Arrow, RefusesNullAndReleasedStructuresAndOptionsThatDoNotSuit) {
   says(usage, "it has no column 'tt' (did you mean 't'?)", with({.columns = {"x", "tt"}}));
   says(usage, "the column 'x' has numbers, but is given levels: leave the levels out",
        with({.levels = {{"x", {"1"}}}}));
-  says(usage, "it has no column 'q'", with({.levels = {{"q", {"1"}}}}));
+  says(usage, "it has no column 'q' (it has 'x', 'u', 'v' and 2 more)", with({.levels = {{"q", {"1"}}}}));
   const auto failing = [&](const ArrowStreamData& data) {
     return [&job, data](ArrowCounts& counts) {
       ArrowArrayStream stream = stream_of(data);

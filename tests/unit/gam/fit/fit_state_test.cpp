@@ -86,7 +86,9 @@ TEST(FitState, RefusesWhatItDidNotWrite) {
   for (const std::string& text : bad) {
     const std::string said = error_of(
         ErrorCode::input, [&] { (void)state_from(text, "fit.ckpt"); }, text);
-    EXPECT_TRUE(said.starts_with("fit.ckpt: is ") && said.ends_with(": remove this checkpoint, and the fit begins anew")) << said;
+    EXPECT_TRUE(said.starts_with("fit.ckpt: is ") &&
+                said.ends_with(": remove this checkpoint, and the fit begins anew"))
+        << said;
   }
 }
 

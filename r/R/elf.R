@@ -30,6 +30,7 @@ elf_family <- function(value) {
 #' A model of each of several quantiles: see man/tessera_mqgam.Rd. Each object's call is one of tessera_bam.
 tessera_mqgam <- function(formula, data = list(), qu, ..., lsig = NULL, err = NULL, quiet = FALSE) {
   call <- match.call()
+  if (missing(qu)) usage_error("qu is missing: give the quantiles, such as qu = c(0.1, 0.5, 0.9)")
   if ("family" %in% names(call)) usage_error("family has no place here: the quantiles are in qu")
   if (is_stream(data, TRUE)) usage_error("data is a stream, which is read only once: give a file or a table")
   given <- Filter(Negate(is.null), list(qu = qu, lsig = lsig, err = err))
@@ -46,8 +47,8 @@ tessera_mqgam <- function(formula, data = list(), qu, ..., lsig = NULL, err = NU
   })
   predictors <- do.call(cbind, lapply(models, function(one) as.vector(one$linear.predictors)))
   if (length(predictors) && !quiet) {
-    crosses <- apply(predictors, 1, is.unsorted)
-    message("quantiles cross in ", sum(crosses), " rows of the fit")
+    crossings <- rowSums(predictors[, -1, drop = FALSE] < predictors[, -ncol(predictors), drop = FALSE])
+    message("quantiles cross in ", sum(crossings > 0), " rows of the fit")
   }
   models
 }

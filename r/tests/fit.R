@@ -199,8 +199,16 @@ alone <- tessera_bam(y ~ s(x), d, "elf(qu=0.25,lsig=-3,err=0.1)", weights = w)
 stopifnot(identical(names(quantiles), c("0.25", "0.8")), identical(told, "quantiles cross in 0 rows of the fit\n"),
           identical(coef(quantiles[["0.25"]]), coef(alone)), identical(coef(update(quantiles[[1]], weights = NULL)), coef(update(alone, weights = NULL))),
           all.equal(mean(quantiles[["0.8"]]$y < fitted(quantiles[["0.8"]])), 0.8, tolerance = 0.05))
+# Rows in which quantiles cross are counted once.
+few <- d[1:60, ]
+told <- character(0)
+near <- withCallingHandlers(
+  tessera_mqgam(y ~ s(x, k = 20), few, c(0.49, 0.5, 0.51), lsig = c(-4, -1, -4), err = 0.02),
+  message = function(m) { told <<- c(told, conditionMessage(m)); invokeRestart("muffleMessage") })
+crosses <- apply(sapply(near, `[[`, "linear.predictors"), 1, is.unsorted)
+stopifnot(sum(crosses) > 0, identical(told, sprintf("quantiles cross in %d rows of the fit\n", sum(crosses))))
 for (wrong in list(quote(tessera_mqgam(y ~ s(x), d, 0.5, family = gaussian)), quote(tessera_mqgam(y ~ s(x), d, c(0.1, 0.9), lsig = 1:3)),
-                   quote(tessera_mqgam(y ~ s(x), d, "0.5")))) {
+                   quote(tessera_mqgam(y ~ s(x), d, "0.5")), quote(tessera_mqgam(y ~ s(x), d)))) {
   stopifnot(inherits(tryCatch(eval(wrong), error = identity), "tessera_usage"))
 }
 

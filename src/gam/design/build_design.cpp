@@ -382,10 +382,11 @@ class Drafter {
       draft.block.margin_constraints.push_back(margin.constraint);
       draft.block.margin_natural.push_back(margin.natural);
     }
-    if (std::ranges::all_of(margins, [](const Basis& margin) { return margin.constraint.empty(); }))
-      draft.block.margin_constraints.clear();
-    if (std::ranges::all_of(margins, [](const Basis& margin) { return margin.natural.empty(); }))
-      draft.block.margin_natural.clear();
+    const auto clear_if_all_are_empty = [](auto& of_margins) {
+      if (std::ranges::all_of(of_margins, [](const auto& one) { return one.empty(); })) of_margins.clear();
+    };
+    clear_if_all_are_empty(draft.block.margin_constraints);
+    clear_if_all_are_empty(draft.block.margin_natural);
     if (!spec.by) {
       draft.block.raw_begin = draft_.design.add_term(std::move(components));
       push(std::move(draft));

@@ -196,9 +196,8 @@ class PredictionPlanner {
       const auto own = std::span(model_.absent_rows).subspan(at(block.coef_begin), at(block.coef_size));
       if (!kept[b] && std::ranges::any_of(own, [](double one) { return one != 0; }))
         throw base::usage_error(
-            "the term '{}' cannot be left out: it says in which rows the prediction is minus infinity, those "
-            "of "
-            "levels whose responses are all 0: take it out of 'exclude', or name it in 'terms'",
+            "the term '{}' cannot be left out: it says in which rows the prediction is minus infinity, "
+            "those of levels whose responses are all 0: take it out of 'exclude', or name it in 'terms'",
             block.label);
     }
   }

@@ -321,6 +321,7 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   first = first && !several;
   // If sums were not finite, halve once more: half-way to the edge no row's weight dominates.
   bool may_be_near = rows_.family.start() == Start::adjusted && rows_.family.predictors().any();
+  const bool is_mixed = end_.solution.end != end_.solution.coef;
   double fraction = 1;
   for (int faults = 0, rises = 0;;) {
     if (!is_finite(sums_)) {
@@ -331,7 +332,6 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
     } else {
       const PenaltyOnLine& penalty = end_.solution.penalty;
       // With correlated rows steps need not lower the deviance, which treats rows as independent.
-      const bool is_mixed = end_.solution.end != end_.solution.coef;
       const bool risen = !first && !rows_.series.correlated() &&
                          is_rise(deviance_ + penalty.begin, sums_.deviance + penalty.at(fraction),
                                  is_mixed ? rise_of_mixed_step : rise_of_step);

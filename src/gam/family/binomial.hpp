@@ -9,6 +9,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// link.
 struct Binomial : UsualParts {
   static constexpr char name[] = "binomial";
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::logit, Link::probit, Link::cloglog, Link::cauchit, Link::log};
   static constexpr bool scale_is_known = true;
   static constexpr Start start = Start::adjusted;
@@ -20,17 +21,34 @@ struct Binomial : UsualParts {
       "on two curves.";
 
   static const char* response_fault(double y) { return y < 0 || y > 1 ? "must be between 0 and 1" : nullptr; }
-  static double link(double mu) { return link_of(Link::logit, mu); }
-  static double mean(double eta) { return mean_of(Link::logit, eta); }
-  static double derivative(double eta) { return derivative_of(Link::logit, eta); }
-  static double variance(double mu) { return mu * (1 - mu); }
-  static double weight(double prior, double mu, double slope) {
+  template <RowNumber T>
+  static T link(const T& mu) {
+    return link_of(Link::logit, mu);
+  }
+  template <RowNumber T>
+  static T mean(const T& eta) {
+    return mean_of(Link::logit, eta);
+  }
+  template <RowNumber T>
+  static T derivative(const T& eta) {
+    return derivative_of(Link::logit, eta);
+  }
+  template <RowNumber T>
+  static T variance(const T& mu) {
+    return mu * (1 - mu);
+  }
+  template <RowNumber T>
+  static T weight(const Same<T>& prior, const T& mu, const Same<T>& slope) {
     return prior * slope * slope / (mu * (1 - mu));
   }
-  static double deviance(double y, double mu, double prior) {
+  template <RowNumber T>
+  static T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) {
     return 2 * prior * (y_log_y(y, mu) + y_log_y(1 - y, 1 - mu));
   }
-  static double first_mean(double y, double prior) { return (prior * y + 0.5) / (prior + 1); }
+  template <RowNumber T>
+  static T first_mean(const T& y, const Same<T>& prior) {
+    return (prior * y + 0.5) / (prior + 1);
+  }
   static double minus_two_log_likelihood(double y, double mu, double weight, double) {
     const double successes = nearbyint(weight * y);
     const double trials = nearbyint(weight);

@@ -36,7 +36,7 @@ struct CensoredLocation : UsualParts {
   static double derivative(double) { return 1; }
   static double first_mean(double y, double) { return y; }
 
-  [[nodiscard]] RowStep step(Response y, double mu, double prior) const {
+  [[nodiscard]] RowStep<double> step(Response y, double mu, double prior) const {
     if (prior == 0) return {0, 0, 0};
     const double unit = sigma / sqrt(prior);
     const base::ErrorLikelihood at = likelihood(y, mu, unit);

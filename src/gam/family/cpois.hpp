@@ -33,7 +33,7 @@ struct Cpois : UsualParts {
   static double derivative(double eta) { return mean(eta); }
   static double first_mean(double y, double) { return (y > 0 ? y : 0) + 0.1; }
 
-  static RowStep step(Response y, double mu, double prior) {
+  static RowStep<double> step(Response y, double mu, double prior) {
     const Counts at = y.is_censored() ? between(below(y), up_to(y), mu) : Counts{0, y.value - mu, mu};
     // A row whose limits are far from the mean carries no information.
     const double residual = at.information > 0 ? mu * at.slope / at.information : 0 * at.slope;

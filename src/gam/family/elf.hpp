@@ -46,7 +46,7 @@ struct Elf : UsualParts {
   static double derivative(double) { return 1; }
 
   /// A step of Newton's method. Far from the quantile the density vanishes, but not the score.
-  [[nodiscard]] RowStep step(double y, double eta, double prior) const {
+  [[nodiscard]] RowStep<double> step(double y, double eta, double prior) const {
     constexpr double least_density = 1e-150;
     const double x = (y - eta) / width();
     const double ratio = exp(-fabs(x));

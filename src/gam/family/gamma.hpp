@@ -8,6 +8,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Positive responses whose spread grows with their mean: V(mu) = mu^2, with the log link.
 struct Gamma : UsualParts {
   static constexpr char name[] = "Gamma";
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::log, Link::inverse, Link::identity};
   static constexpr bool scale_is_known = false;
   static constexpr Start start = Start::response;
@@ -16,17 +17,36 @@ struct Gamma : UsualParts {
 
   /// A response of 0 is refused too: it would be at the limit of the means.
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
-  static double link(double mu) { return log(mu); }
-  /// The lower bound is the smallest normal number, since means may have any unit.
-  static double mean(double eta) { return exp_at_least(eta, 2.2250738585072014e-308); }
-  static double derivative(double eta) { return mean(eta); }
-  static double variance(double mu) { return mu * mu; }
-  /// dmu/deta is mu, so the weight equals the prior weight; computing mu^2 could overflow.
-  static double weight(double prior, double, double) { return prior; }
-  static double deviance(double y, double mu, double prior) {
-    return -2 * prior * (log(y > 0 ? y / mu : 1.0) - (y - mu) / mu);
+  template <RowNumber T>
+  static T link(const T& mu) {
+    return log(mu);
   }
-  static double first_mean(double y, double) { return y; }
+  /// The lower bound is the smallest normal number, since means may have any unit.
+  template <RowNumber T>
+  static T mean(const T& eta) {
+    return exp_at_least(eta, 2.2250738585072014e-308);
+  }
+  template <RowNumber T>
+  static T derivative(const T& eta) {
+    return mean(eta);
+  }
+  template <RowNumber T>
+  static T variance(const T& mu) {
+    return mu * mu;
+  }
+  /// dmu/deta is mu, so the weight equals the prior weight; computing mu^2 could overflow.
+  template <RowNumber T>
+  static T weight(const Same<T>& prior, const T&, const Same<T>&) {
+    return prior;
+  }
+  template <RowNumber T>
+  static T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) {
+    return -2 * prior * (log(choose(y > 0.0, y / mu, T(1.0))) - (y - mu) / mu);
+  }
+  template <RowNumber T>
+  static T first_mean(const T& y, const Same<T>&) {
+    return y;
+  }
   static double aic_scale(double, double, double scale) { return scale; }
   static double minus_two_log_likelihood(double y, double mu, double weight, double scale) {
     const double shape = 1 / scale;

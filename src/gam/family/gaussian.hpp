@@ -8,6 +8,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Normal responses: V(mu) = 1, with the identity link.
 struct Gaussian : UsualParts {
   static constexpr char name[] = "gaussian";
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::identity, Link::log, Link::inverse};
   static constexpr bool scale_is_known = false;
   static constexpr bool linear = true;
@@ -15,13 +16,34 @@ struct Gaussian : UsualParts {
   static constexpr char residuals[] = "";
 
   static const char* response_fault(double) { return nullptr; }
-  static double link(double mu) { return mu; }
-  static double mean(double eta) { return eta; }
-  static double derivative(double) { return 1; }
-  static double variance(double) { return 1; }
-  static double weight(double prior, double, double) { return prior; }
-  static double deviance(double y, double mu, double prior) { return prior * (y - mu) * (y - mu); }
-  static double first_mean(double y, double) { return y; }
+  template <RowNumber T>
+  static T link(const T& mu) {
+    return mu;
+  }
+  template <RowNumber T>
+  static T mean(const T& eta) {
+    return eta;
+  }
+  template <RowNumber T>
+  static T derivative(const T&) {
+    return 1;
+  }
+  template <RowNumber T>
+  static T variance(const T&) {
+    return 1;
+  }
+  template <RowNumber T>
+  static T weight(const Same<T>& prior, const T&, const Same<T>&) {
+    return prior;
+  }
+  template <RowNumber T>
+  static T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) {
+    return prior * (y - mu) * (y - mu);
+  }
+  template <RowNumber T>
+  static T first_mean(const T& y, const Same<T>&) {
+    return y;
+  }
   static double aic_scale(double deviance, double rows, double) { return deviance / rows; }
   static double minus_two_log_likelihood(double y, double mu, double weight, double scale) {
     constexpr double pi = 3.141592653589793;

@@ -8,6 +8,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Positive responses with a heavier tail than Gamma: V(mu) = mu^3, with the link 1/mu^2.
 struct InverseGaussian : UsualParts {
   static constexpr char name[] = "inverse.gaussian";
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::inverse_square, Link::inverse, Link::identity, Link::log};
   static constexpr bool scale_is_known = false;
   static constexpr Start start = Start::response;
@@ -16,16 +17,35 @@ struct InverseGaussian : UsualParts {
 
   /// A response of 0 is refused too: it would be at the limit of the means.
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
-  static double link(double mu) { return link_of(Link::inverse_square, mu); }
-  static double mean(double eta) { return mean_of(Link::inverse_square, eta); }
-  static double derivative(double eta) { return derivative_of(Link::inverse_square, eta); }
-  static double variance(double mu) { return mu * mu * mu; }
-  static double weight(double prior, double mu, double slope) { return prior * slope * slope / variance(mu); }
-  static double deviance(double y, double mu, double prior) {
-    if (!(mu > 0)) return std::numeric_limits<double>::quiet_NaN();
-    return prior * (y - mu) * (y - mu) / (y * mu * mu);
+  template <RowNumber T>
+  static T link(const T& mu) {
+    return link_of(Link::inverse_square, mu);
   }
-  static double first_mean(double y, double) { return y; }
+  template <RowNumber T>
+  static T mean(const T& eta) {
+    return mean_of(Link::inverse_square, eta);
+  }
+  template <RowNumber T>
+  static T derivative(const T& eta) {
+    return derivative_of(Link::inverse_square, eta);
+  }
+  template <RowNumber T>
+  static T variance(const T& mu) {
+    return mu * mu * mu;
+  }
+  template <RowNumber T>
+  static T weight(const Same<T>& prior, const T& mu, const Same<T>& slope) {
+    return prior * slope * slope / variance(mu);
+  }
+  template <RowNumber T>
+  static T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) {
+    return choose(mu > 0.0, prior * (y - mu) * (y - mu) / (y * mu * mu),
+                  T(std::numeric_limits<double>::quiet_NaN()));
+  }
+  template <RowNumber T>
+  static T first_mean(const T& y, const Same<T>&) {
+    return y;
+  }
   static double aic_scale(double, double, double scale) { return scale; }
   /// The deviance divided by deviance / weights, the scale at which mgcv evaluates R's aic().
   static double aic_misfit(double weights) { return weights; }

@@ -11,36 +11,37 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// A function's value with its first and second derivatives by P variables: automatic differentiation in
 /// forward mode, so that the log likelihood of a family is written once, as a formula. `second` is the upper
-/// triangle, row by row. Source: Griewank and Walther, Evaluating Derivatives (2008), ch. 3 and 13.
-template <int P>
+/// triangle, row by row. S is a double or a packet of rows. Source: Griewank and Walther, Evaluating
+/// Derivatives (2008), ch. 3 and 13.
+template <int P, class S = double>
 struct Jet {
   static constexpr int pairs = P * (P + 1) / 2;
 
-  double value = 0;
-  double first[P] = {};
-  double second[pairs] = {};
+  S value = S(0.0);
+  S first[P] = {};
+  S second[pairs] = {};
 
   Jet() = default;
   /// A constant function.
-  explicit Jet(double constant) : value(constant) {}
+  explicit Jet(const S& constant) : value(constant) {}
   /// The variable with this index.
-  static Jet variable(double value, int index) {
+  static Jet variable(const S& value, int index) {
     Jet x(value);
-    x.first[index] = 1;
+    x.first[index] = S(1.0);
     return x;
   }
 
   /// Whether no derivative differs from 0.
   [[nodiscard]] bool is_constant() const {
-    for (const double one : first)
+    for (const S& one : first)
       if (one != 0) return false;
-    for (const double one : second)
+    for (const S& one : second)
       if (one != 0) return false;
     return true;
   }
 
   /// f(x), for f with these values and derivatives at x.
-  static Jet chain(const Jet& x, double f, double slope, double curvature) {
+  static Jet chain(const Jet& x, const S& f, const S& slope, const S& curvature) {
     Jet y(f);
     for (int i = 0, k = 0; i < P; ++i) {
       y.first[i] = slope * x.first[i];
@@ -50,8 +51,8 @@ struct Jet {
     return y;
   }
   /// f(x, z), for f with these values and derivatives there.
-  static Jet chain(const Jet& x, const Jet& z, double f, double by_x, double by_z, double by_xx, double by_xz,
-                   double by_zz) {
+  static Jet chain(const Jet& x, const Jet& z, const S& f, const S& by_x, const S& by_z, const S& by_xx,
+                   const S& by_xz, const S& by_zz) {
     Jet y(f);
     for (int i = 0, k = 0; i < P; ++i) {
       y.first[i] = by_x * x.first[i] + by_z * z.first[i];
@@ -79,21 +80,21 @@ struct Jet {
     }
     return y;
   }
-  friend Jet operator*(double factor, Jet a) {
+  friend Jet operator*(const S& factor, Jet a) {
     a.value *= factor;
-    for (double& one : a.first) one *= factor;
-    for (double& one : a.second) one *= factor;
+    for (S& one : a.first) one *= factor;
+    for (S& one : a.second) one *= factor;
     return a;
   }
-  friend Jet operator*(const Jet& a, double factor) { return factor * a; }
-  friend Jet operator+(Jet a, double constant) {
+  friend Jet operator*(const Jet& a, const S& factor) { return factor * a; }
+  friend Jet operator+(Jet a, const S& constant) {
     a.value += constant;
     return a;
   }
-  friend Jet operator+(double constant, const Jet& a) { return a + constant; }
-  friend Jet operator-(const Jet& a, double constant) { return a + -constant; }
-  friend Jet operator-(double constant, const Jet& a) { return -a + constant; }
-  friend Jet operator/(double factor, const Jet& a) { return factor * inverse(a); }
+  friend Jet operator+(const S& constant, const Jet& a) { return a + constant; }
+  friend Jet operator-(const Jet& a, const S& constant) { return a + -constant; }
+  friend Jet operator-(const S& constant, const Jet& a) { return -a + constant; }
+  friend Jet operator/(const S& factor, const Jet& a) { return factor * inverse(a); }
   friend Jet operator-(const Jet& a) { return -1.0 * a; }
   friend Jet operator-(Jet a, const Jet& b) {
     a.value -= b.value;
@@ -101,49 +102,57 @@ struct Jet {
     for (int k = 0; k < pairs; ++k) a.second[k] -= b.second[k];
     return a;
   }
-  friend Jet operator/(const Jet& a, double divisor) { return 1 / divisor * a; }
+  friend Jet operator/(const Jet& a, const S& divisor) { return 1 / divisor * a; }
   friend Jet operator/(const Jet& a, const Jet& b) { return a * inverse(b); }
   friend Jet inverse(const Jet& x) {
-    const double y = 1 / x.value;
+    const S y = 1 / x.value;
     return chain(x, y, -y * y, 2 * y * y * y);
+  }
+
+  template <class Mask>
+  friend Jet choose(const Mask& where, const Jet& a, const Jet& b) {
+    Jet y(choose(where, a.value, b.value));
+    for (int i = 0; i < P; ++i) y.first[i] = choose(where, a.first[i], b.first[i]);
+    for (int k = 0; k < pairs; ++k) y.second[k] = choose(where, a.second[k], b.second[k]);
+    return y;
   }
 
   // Friends, so that these names hide no function of double.
   friend Jet exp(const Jet& x) {
-    const double y = exp(x.value);
+    const S y = exp(x.value);
     return chain(x, y, y, y);
   }
   friend Jet log(const Jet& x) { return chain(x, log(x.value), 1 / x.value, -1 / (x.value * x.value)); }
   friend Jet log1p(const Jet& x) {
-    const double slope = 1 / (1 + x.value);
+    const S slope = 1 / (1 + x.value);
     return chain(x, log1p(x.value), slope, -slope * slope);
   }
   friend Jet expm1(const Jet& x) {
-    const double slope = exp(x.value);
+    const S slope = exp(x.value);
     return chain(x, expm1(x.value), slope, slope);
   }
   friend Jet log2(const Jet& x) { return 0x1.71547652b82fep+0 * log(x); }
   friend Jet log10(const Jet& x) { return 0x1.bcb7b1526e50ep-2 * log(x); }
   friend Jet sqrt(const Jet& x) {
-    const double y = sqrt(x.value);
+    const S y = sqrt(x.value);
     return chain(x, y, 0.5 / y, -0.25 / (x.value * y));
   }
   friend Jet sin(const Jet& x) {
-    const double y = sin(x.value);
+    const S y = sin(x.value);
     return chain(x, y, cos(x.value), -y);
   }
   friend Jet cos(const Jet& x) {
-    const double y = cos(x.value);
+    const S y = cos(x.value);
     return chain(x, y, -sin(x.value), -y);
   }
   friend Jet tan(const Jet& x) {
-    const double y = tan(x.value);
-    const double slope = 1 + y * y;
+    const S y = tan(x.value);
+    const S slope = 1 + y * y;
     return chain(x, y, slope, 2 * y * slope);
   }
   /// The standard normal distribution function, by CUDA's name.
   friend Jet normcdf(const Jet& x) {
-    const double slope = normal_density(x.value);
+    const S slope = normal_density(x.value);
     return chain(x, normal_probability(x.value), slope, -x.value * slope);
   }
   friend Jet fabs(const Jet& x) { return x.value < 0 ? -x : x; }
@@ -151,13 +160,29 @@ struct Jet {
   friend Jet ceil(const Jet& x) { return Jet(ceil(x.value)); }
   friend Jet trunc(const Jet& x) { return Jet(trunc(x.value)); }
   friend Jet sinh(const Jet& x) {
-    const double y = sinh(x.value);
+    const S y = sinh(x.value);
     return chain(x, y, cosh(x.value), y);
   }
   friend Jet asinh(const Jet& x) {
-    const double slope = 1 / hypot(1, x.value);
+    const S slope = 1.0 / sqrt(1.0 + x.value * x.value);
     return chain(x, asinh(x.value), slope, -x.value * slope * slope * slope);
   }
 };
+
+/// The type of a response whose predictors have the type T: that of a `Jet`'s values, or a packet for packets.
+template <class T>
+struct NumberOfType {
+  using Type = double;
+};
+template <RowNumber T>
+struct NumberOfType<T> {
+  using Type = T;
+};
+template <int P, class S>
+struct NumberOfType<Jet<P, S>> {
+  using Type = S;
+};
+template <class T>
+using NumberOf = typename NumberOfType<T>::Type;
 
 }  // namespace TESSERA_NAMESPACE::gam

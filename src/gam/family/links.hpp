@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/family/arithmetic.hpp"
+
 #include <tessera/version.hpp>
 
 #include <cmath>
@@ -18,7 +20,8 @@ inline constexpr const char* link_names[] = {"identity", "log",     "inverse", "
 inline double normal_probability(double x) {
   return 0.5 * erfc(-x * 0.70710678118654752);
 }
-inline double normal_density(double x) {
+template <RowNumber T>
+T normal_density(const T& x) {
   return 0.39894228040143268 * exp(-0.5 * x * x);
 }
 /// The normal quantile by Newton's method. It starts at 0 in the lower tail, where the distribution function
@@ -34,72 +37,74 @@ inline double probit_of(double p) {
   return p < 0.5 ? x : -x;
 }
 
-/// x, limited to the interval.
-inline double within(double low, double x, double high) {
-  return x < low ? low : x > high ? high : x;
-}
-
 /// The predictor of a mean; NaN or infinite if there is none.
-inline double link_of(Link link, double mu) {
+template <RowNumber T>
+T link_of(Link link, const T& mu) {
   constexpr double pi = 3.141592653589793;
   switch (link) {
     case Link::identity: return mu;
     case Link::log: return log(mu);
-    case Link::inverse: return 1 / mu;
+    case Link::inverse: return 1.0 / mu;
     case Link::sqrt: return sqrt(mu);
-    case Link::probit: return probit_of(mu);
+    case Link::probit: return each(mu, probit_of);
     case Link::cloglog: return log(-log1p(-mu));
-    case Link::cauchit: return tan(pi * (mu - 0.5));
-    case Link::inverse_square: return 1 / (mu * mu);
-    case Link::logit: return log(mu / (1 - mu));
+    case Link::cauchit: return each(mu, [](double one) { return tan(pi * (one - 0.5)); });
+    case Link::inverse_square: return 1.0 / (mu * mu);
+    case Link::logit: return log(mu / (1.0 - mu));
   }
-  return std::numeric_limits<double>::quiet_NaN();
+  return T(std::numeric_limits<double>::quiet_NaN());
 }
 
-inline double mean_of(Link link, double eta) {
+template <RowNumber T>
+T mean_of(Link link, const T& eta) {
   constexpr double pi = 3.141592653589793;
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
   switch (link) {
     case Link::identity: return eta;
-    case Link::log: return exp(eta) > epsilon ? exp(eta) : epsilon;
-    case Link::inverse: return 1 / eta;
+    case Link::log: {
+      const T mu = exp(eta);
+      return choose(mu > epsilon, mu, T(epsilon));
+    }
+    case Link::inverse: return 1.0 / eta;
     case Link::sqrt: return eta * eta;
-    case Link::probit: return normal_probability(within(-8.125890664701906, eta, 8.125890664701906));
+    case Link::probit: return each(within(-8.125890664701906, eta, 8.125890664701906), normal_probability);
     case Link::cloglog: return within(epsilon, -expm1(-exp(eta)), 1 - epsilon);
     case Link::cauchit: {
-      const double share = eta < -1 ? -atan(1 / eta) / pi : 0.5 + atan(eta) / pi;
-      return within(epsilon, share, 1 - epsilon);
+      const auto share = [](double one) { return one < -1 ? -atan(1 / one) / pi : 0.5 + atan(one) / pi; };
+      return within(epsilon, each(eta, share), 1 - epsilon);
     }
-    case Link::inverse_square: return 1 / sqrt(eta);
+    case Link::inverse_square: return 1.0 / sqrt(eta);
     case Link::logit: {
-      const double e = eta < -30 ? epsilon : eta > 30 ? 1 / epsilon : exp(eta);
-      return e / (1 + e);
+      const T e = choose(eta < -30.0, T(epsilon), choose(eta > 30.0, T(1 / epsilon), exp(eta)));
+      return e / (1.0 + e);
     }
   }
-  return std::numeric_limits<double>::quiet_NaN();
+  return T(std::numeric_limits<double>::quiet_NaN());
 }
 
 /// dmu/deta at a predictor.
-inline double derivative_of(Link link, double eta) {
+template <RowNumber T>
+T derivative_of(Link link, const T& eta) {
   constexpr double pi = 3.141592653589793;
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
-  double slope = std::numeric_limits<double>::quiet_NaN();
+  T slope(std::numeric_limits<double>::quiet_NaN());
   switch (link) {
-    case Link::identity: return 1;
+    case Link::identity: return T(1.0);
     case Link::log: return mean_of(link, eta);
-    case Link::inverse: return -1 / (eta * eta);
-    case Link::sqrt: return 2 * eta;
+    case Link::inverse: return -1.0 / (eta * eta);
+    case Link::sqrt: return 2.0 * eta;
     case Link::inverse_square: return -0.5 / (eta * sqrt(eta));
     case Link::probit: slope = normal_density(eta); break;
-    case Link::cloglog: slope = eta > 700 ? 0.0 : exp(eta - exp(eta)); break;
-    case Link::cauchit: slope = 1 / (pi * (1 + eta * eta)); break;
+    case Link::cloglog: slope = choose(eta > 700.0, T(0.0), exp(eta - exp(eta))); break;
+    case Link::cauchit: slope = 1.0 / (pi * (1.0 + eta * eta)); break;
     case Link::logit: {
-      const double e = exp(eta);
-      slope = eta < -30 || eta > 30 ? epsilon : e / ((1 + e) * (1 + e));
+      const T e = exp(eta);
+      const T within_range = e / ((1.0 + e) * (1.0 + e));
+      slope = choose(eta < -30.0, T(epsilon), choose(eta > 30.0, T(epsilon), within_range));
       break;
     }
   }
-  return slope < epsilon ? epsilon : slope;
+  return choose(slope < epsilon, T(epsilon), slope);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -20,22 +20,25 @@ inline constexpr double half_log_of_two_pi = 0.91893853320467274;
 inline constexpr double euler_gamma = 0.57721566490153286;
 
 /// log(1 + exp(x)), without overflow.
-inline double softplus(double x) {
-  return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+template <RowNumber T>
+T softplus(const T& x) {
+  return choose(x > 0.0, x, T(0.0)) + log1p(exp(-fabs(x)));
 }
-inline double logistic(double x) {
-  return x > 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
+template <RowNumber T>
+T logistic(const T& x) {
+  const T ratio = exp(-fabs(x));
+  return choose(x > 0.0, T(1.0), ratio) / (1.0 + ratio);
 }
-template <int P>
-Jet<P> softplus(const Jet<P>& x) {
-  const double slope = logistic(x.value);
-  return Jet<P>::chain(x, softplus(x.value), slope, slope * logistic(-x.value));
+template <int P, class S>
+Jet<P, S> softplus(const Jet<P, S>& x) {
+  const S slope = logistic(x.value);
+  return Jet<P, S>::chain(x, softplus(x.value), slope, slope * logistic(-x.value));
 }
-template <int P>
-Jet<P> logistic(const Jet<P>& x) {
-  const double y = logistic(x.value);
-  const double slope = y * logistic(-x.value);
-  return Jet<P>::chain(x, y, slope, slope * (logistic(-x.value) - y));
+template <int P, class S>
+Jet<P, S> logistic(const Jet<P, S>& x) {
+  const S y = logistic(x.value);
+  const S slope = y * logistic(-x.value);
+  return Jet<P, S>::chain(x, y, slope, slope * (logistic(-x.value) - y));
 }
 /// The x with softplus(x) = y.
 inline double inverse_softplus(double y) {
@@ -43,66 +46,71 @@ inline double inverse_softplus(double y) {
 }
 
 /// log(1 - exp(-exp(x))): the log probability of an event under the complementary log-log link.
-inline double log_cloglog(double x) {
-  const double rate = exp(x);
-  return rate < 1 ? log(-expm1(-rate)) : log1p(-exp(-rate));
+template <RowNumber T>
+T log_cloglog(const T& x) {
+  const T rate = exp(x);
+  return choose(rate < 1.0, log(-expm1(-rate)), log1p(-exp(-rate)));
 }
-template <int P>
-Jet<P> log_cloglog(const Jet<P>& x) {
-  const double rate = exp(x.value);
-  const double slope = rate > 700 ? 0 : rate == 0 ? 1 : rate / expm1(rate);
-  const double back = rate == 0 ? 0 : 1 - rate / -expm1(-rate);
-  return Jet<P>::chain(x, log_cloglog(x.value), slope, slope == 0 ? 0 : slope * back);
+template <int P, class S>
+Jet<P, S> log_cloglog(const Jet<P, S>& x) {
+  const S rate = exp(x.value);
+  const S none(0.0);
+  const S slope = choose(rate > 700.0, none, choose(rate == 0.0, S(1.0), rate / expm1(rate)));
+  const S back = choose(rate == 0.0, none, 1.0 - rate / -expm1(-rate));
+  return Jet<P, S>::chain(x, log_cloglog(x.value), slope, choose(slope == 0.0, none, slope * back));
 }
 
 /// log(cosh(x)), without overflow.
-inline double log_cosh(double x) {
-  return fabs(x) + log1p(exp(-2 * fabs(x))) - 0.69314718055994531;
+template <RowNumber T>
+T log_cosh(const T& x) {
+  return fabs(x) + log1p(exp(-2.0 * fabs(x))) - 0.69314718055994531;
 }
-template <int P>
-Jet<P> log_cosh(const Jet<P>& x) {
-  const double slope = tanh(x.value);
-  return Jet<P>::chain(x, log_cosh(x.value), slope, 1 - slope * slope);
+template <int P, class S>
+Jet<P, S> log_cosh(const Jet<P, S>& x) {
+  const S slope = tanh(x.value);
+  return Jet<P, S>::chain(x, log_cosh(x.value), slope, 1.0 - slope * slope);
 }
 
 /// log(1 + x) / x with its derivatives, by its series near 0.
+template <class T>
 struct LogRatio {
-  double value, slope, curvature;
+  T value, slope, curvature;
 };
-inline LogRatio log_ratio(double x) {
-  constexpr double near = 0.05;
+template <RowNumber T>
+LogRatio<T> log_ratio(const T& x) {
   constexpr int terms = 14;
-  if (fabs(x) < near) {
-    LogRatio sum{0, 0, 0};
-    for (int k = terms; k >= 0; --k) {
-      // Horner's rule for the value and both derivatives.
-      sum.curvature = sum.curvature * x + 2 * sum.slope;
-      sum.slope = sum.slope * x + sum.value;
-      sum.value = sum.value * x + (k % 2 == 0 ? 1.0 : -1.0) / (k + 1);
-    }
-    return sum;
+  LogRatio<T> sum{T(0.0), T(0.0), T(0.0)};
+  for (int k = terms; k >= 0; --k) {
+    // Horner's rule for the value and both derivatives.
+    sum.curvature = sum.curvature * x + 2.0 * sum.slope;
+    sum.slope = sum.slope * x + sum.value;
+    sum.value = sum.value * x + (k % 2 == 0 ? 1.0 : -1.0) / (k + 1);
   }
-  const double whole = log1p(x);
-  const double inverse = 1 / (1 + x);
-  const double slope = (inverse - whole / x) / x;
-  return {whole / x, slope, (-inverse * inverse - 2 * slope) / x};
+  const auto near = fabs(x) < 0.05;
+  const T ratio = log1p(x) / x;
+  const T inverse = 1.0 / (1.0 + x);
+  const T slope = (inverse - ratio) / x;
+  return {choose(near, sum.value, ratio), choose(near, sum.slope, slope),
+          choose(near, sum.curvature, (-inverse * inverse - 2.0 * slope) / x)};
 }
-inline double log1p_over(double x) {
+template <RowNumber T>
+T log1p_over(const T& x) {
   return log_ratio(x).value;
 }
-template <int P>
-Jet<P> log1p_over(const Jet<P>& x) {
-  const LogRatio at = log_ratio(x.value);
-  return Jet<P>::chain(x, at.value, at.slope, at.curvature);
+template <int P, class S>
+Jet<P, S> log1p_over(const Jet<P, S>& x) {
+  const LogRatio<S> at = log_ratio(x.value);
+  return Jet<P, S>::chain(x, at.value, at.slope, at.curvature);
 }
 
-inline double log_gamma_of(double x) {
+template <RowNumber T>
+T log_gamma_of(const T& x) {
   return polygamma(x).log_gamma;
 }
-template <int P>
-Jet<P> log_gamma_of(const Jet<P>& x) {
-  const Polygamma at = polygamma(x.value);
-  return Jet<P>::chain(x, at.log_gamma, at.digamma, at.trigamma);
+template <int P, class S>
+Jet<P, S> log_gamma_of(const Jet<P, S>& x) {
+  const Polygamma<S> at = polygamma(x.value);
+  return Jet<P, S>::chain(x, at.log_gamma, at.digamma, at.trigamma);
 }
 
 /// The series of the Tweedie density, F(c, s) of tweedie_series.hpp.
@@ -171,6 +179,7 @@ inline constexpr double gumbel_deviation = 1.2825498301618641;
 struct Gaulss {
   static constexpr char name[] = "gaulss";
   static constexpr char type[] = "Gaulss";  ///< in kernels
+  static constexpr bool in_packets = true;
   static constexpr char meaning[] = "the mean and the standard deviation";
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "logb"};
@@ -195,7 +204,7 @@ struct Gaulss {
     return 1 / (exp(eta) + b);
   }
   template <class T>
-  [[nodiscard]] T log_likelihood(double y, const T* eta) const {
+  [[nodiscard]] T log_likelihood(const NumberOf<T>& y, const T* eta) const {
     const T tau = inverse_deviation(eta[1]);
     const T z = (y - mean(eta[0])) * tau;
     return -0.5 * (z * z) + log(tau) - half_log_of_two_pi;
@@ -233,6 +242,7 @@ struct LogScale {
 struct Gammals : LogScale {
   static constexpr char name[] = "gammals";
   static constexpr char type[] = "Gammals";  ///< in kernels
+  static constexpr bool in_packets = true;
   static constexpr char meaning[] = "the mean and the scale";
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "log"};
@@ -244,7 +254,7 @@ struct Gammals : LogScale {
     eta[1] = first_log_scale(2 * log(level.deviation / level.mean));
   }
   template <class T>
-  [[nodiscard]] T log_likelihood(double y, const T* eta) const {
+  [[nodiscard]] T log_likelihood(const NumberOf<T>& y, const T* eta) const {
     const T shape = exp(-log_scale(eta[1]));
     return shape * (log(shape) + log(y) - eta[0] - y * exp(-eta[0])) - log(y) - log_gamma_of(shape);
   }
@@ -266,6 +276,7 @@ struct Gumbls : LogScale {
   static constexpr char type[] = "Gumbls";  ///< in kernels
   /// Whether residuals are signed by the location, not by the mean.
   static constexpr bool side_of_location = true;
+  static constexpr bool in_packets = true;
   static constexpr char meaning[] = "the location and the scale";
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "log"};
@@ -278,7 +289,7 @@ struct Gumbls : LogScale {
     eta[1] = first_log_scale(log(scale));
   }
   template <class T>
-  [[nodiscard]] T log_likelihood(double y, const T* eta) const {
+  [[nodiscard]] T log_likelihood(const NumberOf<T>& y, const T* eta) const {
     const T scale = log_scale(eta[1]);
     const T z = (y - eta[0]) * exp(-scale);
     return -scale - z - exp(-z);
@@ -300,6 +311,7 @@ struct Gumbls : LogScale {
 struct Gevlss {
   static constexpr char name[] = "gevlss";
   static constexpr char type[] = "Gevlss";  ///< in kernels
+  static constexpr bool in_packets = true;
   static constexpr char meaning[] = "the location, the scale and the shape";
   static constexpr int predictors = 3;
   static constexpr const char* links[] = {"identity", "identity", "logit"};
@@ -326,12 +338,12 @@ struct Gevlss {
   }
   /// log(1 + shape z) / shape, also for a shape of 0; NaN outside the support.
   template <class T>
-  [[nodiscard]] T reduced(double y, const T* eta, const T& shape) const {
+  [[nodiscard]] T reduced(const NumberOf<T>& y, const T* eta, const T& shape) const {
     const T z = (y - location(eta[0])) * exp(-eta[1]);
     return z * log1p_over(shape * z);
   }
   template <class T>
-  [[nodiscard]] T log_likelihood(double y, const T* eta) const {
+  [[nodiscard]] T log_likelihood(const NumberOf<T>& y, const T* eta) const {
     const T xi = shape(eta[2]);
     const T q = reduced(y, eta, xi);
     return -eta[1] - (1 + xi) * q - exp(-q);
@@ -355,6 +367,7 @@ struct Gevlss {
 struct Shash {
   static constexpr char name[] = "shash";
   static constexpr char type[] = "Shash";  ///< in kernels
+  static constexpr bool in_packets = true;
   static constexpr char meaning[] = "the location, the scale, the skewness and the kurtosis";
   static constexpr int predictors = 4;
   static constexpr const char* links[] = {"identity", "logeb", "identity", "identity"};
@@ -376,7 +389,7 @@ struct Shash {
   }
   /// The log likelihood without the penalty of the log kurtosis.
   template <class T>
-  [[nodiscard]] T log_density(double y, const T* eta) const {
+  [[nodiscard]] T log_density(const NumberOf<T>& y, const T* eta) const {
     const T tau = log_deviation(eta[1]);
     const T delta = exp(eta[3]);
     const T z = (y - eta[0]) * exp(-tau - eta[3]);
@@ -385,7 +398,7 @@ struct Shash {
     return -tau - half_log_of_two_pi + log_cosh(bent) - 0.5 * log1p(z * z) - 0.5 * (s * s);
   }
   template <class T>
-  [[nodiscard]] T log_likelihood(double y, const T* eta) const {
+  [[nodiscard]] T log_likelihood(const NumberOf<T>& y, const T* eta) const {
     return log_density(y, eta) - penalty * (eta[3] * eta[3]);
   }
   template <class T>
@@ -438,7 +451,7 @@ struct Twlss {
     return a + (b - a) * logistic(eta);
   }
   template <class T>
-  [[nodiscard]] T log_likelihood(double y, const T* eta) const {
+  [[nodiscard]] T log_likelihood(const NumberOf<T>& y, const T* eta) const {
     const T p = power(eta[1]);
     const T misfit = exp(-eta[2]) * tweedie_misfit(y, log_mean(eta[0]), p);
     if (!(y > 0)) return -misfit;
@@ -463,6 +476,7 @@ struct Ziplss {
   static constexpr char name[] = "ziplss";
   static constexpr char type[] = "Ziplss";  ///< in kernels
   static constexpr bool whole_numbers = true;
+  static constexpr bool in_packets = true;
   static constexpr char meaning[] = "the rate and the probability of a count above 0";
   static constexpr int predictors = 2;
   static constexpr const char* links[] = {"identity", "identity"};
@@ -478,9 +492,10 @@ struct Ziplss {
     eta[1] = fmin(fmax(eta[0], -2.0), 0.5);
   }
   template <class T>
-  [[nodiscard]] T log_likelihood(double y, const T* eta) const {
-    if (y == 0) return -exp(eta[1]);
-    return log_cloglog(eta[1]) + y * eta[0] - exp(eta[0]) - log_cloglog(eta[0]) - log_gamma_of(y + 1);
+  [[nodiscard]] T log_likelihood(const NumberOf<T>& y, const T* eta) const {
+    const T of_count =
+        log_cloglog(eta[1]) + y * eta[0] - exp(eta[0]) - log_cloglog(eta[0]) - log_gamma_of(y + 1.0);
+    return choose(y == 0.0, -exp(eta[1]), of_count);
   }
   /// The mean of all counts.
   template <class T>

@@ -10,6 +10,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// The working parameter is log(theta), estimated by `fit/pirls/parameter_step.hpp`.
 struct Nb : UsualParts {
   static constexpr char name[] = "nb";
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt};
   static constexpr bool scale_is_known = true;
   static constexpr Start start = Start::adjusted;
@@ -29,40 +30,60 @@ struct Nb : UsualParts {
   [[nodiscard]] double parameter(int) const { return theta; }
 
   static const char* response_fault(double y) { return y < 0 ? "must not be negative" : nullptr; }
-  static double link(double mu) { return log(mu); }
-  static double mean(double eta) { return exp_at_least(eta, std::numeric_limits<double>::epsilon()); }
-  static double derivative(double eta) { return mean(eta); }
-  [[nodiscard]] double variance(double mu) const { return mu * (1 + mu / theta); }
-  [[nodiscard]] double weight(double prior, double mu, double slope) const {
+  template <RowNumber T>
+  static T link(const T& mu) {
+    return log(mu);
+  }
+  template <RowNumber T>
+  static T mean(const T& eta) {
+    return exp_at_least(eta, std::numeric_limits<double>::epsilon());
+  }
+  template <RowNumber T>
+  static T derivative(const T& eta) {
+    return mean(eta);
+  }
+  template <RowNumber T>
+  [[nodiscard]] T variance(const T& mu) const {
+    return mu * (1 + mu / theta);
+  }
+  template <RowNumber T>
+  [[nodiscard]] T weight(const Same<T>& prior, const T& mu, const Same<T>& slope) const {
     return prior * slope * slope / (mu * (1 + mu / theta));
   }
-  [[nodiscard]] double deviance(double y, double mu, double prior) const {
-    return 2 * prior * (y_log_y(y, mu) - (y + theta) * log_of_one_plus((y - mu) / (mu + theta)));
+  template <RowNumber T>
+  [[nodiscard]] T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) const {
+    return 2 * prior * (y_log_y(y, mu) - (y + theta) * log1p((y - mu) / (mu + theta)));
   }
-  static double first_mean(double y, double) { return y == 0 ? 1.0 / 6 : y; }
+  template <RowNumber T>
+  static T first_mean(const T& y, const Same<T>&) {
+    return choose(y == 0.0, T(1.0 / 6), y);
+  }
   /// As in mgcv, defined also for a response that is not a whole number.
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     return 2 * weight *
-           ((y + theta) * log_of_one_plus(mu / theta) - x_log_p(y, mu) + log_gamma(y + 1) -
+           ((y + theta) * log1p(mu / theta) - x_log_p(y, mu) + log_gamma(y + 1) -
             log_rising_factorial(theta, y));
   }
 
   /// Terms of the likelihood that depend only on the response and theta.
+  template <class T>
   struct ResponsePart {
-    double log_rising;
-    RisingFactorialSlope slope;
+    T log_rising;
+    T first, second;  ///< derivatives of `log_rising` and y log(theta), by theta
   };
-  [[nodiscard]] ResponsePart response_part(double y) const {
-    return {log_rising_factorial(theta, y), rising_factorial_slope(theta, y)};
+  [[nodiscard]] ResponsePart<double> response_part(double y) const {
+    const RisingFactorialSlope slope = rising_factorial_slope(theta, y);
+    return {log_rising_factorial(theta, y), slope.first, slope.second};
   }
   void likelihood_terms(double y, double mu, double* terms) const {
     likelihood_terms(y, mu, response_part(y), terms);
   }
-  void likelihood_terms(double y, double mu, const ResponsePart& part, double* terms) const {
-    const double log_ratio = log_of_one_plus(mu / theta);
-    const double spread = (y - mu) / (mu + theta);
-    const double first = theta * (log_ratio + spread - part.slope.first);
-    const double second = -mu / (mu + theta) - theta * spread / (mu + theta) - theta * part.slope.second;
+  template <RowNumber T>
+  void likelihood_terms(const Same<T>& y, const T& mu, const ResponsePart<Same<T>>& part, T* terms) const {
+    const T log_ratio = log1p(mu / theta);
+    const T spread = (y - mu) / (mu + theta);
+    const T first = theta * (log_ratio + spread - part.first);
+    const T second = -mu / (mu + theta) - theta * spread / (mu + theta) - theta * part.second;
     terms[0] = (y + theta) * log_ratio - x_log_p(y, mu) - part.log_rising;
     terms[1] = first;
     terms[2] = theta * second + first;

@@ -15,6 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// F(x) (1 - F(u)) (1 - exp(u - x)), which does not cancel.
 struct Ocat : UsualParts {
   static constexpr char name[] = "ocat";
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::identity};
   static constexpr bool scale_is_known = true;
   static constexpr Start start = Start::adjusted;
@@ -50,40 +51,59 @@ struct Ocat : UsualParts {
   [[nodiscard]] const char* response_fault(double y) const {
     return y >= 1 && y <= classes() && y == floor(y) ? nullptr : "must be a whole number from 1 to R";
   }
-  static double link(double mu) { return mu; }
-  static double mean(double eta) { return eta; }
-  static double derivative(double) { return 1; }
+  template <RowNumber T>
+  static T link(const T& mu) {
+    return mu;
+  }
+  template <RowNumber T>
+  static T mean(const T& eta) {
+    return eta;
+  }
+  template <RowNumber T>
+  static T derivative(const T&) {
+    return T(1.0);
+  }
 
   /// A step of Newton's method, with the observed information, as in mgcv.
-  [[nodiscard]] RowStep step(double y, double eta, double prior) const {
-    const Place at(*this, y, eta);
+  template <RowNumber T>
+  [[nodiscard]] RowStep<T> step(const Same<T>& y, const T& eta, const Same<T>& prior) const {
+    const Place<T> at(*this, y, eta);
     return {prior * at.information(), at.score() / at.information(), -2 * prior * at.log_probability()};
   }
-  [[nodiscard]] double deviance(double y, double eta, double prior) const {
-    return -2 * prior * Place(*this, y, eta).log_probability();
+  template <RowNumber T>
+  [[nodiscard]] T deviance(const Same<T>& y, const T& eta, const Same<T>& prior) const {
+    return -2.0 * prior * Place<T>(*this, y, eta).log_probability();
   }
   [[nodiscard]] double minus_two_log_likelihood(double y, double eta, double weight, double) const {
     return deviance(y, eta, weight);
   }
   /// As in mgcv: midway between the thresholds of the class; those of the outer classes are 1 further out.
-  [[nodiscard]] double first_mean(double y, double) const {
-    const int own = class_of(y);
-    const double lower = own == 1 ? threshold(1) - 1 : threshold(own - 1);
-    return (lower + (own == classes() ? threshold(own - 1) + 1 : threshold(own))) / 2;
+  template <RowNumber T>
+  [[nodiscard]] T first_mean(const T& y, const Same<T>&) const {
+    return each(y, [&](double one) {
+      const int own = class_of(one);
+      const double lower = own == 1 ? threshold(1) - 1 : threshold(own - 1);
+      return (lower + (own == classes() ? threshold(own - 1) + 1 : threshold(own))) / 2;
+    });
   }
 
+  /// The thresholds of a class.
+  template <class T>
+  struct Thresholds {
+    T lower, upper;
+  };
   /// P(Y = k), and its derivative by the predictor.
   struct Probability {
     double value, slope;
   };
   [[nodiscard]] Probability probability(int k, double eta) const {
-    const Place at(*this, k, eta);
+    const Place<double> at(*this, k, eta);
     const double value = at.upper.below * at.lower.above * -expm1(-at.width);
     return {value, value * at.score()};
   }
   /// P(Y <= y).
   [[nodiscard]] double up_to(double y, double eta) const {
-    return y < 1 ? 0 : Logistic(threshold(class_of(floor(y))) - eta).below;
+    return y < 1 ? 0 : Logistic<double>(threshold(class_of(floor(y))) - eta).below;
   }
   /// The class between whose thresholds the predictor is.
   [[nodiscard]] int class_at(double eta) const {
@@ -97,67 +117,75 @@ struct Ocat : UsualParts {
     return (threshold(own - 1) + threshold(own)) / 2 - eta;
   }
 
-  void likelihood_terms(double y, double eta, double* terms) const {
-    const Place at(*this, y, eta);
-    const int own = class_of(y) - 1;  // the parameter that is the class's upper threshold
+  template <RowNumber T>
+  void likelihood_terms(const Same<T>& y, const T& eta, T* terms) const {
+    const Place<T> at(*this, y, eta);
+    // The parameter that is the class's upper threshold.
+    const T own = each(T(y), [&](double one) { return class_of(one) - 1.0; });
+    const T closeness = at.closeness();
     terms[0] = -at.log_probability();
-    double* second = terms + 1 + count_;
+    T* second = terms + 1 + count_;
     for (int i = 0; i < count_; ++i) {
       // Both thresholds of the class move with the parameters below `own`; only the upper one moves with
       // parameter `own`.
       const double step =
           i == 0 ? 1 : theta(i);  // by how much a change of the working parameter moves the thresholds
-      const double slope = i < own ? -at.score() : i == own ? at.upper.above + at.closeness() : 0;
+      const T of_own = choose(own == i, at.upper.above + closeness, T(0.0));
+      const T slope = choose(own > i, -at.score(), of_own);
       terms[1 + i] = -step * slope;
       for (int j = i; j < count_; ++j) {
-        double curvature = 0;
-        if (j < own) {
-          curvature = at.information();
-        } else if (j == own) {
-          curvature = at.upper.density();
-          if (i == own) curvature += at.closeness() * (1 + at.closeness());
-        }
-        *second++ = step * (j == 0 ? 1 : theta(j)) * curvature - (i == j && i > 0 ? step * slope : 0);
+        T of_upper = at.upper.density();
+        if (i == j) of_upper += closeness * (1.0 + closeness);
+        T curvature = choose(own > j, at.information(), choose(own == j, of_upper, T(0.0)));
+        curvature *= step * (j == 0 ? 1 : theta(j));
+        *second++ = i == j && i > 0 ? curvature - step * slope : curvature;
       }
     }
   }
 
  private:
   /// The logistic distribution at x.
+  template <class T>
   struct Logistic {
-    explicit Logistic(double at) : x(at) {
-      const double ratio = exp(-fabs(at));
-      larger = 1 / (1 + ratio);
-      below = at < 0 ? ratio * larger : larger;
-      above = at < 0 ? larger : ratio * larger;
+    explicit Logistic(const T& at) : x(at) {
+      const T ratio = exp(-fabs(at));
+      larger = 1.0 / (1.0 + ratio);
+      below = choose(at < 0.0, ratio * larger, larger);
+      above = choose(at < 0.0, larger, ratio * larger);
     }
-    [[nodiscard]] double density() const { return below * above; }
-    double x;
-    double larger;  ///< of the next two
-    double below;   ///< F(x)
-    double above;   ///< 1 - F(x)
+    [[nodiscard]] T density() const { return below * above; }
+    T x;
+    T larger;  ///< of the next two
+    T below;   ///< F(x)
+    T above;   ///< 1 - F(x)
   };
   /// The thresholds of a class, seen from a linear predictor.
+  template <class T>
   struct Place {
     /// A response that is not finite gives no finite number.
-    Place(const Ocat& family, double y, double eta) : Place(family, family.class_of(y), eta + 0 * y) {}
-    Place(const Ocat& family, int own, double eta)
-        : upper(family.threshold(own) - eta),
-          lower(family.threshold(own - 1) - eta),
-          width(family.threshold(own) - family.threshold(own - 1)) {}
-    [[nodiscard]] double log_probability() const {
-      const double tails = (upper.x < 0 ? upper.x : 0) - (lower.x > 0 ? lower.x : 0);
+    Place(const Ocat& family, const T& y, const T& eta) : Place(family.limits_of(y), eta + 0.0 * y) {}
+    Place(const Ocat& family, int own, const T& eta)
+        : Place(Thresholds<T>{family.threshold(own - 1), family.threshold(own)}, eta) {}
+    Place(const Thresholds<T>& of_class, const T& eta)
+        : upper(of_class.upper - eta), lower(of_class.lower - eta), width(of_class.upper - of_class.lower) {}
+    [[nodiscard]] T log_probability() const {
+      const T tails = choose(upper.x < 0.0, upper.x, T(0.0)) - choose(lower.x > 0.0, lower.x, T(0.0));
       return tails + log(upper.larger * lower.larger * -expm1(-width));
     }
     // The derivative of the log probability by the predictor, and minus the second one.
-    [[nodiscard]] double score() const { return lower.below - upper.above; }
-    [[nodiscard]] double information() const { return upper.density() + lower.density(); }
+    [[nodiscard]] T score() const { return lower.below - upper.above; }
+    [[nodiscard]] T information() const { return upper.density() + lower.density(); }
     /// The derivative of log(1 - exp(-width)) by the width.
-    [[nodiscard]] double closeness() const { return 1 / expm1(width); }
-    Logistic upper, lower;
-    double width;
+    [[nodiscard]] T closeness() const { return 1.0 / expm1(width); }
+    Logistic<T> upper, lower;
+    T width;
   };
 
+  template <RowNumber T>
+  [[nodiscard]] Thresholds<T> limits_of(const T& y) const {
+    return {each(y, [&](double one) { return threshold(class_of(one) - 1); }),
+            each(y, [&](double one) { return threshold(class_of(one)); })};
+  }
   [[nodiscard]] double threshold(int k) const {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     if (k < 1) return -infinity;

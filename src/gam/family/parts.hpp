@@ -36,17 +36,18 @@ struct Limits {
 };
 
 /// Contribution of one row to a step of performance iteration.
+template <class T>
 struct RowStep {
-  double weight;    ///< w = prior (dmu/deta)^2 / V(mu), Fisher
-  double residual;  ///< working residual: (y - mu) dη/dμ, or mean_step(y, mu) dη/dμ; the working response
-                    ///< is eta - offset + this
-  double deviance;  ///< deviance of this row, with its prior weight
+  T weight;    ///< w = prior (dmu/deta)^2 / V(mu), Fisher
+  T residual;  ///< working residual: (y - mu) dη/dμ, or mean_step(y, mu) dη/dμ; the working response
+               ///< is eta - offset + this
+  T deviance;  ///< deviance of this row, with its prior weight
 };
 
 /// A family that gives a row's whole step of the mean, such as one with the observed information.
 template <class F>
 concept StepFamily = requires(const F& family, double x) {
-  {RowStep(family.step(x, x, x))};  // arguments: response, mean and prior weight
+  {RowStep<double>(family.step(x, x, x))};  // arguments: response, mean and prior weight
   // `square_is_deviance`, if present: the deviance replaces w r^2 in the sums. With a known scale these sums
   // only shift REML, and where w vanishes r is huge.
 };
@@ -248,8 +249,9 @@ constexpr Limits limits_of_proportions(Link link) {
 }
 
 /// The first mean of a row, moved away from the pole of an inverse link, as mgcv does for scat.
-constexpr double off_pole(Link link, double mean, double side) {
-  return link == Link::inverse && mean == 0 ? (side < 0 ? -0.1 : 0.1) : mean;
+template <RowNumber T>
+T off_pole(Link link, const T& mean, double side) {
+  return link == Link::inverse ? choose(mean == 0.0, T(side < 0 ? -0.1 : 0.1), mean) : mean;
 }
 
 /// A family with a link other than its default.
@@ -257,26 +259,42 @@ template <class F>
 struct Linked : F {
   static constexpr bool linear = false;
 
-  [[nodiscard]] double link(double mu) const { return link_of(which, mu); }
-  [[nodiscard]] double mean(double eta) const { return mean_of(which, eta); }
-  [[nodiscard]] double derivative(double eta) const { return derivative_of(which, eta); }
-  [[nodiscard]] double weight(double prior, double mu, double slope) const {
+  template <RowNumber T>
+  [[nodiscard]] T link(const T& mu) const {
+    return link_of(which, mu);
+  }
+  template <RowNumber T>
+  [[nodiscard]] T mean(const T& eta) const {
+    return mean_of(which, eta);
+  }
+  template <RowNumber T>
+  [[nodiscard]] T derivative(const T& eta) const {
+    return derivative_of(which, eta);
+  }
+  template <RowNumber T>
+  [[nodiscard]] T weight(const Same<T>& prior, const T& mu, const Same<T>& slope) const {
     return prior * slope * slope / F::variance(mu);
   }
   /// NaN for an invalid mean, so that a fit halves the step that leads to it.
-  template <class Y>
-  [[nodiscard]] double deviance(Y y, double mu, double prior) const {
-    const bool inside = (!F::limits.has_lower() || mu > F::limits.lower) &&
-                        (!F::limits.has_upper() || mu < F::limits.upper) && !(side * mu < 0);
-    return inside ? F::deviance(y, mu, prior) : std::numeric_limits<double>::quiet_NaN();
+  template <class Y, RowNumber T>
+  [[nodiscard]] T deviance(const Y& y, const T& mu, const Same<T>& prior) const {
+    const T outside(std::numeric_limits<double>::quiet_NaN());
+    T value = F::deviance(y, mu, prior);
+    if constexpr (F::limits.has_lower()) value = choose(mu > F::limits.lower, value, outside);
+    if constexpr (F::limits.has_upper()) value = choose(mu < F::limits.upper, value, outside);
+    return choose(side * mu < 0.0, outside, value);
   }
   /// Whether a mean is nearly at a limit; only counts and proportions, which have an absolute scale, can be.
-  [[nodiscard]] bool is_at_end(double mu) const {
-    if (which == Link::log) return F::limits.has_upper() && mu > F::limits.upper - near_end;
-    return which == Link::identity && F::scale_is_known && F::limits.has_lower() &&
-           mu < F::limits.lower + near_end;
+  template <RowNumber T>
+  [[nodiscard]] auto is_at_end(const T& mu) const {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const bool has_upper = which == Link::log && F::limits.has_upper();
+    const bool has_lower = which == Link::identity && F::scale_is_known && F::limits.has_lower();
+    return (mu > (has_upper ? F::limits.upper - near_end : infinity)) |
+           (mu < (has_lower ? F::limits.lower + near_end : -infinity));
   }
-  [[nodiscard]] double first_mean(double y, double prior) const {
+  template <RowNumber T>
+  [[nodiscard]] T first_mean(const T& y, const Same<T>& prior) const {
     return off_pole(which, F::first_mean(y, prior), side);
   }
 
@@ -303,19 +321,15 @@ constexpr auto family_at(FamilyList<First, Rest...> /*list*/, const double* para
 }
 
 /// y log(y / mu), which is 0 at y = 0.
-inline double y_log_y(double y, double mu) {
-  return y > 0 ? y * log(y / mu) : 0;
+template <RowNumber T>
+T y_log_y(const Same<T>& y, const T& mu) {
+  return choose(y > 0.0, y * log(y / mu), T(0.0));
 }
 
 /// x log(p), which is 0 at x = 0 for any p.
-inline double x_log_p(double x, double p) {
-  return x == 0 ? 0.0 : x * log(p);
-}
-
-/// log(1 + x), several times faster than log1p. Source: Goldberg, ACM Computing Surveys 23 (1991), theorem 4.
-inline double log_of_one_plus(double x) {
-  const double sum = 1 + x;
-  return sum == 1 ? x : log(sum) * (x / (sum - 1));
+template <RowNumber T>
+T x_log_p(const Same<T>& x, const T& p) {
+  return choose(x == 0.0, T(0.0), x * log(p));
 }
 
 /// Whether a count is an integer within R's tolerance.
@@ -335,9 +349,10 @@ inline double log_gamma(double x) {
 }
 
 /// max(exp(eta), `least`).
-inline double exp_at_least(double eta, double least) {
-  const double mu = exp(eta);
-  return mu > least ? mu : least;
+template <RowNumber T>
+T exp_at_least(const T& eta, double least) {
+  const T mu = exp(eta);
+  return choose(mu > least, mu, T(least));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -8,6 +8,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Counts: V(mu) = mu, with the log link.
 struct Poisson : UsualParts {
   static constexpr char name[] = "poisson";
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt};
   static constexpr bool scale_is_known = true;
   static constexpr Start start = Start::adjusted;
@@ -15,15 +16,34 @@ struct Poisson : UsualParts {
   static constexpr char residuals[] = " They are close to normal only where counts are large.";
 
   static const char* response_fault(double y) { return y < 0 ? "must not be negative" : nullptr; }
-  static double link(double mu) { return log(mu); }
-  static double mean(double eta) { return exp_at_least(eta, std::numeric_limits<double>::epsilon()); }
-  static double derivative(double eta) { return mean(eta); }
-  static double variance(double mu) { return mu; }
-  static double weight(double prior, double mu, double slope) { return prior * slope * slope / mu; }
-  static double deviance(double y, double mu, double prior) {
+  template <RowNumber T>
+  static T link(const T& mu) {
+    return log(mu);
+  }
+  template <RowNumber T>
+  static T mean(const T& eta) {
+    return exp_at_least(eta, std::numeric_limits<double>::epsilon());
+  }
+  template <RowNumber T>
+  static T derivative(const T& eta) {
+    return mean(eta);
+  }
+  template <RowNumber T>
+  static T variance(const T& mu) {
+    return mu;
+  }
+  template <RowNumber T>
+  static T weight(const Same<T>& prior, const T& mu, const Same<T>& slope) {
+    return prior * slope * slope / mu;
+  }
+  template <RowNumber T>
+  static T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) {
     return 2 * prior * (y_log_y(y, mu) - (y - mu));
   }
-  static double first_mean(double y, double) { return y + 0.1; }
+  template <RowNumber T>
+  static T first_mean(const T& y, const Same<T>&) {
+    return y + 0.1;
+  }
   /// Infinite for a response that is not a whole number, as in R.
   static double minus_two_log_likelihood(double y, double mu, double weight, double) {
     if (!is_integer(y)) return std::numeric_limits<double>::infinity();

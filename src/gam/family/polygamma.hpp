@@ -6,29 +6,31 @@
 /// The logarithm of the gamma function and its derivatives for any x > 0, on the host and in kernels.
 namespace TESSERA_NAMESPACE::gam {
 
+template <class T>
 struct Polygamma {
-  double log_gamma;
-  double digamma;   ///< the first derivative of log(gamma(x))
-  double trigamma;  ///< the second derivative
+  T log_gamma;
+  T digamma;   ///< the first derivative of log(gamma(x))
+  T trigamma;  ///< the second derivative
 };
-inline Polygamma polygamma(double x) {
+template <RowNumber T>
+Polygamma<T> polygamma(const T& x) {
   constexpr double half_log_two_pi = 0.91893853320467274;
-  double to = x;
-  double product = 1;
-  double sum = 0;
-  double sum_of_squares = 0;
-  while (to < stirling_from) {
-    const double inverse = 1 / to;
-    product *= to;
+  T to = x;
+  T product(1.0);
+  T sum(0.0);
+  T sum_of_squares(0.0);
+  for (auto is_small = to < stirling_from; any(is_small); is_small = to < stirling_from) {
+    const T inverse = choose(is_small, 1.0 / to, T(0.0));
+    product *= choose(is_small, to, T(1.0));
     sum += inverse;
     sum_of_squares += inverse * inverse;
-    to += 1;
+    to += choose(is_small, T(1.0), T(0.0));
   }
-  const double inverse = 1 / to;
-  const double log_to = log(to);
+  const T inverse = 1.0 / to;
+  const T log_to = log(to);
   return {(to - 0.5) * log_to - to + half_log_two_pi + stirling_tail(to) - log(product),
           log_to - 0.5 * inverse - digamma_tail(to) - sum,
-          trigamma_tail(to) + inverse * (1 + 0.5 * inverse) + sum_of_squares};
+          trigamma_tail(to) + inverse * (1.0 + 0.5 * inverse) + sum_of_squares};
 }
 
 /// The remainder of Stirling's formula, and its derivatives.
@@ -42,7 +44,7 @@ struct StirlingRest {
 inline StirlingRest stirling_rest(double x) {
   constexpr double half_log_two_pi = 0.91893853320467274;
   if (x >= stirling_from) return {stirling_tail(x), digamma_tail(x), trigamma_tail(x)};
-  const Polygamma at = polygamma(x);
+  const Polygamma<double> at = polygamma(x);
   const double log_x = log(x);
   const double inverse = 1 / x;
   return {at.log_gamma - half_log_two_pi - (x - 0.5) * log_x + x, log_x - 0.5 * inverse - at.digamma,

@@ -33,6 +33,7 @@ struct Quasi : UsualParts {
   enum Variance { constant, mu, mu_2, mu_3, mu_1_mu };
 
   static constexpr char name[] = "quasi";
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::identity,       Link::inverse, Link::log,
                                    Link::inverse_square, Link::sqrt,    Link::logit,
                                    Link::probit,         Link::cloglog, Link::cauchit};
@@ -65,10 +66,20 @@ struct Quasi : UsualParts {
     }
     return Binomial::response_fault(y);
   }
-  [[nodiscard]] double link(double mean) const { return link_of(linked, mean); }
-  [[nodiscard]] double mean(double eta) const { return mean_of(linked, eta); }
-  [[nodiscard]] double derivative(double eta) const { return derivative_of(linked, eta); }
-  [[nodiscard]] double variance(double mean) const {
+  template <RowNumber T>
+  [[nodiscard]] T link(const T& mean) const {
+    return link_of(linked, mean);
+  }
+  template <RowNumber T>
+  [[nodiscard]] T mean(const T& eta) const {
+    return mean_of(linked, eta);
+  }
+  template <RowNumber T>
+  [[nodiscard]] T derivative(const T& eta) const {
+    return derivative_of(linked, eta);
+  }
+  template <RowNumber T>
+  [[nodiscard]] T variance(const T& mean) const {
     switch (which) {
       case constant: return 1;
       case mu: return mean;
@@ -78,26 +89,31 @@ struct Quasi : UsualParts {
     }
     return mean * (1 - mean);
   }
-  [[nodiscard]] double weight(double prior, double mean, double slope) const {
+  template <RowNumber T>
+  [[nodiscard]] T weight(const Same<T>& prior, const T& mean, const Same<T>& slope) const {
     return prior * slope * slope / variance(mean);
   }
   /// NaN for an invalid mean, so that a fit halves the step that leads to it.
-  [[nodiscard]] double deviance(double y, double mean, double prior) const {
-    if (which != constant && (!(mean > 0) || (which == mu_1_mu && !(mean < 1))))
-      return std::numeric_limits<double>::quiet_NaN();
+  template <RowNumber T>
+  [[nodiscard]] T deviance(const Same<T>& y, const T& mean, const Same<T>& prior) const {
+    const T outside(std::numeric_limits<double>::quiet_NaN());
     switch (which) {
       case constant: return prior * (y - mean) * (y - mean);
-      case mu: return Poisson::deviance(y, mean, prior);
+      case mu: return choose(mean > 0.0, Poisson::deviance(y, mean, prior), outside);
       // For a response of 0 only -log(mean) remains, as in R.
-      case mu_2: return -2 * prior * (log((y > 0 ? y : 1.0) / mean) - (y - mean) / mean);
+      case mu_2:
+        return choose(mean > 0.0,
+                      -2 * prior * (log(choose(y > 0.0, T(y), T(1.0)) / mean) - (y - mean) / mean), outside);
       case mu_3: return InverseGaussian::deviance(y, mean, prior);
       case mu_1_mu: break;
     }
-    return Binomial::deviance(y, mean, prior);
+    const T inside = choose(mean < 1.0, Binomial::deviance(y, mean, prior), outside);
+    return choose(mean > 0.0, inside, outside);
   }
-  [[nodiscard]] double first_mean(double y, double) const {
+  template <RowNumber T>
+  [[nodiscard]] T first_mean(const T& y, const Same<T>&) const {
     if (which == mu_1_mu) return within(0.001, y, 0.999);
-    return which != constant && y == 0 ? 0.1 : y;
+    return which == constant ? y : choose(y == 0.0, T(0.1), y);
   }
   static double minus_two_log_likelihood(double, double, double, double) {
     return std::numeric_limits<double>::quiet_NaN();
@@ -119,10 +135,13 @@ struct Linked<Quasi> : Quasi {
     if (which == mu_1_mu) limits = limits_of_proportions(link);
     if (which == mu && link == Link::log) limits = {.lower = 0};
   }
-  [[nodiscard]] double deviance(double y, double mean, double prior) const {
-    return side * mean < 0 ? std::numeric_limits<double>::quiet_NaN() : Quasi::deviance(y, mean, prior);
+  template <RowNumber T>
+  [[nodiscard]] T deviance(const Same<T>& y, const T& mean, const Same<T>& prior) const {
+    return choose(side * mean < 0.0, T(std::numeric_limits<double>::quiet_NaN()),
+                  Quasi::deviance(y, mean, prior));
   }
-  [[nodiscard]] double first_mean(double y, double prior) const {
+  template <RowNumber T>
+  [[nodiscard]] T first_mean(const T& y, const Same<T>& prior) const {
     return off_pole(linked, Quasi::first_mean(y, prior), side);
   }
 

@@ -20,7 +20,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// cache.
 class NbMemo {
  public:
-  [[nodiscard]] Nb::ResponsePart response_part(const Nb& family, double y) {
+  [[nodiscard]] Nb::ResponsePart<double> response_part(const Nb& family, double y) {
     if (family.theta != theta_) {
       theta_ = family.theta;
       known_.clear();
@@ -30,7 +30,7 @@ class NbMemo {
 
  private:
   double theta_ = 0;
-  CountMemo<Nb::ResponsePart> known_;
+  CountMemo<Nb::ResponsePart<double>> known_;
 };
 
 /// For tw: with p fixed, the series of the density and its derivatives depend on one number s. They are

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tessera/version.hpp>
+#include "gam/family/arithmetic.hpp"
 
-#include <cmath>
+#include <tessera/version.hpp>
 
 /// Gamma(theta + y) / Gamma(theta) for y >= 0: the rising factorial theta (theta + 1) … (theta + y - 1) of a
 /// count. The logarithm and its derivatives are as accurate for theta = 10^10, where they nearly cancel in a
@@ -16,8 +16,9 @@ namespace TESSERA_NAMESPACE::gam {
 inline constexpr double stirling_from = 10;
 
 /// log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi)/2.
-inline double stirling_tail(double x) {
-  const double s = 1 / (x * x);
+template <RowNumber T>
+T stirling_tail(const T& x) {
+  const T s = 1.0 / (x * x);
   return (1.0 / 12 -
           s * (1.0 / 360 -
                s * (1.0 / 1260 - s * (1.0 / 1680 - s * (1.0 / 1188 - s * (691.0 / 360360 - s / 156)))))) /
@@ -25,16 +26,18 @@ inline double stirling_tail(double x) {
 }
 
 /// log(x) - 1/(2 x) - digamma(x).
-inline double digamma_tail(double x) {
-  const double s = 1 / (x * x);
+template <RowNumber T>
+T digamma_tail(const T& x) {
+  const T s = 1.0 / (x * x);
   return s * (1.0 / 12 -
               s * (1.0 / 120 -
                    s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * (691.0 / 32760 - s / 12))))));
 }
 
 /// trigamma(x) - 1/x - 1/(2 x^2).
-inline double trigamma_tail(double x) {
-  const double s = 1 / (x * x);
+template <RowNumber T>
+T trigamma_tail(const T& x) {
+  const T s = 1.0 / (x * x);
   return s / x *
          (1.0 / 6 -
           s * (1.0 / 30 -

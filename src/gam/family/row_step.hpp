@@ -7,8 +7,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// The Fisher scoring step of a row's mean.
-template <RowFamily F>
-inline double mean_step([[maybe_unused]] const F& family, double y, double mu) {
+template <RowFamily F, RowNumber T>
+T mean_step([[maybe_unused]] const F& family, const Same<T>& y, const T& mu) {
   if constexpr (requires { family.mean_step(y, mu); }) {
     return family.mean_step(y, mu);
   } else {
@@ -20,36 +20,37 @@ inline double mean_step([[maybe_unused]] const F& family, double y, double mu) {
 /// halved while any row leaves the range of means, so a single row at a limit could stop all others. With a
 /// factor of 1e4, the row stays within the range as long as other rows push it out by less than 1e4 times its
 /// score. Its weight is at most 1e12 times an inner row's, and does not dominate.
-template <RowFamily F>
-inline double caution_at([[maybe_unused]] const F& family, [[maybe_unused]] double mu) {
+template <RowFamily F, RowNumber T>
+T caution_at([[maybe_unused]] const F& family, [[maybe_unused]] const T& mu) {
   if constexpr (requires { family.is_at_end(mu); }) {
-    return family.is_at_end(mu) ? 1e4 : 1;
+    return choose(family.is_at_end(mu), T(1e4), T(1.0));
   } else {
-    return 1;
+    return T(1.0);
   }
 }
 
-template <RowFamily F>
-inline RowStep row_step(const F& family, Response y, double eta, double prior) {
-  const double mu = family.mean(eta);
-  const double slope = family.derivative(eta);
+/// Y: `Response`, or T.
+template <RowFamily F, class Y, RowNumber T>
+RowStep<T> row_step(const F& family, const Y& y, const T& eta, const Same<T>& prior) {
+  const T mu = family.mean(eta);
+  const T slope = family.derivative(eta);
   if constexpr (StepFamily<F>) {
-    const RowStep of_mean = family.step(y, mu, prior);
+    const RowStep<T> of_mean = family.step(y, mu, prior);
     return {of_mean.weight * slope * slope, of_mean.residual / slope, of_mean.deviance};
   } else {
-    const double caution = caution_at(family, mu);
+    const T caution = caution_at(family, mu);
     return {caution * family.weight(prior, mu, slope), mean_step(family, y, mu) / slope / caution,
             family.deviance(y, mu, prior)};
   }
 }
 
 /// The linear predictor at which a row's first step starts; NaN if the fit starts elsewhere.
-template <RowFamily F>
-inline double first_predictor(const F& family, double y, double prior) {
+template <RowFamily F, RowNumber T>
+T first_predictor(const F& family, const T& y, const Same<T>& prior) {
   if constexpr (requires { family.first_mean(y, prior); }) {
     if (family.start != Start::mean) return family.link(family.first_mean(y, prior));
   }
-  return std::numeric_limits<double>::quiet_NaN();
+  return T(std::numeric_limits<double>::quiet_NaN());
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

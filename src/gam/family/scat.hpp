@@ -10,6 +10,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// The working parameters are log(nu - min.df) and log(sigma).
 struct Scat : UsualParts {
   static constexpr char name[] = "scat";
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::identity, Link::log, Link::inverse};
   static constexpr bool scale_is_known = true;
   static constexpr Start start = Start::response;
@@ -45,39 +46,57 @@ struct Scat : UsualParts {
   }
 
   static const char* response_fault(double) { return nullptr; }
-  static double link(double mu) { return mu; }
-  static double mean(double eta) { return eta; }
-  static double derivative(double) { return 1; }
-  [[nodiscard]] double variance(double) const { return sigma * sigma * (nu + 3) / (nu + 1); }
-  [[nodiscard]] double weight(double prior, double mu, double slope) const {
+  template <RowNumber T>
+  static T link(const T& mu) {
+    return mu;
+  }
+  template <RowNumber T>
+  static T mean(const T& eta) {
+    return eta;
+  }
+  template <RowNumber T>
+  static T derivative(const T&) {
+    return 1;
+  }
+  template <RowNumber T>
+  [[nodiscard]] T variance(const T&) const {
+    return sigma * sigma * (nu + 3) / (nu + 1);
+  }
+  template <RowNumber T>
+  [[nodiscard]] T weight(const Same<T>& prior, const T& mu, const Same<T>& slope) const {
     return prior * slope * slope / variance(mu);
   }
-  [[nodiscard]] double mean_step(double y, double mu) const {
-    const double t = (y - mu) / sigma;
+  template <RowNumber T>
+  [[nodiscard]] T mean_step(const Same<T>& y, const T& mu) const {
+    const T t = (y - mu) / sigma;
     return (y - mu) * (nu + 3) / (nu + t * t);
   }
-  [[nodiscard]] double deviance(double y, double mu, double prior) const {
-    const double t = (y - mu) / sigma;
+  template <RowNumber T>
+  [[nodiscard]] T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) const {
+    const T t = (y - mu) / sigma;
     return prior * (nu + 1) * log1p(t * t / nu);
   }
-  static double first_mean(double y, double) { return y; }
+  template <RowNumber T>
+  static T first_mean(const T& y, const Same<T>&) {
+    return y;
+  }
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     constexpr double pi = 3.141592653589793;
     return deviance(y, mu, weight) +
            weight * (log(2 * pi * sigma * sigma) - 2 * log_rising_factorial(nu / 2, 0.5));
   }
 
-  void likelihood_terms(double y, double mu, double* terms) const {
-    const double t = (y - mu) / sigma;
-    const double square = t * t / nu;
-    const double share = square / (1 + square);
-    const double log_tail = log1p(square);
+  template <RowNumber T>
+  void likelihood_terms(const Same<T>& y, const T& mu, T* terms) const {
+    const T t = (y - mu) / sigma;
+    const T square = t * t / nu;
+    const T share = square / (1.0 + square);
+    const T log_tail = log1p(square);
     const RisingFactorialSlope slope = rising_factorial_slope(nu / 2, 0.5);
     // Derivatives with respect to nu. The derivative of `share` is -share (1 - share)/nu.
-    const double by_nu = 0.5 * (log_tail - (nu + 1) / nu * share - slope.first + 1 / nu);
-    const double by_nu_nu =
-        0.5 * (-share / nu + share / (nu * nu) + (nu + 1) / (nu * nu) * share * (1 - share) -
-               0.5 * slope.second - 1 / (nu * nu));
+    const T by_nu = 0.5 * (log_tail - (nu + 1) / nu * share - slope.first + 1 / nu);
+    const T by_nu_nu = 0.5 * (-share / nu + share / (nu * nu) + (nu + 1) / (nu * nu) * share * (1 - share) -
+                              0.5 * slope.second - 1 / (nu * nu));
     const double nu_1 = nu - least;
     terms[0] = 0.5 * (nu + 1) * log_tail + log(sigma) - log_rising_factorial(nu / 2, 0.5);
     terms[1] = by_nu * nu_1;

@@ -6,6 +6,7 @@
 #include "base/list_text.hpp"
 #include "base/math_policy.hpp"
 #include "gam/family/location_scale.hpp"
+#include "gam/family/packet_families.hpp"
 #include "gam/family/response_distribution.hpp"
 #include "gam/family/tweedie.hpp"
 
@@ -183,9 +184,14 @@ class FormulaFamily final : public SeveralFamily {
   }
 
   void evaluate(const SeveralRows& rows) const override {
-    evaluate_rows(F::predictors, rows, [&](double y, const double* eta, double* scores, double* curvatures) {
-      return row_log_likelihood(family_, y, eta, scores, curvatures);
-    });
+    if constexpr (PacketFormula<F>) {
+      evaluate_in_packets(family_, rows);
+    } else {
+      evaluate_rows(F::predictors, rows,
+                    [&](double y, const double* eta, double* scores, double* curvatures) {
+                      return row_log_likelihood(family_, y, eta, scores, curvatures);
+                    });
+    }
   }
   [[nodiscard]] std::string device_source() const override {
     // In hexadecimal, which compilers read exactly.
@@ -307,12 +313,7 @@ class Multinom final : public SeveralFamily {
     return std::vector<double>(at(predictors_));
   }
 
-  void evaluate(const SeveralRows& rows) const override {
-    std::vector<double> shares(at(classes()));
-    evaluate_rows(predictors_, rows, [&](double y, const double* eta, double* scores, double* curvatures) {
-      return class_log_likelihood(predictors_, static_cast<int>(y), eta, shares.data(), scores, curvatures);
-    });
-  }
+  void evaluate(const SeveralRows& rows) const override { evaluate_classes(predictors_, rows); }
   [[nodiscard]] std::string device_source() const override {
     return device_object(fmt::format("FixedClasses<{}>", predictors_), {});
   }
@@ -320,7 +321,7 @@ class Multinom final : public SeveralFamily {
   [[nodiscard]] NullPredictors null_predictors() const override { return NullPredictors::constants; }
   [[nodiscard]] double predictor_of_mean(double /*mean*/) const override { return 0; }
   [[nodiscard]] double squared_residual(double y, std::span<const double> eta) const override {
-    return class_squared_residual(predictors_, static_cast<int>(y), eta.data());
+    return class_squared_residual(predictors_, y, eta.data());
   }
 
   /// Positive for the likeliest class.

@@ -35,16 +35,18 @@ constexpr int predictor_pair(int one, int other, int predictors) {
 }
 
 /// The log likelihood of a row with prior weight 1 and, unless they are null, its first derivatives by the
-/// predictors (`scores`) and minus the second ones, by pair (`curvatures`).
-template <class F>
-double row_log_likelihood(const F& family, double y, const double* eta, double* scores, double* curvatures) {
+/// predictors (`scores`) and minus the second ones, by pair (`curvatures`). T is a double or a packet of
+/// rows.
+template <class F, class T>
+T row_log_likelihood(const F& family, const Same<T>& y, const T* eta, Same<T>* scores, Same<T>* curvatures) {
   if constexpr (requires { family.row(y, eta, scores, curvatures); }) {
     return family.row(y, eta, scores, curvatures);
   } else {
+    using Row = Jet<F::predictors, T>;
     if (scores == nullptr) return family.log_likelihood(y, eta);
-    Jet<F::predictors> at[F::predictors];
-    for (int p = 0; p < F::predictors; ++p) at[p] = Jet<F::predictors>::variable(eta[p], p);
-    const Jet<F::predictors> row = family.log_likelihood(y, at);
+    Row at[F::predictors];
+    for (int p = 0; p < F::predictors; ++p) at[p] = Row::variable(eta[p], p);
+    const Row row = family.log_likelihood(y, at);
     for (int p = 0; p < F::predictors; ++p) scores[p] = row.first[p];
     for (int k = 0; k < row.pairs; ++k) curvatures[k] = -row.second[k];
     return row.value;
@@ -52,35 +54,41 @@ double row_log_likelihood(const F& family, double y, const double* eta, double* 
 }
 
 /// Classes 0 to K: each predictor is the log odds of a class against class 0.
+template <class T>
 struct ClassSum {
-  double most, sum;  ///< the largest predictor, or 0; the sum of exp(predictor - `most`)
+  T most, sum;  ///< the largest predictor, or 0; the sum of exp(predictor - `most`)
 };
 /// Sets the probabilities of the classes, unless `shares` is null.
-inline ClassSum set_shares(int predictors, const double* eta, double* shares) {
-  double most = 0;
-  for (int p = 0; p < predictors; ++p) most = eta[p] > most ? eta[p] : most;
-  double sum = 0;
+template <class T>
+ClassSum<T> set_shares(int predictors, const T* eta, Same<T>* shares) {
+  T most(0.0);
+  for (int p = 0; p < predictors; ++p) most = choose(eta[p] > most, eta[p], most);
+  T sum(0.0);
   for (int c = 0; c <= predictors; ++c) {
-    const double part = exp((c == 0 ? 0 : eta[c - 1]) - most);
+    const T part = exp((c == 0 ? T(0.0) : eta[c - 1]) - most);
     if (shares != nullptr) shares[c] = part;
     sum += part;
   }
-  for (int c = 0; shares != nullptr && c <= predictors; ++c) shares[c] /= sum;
+  for (int c = 0; shares != nullptr && c <= predictors; ++c) shares[c] = shares[c] / sum;
   return {most, sum};
 }
 /// As `row_log_likelihood`, of a class; `shares` is scratch for K + 1 numbers, null without derivatives.
-inline double class_log_likelihood(int predictors, int own, const double* eta, double* shares, double* scores,
-                                   double* curvatures) {
-  const ClassSum at = set_shares(predictors, eta, shares);
-  for (int p = 0, k = 0; scores != nullptr && p < predictors; ++p) {
-    scores[p] = (own == p + 1 ? 1 : 0) - shares[p + 1];
+template <class T>
+T class_log_likelihood(int predictors, const Same<T>& own, const T* eta, Same<T>* shares, Same<T>* scores,
+                       Same<T>* curvatures) {
+  const ClassSum<T> at = set_shares(predictors, eta, shares);
+  T of_own(0.0);
+  for (int p = 0, k = 0; p < predictors; ++p) {
+    of_own = choose(own == p + 1.0, eta[p], of_own);
+    if (scores == nullptr) continue;
+    scores[p] = choose(own == p + 1.0, T(1.0), T(0.0)) - shares[p + 1];
     for (int q = p; q < predictors; ++q, ++k)
-      curvatures[k] = shares[p + 1] * ((p == q ? 1 : 0) - shares[q + 1]);
+      curvatures[k] = shares[p + 1] * ((p == q ? 1.0 : 0.0) - shares[q + 1]);
   }
-  return (own == 0 ? 0 : eta[own - 1]) - at.most - log(at.sum);
+  return of_own - at.most - log(at.sum);
 }
 /// The square of the deviance residual; the probability counts as at least the rounding unit, as in mgcv.
-inline double class_squared_residual(int predictors, int own, const double* eta) {
+inline double class_squared_residual(int predictors, double own, const double* eta) {
   const double probability = exp(class_log_likelihood(predictors, own, eta, nullptr, nullptr, nullptr));
   return -2 * log(fmax(probability, std::numeric_limits<double>::epsilon()));
 }
@@ -88,13 +96,12 @@ inline double class_squared_residual(int predictors, int own, const double* eta)
 template <int K>
 struct FixedClasses {
   static constexpr int predictors = K;
-  static double row(double y, const double* eta, double* scores, double* curvatures) {
-    double shares[K + 1];
-    return class_log_likelihood(K, static_cast<int>(y), eta, shares, scores, curvatures);
+  template <class T>
+  static T row(const Same<T>& y, const T* eta, Same<T>* scores, Same<T>* curvatures) {
+    T shares[K + 1];
+    return class_log_likelihood(K, y, eta, shares, scores, curvatures);
   }
-  static double squared_residual(double y, const double* eta) {
-    return class_squared_residual(K, static_cast<int>(y), eta);
-  }
+  static double squared_residual(double y, const double* eta) { return class_squared_residual(K, y, eta); }
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

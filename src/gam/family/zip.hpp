@@ -51,7 +51,7 @@ struct ZiP : UsualParts {
   [[nodiscard]] double presence(double gamma) const { return intercept + slope * gamma; }
 
   /// With the expected information, as in mgcv.
-  [[nodiscard]] RowStep step(double y, double gamma, double prior) const {
+  [[nodiscard]] RowStep<double> step(double y, double gamma, double prior) const {
     const Positive count(gamma);
     const Positive present(presence(gamma));
     const double p = -expm1(-present.rate);

@@ -19,45 +19,53 @@ inline double not_negative(double variance) {
 /// The contribution of one row to a pass: its weight, its working residual, and four scalars. Step: w r^2,
 /// the deviance, 1 if the row is bad, 0. Moments: prior weight, weighted response, 1 if the row is bad, 0.
 /// Deviance: prior (y - mu)^2, the deviance, 1 if the row is bad, sqrt(prior) (y - mu).
+template <class T>
 struct RowOutcome {
-  double weight;
-  double residual;
-  double scalars[row_scalar_count];
+  T weight;
+  T residual;
+  T scalars[row_scalar_count];
 };
 
 /// What a row contributes to a pass of this kind. `eta` includes `offset`. A row with a number that is not
-/// finite counts as bad, and contributes nothing else.
-template <RowFamily F>
-inline RowOutcome row_outcome(PassKind kind, const F& family, Response y, double eta, double offset,
-                              double prior) {
+/// finite counts as bad, and contributes nothing else. T is a double or a packet of rows; Y is `Response` or
+/// T.
+template <class T, RowFamily F, class Y>
+inline RowOutcome<T> row_outcome(PassKind kind, const F& family, const Y& y, T eta, const Same<T>& offset,
+                                 const Same<T>& prior) {
+  const T value(y);
+  const T zero(0.0);
   if (kind == PassKind::moments) {
-    const double level = F::linear ? y - offset : y.value;
-    return {1, 1, {prior, prior * level, 0, 0}};
+    const T level = F::linear ? value - offset : value;
+    return {T(1.0), T(1.0), {prior, prior * level, zero, zero}};
   }
-  double shift = 0;
+  T shift(0.0);
   if (kind == PassKind::start) {
-    const double first = first_predictor(family, y, prior);
+    const T first = first_predictor(family, value, prior);
     // At the start the coefficients are zeros, so eta is 0, or NaN if a variable is not finite.
     eta = first + 0 * eta;
     shift = first - offset;
   }
-  const RowStep step = row_step(family, y, eta, prior);
-  const double residual = shift + step.residual;
-  double square = step.weight * residual * residual;
+  const RowStep<T> step = row_step(family, y, eta, prior);
+  const T residual = shift + step.residual;
+  T square = step.weight * residual * residual;
   if constexpr (requires { family.square_is_deviance; }) {
     if (kind != PassKind::start) square = step.deviance + 0 * residual;
   }
   // A row counts as bad if one of its numbers is not finite, or if its weight is negative, as a custom
   // family's variance may make it. x - x is 0 only for finite x, and the square is finite only if weight and
   // residual are. The predictor is checked too, since an inverse link's clamp would turn a NaN into a number.
-  if (!(eta - eta == 0 && square - square == 0 && step.deviance - step.deviance == 0 && step.weight >= 0)) {
-    return {0, 0, {0, 0, 1, 0}};
-  }
+  const auto good = (eta - eta == 0.0) & (square - square == 0.0) & (step.deviance - step.deviance == 0.0) &
+                    (step.weight >= 0.0);
+  const auto unless_bad = [&](const T& number) { return choose(good, number, zero); };
+  T first = square;
+  T last(0.0);
   if (kind == PassKind::deviance) {
-    const double difference = sqrt(prior) * (y - family.mean(eta));
-    return {step.weight, residual, {difference * difference, step.deviance, 0, difference}};
+    last = sqrt(prior) * (value - family.mean(eta));
+    first = last * last;
   }
-  return {step.weight, residual, {square, step.deviance, 0, 0}};
+  return {unless_bad(step.weight),
+          unless_bad(residual),
+          {unless_bad(first), unless_bad(step.deviance), choose(good, zero, T(1.0)), unless_bad(last)}};
 }
 
 /// As `RowOutcome`, for a family with several linear predictors. The weights are minus the second derivatives
@@ -110,19 +118,17 @@ constexpr int parameter_scalar_count(int parameters) {
   return likelihood_term_count(parameters) + 1;
 }
 
-template <ParametricFamily F>
-inline void settle_likelihood(const F& family, double eta, double prior, double* scalars) {
+template <ParametricFamily F, class T>
+inline void settle_likelihood(const F& family, const T& eta, const Same<T>& prior, T* scalars) {
   const int terms = likelihood_term_count(parameter_count_of(family));
-  double sum = eta;
+  T sum = eta;
   for (int k = 0; k < terms; ++k) {
     scalars[k] *= prior;
     sum += scalars[k];
   }
-  const bool bad = !(sum - sum == 0);
-  if (bad) {
-    for (int k = 0; k < terms; ++k) scalars[k] = 0;
-  }
-  scalars[terms] = bad ? 1 : 0;
+  const auto good = sum - sum == 0.0;
+  for (int k = 0; k < terms; ++k) scalars[k] = choose(good, scalars[k], T(0.0));
+  scalars[terms] = choose(good, T(0.0), T(1.0));
 }
 
 /// The contribution of one row to the derivatives of the likelihood with respect to the family's parameters:

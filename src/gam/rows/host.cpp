@@ -5,12 +5,14 @@
 #include "gam/family/response_memo.hpp"
 #include "gam/family/visit.hpp"
 #include "gam/rows/aligned_sums.hpp"
+#include "gam/rows/packet_rows.hpp"
 #include "gam/rows/products.hpp"
 #include "gam/rows/shared_terms.hpp"
 #include "gam/rows/whitened_rows.hpp"
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -65,6 +67,8 @@ struct HostRows::Chunk : RowChunk {
   /// The values times the row's weight, unless all weights are 1. With several linear predictors there is a
   /// copy for each predictor p: the values times the weight of the pair of p and the term's predictor.
   std::vector<double> weighted;
+  std::vector<double> scalars;                             ///< a plane for each scalar of a row
+  std::vector<double> parts;                               ///< see `LikelihoodArrays`
   std::vector<double> log_likelihood, scores, curvatures;  ///< with several linear predictors
   std::vector<double> whole;                               ///< the linear predictors, if they share terms
   ResponseMemos memos;
@@ -249,19 +253,38 @@ void HostRows::finish(PassKind kind, Chunk& chunk, double* sums) const {
   });
 }
 
+/// Adds planes [first, end) of the rows' scalars to `sums`, row by row.
+void HostRows::add_scalars(const Chunk& chunk, int first, int end, double* sums) {
+  for (int k = first; k < end; ++k) {
+    const double* const scalars = chunk.scalars.data() + at(k) * chunk_rows;
+    for (int r = 0; r < chunk.count; ++r) sums[k] += scalars[r];
+  }
+}
+
 /// Computes weights and residuals from eta, and adds the scalars to `sums`.
 template <RowFamily F>
 void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double* sums) const {
   double* residual = chunk.values_of(view_.terms[view_.term_count]);
-  for (int r = 0; r < chunk.count; ++r) {
-    const auto i = at(r);
-    const RowOutcome row =
-        row_outcome(kind, family, response_in<F>(chunk, i), chunk.eta[i], chunk.offset[i], chunk.prior[i]);
-    chunk.weight[i] = row.weight;
-    residual[r] = row.residual;
-    for (int k = chunk.whitens ? 1 : 0; k < RowLayout::scalar_count; ++k) sums[k] += row.scalars[k];
-    if (kind != PassKind::moments && row.scalars[2] != 0) clear_row(r, chunk);
+  chunk.scalars.resize(at(RowLayout::scalar_count) * chunk_rows);
+  if constexpr (PacketFamily<F>) {
+    row_outcomes(kind, family,
+                 {chunk.count, chunk_rows, chunk.response.data(), chunk.eta.data(), chunk.offset.data(),
+                  chunk.prior.data(), chunk.weight.data(), residual, chunk.scalars.data()});
+  } else {
+    for (int r = 0; r < chunk.count; ++r) {
+      const auto i = at(r);
+      const RowOutcome row = row_outcome<double>(kind, family, response_in<F>(chunk, i), chunk.eta[i],
+                                                 chunk.offset[i], chunk.prior[i]);
+      chunk.weight[i] = row.weight;
+      residual[r] = row.residual;
+      for (int k = 0; k < RowLayout::scalar_count; ++k)
+        chunk.scalars[at(k) * chunk_rows + i] = row.scalars[k];
+    }
   }
+  add_scalars(chunk, chunk.whitens ? 1 : 0, RowLayout::scalar_count, sums);
+  const double* const bad = chunk.scalars.data() + 2 * chunk_rows;
+  for (int r = 0; r < chunk.count && kind != PassKind::moments; ++r)
+    if (bad[r] != 0) clear_row(r, chunk);
   chunk.unit_weights = kind == PassKind::moments || (F::linear && rows_.prior_weight < 0);
   if (chunk.unit_weights || chunk.whitens || kind == PassKind::deviance) return;
   for (int term = 0; term <= view_.term_count; ++term) {
@@ -355,20 +378,35 @@ template <RowFamily F>
 void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]] Chunk& chunk,
                               [[maybe_unused]] double* sums) const {
   if constexpr (ParametricFamily<F>) {
-    double scalars[parameter_scalar_count(F::parameter_count)];
     const int count = parameter_scalar_count(parameter_count_of(family));
-    for (int r = 0; r < chunk.count; ++r) {
-      const auto i = at(r);
-      const Response y = response_in<F>(chunk, i);
-      if constexpr (requires { chunk.memos.of(family); }) {
-        family.likelihood_terms(y, family.mean(chunk.eta[i]), chunk.memos.of(family).response_part(family, y),
-                                scalars);
-        settle_likelihood(family, chunk.eta[i], chunk.prior[i], scalars);
-      } else {
-        likelihood_outcome(family, y, chunk.eta[i], chunk.prior[i], scalars);
+    chunk.scalars.resize(std::max(chunk.scalars.size(), at(count) * chunk_rows));
+    if constexpr (PacketFamily<F>) {
+      constexpr int part_count = part_count_of<F>();
+      chunk.parts.resize(at(part_count) * chunk_rows);
+      if constexpr (part_count > 0) {
+        for (std::size_t r = 0; r < at(chunk.count); ++r) {
+          const auto part = std::bit_cast<std::array<double, at(part_count)>>(
+              chunk.memos.of(family).response_part(family, chunk.response[r]));
+          for (std::size_t k = 0; k < part.size(); ++k) chunk.parts[k * chunk_rows + r] = part[k];
+        }
       }
-      for (int k = 0; k < count; ++k) sums[k] += scalars[k];
+      likelihood_outcomes(family, {chunk.count, chunk_rows, chunk.response.data(), chunk.eta.data(),
+                                   chunk.prior.data(), chunk.parts.data(), chunk.scalars.data()});
+    } else {
+      double scalars[parameter_scalar_count(F::parameter_count)];
+      for (std::size_t r = 0; r < at(chunk.count); ++r) {
+        const Response y = response_in<F>(chunk, r);
+        if constexpr (requires { chunk.memos.of(family); }) {
+          family.likelihood_terms(y, family.mean(chunk.eta[r]),
+                                  chunk.memos.of(family).response_part(family, y), scalars);
+          settle_likelihood(family, chunk.eta[r], chunk.prior[r], scalars);
+        } else {
+          likelihood_outcome(family, y, chunk.eta[r], chunk.prior[r], scalars);
+        }
+        for (int k = 0; k < count; ++k) chunk.scalars[at(k) * chunk_rows + r] = scalars[k];
+      }
     }
+    add_scalars(chunk, 0, count, sums);
   }
 }
 

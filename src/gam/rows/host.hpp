@@ -49,6 +49,7 @@ class HostRows {
   template <RowFamily F>
   [[nodiscard]] Response response_in(const Chunk& chunk, std::size_t row) const;
   void finish(PassKind kind, Chunk& chunk, double* sums) const;
+  static void add_scalars(const Chunk& chunk, int first, int end, double* sums);
   template <RowFamily F>
   void finish_rows(PassKind kind, const F& family, Chunk& chunk, double* sums) const;
   void finish_several(PassKind kind, const SeveralFamily& family, Chunk& chunk, double* sums) const;

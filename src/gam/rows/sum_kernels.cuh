@@ -122,7 +122,7 @@ void keep_outcome(const SliceBatchView& batch, const F& family, Response y, doub
     likelihood_outcome(family, y, eta, prior, scalars);
     for (int k = 0; k < count; ++k) batch.scalars[k * batch.capacity + at] = scalars[k];
   } else {
-    const RowOutcome outcome = row_outcome(kind, family, y, eta, offset, prior);
+    const RowOutcome<double> outcome = row_outcome(kind, family, y, eta, offset, prior);
     for (int k = 0; k < row_scalar_count; ++k) batch.scalars[k * batch.capacity + at] = outcome.scalars[k];
     if constexpr (has_products(kind)) {
       keep_residual<kind>(batch, at, outcome.residual);

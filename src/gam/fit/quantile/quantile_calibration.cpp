@@ -169,7 +169,7 @@ class Calibration {
         [&](std::size_t row, double eta, std::span<double> numbers) {
           const double y = number(rows_.response, row);
           const double prior = number(rows_.prior_weight, row);
-          const RowStep step = elf.step(y, eta, prior);
+          const RowStep<double> step = elf.step(y, eta, prior);
           const double score = step.weight * step.residual;
           numbers[0] = step.weight;
           numbers[1] = score * score;

@@ -344,9 +344,9 @@ TEST(Family, ScaledTIsMgcvs) {
       1e-13);
   EXPECT_NEAR(rows.minus_two_log(), 57.69056442564312, 1e-12);
   const Scat scat(std::vector<double>{4.5, 0.7, 3}.data());
-  EXPECT_NEAR(1 / scat.variance(0), 1.496598639455783, 1e-14);
-  EXPECT_NEAR(scat.mean_step(0.2, 1), -1.033391915641476, 1e-14);
-  EXPECT_NEAR(scat.mean_step(30, 2), 0.1308818946712371, 1e-14);
+  EXPECT_NEAR(1 / scat.variance(0.0), 1.496598639455783, 1e-14);
+  EXPECT_NEAR(scat.mean_step(0.2, 1.0), -1.033391915641476, 1e-14);
+  EXPECT_NEAR(scat.mean_step(30, 2.0), 0.1308818946712371, 1e-14);
 }
 
 // Dd, aic and saturated.ll of mgcv's betar(theta = 7).
@@ -491,7 +491,7 @@ TEST(Family, QuantilesAreQgams) {
   EXPECT_NEAR(family.constant_saturated(1).value(), 18.42759181146472 / 5.7, 1e-13);
   // The score does not vanish far from the quantile, where weights do.
   for (const double far : {-1e4, 1e4}) {
-    const RowStep step = visit(family, [&](const auto& one) { return row_step(one, far, 0, 1); });
+    const RowStep step = visit(family, [&](const auto& one) { return row_step(one, far, 0.0, 1); });
     EXPECT_NEAR(step.weight * step.residual, (far > 0 ? 0.8 : -0.2) * std::exp(0.4), 1e-14);
     EXPECT_TRUE(std::isfinite(step.residual));
   }

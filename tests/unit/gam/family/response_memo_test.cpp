@@ -15,11 +15,11 @@ TEST(ResponseMemo, CountsHaveTheSameNumbers) {
   for (const double theta : {0.3, 2.0, 50.0, 2.0}) {
     const Nb family(&theta);
     for (const double y : {3.0, 0.0, 17.0, 3.0, 2.5, 1e9, 3.0}) {
-      const Nb::ResponsePart kept = memo.response_part(family, y);
-      const Nb::ResponsePart direct = family.response_part(y);
+      const Nb::ResponsePart<double> kept = memo.response_part(family, y);
+      const Nb::ResponsePart<double> direct = family.response_part(y);
       EXPECT_EQ(kept.log_rising, direct.log_rising) << theta << ' ' << y;
-      EXPECT_EQ(kept.slope.first, direct.slope.first) << theta << ' ' << y;
-      EXPECT_EQ(kept.slope.second, direct.slope.second) << theta << ' ' << y;
+      EXPECT_EQ(kept.first, direct.first) << theta << ' ' << y;
+      EXPECT_EQ(kept.second, direct.second) << theta << ' ' << y;
     }
   }
 }

@@ -43,6 +43,9 @@ static Hundred log_cosh(const Hundred& x) {
 static Hundred log1p_over(const Hundred& x) {
   return x == 0 ? Hundred(1) : Hundred(log1p(x) / x);
 }
+static Hundred choose(bool where, const Hundred& a, const Hundred& b) {
+  return where ? a : b;
+}
 static Hundred log_gamma_of(const Hundred& x) {
   return boost::math::lgamma(x);
 }

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/vectors.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+/// Packets of n doubles, for SIMD registers of that width, and the operations by which a template has the
+/// same text for a packet and for a double.
+///
+/// A source that uses packets of one width is compiled for processors with such registers (see
+/// gam/CMakeLists.txt). Each template that it instantiates is one of packets, so the linker cannot take the
+/// code of such a source for other processors. Products and sums are rounded separately, so that bits do not
+/// depend on the width.
+namespace tessera::base {
+
+// Packets are passed between inlined functions only, so that the calling convention does not matter.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+/// The registers of n numbers of 64 bits. Compilers drop the attribute where the size depends on a parameter.
+template <int n>
+struct Registers;
+#define TESSERA_REGISTERS(n)                                          \
+  template <>                                                         \
+  struct Registers<n> {                                               \
+    using Doubles __attribute__((vector_size(8 * (n)))) = double;     \
+    using Bits __attribute__((vector_size(8 * (n)))) = std::uint64_t; \
+    using Flags __attribute__((vector_size(8 * (n)))) = std::int64_t; \
+  }
+TESSERA_REGISTERS(2);
+TESSERA_REGISTERS(4);
+TESSERA_REGISTERS(8);
+#undef TESSERA_REGISTERS
+
+/// The outcome of a comparison, for each number of a packet: 0 or -1.
+template <int n>
+struct PacketMask {
+  using Flags = typename Registers<n>::Flags;
+  Flags flags;
+
+  friend PacketMask operator&(const PacketMask& a, const PacketMask& b) { return {a.flags & b.flags}; }
+  friend PacketMask operator|(const PacketMask& a, const PacketMask& b) { return {a.flags | b.flags}; }
+  friend bool any(const PacketMask& a) {
+    bool is_any = false;
+    for (int i = 0; i < n; ++i) is_any |= a.flags[i] != 0;
+    return is_any;
+  }
+  friend PacketMask operator!(const PacketMask& a) { return {~a.flags}; }
+};
+
+template <int n>
+struct Packet {
+  using Doubles = typename Registers<n>::Doubles;
+  using Bits = typename Registers<n>::Bits;
+  static constexpr int count = n;
+
+  Packet() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a constant of a formula
+  Packet(double value) : numbers(Doubles{} + value) {}
+  explicit Packet(Doubles the_numbers) : numbers(the_numbers) {}
+
+  friend Packet operator-(const Packet& a) { return Packet(-a.numbers); }
+  friend Packet operator+(const Packet& a, const Packet& b) { return Packet(a.numbers + b.numbers); }
+  friend Packet operator-(const Packet& a, const Packet& b) { return Packet(a.numbers - b.numbers); }
+  friend Packet operator*(const Packet& a, const Packet& b) { return Packet(a.numbers * b.numbers); }
+  friend Packet operator/(const Packet& a, const Packet& b) { return Packet(a.numbers / b.numbers); }
+  Packet& operator+=(const Packet& b) { return *this = *this + b; }
+  Packet& operator-=(const Packet& b) { return *this = *this - b; }
+  Packet& operator*=(const Packet& b) { return *this = *this * b; }
+
+  friend PacketMask<n> operator<(const Packet& a, const Packet& b) { return {a.numbers < b.numbers}; }
+  friend PacketMask<n> operator>(const Packet& a, const Packet& b) { return {a.numbers > b.numbers}; }
+  friend PacketMask<n> operator<=(const Packet& a, const Packet& b) { return {a.numbers <= b.numbers}; }
+  friend PacketMask<n> operator>=(const Packet& a, const Packet& b) { return {a.numbers >= b.numbers}; }
+  friend PacketMask<n> operator==(const Packet& a, const Packet& b) { return {a.numbers == b.numbers}; }
+
+  friend Packet choose(const PacketMask<n>& where, const Packet& a, const Packet& b) {
+    return Packet(where.flags ? a.numbers : b.numbers);
+  }
+  friend Bits bits_of(const Packet& a) {
+    Bits bits;
+    std::memcpy(&bits, &a.numbers, sizeof(bits));
+    return bits;
+  }
+  /// Applies a function of doubles to each number.
+  template <class Function>
+  friend Packet each(const Packet& a, const Function& function) {
+    Packet result;
+    for (int i = 0; i < n; ++i) result.numbers[i] = function(a.numbers[i]);
+    return result;
+  }
+
+  static Packet at(const double* first) {
+    Packet a;
+    std::memcpy(&a.numbers, first, sizeof(a.numbers));
+    return a;
+  }
+  void store(double* first) const { std::memcpy(first, &numbers, sizeof(numbers)); }
+
+  Doubles numbers;
+};
+
+/// Calls `use` with the number of doubles in a register of this processor, as an `std::integral_constant`.
+template <class Use>
+void at_register_width(const Use& use) {
+#ifdef __x86_64__
+  if (register_width() == 8) return use(std::integral_constant<int, 8>{});
+  if (register_width() == 4) return use(std::integral_constant<int, 4>{});
+#endif
+  use(std::integral_constant<int, 2>{});
+}
+
+template <class T>
+inline constexpr bool is_packet = false;
+template <int n>
+inline constexpr bool is_packet<Packet<n>> = true;
+/// What a formula of packets takes too.
+template <class T>
+concept PacketOrDouble = is_packet<T> || std::is_same_v<T, double>;
+
+template <class T>
+struct BitsOfType {
+  using Type = std::uint64_t;
+};
+template <int n>
+struct BitsOfType<Packet<n>> {
+  using Type = typename Packet<n>::Bits;
+};
+template <class T>
+using BitsOf = typename BitsOfType<T>::Type;
+
+/// The number, or packet, of these bits.
+template <class T>
+inline T number_of(BitsOf<T> bits) {
+  T number;
+  static_assert(sizeof(number) == sizeof(bits));
+  std::memcpy(&number, &bits, sizeof(bits));
+  return number;
+}
+inline std::uint64_t bits_of(double a) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &a, sizeof(bits));
+  return bits;
+}
+inline double choose(bool where, double a, double b) {
+  return where ? a : b;
+}
+inline bool any(bool where) {
+  return where;
+}
+template <class Function>
+inline double each(double a, const Function& function) {
+  return function(a);
+}
+// Templates for doubles too, so that they are no second choice beside those of libm.
+template <PacketOrDouble T>
+inline T fabs(const T& a) {
+  return number_of<T>(bits_of(a) & ~(std::uint64_t{1} << 63));
+}
+template <PacketOrDouble T>
+inline T sqrt(const T& a) {
+  return each(a, [](double x) { return __builtin_sqrt(x); });
+}
+
+}  // namespace tessera::base

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+#include <cmath>
+
+#ifndef __CUDACC__
+#include "base/math/elementary.hpp"
+#endif
+
+/// The functions of which families' formulas consist. T is a double or, on the host, a packet of rows, for
+/// which `choose` takes the place of branches. In kernels elementary functions are CUDA's.
+namespace TESSERA_NAMESPACE::gam {
+
+/// What formulas take: no integer, since they would round.
+#ifdef __CUDACC__
+template <class T>
+concept RowNumber = (sizeof(T) == sizeof(double)) && requires(T x) {
+  T(x / 3.5);
+}
+&&!(T(0.5) == T(0));
+inline double choose(bool where, double a, double b) {
+  return where ? a : b;
+}
+inline bool any(bool where) {
+  return where;
+}
+template <class Function>
+double each(double a, const Function& function) {
+  return function(a);
+}
+#else
+template <class T>
+concept RowNumber = base::PacketOrDouble<T>;
+using base::any;
+using base::asinh;
+using base::choose;
+using base::cosh;
+using base::each;
+using base::exp;
+using base::expm1;
+using base::fabs;
+using base::log;
+using base::log1p;
+using base::sinh;
+using base::sqrt;
+using base::tanh;
+#endif
+
+template <class T>
+struct SameType {
+  using Type = T;
+};
+/// T, as the type of an argument that is converted to the T of another one.
+template <class T>
+using Same = typename SameType<T>::Type;
+
+/// x, limited to the interval.
+template <class T>
+T within(double low, const T& x, double high) {
+  return choose(x < low, T(low), choose(x > high, T(high), x));
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

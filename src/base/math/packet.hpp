@@ -21,10 +21,10 @@ namespace tessera::base {
 
 /// The registers of n numbers of 64 bits. Compilers drop the attribute where the size depends on a parameter.
 template <int n>
-struct Registers;
+struct PacketRegisters;
 #define TESSERA_REGISTERS(n)                                          \
   template <>                                                         \
-  struct Registers<n> {                                               \
+  struct PacketRegisters<n> {                                         \
     using Doubles __attribute__((vector_size(8 * (n)))) = double;     \
     using Bits __attribute__((vector_size(8 * (n)))) = std::uint64_t; \
     using Flags __attribute__((vector_size(8 * (n)))) = std::int64_t; \
@@ -37,7 +37,7 @@ TESSERA_REGISTERS(8);
 /// The outcome of a comparison, for each number of a packet: 0 or -1.
 template <int n>
 struct PacketMask {
-  using Flags = typename Registers<n>::Flags;
+  using Flags = typename PacketRegisters<n>::Flags;
   Flags flags;
 
   friend PacketMask operator&(const PacketMask& a, const PacketMask& b) { return {a.flags & b.flags}; }
@@ -52,8 +52,8 @@ struct PacketMask {
 
 template <int n>
 struct Packet {
-  using Doubles = typename Registers<n>::Doubles;
-  using Bits = typename Registers<n>::Bits;
+  using Doubles = typename PacketRegisters<n>::Doubles;
+  using Bits = typename PacketRegisters<n>::Bits;
   static constexpr int count = n;
 
   Packet() = default;

@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// What formulas take: no integer, since they would round.
 #ifdef __CUDACC__
 template <class T>
-concept RowNumber = (sizeof(T) == sizeof(double)) && requires(T x) {
+concept FormulaNumber = (sizeof(T) == sizeof(double)) && requires(T x) {
   T(x / 3.5);
 }
 &&!(T(0.5) == T(0));
@@ -32,7 +32,7 @@ double each(double a, const Function& function) {
 }
 #else
 template <class T>
-concept RowNumber = base::PacketOrDouble<T>;
+concept FormulaNumber = base::PacketOrDouble<T>;
 using base::any;
 using base::asinh;
 using base::choose;

@@ -21,31 +21,31 @@ struct Binomial : UsualParts {
       "on two curves.";
 
   static const char* response_fault(double y) { return y < 0 || y > 1 ? "must be between 0 and 1" : nullptr; }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T link(const T& mu) {
     return link_of(Link::logit, mu);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T mean(const T& eta) {
     return mean_of(Link::logit, eta);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T derivative(const T& eta) {
     return derivative_of(Link::logit, eta);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T variance(const T& mu) {
     return mu * (1 - mu);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T weight(const Same<T>& prior, const T& mu, const Same<T>& slope) {
     return prior * slope * slope / (mu * (1 - mu));
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) {
     return 2 * prior * (y_log_y(y, mu) + y_log_y(1 - y, 1 - mu));
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T first_mean(const T& y, const Same<T>& prior) {
     return (prior * y + 0.5) / (prior + 1);
   }

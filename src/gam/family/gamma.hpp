@@ -17,33 +17,33 @@ struct Gamma : UsualParts {
 
   /// A response of 0 is refused too: it would be at the limit of the means.
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T link(const T& mu) {
     return log(mu);
   }
   /// The lower bound is the smallest normal number, since means may have any unit.
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T mean(const T& eta) {
     return exp_at_least(eta, 2.2250738585072014e-308);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T derivative(const T& eta) {
     return mean(eta);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T variance(const T& mu) {
     return mu * mu;
   }
   /// dmu/deta is mu, so the weight equals the prior weight; computing mu^2 could overflow.
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T weight(const Same<T>& prior, const T&, const Same<T>&) {
     return prior;
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) {
     return -2 * prior * (log(choose(y > 0.0, y / mu, T(1.0))) - (y - mu) / mu);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T first_mean(const T& y, const Same<T>&) {
     return y;
   }

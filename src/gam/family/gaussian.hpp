@@ -16,31 +16,31 @@ struct Gaussian : UsualParts {
   static constexpr char residuals[] = "";
 
   static const char* response_fault(double) { return nullptr; }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T link(const T& mu) {
     return mu;
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T mean(const T& eta) {
     return eta;
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T derivative(const T&) {
     return 1;
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T variance(const T&) {
     return 1;
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T weight(const Same<T>& prior, const T&, const Same<T>&) {
     return prior;
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) {
     return prior * (y - mu) * (y - mu);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T first_mean(const T& y, const Same<T>&) {
     return y;
   }

@@ -17,32 +17,32 @@ struct InverseGaussian : UsualParts {
 
   /// A response of 0 is refused too: it would be at the limit of the means.
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T link(const T& mu) {
     return link_of(Link::inverse_square, mu);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T mean(const T& eta) {
     return mean_of(Link::inverse_square, eta);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T derivative(const T& eta) {
     return derivative_of(Link::inverse_square, eta);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T variance(const T& mu) {
     return mu * mu * mu;
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T weight(const Same<T>& prior, const T& mu, const Same<T>& slope) {
     return prior * slope * slope / variance(mu);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) {
     return choose(mu > 0.0, prior * (y - mu) * (y - mu) / (y * mu * mu),
                   T(std::numeric_limits<double>::quiet_NaN()));
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T first_mean(const T& y, const Same<T>&) {
     return y;
   }

@@ -169,12 +169,13 @@ struct Jet {
   }
 };
 
-/// The type of a response whose predictors have the type T: that of a `Jet`'s values, or a packet for packets.
+/// The type of a response whose predictors have the type T: that of a `Jet`'s values, or a packet for
+/// packets.
 template <class T>
 struct NumberOfType {
   using Type = double;
 };
-template <RowNumber T>
+template <FormulaNumber T>
 struct NumberOfType<T> {
   using Type = T;
 };

@@ -20,7 +20,7 @@ inline constexpr const char* link_names[] = {"identity", "log",     "inverse", "
 inline double normal_probability(double x) {
   return 0.5 * erfc(-x * 0.70710678118654752);
 }
-template <RowNumber T>
+template <FormulaNumber T>
 T normal_density(const T& x) {
   return 0.39894228040143268 * exp(-0.5 * x * x);
 }
@@ -38,7 +38,7 @@ inline double probit_of(double p) {
 }
 
 /// The predictor of a mean; NaN or infinite if there is none.
-template <RowNumber T>
+template <FormulaNumber T>
 T link_of(Link link, const T& mu) {
   constexpr double pi = 3.141592653589793;
   switch (link) {
@@ -55,7 +55,7 @@ T link_of(Link link, const T& mu) {
   return T(std::numeric_limits<double>::quiet_NaN());
 }
 
-template <RowNumber T>
+template <FormulaNumber T>
 T mean_of(Link link, const T& eta) {
   constexpr double pi = 3.141592653589793;
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
@@ -83,7 +83,7 @@ T mean_of(Link link, const T& eta) {
 }
 
 /// dmu/deta at a predictor.
-template <RowNumber T>
+template <FormulaNumber T>
 T derivative_of(Link link, const T& eta) {
   constexpr double pi = 3.141592653589793;
   constexpr double epsilon = std::numeric_limits<double>::epsilon();

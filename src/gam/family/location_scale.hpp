@@ -20,11 +20,11 @@ inline constexpr double half_log_of_two_pi = 0.91893853320467274;
 inline constexpr double euler_gamma = 0.57721566490153286;
 
 /// log(1 + exp(x)), without overflow.
-template <RowNumber T>
+template <FormulaNumber T>
 T softplus(const T& x) {
   return choose(x > 0.0, x, T(0.0)) + log1p(exp(-fabs(x)));
 }
-template <RowNumber T>
+template <FormulaNumber T>
 T logistic(const T& x) {
   const T ratio = exp(-fabs(x));
   return choose(x > 0.0, T(1.0), ratio) / (1.0 + ratio);
@@ -46,7 +46,7 @@ inline double inverse_softplus(double y) {
 }
 
 /// log(1 - exp(-exp(x))): the log probability of an event under the complementary log-log link.
-template <RowNumber T>
+template <FormulaNumber T>
 T log_cloglog(const T& x) {
   const T rate = exp(x);
   return choose(rate < 1.0, log(-expm1(-rate)), log1p(-exp(-rate)));
@@ -61,7 +61,7 @@ Jet<P, S> log_cloglog(const Jet<P, S>& x) {
 }
 
 /// log(cosh(x)), without overflow.
-template <RowNumber T>
+template <FormulaNumber T>
 T log_cosh(const T& x) {
   return fabs(x) + log1p(exp(-2.0 * fabs(x))) - 0.69314718055994531;
 }
@@ -76,7 +76,7 @@ template <class T>
 struct LogRatio {
   T value, slope, curvature;
 };
-template <RowNumber T>
+template <FormulaNumber T>
 LogRatio<T> log_ratio(const T& x) {
   constexpr int terms = 14;
   LogRatio<T> sum{T(0.0), T(0.0), T(0.0)};
@@ -93,7 +93,7 @@ LogRatio<T> log_ratio(const T& x) {
   return {choose(near, sum.value, ratio), choose(near, sum.slope, slope),
           choose(near, sum.curvature, (-inverse * inverse - 2.0 * slope) / x)};
 }
-template <RowNumber T>
+template <FormulaNumber T>
 T log1p_over(const T& x) {
   return log_ratio(x).value;
 }
@@ -103,7 +103,7 @@ Jet<P, S> log1p_over(const Jet<P, S>& x) {
   return Jet<P, S>::chain(x, at.value, at.slope, at.curvature);
 }
 
-template <RowNumber T>
+template <FormulaNumber T>
 T log_gamma_of(const T& x) {
   return polygamma(x).log_gamma;
 }

@@ -30,31 +30,31 @@ struct Nb : UsualParts {
   [[nodiscard]] double parameter(int) const { return theta; }
 
   static const char* response_fault(double y) { return y < 0 ? "must not be negative" : nullptr; }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T link(const T& mu) {
     return log(mu);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T mean(const T& eta) {
     return exp_at_least(eta, std::numeric_limits<double>::epsilon());
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T derivative(const T& eta) {
     return mean(eta);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T variance(const T& mu) const {
     return mu * (1 + mu / theta);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T weight(const Same<T>& prior, const T& mu, const Same<T>& slope) const {
     return prior * slope * slope / (mu * (1 + mu / theta));
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) const {
     return 2 * prior * (y_log_y(y, mu) - (y + theta) * log1p((y - mu) / (mu + theta)));
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T first_mean(const T& y, const Same<T>&) {
     return choose(y == 0.0, T(1.0 / 6), y);
   }
@@ -78,7 +78,7 @@ struct Nb : UsualParts {
   void likelihood_terms(double y, double mu, double* terms) const {
     likelihood_terms(y, mu, response_part(y), terms);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   void likelihood_terms(const Same<T>& y, const T& mu, const ResponsePart<Same<T>>& part, T* terms) const {
     const T log_ratio = log1p(mu / theta);
     const T spread = (y - mu) / (mu + theta);

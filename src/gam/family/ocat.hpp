@@ -51,26 +51,26 @@ struct Ocat : UsualParts {
   [[nodiscard]] const char* response_fault(double y) const {
     return y >= 1 && y <= classes() && y == floor(y) ? nullptr : "must be a whole number from 1 to R";
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T link(const T& mu) {
     return mu;
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T mean(const T& eta) {
     return eta;
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T derivative(const T&) {
     return T(1.0);
   }
 
   /// A step of Newton's method, with the observed information, as in mgcv.
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] RowStep<T> step(const Same<T>& y, const T& eta, const Same<T>& prior) const {
     const Place<T> at(*this, y, eta);
     return {prior * at.information(), at.score() / at.information(), -2 * prior * at.log_probability()};
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T deviance(const Same<T>& y, const T& eta, const Same<T>& prior) const {
     return -2.0 * prior * Place<T>(*this, y, eta).log_probability();
   }
@@ -78,7 +78,7 @@ struct Ocat : UsualParts {
     return deviance(y, eta, weight);
   }
   /// As in mgcv: midway between the thresholds of the class; those of the outer classes are 1 further out.
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T first_mean(const T& y, const Same<T>&) const {
     return each(y, [&](double one) {
       const int own = class_of(one);
@@ -117,7 +117,7 @@ struct Ocat : UsualParts {
     return (threshold(own - 1) + threshold(own)) / 2 - eta;
   }
 
-  template <RowNumber T>
+  template <FormulaNumber T>
   void likelihood_terms(const Same<T>& y, const T& eta, T* terms) const {
     const Place<T> at(*this, y, eta);
     // The parameter that is the class's upper threshold.
@@ -181,7 +181,7 @@ struct Ocat : UsualParts {
     T width;
   };
 
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] Thresholds<T> limits_of(const T& y) const {
     return {each(y, [&](double one) { return threshold(class_of(one) - 1); }),
             each(y, [&](double one) { return threshold(class_of(one)); })};

@@ -249,7 +249,7 @@ constexpr Limits limits_of_proportions(Link link) {
 }
 
 /// The first mean of a row, moved away from the pole of an inverse link, as mgcv does for scat.
-template <RowNumber T>
+template <FormulaNumber T>
 T off_pole(Link link, const T& mean, double side) {
   return link == Link::inverse ? choose(mean == 0.0, T(side < 0 ? -0.1 : 0.1), mean) : mean;
 }
@@ -259,24 +259,24 @@ template <class F>
 struct Linked : F {
   static constexpr bool linear = false;
 
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T link(const T& mu) const {
     return link_of(which, mu);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T mean(const T& eta) const {
     return mean_of(which, eta);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T derivative(const T& eta) const {
     return derivative_of(which, eta);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T weight(const Same<T>& prior, const T& mu, const Same<T>& slope) const {
     return prior * slope * slope / F::variance(mu);
   }
   /// NaN for an invalid mean, so that a fit halves the step that leads to it.
-  template <class Y, RowNumber T>
+  template <class Y, FormulaNumber T>
   [[nodiscard]] T deviance(const Y& y, const T& mu, const Same<T>& prior) const {
     const T outside(std::numeric_limits<double>::quiet_NaN());
     T value = F::deviance(y, mu, prior);
@@ -285,7 +285,7 @@ struct Linked : F {
     return choose(side * mu < 0.0, outside, value);
   }
   /// Whether a mean is nearly at a limit; only counts and proportions, which have an absolute scale, can be.
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] auto is_at_end(const T& mu) const {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     const bool has_upper = which == Link::log && F::limits.has_upper();
@@ -293,7 +293,7 @@ struct Linked : F {
     return (mu > (has_upper ? F::limits.upper - near_end : infinity)) |
            (mu < (has_lower ? F::limits.lower + near_end : -infinity));
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T first_mean(const T& y, const Same<T>& prior) const {
     return off_pole(which, F::first_mean(y, prior), side);
   }
@@ -321,13 +321,13 @@ constexpr auto family_at(FamilyList<First, Rest...> /*list*/, const double* para
 }
 
 /// y log(y / mu), which is 0 at y = 0.
-template <RowNumber T>
+template <FormulaNumber T>
 T y_log_y(const Same<T>& y, const T& mu) {
   return choose(y > 0.0, y * log(y / mu), T(0.0));
 }
 
 /// x log(p), which is 0 at x = 0 for any p.
-template <RowNumber T>
+template <FormulaNumber T>
 T x_log_p(const Same<T>& x, const T& p) {
   return choose(x == 0.0, T(0.0), x * log(p));
 }
@@ -349,7 +349,7 @@ inline double log_gamma(double x) {
 }
 
 /// max(exp(eta), `least`).
-template <RowNumber T>
+template <FormulaNumber T>
 T exp_at_least(const T& eta, double least) {
   const T mu = exp(eta);
   return choose(mu > least, mu, T(least));

@@ -16,31 +16,31 @@ struct Poisson : UsualParts {
   static constexpr char residuals[] = " They are close to normal only where counts are large.";
 
   static const char* response_fault(double y) { return y < 0 ? "must not be negative" : nullptr; }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T link(const T& mu) {
     return log(mu);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T mean(const T& eta) {
     return exp_at_least(eta, std::numeric_limits<double>::epsilon());
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T derivative(const T& eta) {
     return mean(eta);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T variance(const T& mu) {
     return mu;
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T weight(const Same<T>& prior, const T& mu, const Same<T>& slope) {
     return prior * slope * slope / mu;
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) {
     return 2 * prior * (y_log_y(y, mu) - (y - mu));
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T first_mean(const T& y, const Same<T>&) {
     return y + 0.1;
   }

@@ -12,7 +12,7 @@ struct Polygamma {
   T digamma;   ///< the first derivative of log(gamma(x))
   T trigamma;  ///< the second derivative
 };
-template <RowNumber T>
+template <FormulaNumber T>
 Polygamma<T> polygamma(const T& x) {
   constexpr double half_log_two_pi = 0.91893853320467274;
   T to = x;

@@ -66,19 +66,19 @@ struct Quasi : UsualParts {
     }
     return Binomial::response_fault(y);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T link(const T& mean) const {
     return link_of(linked, mean);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T mean(const T& eta) const {
     return mean_of(linked, eta);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T derivative(const T& eta) const {
     return derivative_of(linked, eta);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T variance(const T& mean) const {
     switch (which) {
       case constant: return 1;
@@ -89,12 +89,12 @@ struct Quasi : UsualParts {
     }
     return mean * (1 - mean);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T weight(const Same<T>& prior, const T& mean, const Same<T>& slope) const {
     return prior * slope * slope / variance(mean);
   }
   /// NaN for an invalid mean, so that a fit halves the step that leads to it.
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T deviance(const Same<T>& y, const T& mean, const Same<T>& prior) const {
     const T outside(std::numeric_limits<double>::quiet_NaN());
     switch (which) {
@@ -110,7 +110,7 @@ struct Quasi : UsualParts {
     const T inside = choose(mean < 1.0, Binomial::deviance(y, mean, prior), outside);
     return choose(mean > 0.0, inside, outside);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T first_mean(const T& y, const Same<T>&) const {
     if (which == mu_1_mu) return within(0.001, y, 0.999);
     return which == constant ? y : choose(y == 0.0, T(0.1), y);
@@ -135,12 +135,12 @@ struct Linked<Quasi> : Quasi {
     if (which == mu_1_mu) limits = limits_of_proportions(link);
     if (which == mu && link == Link::log) limits = {.lower = 0};
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T deviance(const Same<T>& y, const T& mean, const Same<T>& prior) const {
     return choose(side * mean < 0.0, T(std::numeric_limits<double>::quiet_NaN()),
                   Quasi::deviance(y, mean, prior));
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T first_mean(const T& y, const Same<T>& prior) const {
     return off_pole(linked, Quasi::first_mean(y, prior), side);
   }

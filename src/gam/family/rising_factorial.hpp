@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::gam {
 inline constexpr double stirling_from = 10;
 
 /// log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi)/2.
-template <RowNumber T>
+template <FormulaNumber T>
 T stirling_tail(const T& x) {
   const T s = 1.0 / (x * x);
   return (1.0 / 12 -
@@ -26,7 +26,7 @@ T stirling_tail(const T& x) {
 }
 
 /// log(x) - 1/(2 x) - digamma(x).
-template <RowNumber T>
+template <FormulaNumber T>
 T digamma_tail(const T& x) {
   const T s = 1.0 / (x * x);
   return s * (1.0 / 12 -
@@ -35,7 +35,7 @@ T digamma_tail(const T& x) {
 }
 
 /// trigamma(x) - 1/x - 1/(2 x^2).
-template <RowNumber T>
+template <FormulaNumber T>
 T trigamma_tail(const T& x) {
   const T s = 1.0 / (x * x);
   return s / x *

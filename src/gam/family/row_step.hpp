@@ -7,7 +7,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// The Fisher scoring step of a row's mean.
-template <RowFamily F, RowNumber T>
+template <RowFamily F, FormulaNumber T>
 T mean_step([[maybe_unused]] const F& family, const Same<T>& y, const T& mu) {
   if constexpr (requires { family.mean_step(y, mu); }) {
     return family.mean_step(y, mu);
@@ -20,7 +20,7 @@ T mean_step([[maybe_unused]] const F& family, const Same<T>& y, const T& mu) {
 /// halved while any row leaves the range of means, so a single row at a limit could stop all others. With a
 /// factor of 1e4, the row stays within the range as long as other rows push it out by less than 1e4 times its
 /// score. Its weight is at most 1e12 times an inner row's, and does not dominate.
-template <RowFamily F, RowNumber T>
+template <RowFamily F, FormulaNumber T>
 T caution_at([[maybe_unused]] const F& family, [[maybe_unused]] const T& mu) {
   if constexpr (requires { family.is_at_end(mu); }) {
     return choose(family.is_at_end(mu), T(1e4), T(1.0));
@@ -30,7 +30,7 @@ T caution_at([[maybe_unused]] const F& family, [[maybe_unused]] const T& mu) {
 }
 
 /// Y: `Response`, or T.
-template <RowFamily F, class Y, RowNumber T>
+template <RowFamily F, class Y, FormulaNumber T>
 RowStep<T> row_step(const F& family, const Y& y, const T& eta, const Same<T>& prior) {
   const T mu = family.mean(eta);
   const T slope = family.derivative(eta);
@@ -45,7 +45,7 @@ RowStep<T> row_step(const F& family, const Y& y, const T& eta, const Same<T>& pr
 }
 
 /// The linear predictor at which a row's first step starts; NaN if the fit starts elsewhere.
-template <RowFamily F, RowNumber T>
+template <RowFamily F, FormulaNumber T>
 T first_predictor(const F& family, const T& y, const Same<T>& prior) {
   if constexpr (requires { family.first_mean(y, prior); }) {
     if (family.start != Start::mean) return family.link(family.first_mean(y, prior));

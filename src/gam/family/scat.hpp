@@ -46,37 +46,37 @@ struct Scat : UsualParts {
   }
 
   static const char* response_fault(double) { return nullptr; }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T link(const T& mu) {
     return mu;
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T mean(const T& eta) {
     return eta;
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T derivative(const T&) {
     return 1;
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T variance(const T&) const {
     return sigma * sigma * (nu + 3) / (nu + 1);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T weight(const Same<T>& prior, const T& mu, const Same<T>& slope) const {
     return prior * slope * slope / variance(mu);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T mean_step(const Same<T>& y, const T& mu) const {
     const T t = (y - mu) / sigma;
     return (y - mu) * (nu + 3) / (nu + t * t);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   [[nodiscard]] T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) const {
     const T t = (y - mu) / sigma;
     return prior * (nu + 1) * log1p(t * t / nu);
   }
-  template <RowNumber T>
+  template <FormulaNumber T>
   static T first_mean(const T& y, const Same<T>&) {
     return y;
   }
@@ -86,7 +86,7 @@ struct Scat : UsualParts {
            weight * (log(2 * pi * sigma * sigma) - 2 * log_rising_factorial(nu / 2, 0.5));
   }
 
-  template <RowNumber T>
+  template <FormulaNumber T>
   void likelihood_terms(const Same<T>& y, const T& mu, T* terms) const {
     const T t = (y - mu) / sigma;
     const T square = t * t / nu;

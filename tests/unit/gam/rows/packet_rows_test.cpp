@@ -21,8 +21,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-constexpr int rows = 256;
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr int row_count = 256;
 
 /// Whether two numbers are the same, as any NaN is the same as another one.
 bool same(double a, double b) {
@@ -34,8 +33,9 @@ struct SomeRows {
   explicit SomeRows(const Family& family) {
     std::mt19937_64 random(5);
     std::normal_distribution<double> normal;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
     const std::array<double, 8> odd{infinity, -infinity, std::nan(""), 0, -0.0, 40, -800, 750};
-    for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t r = 0; r < row_count; ++r) {
       eta.push_back(r % 11 == 0 ? odd[random() % odd.size()] : normal(random));
       offset.push_back(normal(random));
       prior.push_back(r % 7 == 0 ? 0 : std::exp(normal(random)));
@@ -73,19 +73,19 @@ TEST(PacketRows, HaveTheBitsOfSingleRows) {
     const SomeRows some(family);
     for (const PassKind kind : {PassKind::moments, PassKind::start, PassKind::step, PassKind::deviance}) {
       rows_test::at_each_width([&] {
-        std::vector<double> weight(rows);
-        std::vector<double> residual(rows);
-        std::vector<double> scalars(std::size_t{row_scalar_count} * rows);
+        std::vector<double> weight(row_count);
+        std::vector<double> residual(row_count);
+        std::vector<double> scalars(std::size_t{row_scalar_count} * row_count);
         row_outcomes(kind, formulas,
-                     {rows, rows, some.response.data(), some.eta.data(), some.offset.data(),
+                     {row_count, row_count, some.response.data(), some.eta.data(), some.offset.data(),
                       some.prior.data(), weight.data(), residual.data(), scalars.data()});
-        for (std::size_t r = 0; r < rows; ++r) {
+        for (std::size_t r = 0; r < row_count; ++r) {
           const RowOutcome<double> row = row_outcome<double>(kind, formulas, Response(some.response[r]),
                                                              some.eta[r], some.offset[r], some.prior[r]);
           ASSERT_TRUE(same(weight[r], row.weight)) << r << ' ' << weight[r] << ' ' << row.weight;
           ASSERT_TRUE(same(residual[r], row.residual)) << r << ' ' << residual[r] << ' ' << row.residual;
           for (std::size_t k = 0; k < std::size_t{row_scalar_count}; ++k)
-            ASSERT_TRUE(same(scalars[k * rows + r], row.scalars[k])) << r << ' ' << k;
+            ASSERT_TRUE(same(scalars[k * row_count + r], row.scalars[k])) << r << ' ' << k;
         }
       });
     }

@@ -417,8 +417,9 @@ struct Shash {
 /// A Tweedie response, of variance phi mean^p: its mean, p, which is between a and b, and log phi.
 struct Twlss {
   static constexpr char name[] = "twlss";
-  static constexpr char type[] = "Twlss";  ///< in kernels
-  static constexpr bool has_zeros = true;  ///< whether the probability of the value 0 is above zero
+  static constexpr char type[] = "Twlss";   ///< in kernels
+  static constexpr bool has_zeros = true;   ///< whether the probability of the value 0 is above zero
+  static constexpr int late_predictor = 1;  ///< where few responses are 0, p and phi are hardly told apart
   static constexpr char meaning[] = "the mean, the power and the scale";
   static constexpr int predictors = 3;
   static constexpr const char* links[] = {"log", "identity", "identity"};

@@ -183,6 +183,13 @@ class FormulaFamily final : public SeveralFamily {
     return eta;
   }
 
+  [[nodiscard]] int late_predictor() const override {
+    if constexpr (requires { F::late_predictor; })
+      return F::late_predictor;
+    else
+      return -1;
+  }
+
   void evaluate(const SeveralRows& rows) const override {
     if constexpr (PacketFormula<F>) {
       evaluate_in_packets(family_, rows);

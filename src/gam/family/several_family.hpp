@@ -84,6 +84,9 @@ class SeveralFamily {
   [[nodiscard]] virtual const char* response_fault(double y) const = 0;
   /// Constant predictors from which a fit starts, for the responses' level.
   [[nodiscard]] virtual std::vector<double> first_predictors(const ResponseLevel& level) const = 0;
+  /// A predictor that the first steps leave where it starts, because the likelihood tells it from the others
+  /// only near their estimates; -1: none.
+  [[nodiscard]] virtual int late_predictor() const { return -1; }
   /// Log likelihoods of the rows and, where wanted, their derivatives by the predictors.
   virtual void evaluate(const SeveralRows& rows) const = 0;
   /// CUDA C++ source that defines `family_of(parameters)`, an object of which `row_log_likelihood` takes

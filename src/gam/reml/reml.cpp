@@ -68,12 +68,13 @@ RemlFit fit_reml(const WorkingModel& model, const Design& design, const std::vec
                  bool scale_known, std::span<const double> start, const Algebra& algebra, Search search) {
   const RemlCriterion criterion(model, design, bases, scale_known, algebra);
   std::vector<double> log_sp = bounded_start(criterion, start);
-  std::optional<RemlOptimum> best = descend(criterion, log_sp);
+  const auto leave = [search](const RemlOptimum&) { return search == Search::none; };
+  std::optional<RemlOptimum> best = descend(criterion, log_sp, leave);
   // With too little data or penalty, X'WX + S is not positive definite: raise the penalty.
   for (int raise = 0; !best && raise < 4; ++raise) {
     log_sp = criterion.default_start();
     for (double& v : log_sp) v += 5 * raise;
-    best = descend(criterion, log_sp);
+    best = descend(criterion, log_sp, leave);
   }
   if (!best) return criterion.solution(log_sp);  // throws, with the reason
   std::vector<std::vector<double>> others;

@@ -13,6 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Which minimum of V to find.
 enum class Search {
+  none,    ///< none: the start, as a fit that has not converged
   local,   ///< the minimum reached from the start
   global,  ///< the lowest minimum of descents from several starts
 };

@@ -42,6 +42,8 @@ constexpr double better = 1e-8;
 /// at its end is that of the solution, within `same_deviance`.
 constexpr double short_pirls_step = 1e-3;
 constexpr double same_deviance = 1e-6;
+/// The number of first steps that leave a family's `late_predictor` where it starts.
+constexpr int early_steps = 5;
 /// Maximum number of steps towards another solution.
 constexpr int steps_to_another = 50;
 
@@ -156,8 +158,10 @@ void PirlsLoop::solve_from_end(Search search) {
 /// One iteration; false if it was the last.
 bool PirlsLoop::advance(int iteration) {
   std::vector<double> begin = end_.coef;
+  const SeveralFamily* const several = rows_.family.several();
+  const int held = several != nullptr && iteration <= early_steps ? several->late_predictor() : -1;
   try {
-    solve(course_.phase == Phase::searching ? Search::global : Search::local);
+    solve(course_.phase == Phase::searching ? Search::global : Search::local, held);
   } catch (const Error& error) {
     // Columns that were independent in the first working model can only become dependent if weights vanish.
     const bool of_model = error.code() == ErrorCode::not_converged || error.code() == ErrorCode::input;
@@ -181,7 +185,7 @@ bool PirlsLoop::advance(int iteration) {
   deviance_ = sums_.deviance;
   end_.iterations = iteration;
   tell(iteration, change);
-  const bool still = is_stationary(change, begin);
+  const bool still = held < 0 && is_stationary(change, begin);
   end_.converged = settle(still && end_.solution.converged, iteration >= fit_.options.max_iterations);
   last_step_ = difference(end_.solution.coef, begin);  // before mixing and halving
   // At a solution, only the search for other solutions remains.
@@ -283,8 +287,9 @@ auto PirlsLoop::with_crowding(const Solve& solve) const {
   }
 }
 
-/// Solves the working model, and moves the coefficients to the end of the step.
-void PirlsLoop::solve(Search search) {
+/// Solves the working model, and moves the coefficients, except those of a predictor that is `held`, to the
+/// end of the step.
+void PirlsLoop::solve(Search search, int held) {
   PhaseClock clock(fit_.job.comm(), fit_.phases, "reml", "the search for smoothing parameters");
   ++course_.steps;
   // At an edge of the link's range, a step covers a fraction of the distance to the edge, and does not
@@ -299,7 +304,7 @@ void PirlsLoop::solve(Search search) {
   const bool mixed = remembered && course_.steps >= first_mixed;
   auto solution = with_crowding([&] {
     return solver_.solve(sums_, end_.coef, end_.solution.log_sp, rows_.frame->complete_rows,
-                         mixed ? &course_.past : nullptr, search, rows_.family.scale().value_or(1));
+                         mixed ? &course_.past : nullptr, search, rows_.family.scale().value_or(1), held);
   });
   fit_.require_no_fallback();
   const std::string& why = solver_.no_device_algebra();

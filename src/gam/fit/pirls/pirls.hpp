@@ -71,7 +71,7 @@ class PirlsLoop {
   void solve_from_end(Search search);
   [[nodiscard]] bool advance(int iteration);
   [[nodiscard]] bool goes_on_without(int iteration, const Error& why);
-  void solve(Search search);
+  void solve(Search search, int held = -1);
   template <class Solve>
   [[nodiscard]] auto with_crowding(const Solve& solve) const;
   void halve_step(std::span<const double> begin, bool first);

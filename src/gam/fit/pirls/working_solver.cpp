@@ -24,37 +24,67 @@ namespace {
 /// H200 against 64 cores, and smaller against fewer cores.
 constexpr int smallest_on_device = 512;
 
-/// Whether a symmetric matrix plus `ridge` times its absolute diagonal is positive definite.
-bool is_definite(Matrix a, double ridge) {
-  std::vector<double> root;
-  for (int i = 0; i < a.rows(); ++i) root.push_back(std::sqrt(std::max(std::abs(a(i, i)), 1e-300)));
-  unscale(a, root);
-  for (int i = 0; i < a.rows(); ++i) a(i, i) += ridge;
-  return cholesky(a).has_value();
-}
-
 /// A negative eigenvalue of rounding errors, relative to the diagonal, counts as zero.
 constexpr double rounding_of_hessian = 1e-9;
+/// Where the log likelihood is not concave, smoothing parameters are chosen only after a step as short as
+/// this.
+constexpr double short_of_hills = 1e-2;
+
+/// The square roots of the absolute diagonal.
+std::vector<double> absolute_roots(const Matrix& a) {
+  std::vector<double> root;
+  for (int i = 0; i < a.rows(); ++i) root.push_back(std::sqrt(std::max(std::abs(a(i, i)), 1e-300)));
+  return root;
+}
+
+bool is_definite(Matrix a) {
+  unscale(a, absolute_roots(a));
+  for (int i = 0; i < a.rows(); ++i) a(i, i) += rounding_of_hessian;
+  return cholesky(a).has_value();
+}
 
 /// Whether minus the Hessian of a log likelihood is positive definite: by itself, only with the penalties
 /// added, or not at all.
 enum class Definite { by_itself, with_penalties, no };
 
 Definite definiteness(const Matrix& hessian, const Design& design, std::span<const double> log_sp) {
-  if (is_definite(hessian, rounding_of_hessian)) return Definite::by_itself;
-  return !log_sp.empty() && is_definite(with_penalties(hessian, design, log_sp), rounding_of_hessian)
-             ? Definite::with_penalties
-             : Definite::no;
+  if (is_definite(hessian)) return Definite::by_itself;
+  return !log_sp.empty() && is_definite(with_penalties(hessian, design, log_sp)) ? Definite::with_penalties
+                                                                                 : Definite::no;
+}
+
+/// Replaces the eigenvalues of a symmetric matrix, in coordinates with an absolute diagonal of 1.
+template <class Value>
+void replace_eigenvalues(Matrix& a, const Value& value) {
+  std::vector<double> roots = absolute_roots(a);
+  unscale(a, roots);
+  const SymmetricEigen eigen = symmetric_eigen(a);
+  Matrix factor(a.rows(), a.rows());
+  for (int k = 0; k < a.rows(); ++k)
+    add_multiple(factor.column(k), std::sqrt(value(eigen.values[base::at(k)])), eigen.vectors.column(k));
+  a = multiply_nt(factor, factor);
+  for (double& root : roots) root = 1 / root;
+  unscale(a, roots);
+}
+
+/// Makes the coefficients of a linear predictor stay where they start: all but a constant at 0.
+void hold(WorkingModel& working, const Design& design, int predictor) {
+  Matrix& gram = working.gram.core;
+  for (const CoefBlock& block : design.blocks) {
+    if (design.term_of(block).predictor != predictor) continue;
+    for (int i = block.coef_begin; i < block.coef_begin + block.coef_size; ++i) {
+      working.gradient[base::at(i)] = 0;
+      for (int j = 0; j < gram.rows(); ++j) gram(i, j) = gram(j, i) = i == j ? std::abs(gram(i, i)) : 0;
+    }
+  }
 }
 
 }  // namespace
 
 void make_definite(Matrix& hessian) {
-  if (is_definite(hessian, rounding_of_hessian)) return;
-  constexpr double first_ridge = 1e-6;
-  double ridge = first_ridge;
-  while (!is_definite(hessian, ridge) && std::isfinite(ridge)) ridge *= 4;
-  for (int i = 0; i < hessian.rows(); ++i) hessian(i, i) += ridge * std::max(std::abs(hessian(i, i)), 1e-300);
+  constexpr double least = 1e-6;
+  if (!is_definite(hessian))
+    replace_eigenvalues(hessian, [least](double v) { return std::max(std::abs(v), least); });
 }
 
 Matrix with_penalties(Matrix gram, const Design& design, std::span<const double> log_sp) {
@@ -91,7 +121,7 @@ WorkingSolver::WorkingSolver(Job& job, const Design& design, bool scale_known, b
 std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::span<const double> coef,
                                                     std::span<const double> log_sp, std::int64_t rows,
                                                     const std::vector<PastStep>* past, Search search,
-                                                    double scale) {
+                                                    double scale, int held) {
   const mpi::Communicator& comm = job_.comm();
   const bool mine = comm.rank() == solver_;
   WorkingModel working;
@@ -114,18 +144,20 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
       // The first step with one linear predictor, in gaussian models the only one, is not halved.
       const bool may_be_halved = !log_sp.empty() || design_.predictors() > 1;
       if (may_be_halved && roots_.empty()) roots_ = penalty_roots(design_);
+      if (held >= 0) hold(working, design_, held);
       if (design_.predictors() > 1) definite = definiteness(working.gram.core, design_, log_sp);
       if (definite == Definite::no) make_definite(working.gram.core);
-      try {
-        fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, search);
-      } catch (const Error& fault) {
-        if (definite != Definite::with_penalties || fault.code() == ErrorCode::job_fault) throw;
-        // The penalties at `log_sp` made the Hessian definite. But where smoothing parameters are at their
-        // limits, the search begins with smaller ones, whose penalties do not suffice.
-        definite = Definite::no;
-        make_definite(working.gram.core);
-        fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, search);
-      }
+      if (definite == Definite::with_penalties)
+        replace_eigenvalues(working.gram.core, [](double v) { return std::max(v, 0.0); });
+      const auto fit_by = [&](Search by) {
+        fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, by);
+      };
+      // But the default that a fit begins with is no better.
+      const bool searches = definite == Definite::by_itself || (log_sp.empty() && held < 0);
+      fit_by(searches ? search : Search::none);
+      if (!searches && definite == Definite::with_penalties &&
+          step_length(working.gram, coef) <= short_of_hills)
+        fit_by(search);
     } catch (const Error& fault) {
       if (fault.code() == ErrorCode::job_fault) throw;
       refused = std::current_exception();
@@ -157,11 +189,9 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     if (refused) std::rethrow_exception(refused);
     if (!mine) return;
     gram_ = std::move(working.gram);
-    PastStep step{{coef.begin(), coef.end()}, fit_.coef};
-    for (std::size_t i = 0; i < coef.size(); ++i) step.step[i] -= coef[i];
+    const PastStep step{{coef.begin(), coef.end()}, difference(fit_.coef, coef)};
     const std::vector<double> end = past != nullptr ? mixed_end(gram_, step, *past) : fit_.coef;
     const double edf = std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0);
-    const double level = std::hypot(length(gram_, fit_.coef), std::sqrt(fit_.scale * edf));
     solution = {.coef = fit_.coef,
                 .log_sp = fit_.log_sp,
                 .scale = fit_.scale,
@@ -171,7 +201,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
                 .hidden_by_rounding = fit_.hidden_by_rounding,
                 .definite = definite != Definite::no,
                 .end = end,
-                .step = level > 0 ? length(gram_, step.step) / level : 0,
+                .step = step_length(gram_, coef),
                 .penalty = penalty_on_line(design_, roots_, fit_.log_sp, coef, end),
                 .score = fit_.score,
                 .penalised_deviance = fit_.penalised_deviance,
@@ -179,6 +209,14 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
   });
   base::broadcast_values(comm, solver_, solution);
   return solution;
+}
+
+/// The length of the step from `coef` to the solution in the linear predictor, relative to that of the
+/// solution, or to its standard errors.
+double WorkingSolver::step_length(const PartedMatrix& gram, std::span<const double> coef) const {
+  const double edf = std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0);
+  const double level = std::hypot(length(gram, fit_.coef), std::sqrt(fit_.scale * edf));
+  return level > 0 ? length(gram, difference(fit_.coef, coef)) / level : 0;
 }
 
 void WorkingSolver::bring_to_root(std::span<const double> coef) {

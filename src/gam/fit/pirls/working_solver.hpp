@@ -19,10 +19,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Makes minus the Hessian of a log likelihood usable as X'WX. Unless it is positive definite, but for
-/// rounding errors, adds a multiple of its absolute diagonal: the least power of four, from 1e-6 on, that
-/// makes it definite. Source: the modified Newton method of Wood, Pya and Saefken, JASA 111 (2016),
-/// sec. 3.1.2.
+/// Makes minus the Hessian of a log likelihood usable as X'WX: unless it is positive definite, but for
+/// rounding errors, by the absolute values of its eigenvalues in coordinates with a diagonal of 1, or by 1e-6
+/// where these are smaller, so that a step goes uphill and is long where the likelihood is flat. Source:
+/// Nocedal and Wright, Numerical Optimization (2006), sec. 3.4.
 void make_definite(Matrix& hessian);
 
 /// The solution of a working model, the same on every rank.
@@ -71,13 +71,17 @@ class WorkingSolver {
 
   /// Solves the working model with the sums `sums` at `coef`, over `rows` rows. The search for smoothing
   /// parameters starts at `log_sp` (empty: a default); `search` limits its extent. `past`: the steps to mix
-  /// with this one; null: a full step. `scale`: the scale, if it is known. Returns nothing after a fallback.
-  /// Throws the errors of `fit_reml`, on every rank; `Error(interrupted)` if a rank is asked to stop before
-  /// the end.
+  /// with this one; null: a full step. `scale`: the scale, if it is known. `held`: a linear predictor whose
+  /// coefficients stay; -1: none. Returns nothing after a fallback. Throws the errors of `fit_reml`, on every
+  /// rank; `Error(interrupted)` if a rank is asked to stop before the end.
+  ///
+  /// With several linear predictors, and a log likelihood that is not concave at `coef`, smoothing parameters
+  /// stay until steps are short: REML of a quadratic approximation far from a maximum says little of them.
   [[nodiscard]] std::optional<WorkingSolution> solve(const RawSums& sums, std::span<const double> coef,
                                                      std::span<const double> log_sp, std::int64_t rows,
                                                      const std::vector<PastStep>* past = nullptr,
-                                                     Search search = Search::global, double scale = 1);
+                                                     Search search = Search::global, double scale = 1,
+                                                     int held = -1);
 
   /// Moves the last solution to rank 0 if another rank has it, and replaces its coefficients by `coef`, where
   /// the fit ended, which may be short of the solution.
@@ -90,6 +94,8 @@ class WorkingSolver {
   [[nodiscard]] const std::string& no_device_algebra() const noexcept { return why_not_; }
 
  private:
+  [[nodiscard]] double step_length(const PartedMatrix& gram, std::span<const double> coef) const;
+
   Job& job_;
   const Design& design_;
   bool scale_known_;

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import os
+import re
 import unittest.mock
 
 import numpy as np
 from support import FORMULA, InFolder, main, needs, rows
 
-from tessera_gam import GAM, InputError, UsageError, _native, columns
+from tessera_gam import GAM, InputError, TesseraWarning, UsageError, _native, columns
 
 
 class KindsOfData(InFolder):
@@ -276,6 +277,54 @@ class KindsOfData(InFolder):
         fit = self.expected.predict(table)
         self.assertIsInstance(fit, pa.Array)
         np.testing.assert_array_equal(fit.to_numpy(), self.fit)
+
+    @needs("pyarrow")
+    def test_files_of_one_table_have_the_same_columns(self):
+        import pyarrow as pa
+        import pyarrow.feather as feather
+        import pyarrow.parquet as parquet
+
+        numbers, texts = pa.array([1.0, 2.0]), pa.array(["1", "2"])
+        first, second = self.folder / "of=1" / "a.parquet", self.folder / "of=2" / "b.parquet"
+        for file in (first, second):
+            file.parent.mkdir(exist_ok=True)
+        parquet.write_table(pa.table({"x": numbers}), first)
+        for other, words in (
+            ({"z": numbers}, f"has no column 'x', unlike {first}"),
+            ({"x": texts}, f"the column 'x' holds texts, but numbers in {first}"),
+            ({"x": numbers, "z": numbers}, f"has the column 'z', unlike {first}"),
+        ):
+            parquet.write_table(pa.table(other), second)
+            with self.assertRaisesRegex(InputError, re.escape(f"{second}: {words}")):
+                columns([first, second])
+        parquet.write_table(pa.table({"x": pa.array([3, 4])}), second)
+        self.assertEqual(columns([first, second])["rows"], 4)
+        feather.write_feather(pa.table({"x": numbers}), self.folder / "old.feather", version=1)
+        with self.assertRaisesRegex(InputError, "is a Feather file of version 1: python3"):
+            columns(self.folder / "old.feather")
+
+    @needs("pyarrow")
+    def test_dates_of_files_are_days_and_times_seconds(self):
+        import pyarrow as pa
+        import pyarrow.parquet as parquet
+
+        days = pa.array([0, 18_262, None], pa.int32())
+        parquet.write_table(
+            pa.table({"day": days.cast(pa.date32()), "time": pa.array([0, 1500, None], pa.timestamp("ms", "UTC"))}),
+            self.folder / "dates.parquet",
+        )
+        day, time = columns(self.folder / "dates.parquet")["columns"]
+        self.assertEqual((day["greatest"], day["missing"], time["greatest"]), (18_262, 1, 1.5))
+
+    @needs("pandas")
+    def test_columns_tells_what_it_leaves_out(self):
+        import pandas as pd
+
+        frame = pd.DataFrame({"x": [1.0, 2.0], "when": pd.date_range("2020-01-01", periods=2)})
+        with self.assertWarnsRegex(TesseraWarning, "left out: .*'when'"):
+            self.assertEqual([one["name"] for one in columns(frame)["columns"]], ["x"])
+        with self.assertRaisesRegex(InputError, "the data have no rows"):
+            columns(frame[:0])
 
     def test_numbers_of_other_types(self):
         whole = {"x": np.arange(200), "y": np.arange(200) % 7}

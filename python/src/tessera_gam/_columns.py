@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -250,6 +250,11 @@ def _of_arrow(name: str, values: Any) -> Column:
         return _truths(values.fill_null(False).to_numpy(zero_copy_only=False), missing)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return np.ascontiguousarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    if pa.types.is_date(kind):  # days since 1970-01-01
+        return _of_arrow(name, values.cast(pa.date32()).cast(pa.int32()))
+    if pa.types.is_timestamp(kind):  # seconds since 1970-01-01 UTC
+        units = values.cast(pa.int64()).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return np.ascontiguousarray(units / {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit])
     raise _refused(name, kind, _NUMBERS_OR_TEXTS)
 
 
@@ -463,9 +468,43 @@ def _files_of(path: str) -> list[str]:
 
 
 def _arrow_format(paths: tuple[str, ...]) -> str | None:
-    """The format of files read by pyarrow, from the name of the first file."""
+    """The format of files read by pyarrow, from the name of the first file. The library refuses version 1 of Feather."""
     first = next((file for path in paths if os.path.exists(path) for file in _files_of(path)), paths[0])
-    return _ARROW_FORMATS.get(os.path.splitext(first)[1].lower())
+    format = _ARROW_FORMATS.get(os.path.splitext(first)[1].lower())
+    if format == "feather" and os.path.isfile(first):
+        with open(first, "rb") as file:
+            return None if file.read(4) == b"FEA1" else format
+    return format
+
+
+def _require_same_columns(files: Sequence[str], schemas: Iterable[Any]) -> None:
+    """Refuses files whose columns have other names or kinds than the first file's, which pyarrow would convert or fill
+    with missing values.
+    """
+    import pyarrow as pa
+
+    def kind_of(type: Any) -> str:
+        if pa.types.is_boolean(type):
+            return "truth values"
+        return "texts" if pa.types.is_dictionary(type) or "string" in str(type) else "numbers"
+
+    expected: dict[str, str] = {}
+    for path, schema in zip(files, schemas, strict=True):
+        found = {field.name: kind_of(field.type) for field in schema}
+        expected = expected or found
+        for name, kind in expected.items():
+            if name not in found:
+                raise InputError(f"{path}: has no column '{name}', unlike {files[0]}: give files with the same columns")
+            if found[name] != kind:
+                raise InputError(
+                    f"{path}: the column '{name}' holds {found[name]}, but {kind} in {files[0]}: "
+                    "write it with one type in all files"
+                )
+        for name in found:
+            if name not in expected:
+                raise InputError(
+                    f"{path}: has the column '{name}', unlike {files[0]}: give files with the same columns"
+                )
 
 
 def _from_arrow_files(paths: tuple[str, ...], format: str, names: set[str] | None) -> Data:
@@ -481,6 +520,8 @@ def _from_arrow_files(paths: tuple[str, ...], format: str, names: set[str] | Non
     files = [file for path in paths for file in _files_of(path)]
     try:
         rows = dataset.dataset(files, format=format, partitioning="hive", partition_base_dir=base)
+        if len(files) > 1:
+            _require_same_columns(files, (fragment.physical_schema for fragment in rows.get_fragments()))
         return _from_arrow(rows.to_table(columns=_chosen(rows.schema.names, names)))
     except (pa.ArrowException, OSError) as failed:
         raise InputError(f"{paths[0]}: pyarrow cannot read it: {failed}") from None

@@ -10,6 +10,7 @@ from typing import Any
 from . import _native
 from ._columns import data_of
 from ._report import Report, report_of
+from ._errors import InputError
 from ._table import Table, columns_of, naming_columns
 
 
@@ -67,7 +68,9 @@ def columns(
     wanted = [] if names is None else [names] if isinstance(names, str) else [*names]
     read = {*wanted} or None
     found = data_of(data, read, not _native.reads_hdf5())
-    table = Table(found, columns_of(found, read), _native.option_texts(of_table))
+    table = Table(found, columns_of(found, read, tell=_native.warn), _native.option_texts(of_table))
+    if table.is_empty:
+        raise InputError("the data have no rows: give one or more")
     chosen = (c_char_p * len(wanted))(*(_native.encoded(name, "a column's name") for name in wanted))
     with naming_columns(table):
         return report_of(

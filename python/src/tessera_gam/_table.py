@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from ctypes import byref, c_char_p
 from dataclasses import replace
 from typing import Any
@@ -18,9 +18,14 @@ from ._columns import Column, Columns, Data, Factor, File, aligned, column_of, i
 from ._errors import InputError
 
 
-def columns_of(data: Data | File, names: set[str] | None, extra: Mapping[str, Any] | None = None) -> Columns:
-    """The columns with these names, and extra columns. None: all numbers and factors; a name ".": all columns. Empty
-    for a file.
+def columns_of(
+    data: Data | File,
+    names: set[str] | None,
+    extra: Mapping[str, Any] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Columns:
+    """The columns with these names, and extra columns. None: all numbers and factors, and `tell` is told of the others;
+    a name ".": all columns. Empty for a file.
     """
     if isinstance(data, File):
         if extra:
@@ -31,9 +36,10 @@ def columns_of(data: Data | File, names: set[str] | None, extra: Mapping[str, An
         if is_chosen(name, names):
             try:
                 columns[name] = column_of(name, data.column(name))
-            except InputError:
+            except InputError as refused:
                 if names is not None:
                     raise
+                tell(f"left out: {refused}")
     for name, values in (extra or {}).items():
         told = name.removeprefix(".")
         columns[name] = column_of(told, aligned(told, values, data.index))

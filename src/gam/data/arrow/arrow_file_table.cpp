@@ -120,10 +120,15 @@ class ArrowFileTable final : public TableReader {
       try {
         columns_.push_back(arrow_column(schema, place));
       } catch (const ArrowFault&) {
-        left_out_[column] = fmt::format(
-            "has values of Arrow's format '{}', which are neither numbers nor texts: "
-            "write it as one of these",
-            schema.children[place]->format);
+        const std::string_view format = schema.children[place]->format;
+        if (format.starts_with('+'))
+          left_out_[column] = "has lists or other nested values: write their parts as columns of their own";
+        else
+          left_out_[column] =
+              fmt::format("has {}, which are neither numbers nor texts: write it as one of these",
+                          format.starts_with("tt")   ? "times of day"
+                          : format.starts_with("tD") ? "durations"
+                                                     : fmt::format("values of Arrow's format '{}'", format));
       }
     }
     starts_.push_back(0);

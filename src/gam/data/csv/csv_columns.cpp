@@ -104,11 +104,19 @@ class RowScanner {
   void take_row(FramePart& part) {
     if (!part.has_bare_field()) look_for_bare_field(part);
     const std::size_t fields = is_simple() ? take_simple_fields(part) : take_fields(part);
-    if (fields != file_.columns.size())
-      throw base::input_error("{}, line {}: the row has {} field{}, but the header has {}: {}", file_.path,
-                              reader_.line(), fields, fields == 1 ? "" : "s", file_.columns.size(),
-                              "give both as many, and quote fields that contain separators");
+    if (fields != file_.columns.size()) refuse_row(fields);
     part.end_row(reader_.line());
+  }
+
+  [[noreturn]] void refuse_row(std::size_t fields) const {
+    const std::size_t columns = file_.columns.size();
+    throw base::input_error(
+        "{}, line {}: the row has {} field{}, but the header has {}: {}", file_.path, reader_.line(), fields,
+        fields == 1 ? "" : "s", columns,
+        columns == 1            ? "give both as many; the option skip leaves out lines above the header"
+        : fields == columns + 1 ? "give both as many (R writes row names without a name: name them, or leave "
+                                  "them out), and quote fields that contain separators"
+                                : "give both as many, and quote fields that contain separators");
   }
 
   void look_for_bare_field(FramePart& part) const {

@@ -30,12 +30,13 @@ constexpr std::size_t max_listed_names = 20;
   for (std::size_t i = 0; i < std::min(names.size(), max_listed_names); ++i)
     list += fmt::format("{}{}", i == 0 ? "" : ", ", visible_text(names[i]));
   if (names.size() > max_listed_names) list += fmt::format(" and {} more", names.size() - max_listed_names);
-  const bool other_separator = names.size() == 1 && names[0].find_first_of(";\t|,") != std::string::npos;
+  const bool other_separator = names.size() == 1 && names[0].find_first_of(";\t|, ") != std::string::npos;
   throw base::input_error(
       "{}: unknown column '{}'{}; it has: {}{}", path, visible_text(wanted),
       visible_text(base::did_you_mean(names, wanted)), list,
       other_separator
-          ? " (one column, as no separator gives each row as many fields: name it by the option sep)"
+          ? " (one column, as no separator gives each row as many fields: name it by the option sep, or the "
+            "number of lines above the header by the option skip)"
           : "");
 }
 

@@ -96,6 +96,11 @@ constexpr KnownFile known_files[] = {
     {0, "7z\xBC\xAF\x27\x1C", "a 7z archive", "7z e -so '{0}' > '{1}.csv'"},
     {0, "Rar!\x1A\x07", "a RAR archive", "unrar p -inul '{0}' > '{1}.csv'"},
     {257, "ustar", "a tar archive", "tar -xOf '{0}' > '{1}.csv'"},
+    {0, "[{", "JSON",
+     R"~(python3 -c "import pandas; pandas.read_json('{0}').to_csv('{1}.csv', index=False)")~", true},
+    {0, "{\"", "JSON",
+     R"~(python3 -c "import pandas; pandas.read_json('{0}', lines=True).to_csv('{1}.csv', index=False)")~",
+     true},
     {0, "%PDF-", "a PDF document", the_table_itself, true},
     {0, "<!DOCTYPE html", "an HTML page", the_table_itself, true},
     {0, "<!doctype html", "an HTML page", the_table_itself, true},
@@ -125,7 +130,8 @@ bool has_nul_every_other(std::string_view first, std::size_t begin) {
 [[noreturn]] void refuse_as(std::string_view name, std::string_view advice, const std::string& path) {
   const std::size_t folder = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
   const std::size_t ending = path.rfind('.');
-  const std::string bare = ending == std::string::npos || ending <= folder ? path : path.substr(0, ending);
+  std::string bare = ending == std::string::npos || ending <= folder ? path : path.substr(0, ending);
+  if (bare + ".csv" == path) bare += ".new";  // the advice must not overwrite the file
   throw base::input_error("{}: is {}: {}", path, name, fmt::format(fmt::runtime(advice), path, bare));
 }
 

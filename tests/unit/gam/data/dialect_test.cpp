@@ -154,6 +154,8 @@ TEST_F(Dialect, OtherFilesAreNamedWithAWayOut) {
       {"\x04\"M\x18", "packed by lz4: lz4 -dc '{0}' > '{1}'"},
       {"%PDF-1.7\n", "a PDF document"},
       {"<!DOCTYPE html>\n<p>1,2", "an HTML page"},
+      {"[{\"x\": 1}]\n", "JSON: python3 -c \"import pandas; pandas.read_json('{0}').to_csv('{1}.csv'"},
+      {"{\"x\": 1}\n", "JSON: python3 -c \"import pandas; pandas.read_json('{0}', lines=True)"},
       {bytes("\xFF\xFEx\0,\0y\0\n\0", 10), "text in UTF-16: iconv -f UTF-16 -t UTF-8 '{0}' > '{1}.utf8.csv'"},
       {bytes("\xFE\xFF\0x\0,\0y\0\n", 10), "text in UTF-16: iconv -f UTF-16 -t"},
       {bytes("x\0,\0y\0\n\0", 8), "text in UTF-16: iconv -f UTF-16LE -t UTF-8"},
@@ -161,10 +163,11 @@ TEST_F(Dialect, OtherFilesAreNamedWithAWayOut) {
   const std::string path = (folder_ / "t.csv").string();
   for (const auto& [text, expected] : files) {
     const std::string fault = fault_of(text);
-    EXPECT_EQ(fault.rfind(fmt::format("{}: is {}", path,
-                                      fmt::format(fmt::runtime(expected), path, (folder_ / "t").string())),
-                          0),
-              0U)
+    EXPECT_EQ(
+        fault.rfind(fmt::format("{}: is {}", path,
+                                fmt::format(fmt::runtime(expected), path, (folder_ / "t.new").string())),
+                    0),
+        0U)
         << fault << "\n  not: " << expected;
   }
   // Names of columns.

@@ -110,11 +110,12 @@ class RowScanner {
 
   [[noreturn]] void refuse_row(std::size_t fields) const {
     const std::size_t columns = file_.columns.size();
-    throw base::input_error(
-        "{}, line {}: the row has {} field{}, but the header has {}: {}", file_.path, reader_.line(), fields,
-        fields == 1 ? "" : "s", columns,
-        columns == 1            ? "give both as many; the option skip leaves out lines above the header"
-        : fields == columns + 1 ? "give both as many (R writes row names without a name: name them, or leave "
+    throw base::input_error("{}, line {}: the row has {} field{}, but the header has {}: {}", file_.path,
+                            reader_.line(), fields, fields == 1 ? "" : "s", columns,
+                            columns == 1
+                                ? "give both as many; the option skip leaves out lines above the header"
+                            : fields == columns + 1 && reader_.line() == 2
+                                ? "give both as many (R writes row names without a name: name them, or leave "
                                   "them out), and quote fields that contain separators"
                                 : "give both as many, and quote fields that contain separators");
   }

@@ -177,7 +177,8 @@ class Stream final : public arrow::RecordBatchReader {
       break;
     }
     end_ = piece_;  // ends the stream
-    return arrow::Status::Invalid(place, ": ", line);
+    // A column's name may have line breaks too.
+    return arrow::Status::Invalid(line_of(arrow::Status::Invalid(place, ": ", line)));
   }
 
   std::shared_ptr<const File> file_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Untrusted models and run reports give an answer, or an error of one line that names the field.
+// Untrusted models and run reports give an answer, or an error of one line that names the field. Of the
+// values of each field a third is tried, others each week; TESSERA_TEST_HOSTILE=all tries all.
 #include "gam/model/model.hpp"
 #include "gam/report/page.hpp"
 #include "gam/report/run_record.hpp"
@@ -9,7 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -119,12 +122,22 @@ class Hostile : public ::testing::Test {
     }
   }
 
+  /// Whether the next value of a field is tried.
+  static bool is_tried() {
+    if (std::getenv("TESSERA_TEST_HOSTILE") != nullptr) return true;
+    const auto week =
+        std::chrono::floor<std::chrono::weeks>(std::chrono::system_clock::now().time_since_epoch());
+    return ++values_ % 3 == week.count() % 3;
+  }
+
+  static int values_;
   static mpi::Communicator* world_;
   static Job* job_;
   static fs::path folder_;
   static json model_;
   static json run_;
 };
+int Hostile::values_ = 0;
 mpi::Communicator* Hostile::world_ = nullptr;
 Job* Hostile::job_ = nullptr;
 fs::path Hostile::folder_;
@@ -144,6 +157,7 @@ TEST_F(Hostile, NoFieldOfAModelIsBelieved) {
   each_place(model_, "", [&](const std::string& place) {
     SCOPED_TRACE(place);
     for (const json& value : values) {
+      if (!is_tried()) continue;
       SCOPED_TRACE(value.dump());
       ++tried;
       if (outcome(with(model_, place, value)) != "read") ++refused;
@@ -195,7 +209,8 @@ TEST_F(Hostile, NoFieldOfARunReportIsBelieved) {
                                  json::object()};
   each_place(run_, "", [&](const std::string& place) {
     SCOPED_TRACE(place);
-    for (const json& value : values) static_cast<void>(outcome_of_run(with(run_, place, value)));
+    for (const json& value : values)
+      if (is_tried()) static_cast<void>(outcome_of_run(with(run_, place, value)));
   });
 }
 

@@ -34,8 +34,8 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
   run("fit", "d.csv", "--formula", paste(deparse(formula, width.cutoff = 500), collapse = ""), "--family", spelled, "--out", "m.json", "--device", "cpu", more)
   json <- fromJSON("m.json", simplifyVector = FALSE)
   own <- d[rows, ]
-  m <- suppressWarnings(if (name == "weights") gam(formula, data = own, family = family, method = "REML", weights = pw)
-    else gam(formula, data = own, family = family, method = "REML"))
+  m <- suppressWarnings(if (name == "weights") gam(formula, data = own, family = family, method = "REML", weights = pw, sp = sp_of(json))
+    else gam(formula, data = own, family = family, method = "REML", sp = sp_of(json)))
   used <- rows & complete.cases(d[intersect(all.vars(formula), names(d))])
   X <- predict(m, type = "lpmatrix"); ours <- predicted("--type", "lpmatrix")[used, , drop = FALSE]
   back <- back_of(m, ours, X)

@@ -48,7 +48,7 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
   write.csv(new[setdiff(names(new), c("o", all.vars(formula)[1]))], "new.csv", row.names = FALSE)
   run("fit", "d.csv", "--formula", text, "--family", spelled, "--out", "m.json", "--device", "cpu")
   json <- fromJSON("m.json", simplifyVector = FALSE)
-  m <- suppressWarnings(gam(formula, data = d, family = family, method = "REML"))
+  m <- suppressWarnings(gam(formula, data = d, family = family, method = "REML", sp = sp_of(json)))
   back <- back_of(m, as.matrix(answer("predict", "m.json", "d.csv", "--type", "lpmatrix")), predict(m, d, type = "lpmatrix"))
   m <- with_our_coefficients(m, json, back)
   out <- predictions_apart(m, new, back, labels)

@@ -60,6 +60,11 @@ back_of <- function(m, ours, theirs) {
   }
   back
 }
+# The smoothing parameters of tessera-fit's model, with which gam() searches for none.
+sp_of <- function(json) {
+  sp <- exp(as.numeric(unlist(lapply(json$terms, function(term) term$log_sp))))
+  if (length(sp)) sp
+}
 # mgcv's object with the coefficients, and their covariance, of tessera-fit's model.
 with_our_coefficients <- function(m, json, back) {
   b <- sapply(json$coefficients, function(one) one$value); V <- matrix(unlist(json$covariance$columns), length(b))

@@ -7,8 +7,9 @@
 # to rounding: where it differs, it is given our choice of them, and their variable reflected.
 # Usage: Rscript compare_calls.R TESSERA_FIT LIST [all | quick | some COUNT | development | second | NUMBER...]; LIST is
 # public_calls.R or mgcv_examples.R. `quick` omits those that take mgcv minutes, `some` COUNT takes as many of the
-# fitted ones of at most 1,000 rows, others each week. Prints a table of the calls, and one of the fields; exits with 77
-# if mgcv is missing, and with 1 if a call differs, is refused although the list does not say so, or the reverse.
+# fitted ones, of at most 1,000 rows if there are as many, others each week. Prints a table of the calls, and one of the
+# fields; exits with 77 if mgcv is missing, and with 1 if a call differs, is refused although the list does not say so, or
+# the reverse.
 arguments <- commandArgs(trailingOnly=TRUE)
 if (!all(vapply(c("mgcv", "jsonlite"), requireNamespace, NA, quietly=TRUE))) {
   cat("R has no mgcv or jsonlite: nothing is compared\n")
@@ -71,7 +72,9 @@ development <- sort(sample(length(calls), length(calls) %/% 2))
 quick <- which(!vapply(calls, function(call) call$large, NA))
 some <- function(count) {
   set.seed(as.integer(Sys.Date()) %/% 7)
-  fitted <- quick[vapply(calls[quick], function(call) is.null(call$refused) && call$rows <= 1000, NA)]
+  fitted <- quick[vapply(calls[quick], function(call) is.null(call$refused), NA)]
+  small <- fitted[vapply(calls[fitted], function(call) call$rows <= 1000, NA)]
+  if (length(small) >= count) fitted <- small
   sort(fitted[sample(length(fitted), min(count, length(fitted)))])
 }
 chosen <- switch(parts[1], all=seq_along(calls), quick=quick, some=some(as.integer(parts[2])), development=development,

@@ -194,7 +194,8 @@ TEST_F(FolderTable, RefusesFoldersThatAreNotOneTable) {
   keys.write("a=1/x.csv", "x\n1\n");
   keys.write("b=1/x.csv", "x\n1\n");
   EXPECT_EQ(fault(keys), keys.path("b=1/x.csv") + ": its folders name other columns (b) than those of " +
-                             keys.path("a=1/x.csv") + " (a): give files of one table");
+                             keys.path("a=1/x.csv") +
+                             " (a): give files of one table (names that begin with _ or . are skipped)");
 
   const SharedFolder twice(comm);
   twice.write("x=1/a.csv", "x\n1\n");

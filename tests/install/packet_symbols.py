@@ -21,4 +21,5 @@ faults = [f"{pathlib.Path(name).name}: {symbol[1]}" for name in packets
           for symbol in WEAK.finditer(subprocess.run([nm, "--demangle", name], check=True, capture_output=True,
                                                      text=True).stdout)
           if not OWN.search(symbol[1])]
-sys.exit("\n".join(faults))
+if faults:
+    sys.exit("\n".join(faults))

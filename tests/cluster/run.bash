@@ -28,8 +28,7 @@ mkdir -p "$work_root"
 work=$(mktemp -d "$(realpath "$work_root")/$scenario.XXXXXX")
 mkdir "$work"/{home,log}
 start=$SECONDS status=0
-# Before other processes of the machine: Slurm takes nodes for lost that are delayed by 10 s.
-env -i PATH="$PATH" LANG=C.UTF-8 nice -n -10 unshare --mount --net --pid --uts --ipc --fork --kill-child --mount-proc \
+env -i PATH="$PATH" LANG=C.UTF-8 unshare --mount --net --pid --uts --ipc --fork --kill-child --mount-proc \
   bash "$here/scenario.bash" "$prefix" "$work" "$@" || status=$?
 if ((status != 0 && status != 77)); then
   echo "FAILED: $*, exit status $status after $((SECONDS - start)) s; what it left is in $work"

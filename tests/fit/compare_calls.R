@@ -73,7 +73,7 @@ quick <- which(!vapply(calls, function(call) call$large, NA))
 some <- function(count) {
   set.seed(as.integer(Sys.Date()) %/% 7)
   fitted <- quick[vapply(calls[quick], function(call) is.null(call$refused), NA)]
-  small <- fitted[vapply(calls[fitted], function(call) call$rows <= 1000, NA)]
+  small <- fitted[vapply(calls[fitted], function(call) isTRUE(call$rows <= 1000), NA)]
   if (length(small) >= count) fitted <- small
   sort(fitted[sample(length(fitted), min(count, length(fitted)))])
 }

@@ -47,7 +47,6 @@ struct PacketMask {
     for (int i = 0; i < n; ++i) is_any |= a.flags[i] != 0;
     return is_any;
   }
-  friend PacketMask operator!(const PacketMask& a) { return {~a.flags}; }
 };
 
 template <int n>

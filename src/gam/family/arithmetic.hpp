@@ -16,10 +16,11 @@ namespace TESSERA_NAMESPACE::gam {
 /// What formulas take: no integer, since they would round.
 #ifdef __CUDACC__
 template <class T>
-concept FormulaNumber = (sizeof(T) == sizeof(double)) && requires(T x) {
-  T(x / 3.5);
-}
-&&!(T(0.5) == T(0));
+inline constexpr bool is_double = false;
+template <>
+inline constexpr bool is_double<double> = true;
+template <class T>
+concept FormulaNumber = is_double<T>;
 inline double choose(bool where, double a, double b) {
   return where ? a : b;
 }

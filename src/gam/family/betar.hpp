@@ -8,7 +8,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Continuous proportions, not counts of trials: beta distributed, shapes mu phi and (1 - mu) phi, variance
 /// mu (1 - mu)/(1 + phi). Working parameter: log(phi). Responses are moved to at least eps from 0 and 1.
-struct Betar : UsualParts {
+struct Betar : UsualLink<Link::logit> {
   static constexpr char name[] = "betar";
   static constexpr Link links[] = {Link::logit, Link::probit, Link::cloglog, Link::cauchit};
   static constexpr bool scale_is_known = true;
@@ -33,9 +33,6 @@ struct Betar : UsualParts {
   [[nodiscard]] double parameter(int i) const { return i == 0 ? phi : eps; }
 
   static const char* response_fault(double y) { return y < 0 || y > 1 ? "must be between 0 and 1" : nullptr; }
-  static double link(double mu) { return link_of(Link::logit, mu); }
-  static double mean(double eta) { return mean_of(Link::logit, eta); }
-  static double derivative(double eta) { return derivative_of(Link::logit, eta); }
   [[nodiscard]] double variance(double mu) const {
     return 1 / (phi * phi * (polygamma(mu * phi).trigamma + polygamma((1 - mu) * phi).trigamma));
   }

@@ -7,7 +7,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Proportions of successes, with the number of trials as prior weight: V(mu) = mu (1 - mu), with the logit
 /// link.
-struct Binomial : UsualParts {
+struct Binomial : UsualLink<Link::logit> {
   static constexpr char name[] = "binomial";
   static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::logit, Link::probit, Link::cloglog, Link::cauchit, Link::log};
@@ -21,18 +21,6 @@ struct Binomial : UsualParts {
       "on two curves.";
 
   static const char* response_fault(double y) { return y < 0 || y > 1 ? "must be between 0 and 1" : nullptr; }
-  template <FormulaNumber T>
-  static T link(const T& mu) {
-    return link_of(Link::logit, mu);
-  }
-  template <FormulaNumber T>
-  static T mean(const T& eta) {
-    return mean_of(Link::logit, eta);
-  }
-  template <FormulaNumber T>
-  static T derivative(const T& eta) {
-    return derivative_of(Link::logit, eta);
-  }
   template <FormulaNumber T>
   static T variance(const T& mu) {
     return mu * (1 - mu);

@@ -11,7 +11,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// has the likelihood of an error at a point, and of one in an interval. As in mgcv the weight of a row is
 /// its observed information on the mean, and the deviance is relative to the likeliest mean of the row.
 template <class Error>
-struct CensoredLocation : UsualParts {
+struct CensoredLocation : UsualLink<Link::identity> {
   static constexpr Link links[] = {Link::identity, Link::log, Link::sqrt};
   static constexpr bool scale_is_known = true;
   static constexpr Start start = Start::response;
@@ -31,9 +31,6 @@ struct CensoredLocation : UsualParts {
   [[nodiscard]] double parameter(int) const { return sigma; }
 
   static const char* response_fault(double) { return nullptr; }
-  static double link(double mu) { return mu; }
-  static double mean(double eta) { return eta; }
-  static double derivative(double) { return 1; }
   static double first_mean(double y, double) { return y; }
 
   [[nodiscard]] RowStep<double> step(Response y, double mu, double prior) const {

@@ -9,7 +9,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Censored Poisson counts, whose limits are not whole numbers. The weight of a row is its observed
 /// information on log(mu), divided by mu^2, which for a count is 1/mu: without censoring the family is
 /// poisson. (The information on mu, mgcv's, is 0 for a count of 0, whose score is not.)
-struct Cpois : UsualParts {
+struct Cpois : UsualLink<Link::log> {
   static constexpr char name[] = "cpois";
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt};
   static constexpr bool scale_is_known = true;
@@ -28,9 +28,6 @@ struct Cpois : UsualParts {
       return "must have limits that are not whole numbers, such as 2.5 for 2 or less";
     return up_to(y) > below(y) ? nullptr : "must have limits with a count between them";
   }
-  static double link(double mu) { return log(mu); }
-  static double mean(double eta) { return exp_at_least(eta, std::numeric_limits<double>::epsilon()); }
-  static double derivative(double eta) { return mean(eta); }
   static double first_mean(double y, double) { return (y > 0 ? y : 0) + 0.1; }
 
   static RowStep<double> step(Response y, double mu, double prior) {

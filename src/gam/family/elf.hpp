@@ -10,7 +10,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// divided by the learning rate exp(lsig). If lsig is NaN, the fit chooses the learning rate. If `co` is 0,
 /// the fit chooses the width: by `err`, a bound on the error of the smoothing, or if `err` is 0, the width of
 /// least error. Until then passes take a width of 1.
-struct Elf : UsualParts {
+struct Elf : UsualLink<Link::identity> {
   static constexpr char name[] = "elf";
   static constexpr Link links[] = {Link::identity};
   static constexpr bool scale_is_known = true;
@@ -41,9 +41,6 @@ struct Elf : UsualParts {
   [[nodiscard]] double parameter(int i) const { return values_[i]; }
 
   static const char* response_fault(double) { return nullptr; }
-  static double link(double mu) { return mu; }
-  static double mean(double eta) { return eta; }
-  static double derivative(double) { return 1; }
 
   /// A step of Newton's method. Far from the quantile the density vanishes, but not the score.
   [[nodiscard]] RowStep<double> step(double y, double eta, double prior) const {

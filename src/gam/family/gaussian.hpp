@@ -6,7 +6,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Normal responses: V(mu) = 1, with the identity link.
-struct Gaussian : UsualParts {
+struct Gaussian : UsualLink<Link::identity> {
   static constexpr char name[] = "gaussian";
   static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::identity, Link::log, Link::inverse};
@@ -16,18 +16,6 @@ struct Gaussian : UsualParts {
   static constexpr char residuals[] = "";
 
   static const char* response_fault(double) { return nullptr; }
-  template <FormulaNumber T>
-  static T link(const T& mu) {
-    return mu;
-  }
-  template <FormulaNumber T>
-  static T mean(const T& eta) {
-    return eta;
-  }
-  template <FormulaNumber T>
-  static T derivative(const T&) {
-    return 1;
-  }
   template <FormulaNumber T>
   static T variance(const T&) {
     return 1;

@@ -6,7 +6,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Positive responses with a heavier tail than Gamma: V(mu) = mu^3, with the link 1/mu^2.
-struct InverseGaussian : UsualParts {
+struct InverseGaussian : UsualLink<Link::inverse_square> {
   static constexpr char name[] = "inverse.gaussian";
   static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::inverse_square, Link::inverse, Link::identity, Link::log};
@@ -17,18 +17,6 @@ struct InverseGaussian : UsualParts {
 
   /// A response of 0 is refused too: it would be at the limit of the means.
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
-  template <FormulaNumber T>
-  static T link(const T& mu) {
-    return link_of(Link::inverse_square, mu);
-  }
-  template <FormulaNumber T>
-  static T mean(const T& eta) {
-    return mean_of(Link::inverse_square, eta);
-  }
-  template <FormulaNumber T>
-  static T derivative(const T& eta) {
-    return derivative_of(Link::inverse_square, eta);
-  }
   template <FormulaNumber T>
   static T variance(const T& mu) {
     return mu * mu * mu;

@@ -55,16 +55,20 @@ T link_of(Link link, const T& mu) {
   return T(std::numeric_limits<double>::quiet_NaN());
 }
 
+/// max(exp(eta), `least`).
+template <FormulaNumber T>
+T exp_at_least(const T& eta, double least) {
+  const T mu = exp(eta);
+  return choose(mu > least, mu, T(least));
+}
+
 template <FormulaNumber T>
 T mean_of(Link link, const T& eta) {
   constexpr double pi = 3.141592653589793;
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
   switch (link) {
     case Link::identity: return eta;
-    case Link::log: {
-      const T mu = exp(eta);
-      return choose(mu > epsilon, mu, T(epsilon));
-    }
+    case Link::log: return exp_at_least(eta, epsilon);
     case Link::inverse: return 1.0 / eta;
     case Link::sqrt: return eta * eta;
     case Link::probit: return each(within(-8.125890664701906, eta, 8.125890664701906), normal_probability);

@@ -8,7 +8,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Negative binomial counts, overdispersed relative to Poisson: V(mu) = mu + mu^2 / theta, with the log link.
 /// The working parameter is log(theta), estimated by `fit/pirls/parameter_step.hpp`.
-struct Nb : UsualParts {
+struct Nb : UsualLink<Link::log> {
   static constexpr char name[] = "nb";
   static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt};
@@ -30,18 +30,6 @@ struct Nb : UsualParts {
   [[nodiscard]] double parameter(int) const { return theta; }
 
   static const char* response_fault(double y) { return y < 0 ? "must not be negative" : nullptr; }
-  template <FormulaNumber T>
-  static T link(const T& mu) {
-    return log(mu);
-  }
-  template <FormulaNumber T>
-  static T mean(const T& eta) {
-    return exp_at_least(eta, std::numeric_limits<double>::epsilon());
-  }
-  template <FormulaNumber T>
-  static T derivative(const T& eta) {
-    return mean(eta);
-  }
   template <FormulaNumber T>
   [[nodiscard]] T variance(const T& mu) const {
     return mu * (1 + mu / theta);

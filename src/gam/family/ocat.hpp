@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// which takes hundreds of iterations where they are few. The mean is the linear predictor. With x and u the
 /// upper and the lower threshold less the predictor, the likelihood F(x) - F(u), F logistic, is the product
 /// F(x) (1 - F(u)) (1 - exp(u - x)), which does not cancel.
-struct Ocat : UsualParts {
+struct Ocat : UsualLink<Link::identity> {
   static constexpr char name[] = "ocat";
   static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::identity};
@@ -50,18 +50,6 @@ struct Ocat : UsualParts {
 
   [[nodiscard]] const char* response_fault(double y) const {
     return y >= 1 && y <= classes() && y == floor(y) ? nullptr : "must be a whole number from 1 to R";
-  }
-  template <FormulaNumber T>
-  static T link(const T& mu) {
-    return mu;
-  }
-  template <FormulaNumber T>
-  static T mean(const T& eta) {
-    return eta;
-  }
-  template <FormulaNumber T>
-  static T derivative(const T&) {
-    return T(1.0);
   }
 
   /// A step of Newton's method, with the observed information, as in mgcv.

@@ -205,6 +205,23 @@ struct UsualParts {
   static bool likelihood_rounds(double, double) { return false; }
 };
 
+/// The same, with the link that is the family's default.
+template <Link usual>
+struct UsualLink : UsualParts {
+  template <FormulaNumber T>
+  static T link(const T& mu) {
+    return link_of(usual, mu);
+  }
+  template <FormulaNumber T>
+  static T mean(const T& eta) {
+    return mean_of(usual, eta);
+  }
+  template <FormulaNumber T>
+  static T derivative(const T& eta) {
+    return derivative_of(usual, eta);
+  }
+};
+
 /// The available families: `BuiltInFamilies`, in list.hpp.
 template <BuiltInFamily... F>
 struct FamilyList {};
@@ -346,13 +363,6 @@ inline double log_gamma(double x) {
   int sign = 0;
   return ::lgamma_r(x, &sign);
 #endif
-}
-
-/// max(exp(eta), `least`).
-template <FormulaNumber T>
-T exp_at_least(const T& eta, double least) {
-  const T mu = exp(eta);
-  return choose(mu > least, mu, T(least));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Counts: V(mu) = mu, with the log link.
-struct Poisson : UsualParts {
+struct Poisson : UsualLink<Link::log> {
   static constexpr char name[] = "poisson";
   static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt};
@@ -16,18 +16,6 @@ struct Poisson : UsualParts {
   static constexpr char residuals[] = " They are close to normal only where counts are large.";
 
   static const char* response_fault(double y) { return y < 0 ? "must not be negative" : nullptr; }
-  template <FormulaNumber T>
-  static T link(const T& mu) {
-    return log(mu);
-  }
-  template <FormulaNumber T>
-  static T mean(const T& eta) {
-    return exp_at_least(eta, std::numeric_limits<double>::epsilon());
-  }
-  template <FormulaNumber T>
-  static T derivative(const T& eta) {
-    return mean(eta);
-  }
   template <FormulaNumber T>
   static T variance(const T& mu) {
     return mu;

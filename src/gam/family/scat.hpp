@@ -8,7 +8,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Responses with heavier tails than normal: (y - mu)/sigma has a t distribution with nu degrees of freedom.
 /// The working parameters are log(nu - min.df) and log(sigma).
-struct Scat : UsualParts {
+struct Scat : UsualLink<Link::identity> {
   static constexpr char name[] = "scat";
   static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::identity, Link::log, Link::inverse};
@@ -46,18 +46,6 @@ struct Scat : UsualParts {
   }
 
   static const char* response_fault(double) { return nullptr; }
-  template <FormulaNumber T>
-  static T link(const T& mu) {
-    return mu;
-  }
-  template <FormulaNumber T>
-  static T mean(const T& eta) {
-    return eta;
-  }
-  template <FormulaNumber T>
-  static T derivative(const T&) {
-    return 1;
-  }
   template <FormulaNumber T>
   [[nodiscard]] T variance(const T&) const {
     return sigma * sigma * (nu + 3) / (nu + 1);

@@ -3,8 +3,6 @@
 #include "gam/family/list.hpp"
 #include "gam/rows/packet_rows.hpp"
 
-#include <type_traits>
-
 namespace TESSERA_NAMESPACE::gam {
 
 template <int width, PacketFamily F>

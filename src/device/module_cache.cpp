@@ -5,6 +5,7 @@
 #include "base/signals_blocked.hpp"
 #include "device/module_files.hpp"
 #include "device/module_format.hpp"
+#include "device/module_library.hpp"
 #include "device/module_shelf.hpp"
 
 #include <tessera/error.hpp>
@@ -86,6 +87,10 @@ CompileOutcome compile_abandonably(const std::shared_ptr<KernelCompiler>& compil
   return outcome.get();
 }
 
+std::string name_of(ComputeCapability capability) {
+  return std::to_string(capability.major) + "." + std::to_string(capability.minor);
+}
+
 std::vector<ModuleFolder> only(const std::string& directory) {
   if (directory.empty()) return {};
   return {{directory, {}, false}};
@@ -117,7 +122,10 @@ struct ModuleCache::State {
   explicit State(ModuleCacheOptions options)
       : compiler(options.compiler ? std::move(options.compiler) : nvrtc_compiler()),
         files(options.directory ? only(*options.directory) : default_module_folders(),
-              options.max_bytes.value_or(module_cache_limit())) {}
+              options.max_bytes.value_or(module_cache_limit())),
+        library(!options.library           ? installed_module_folders()
+                : options.library->empty() ? std::vector<std::filesystem::path>()
+                                           : std::vector<std::filesystem::path>{*options.library}) {}
 
   Slot& slot_of(const ModuleSource& source, ComputeCapability capability) {
     check(source);
@@ -135,11 +143,18 @@ struct ModuleCache::State {
     return slot.outcomes.back();
   }
 
-  /// Reads the outcome from disk, or else compiles.
+  [[nodiscard]] std::string key_for(const ModuleSource& source, ComputeCapability capability) const {
+    return to_text({name_of(capability), compiler->version(), version(), key_of(source)});
+  }
+
+  /// Reads the outcome from the library or from disk, or else compiles.
   CompileOutcome produce(const ModuleSource& source, ComputeCapability capability) {
-    const std::string device = std::to_string(capability.major) + "." + std::to_string(capability.minor);
+    if (auto built = library.find(source, capability)) {
+      ++library_hits;
+      return std::move(*built);
+    }
     const std::string compiler_version = compiler->version();
-    const std::string key = to_text({device, compiler_version, version(), key_of(source)});
+    const std::string key = key_for(source, capability);
     ModuleFiles::Found found = files.read(key);
     if (found.text) {
       ++disk_hits;
@@ -148,7 +163,8 @@ struct ModuleCache::State {
     if (found.rejected) ++rejected;
     const std::string target = compiler->target_for(capability);
     if (!compiler_version.empty() && target.empty())
-      return CompileFailure{{}, compiler_version + " knows no target for compute capability " + device, {}};
+      return CompileFailure{
+          {}, compiler_version + " knows no target for compute capability " + name_of(capability), {}};
     ++compiles;
     CompileOutcome outcome = base::check_of_thread() ? compile_abandonably(compiler, source, target)
                                                      : compiler->compile(source, target);
@@ -158,8 +174,10 @@ struct ModuleCache::State {
 
   std::shared_ptr<KernelCompiler> compiler;
   ModuleFiles files;
+  ModuleLibrary library;
   std::mutex mutex;
   std::map<std::pair<std::string, ComputeCapability>, Slot> slots;
+  std::atomic<std::int64_t> library_hits = 0;
   std::atomic<std::int64_t> compiles = 0;
   std::atomic<std::int64_t> memory_hits = 0;
   std::atomic<std::int64_t> disk_hits = 0;
@@ -176,6 +194,12 @@ const CompileOutcome& ModuleCache::compile(const ModuleSource& source, ComputeCa
   Slot& slot = state_->slot_of(source, capability);
   const std::lock_guard lock(slot.working);
   return state_->outcome_of(slot, source, capability);
+}
+
+bool ModuleCache::has(const ModuleSource& source, ComputeCapability capability) const {
+  check(source);
+  return state_->library.find(source, capability) ||
+         state_->files.read(state_->key_for(source, capability)).text;
 }
 
 void ModuleCache::adopt(const ModuleSource& source, ComputeCapability capability, CompileOutcome outcome) {
@@ -199,7 +223,8 @@ const Module& ModuleCache::load(const ModuleSource& source, ComputeCapability ca
 }
 
 ModuleCache::Statistics ModuleCache::statistics() const {
-  return {.compiles = state_->compiles,
+  return {.library_hits = state_->library_hits,
+          .compiles = state_->compiles,
           .memory_hits = state_->memory_hits,
           .disk_hits = state_->disk_hits,
           .adopted = state_->adopted,

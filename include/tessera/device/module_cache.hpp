@@ -22,6 +22,9 @@ struct ModuleCacheOptions {
   std::optional<std::string> directory;
   /// Maximum size of each folder. Not given: $TESSERA_CACHE_MIB, or 256 MiB.
   std::optional<std::int64_t> max_bytes = std::nullopt;
+  /// Folder of modules that were compiled with the library, which need no compiler. Not given: the folder
+  /// that is installed with it. Empty: none.
+  std::optional<std::string> library = std::nullopt;
 };
 
 /// The folders of the disk cache: $XDG_CACHE_HOME/tessera, or else $HOME/.cache/tessera if HOME exists; then
@@ -31,7 +34,7 @@ struct ModuleCacheOptions {
 [[nodiscard]] TESSERA_EXPORT std::vector<std::string> default_module_directories();
 
 /// A cache of kernels that are compiled at run time, in memory and on disk: each source is compiled once for
-/// each compute capability, also across runs.
+/// each compute capability, also across runs. Kernels of Tessera itself were compiled with it.
 ///
 ///     ModuleCache cache;
 ///     const Module& module = cache.load(square, context.info().capability);
@@ -52,11 +55,12 @@ class TESSERA_EXPORT ModuleCache {
  public:
   /// Counts since construction.
   struct Statistics {
-    std::int64_t compiles = 0;     ///< calls of the compiler, failed ones included
-    std::int64_t memory_hits = 0;  ///< modules found in this process
-    std::int64_t disk_hits = 0;    ///< modules found on disk
-    std::int64_t adopted = 0;      ///< outcomes added by `adopt`
-    std::int64_t rejected = 0;     ///< files that were truncated, corrupt or of another key
+    std::int64_t library_hits = 0;  ///< modules compiled with the library
+    std::int64_t compiles = 0;      ///< calls of the compiler, failed ones included
+    std::int64_t memory_hits = 0;   ///< modules found in this process
+    std::int64_t disk_hits = 0;     ///< modules found on disk
+    std::int64_t adopted = 0;       ///< outcomes added by `adopt`
+    std::int64_t rejected = 0;      ///< files that were truncated, corrupt or of another key
   };
   /// The state of the disk cache.
   struct Disk {
@@ -74,6 +78,9 @@ class TESSERA_EXPORT ModuleCache {
   /// `Error(usage)` if the source has no text. Blocks. Cost: about a second to compile, a millisecond from
   /// disk, tens of microseconds from memory.
   [[nodiscard]] const CompileOutcome& compile(const ModuleSource& source, ComputeCapability capability);
+
+  /// Whether the code is in the library or on disk, so that `compile` does not compile it.
+  [[nodiscard]] bool has(const ModuleSource& source, ComputeCapability capability) const;
 
   /// Adds an outcome that was compiled elsewhere, by another rank say, to the memory cache. An existing
   /// outcome is kept, unless it is a failure and the new one is not.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/arrow/arrow_library.hpp"
 
+#include "base/own_folder.hpp"
 #include "base/shared_library.hpp"
 #include "files/input_file.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/printable.hpp>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
 
@@ -26,22 +26,11 @@ constexpr std::string_view plugin_name = "libtessera_arrow.so";
 /// Limit for a plugin's size; with debugging information a plugin has a few MB.
 constexpr std::int64_t most_plugin_bytes = std::int64_t{1} << 28;
 
-/// The folder of the library or program that contains this code; empty if not known.
-fs::path own_folder() {
-  Dl_info info{};
-  void* map = nullptr;
-  if (dladdr1(reinterpret_cast<void*>(&own_folder), &info, &map, RTLD_DL_LINKMAP) == 0) return {};
-  const char* const name = static_cast<const link_map*>(map)->l_name;
-  std::error_code failed;
-  const fs::path file = fs::canonical(name == nullptr || *name == '\0' ? "/proc/self/exe" : name, failed);
-  return failed ? fs::path() : file.parent_path();
-}
-
 std::vector<std::string> places() {
   if (const char* const set = std::getenv("TESSERA_ARROW_PLUGIN"); set != nullptr && *set != '\0')
     return {set};
   std::vector<std::string> places;
-  if (const fs::path folder = own_folder(); !folder.empty()) {
+  if (const fs::path folder = base::own_folder(); !folder.empty()) {
     places.push_back(folder / plugin_name);
     places.push_back((folder / TESSERA_LIBRARIES_FROM_BINDIR / plugin_name).lexically_normal());
   }
@@ -125,7 +114,7 @@ ArrowLibrary ArrowLibrary::first_of(const std::vector<std::string>& files) {
 std::string ArrowLibrary::advice() const {
   std::string command = "cmake -D TESSERA_ENABLE_ARROW=ON";
   for (const char* const share : {TESSERA_SHARE_FROM_BINDIR, TESSERA_SHARE_FROM_LIBDIR}) {
-    const fs::path script = (own_folder() / share / "arrow/install_plugin.cmake").lexically_normal();
+    const fs::path script = (base::own_folder() / share / "arrow/install_plugin.cmake").lexically_normal();
     std::error_code failed;
     if (fs::exists(script, failed)) command = "cmake -P " + script.string();
   }

@@ -35,6 +35,14 @@ install_pyarrow() {
   fi
 }
 
+# The targets of the kernels: those of this machine's GPUs, or else one, so that all kernels are compiled once.
+kernel_targets() {
+  local found
+  found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sort -u | sed -n 's/^\([0-9]*\)\.\([0-9]\)$/sm_\1\2/p' |
+    paste -s -d ';' || true)
+  echo "${found:-sm_90}"
+}
+
 # A unity build compiles several sources as one, which is faster for a build of all sources. Continuous integration that
 # keeps the folder of ccache between runs names it in CCACHE_DIR.
 configure() {
@@ -42,6 +50,7 @@ configure() {
   install_pyarrow
   say "Configuring build/$preset"
   cmake --preset "$preset" -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=24 -D TESSERA_PYTHON_OF_ARROW="$pyarrow/bin/python3" \
+    -D TESSERA_KERNEL_TARGETS="$(kernel_targets)" \
     -D TESSERA_ENABLE_CCACHE="$([[ -v CCACHE_DIR ]] && echo ON || echo OFF)"
 }
 

@@ -11,10 +11,10 @@
 #include "gam/fit/fit_request.hpp"
 #include "gam/fit/pirls/fit_checkpoint.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
-#include "gam/fit/run/compiled_fits.hpp"
 #include "gam/fit/run/device_choice.hpp"
 #include "gam/fit/stored_rows.hpp"
 #include "gam/rows/device_table.hpp"
+#include "gam/rows/kernel_source.hpp"
 #include "gam/rows/real_devices.hpp"
 
 #include <tessera/error.hpp>
@@ -161,7 +161,6 @@ class TableFit {
                                        .on_devices = std::move(on_devices),
                                        .may_move_to_hosts = may_stay_on_cpu()},
                                       std::move(frame));
-        if (begins_on_real_devices(job_, plan_)) mark_as_compiled(job_, formula_, options_);
         model.outline.summaries = std::move(summaries_);
         model.sample = std::move(sample_);
         return model;
@@ -267,9 +266,10 @@ class TableFit {
       const std::string why = only_on_hosts(options_.family.definition());
       if (!why.empty()) return stay_on_cpu(why + " there");
     }
-    estimate_ = estimate_to_choose_by(job_, formula_, options_, [&](const Hardware& hardware) {
-      return estimate_cost(formula_, options_.family.definition().linear(), rows, hardware);
-    });
+    const Family& family = options_.family.definition();
+    estimate_ = estimate_to_choose_by(
+        job_, [&] { return family_module(family); },
+        [&](const Hardware& hardware) { return estimate_cost(formula_, family.linear(), rows, hardware); });
     if (!estimate_ || estimate_->host_seconds > estimate_->device_seconds) return;
     stay_on_cpu(reason_for_host(*estimate_, job_.inventory().gpus()));
   }

@@ -8,7 +8,6 @@
 #include "gam/data/table_source.hpp"
 #include "gam/family/family.hpp"
 #include "gam/fit/pirls/fit_state.hpp"
-#include "gam/fit/run/compiled_fits.hpp"
 #include "gam/fit/run/device_choice.hpp"
 #include "gam/fit/run/phase_clock.hpp"
 #include "gam/many/device_likelihood.hpp"
@@ -223,7 +222,7 @@ class ManyFit {
       fitters_.emplace(*design_, estimator_);
     });
     for (const ResponseReader& reader : readers_) reader.source().prepare(job_, options_.memory);
-    choose_devices(formula);
+    choose_devices();
     observer_.note(fmt::format("{} of {} rows, {} coefficients, {}", design_->rows, design_->table_rows,
                                design_->columns, base::pluralised(names_.size(), "response")));
     if (design_->dropped > 0)
@@ -254,14 +253,13 @@ class ManyFit {
 
   /// Uses devices unless the host is estimated to be faster. Gaussian responses need few passes over rows,
   /// and the kernels lack the scale of quasi families: both are fitted on the host.
-  void choose_devices(const FormulaTerms& formula) {
+  void choose_devices() {
     if (job_.on_host() || estimator_.family == ManyFamily::gaussian || estimator_.quasi ||
         LikelihoodLayout(*design_).parameters > most_parameters)
       return;
-    const FitOptions options{.family = options_.family, .weights = options_.weights};
-    const auto estimate = estimate_to_choose_by(job_, formula, options, [&](const Hardware& hardware) {
-      return cost_of(*design_, std::ssize(names_), hardware);
-    });
+    const auto estimate = estimate_to_choose_by(
+        job_, [&] { return likelihood_kernel_source(LikelihoodLayout(*design_), estimator_.family); },
+        [&](const Hardware& hardware) { return cost_of(*design_, std::ssize(names_), hardware); });
     if (estimate && estimate->host_seconds <= estimate->device_seconds) {
       observer_.note("using the CPU: " + reason_for_host(*estimate, job_.inventory().gpus()));
       return;
@@ -271,7 +269,6 @@ class ManyFit {
     if (!begins_on_real_devices(job_, job_.plan(std::ssize(names_)))) return;
     observer_.now("compiling the kernels");
     (void)job_.compile(device_->source());
-    mark_as_compiled(job_, formula, options);
   }
 
   void open_checkpoint(const FormulaTerms& formula) {

@@ -11,48 +11,74 @@
 //
 // Pipelining: chunk i is multiplied while chunk i + 1 is evaluated and sorted and chunk i + 2 is copied. The
 // order of additions depends only on the slice's rows.
-#pragma once
-
+//
+// kernel_source.cpp writes `rows_constants.hpp`: `fixed::tiling`, and `fixed::alike`, whether all margins of
+// the terms are uniform, none is cyclic, and their cells have the same cubics, as P-splines have.
 #include "gam/rows/crossproduct.hpp"
-#include "gam/rows/evaluation.hpp"
-#include "gam/rows/slice_batch.hpp"
 #include "gam/rows/terms.cuh"
+#include "rows_constants.hpp"
 
 #include <cstdint>
 
+// The devices of `CrossPlan::runs_on_matrix_units`. A module for others is empty.
+#if __CUDA_ARCH__ / 100 == 9 || __CUDA_ARCH__ / 100 == 10
 namespace TESSERA_NAMESPACE::gam {
 
 constexpr unsigned whole_warp = 0xffffffff;
 constexpr int warp_threads = 32;
-constexpr int cross_threads = fixed::cross.warps * warp_threads;
 /// Distance in bytes between the rows of one term's values.
 constexpr int cross_row_stride = quad_columns * sizeof(double);
-constexpr int order_length = cross_order_length(fixed::cross.rows, fixed::cross.windows);
-/// Number of runs of rows (one row per lane) in a chunk.
-constexpr int runs_of_chunk = fixed::cross.rows / warp_threads;
 /// Mask of the bits of a value's low word that hold the index of its quad.
 constexpr int quad_mask = 7;
 static_assert(cross_quads_limit <= quad_mask);
 
-/// Shared memory of a block for two chunks. Row `cross.rows` is zero: unused places of an order refer to it.
-struct CrossShared {
-  double values[2][fixed::cross.terms][fixed::cross.rows + 1][quad_columns];
-  double dense[2][fixed::cross.rows + 1][cross_dense_columns];
-  double staged[2][fixed::cross.terms + 2][fixed::cross.rows];  // columns, root of the weight, residual
-  double tables[fixed::cross.tables];
-  MarginTable margins[fixed::cross.terms];  // offsets into `tables`
-  int windows[fixed::cross.terms];
-  alignas(16) std::uint16_t order[2][fixed::cross.terms][order_length];  // rows as offsets in bytes
-  int start[2][fixed::cross.terms][fixed::cross.windows + 1];  // starts in `order`, and the end, in fours
-};
-static_assert(sizeof(CrossShared) <= fixed::cross_shared_bytes);
-
 /// A lane's part of its warp's tiles, by window: rows lane / 4 and lane / 4 + 8, columns 2 (lane % 4) and 2
 /// (lane % 4) + 1.
-using Sums = double[fixed::cross.windows][fixed::cross.tiles][4];
+using Sums = double[fixed::tiling.windows][fixed::tiling.tiles][4];
 /// The tiles of all lanes of a warp, in shared memory.
-using CrossTiles = double[fixed::cross.windows][fixed::cross.tiles][16][8];
-static_assert(fixed::cross.warps * sizeof(CrossTiles) <= fixed::cross_shared_bytes);
+using CrossTiles = double[fixed::tiling.windows][fixed::tiling.tiles][16][8];
+
+/// Shared memory of a block for two chunks, as `cross_shared_bytes` counts it. Row `shape.rows` is zero:
+/// unused places of an order refer to it.
+class CrossShared {
+ public:
+  CrossShared(char* memory, const CrossShape& shape) : memory_(memory), shape_(shape) {}
+
+  /// The four values of each row of a term's chunk.
+  [[nodiscard]] double* values(int buffer, int term) const {
+    return numbers(((buffer * shape_.terms + term) * (shape_.rows + 1)) * quad_columns);
+  }
+  [[nodiscard]] double* dense(int buffer) const {
+    return numbers((2 * shape_.terms * quad_columns + buffer * cross_dense_columns) * (shape_.rows + 1));
+  }
+  /// A column of a chunk: those of the terms, then the root of the weight, then the residual.
+  [[nodiscard]] double* staged(int buffer, int column) const {
+    return numbers(2 * (shape_.terms * quad_columns + cross_dense_columns) * (shape_.rows + 1) +
+                   (buffer * (shape_.terms + 2) + column) * shape_.rows);
+  }
+  [[nodiscard]] double* tables() const { return staged(2, 0); }
+  /// With offsets into `tables`.
+  [[nodiscard]] MarginTable& margin(int term) const {
+    return reinterpret_cast<MarginTable*>(tables() + shape_.tables)[term];
+  }
+  /// Rows as offsets in bytes.
+  [[nodiscard]] std::uint16_t* order(int buffer, int term) const {
+    const int begin = static_cast<int>(reinterpret_cast<char*>(&margin(shape_.terms)) - memory_);
+    return reinterpret_cast<std::uint16_t*>(memory_ + (begin + 15) / 16 * 16) +
+           (buffer * shape_.terms + term) * cross_order_length(shape_.rows, fixed::tiling.windows);
+  }
+  /// For each window where it starts in `order`, and the end, in fours.
+  [[nodiscard]] int* start(int buffer, int term) const {
+    return reinterpret_cast<int*>(order(2, 0)) + (buffer * shape_.terms + term) * (fixed::tiling.windows + 1);
+  }
+  [[nodiscard]] int& windows(int term) const { return start(2, 0)[term]; }
+
+ private:
+  [[nodiscard]] double* numbers(int begin) const { return reinterpret_cast<double*>(memory_) + begin; }
+
+  char* memory_;
+  const CrossShape& shape_;
+};
 
 /// c += a b, where a is 16 x 4 and b is 4 x 8.
 inline void multiply_tile(double (&c)[4], double a0, double a1, double b) {
@@ -79,11 +105,11 @@ inline double with_quad(double value, int quad) {
 /// The work of one block: the tasks of one group for one slice.
 class CrossBlock {
  public:
-  CrossBlock(CrossShared& shared, const SliceBatchView& batch, const CrossView& cross)
-      : shared_(shared),
+  CrossBlock(char* memory, const SliceBatchView& batch, const CrossView& cross)
+      : shared_(memory, cross.shape),
         batch_(batch),
+        cross_(cross),
         group_(cross.groups[blockIdx.x]),
-        residual_begin_(cross.residual_begin),
         terms_(cross.terms + group_.term_begin),
         slice_(slice_of(batch, static_cast<int>(blockIdx.y))),
         kept_(static_cast<std::int64_t>(blockIdx.y) * batch.slice_rows),
@@ -106,10 +132,11 @@ class CrossBlock {
   [[nodiscard]] int task() const { return group_.task_begin + warp_; }
 
  private:
-  /// The windows of a lane's rows, packed, one row per run.
+  /// The windows of a lane's rows, packed, one row per run (a row per lane).
   using Windows = unsigned;
   static constexpr int window_bits = 3;
-  static_assert(window_bits * runs_of_chunk <= 32 && fixed::cross.windows <= 1 << window_bits);
+  static_assert(window_bits * cross_rows_limit / warp_threads <= 32 &&
+                fixed::tiling.windows <= 1 << window_bits);
   struct Four {
     double values[4];
     unsigned first;  ///< column index of the first of the four values
@@ -128,10 +155,12 @@ class CrossBlock {
   [[nodiscard]] static double sum_of(const CrossTiles& tiles, int half, int row, int column);
   [[nodiscard]] static double own_sum(const CrossTiles& tiles, int half, int p, int q);
 
-  CrossShared& shared_;
+  [[nodiscard]] int chunk_rows() const { return cross_.shape.rows; }
+
+  CrossShared shared_;
   const SliceBatchView& batch_;
+  const CrossView& cross_;
   CrossGroup group_;
-  std::int64_t residual_begin_;
   const CrossTerm* terms_;
   Slice slice_;
   std::int64_t kept_;  // where the batch keeps the values of the slice's rows
@@ -140,20 +169,23 @@ class CrossBlock {
 };
 
 inline void CrossBlock::prepare() {
-  for (unsigned i = threadIdx.x; i < 2 * fixed::cross.terms * quad_columns; i += cross_threads) {
-    const unsigned term = i / quad_columns % fixed::cross.terms;
-    shared_.values[i / quad_columns / fixed::cross.terms][term][fixed::cross.rows][i % quad_columns] = 0;
+  const auto thread = static_cast<int>(threadIdx.x);
+  const auto threads = static_cast<int>(blockDim.x);
+  const int terms = cross_.shape.terms;
+  for (int i = thread; i < 2 * terms * quad_columns; i += threads) {
+    const int term = i / quad_columns % terms;
+    shared_.values(i / quad_columns / terms, term)[chunk_rows() * quad_columns + i % quad_columns] = 0;
   }
-  for (unsigned i = threadIdx.x; i < sizeof(shared_.dense) / sizeof(double); i += cross_threads)
-    (&shared_.dense[0][0][0])[i] = 0;
+  for (int i = thread; i < 2 * (chunk_rows() + 1) * cross_dense_columns; i += threads)
+    shared_.dense(0)[i] = 0;
+  const double* numbers = batch_.layout.numbers;
   std::int64_t next = 0;
   for (int t = 0; t < group_.term_count; ++t) {
-    const MarginTable& from = batch_.components[terms_[t].component].margin;
+    const MarginTable& from = batch_.layout.components[terms_[t].component].margin;
     MarginTable to = from;
     const int slots = from.cells + 2;
     const auto copy = [&](std::int64_t& offset, int count) {
-      for (int i = static_cast<int>(threadIdx.x); i < count; i += cross_threads)
-        shared_.tables[next + i] = batch_.numbers[offset + i];
+      for (int i = thread; i < count; i += threads) shared_.tables()[next + i] = numbers[offset + i];
       offset = next;
       next += (from.cells + 3) / 2 * 2;
     };
@@ -163,34 +195,35 @@ inline void CrossBlock::prepare() {
     // Ordered by power, then by pair of the four values, then by slot, so that lanes with different slots
     // read different banks.
     const int kept = cross_cubic_slots(from);
-    for (int i = static_cast<int>(threadIdx.x); i < 16 * kept; i += cross_threads) {
+    for (int i = thread; i < 16 * kept; i += threads) {
       const int slot = i / 2 % kept;
       const int whole = from.alike && slot == 2 ? slots - 1 : slot;
-      shared_.tables[next + i] = batch_.numbers[from.cubics + 16 * whole + i / (2 * kept) * 2 + i % 2];
+      shared_.tables()[next + i] = numbers[from.cubics + 16 * whole + i / (2 * kept) * 2 + i % 2];
     }
     to.cubics = next;
     next += 16 * kept;
-    if (threadIdx.x == 0) {
-      shared_.margins[t] = to;
-      shared_.windows[t] = terms_[t].windows;
+    if (thread == 0) {
+      shared_.margin(t) = to;
+      shared_.windows(t) = terms_[t].windows;
     }
   }
 }
 
 inline void CrossBlock::fetch(int buffer, int first) const {
-  for (int column = warp_; column < group_.term_count + 2; column += fixed::cross.warps) {
+  for (int column = warp_; column < group_.term_count + 2; column += cross_.shape.warps) {
     const double* from = nullptr;
     int to = column;
     if (column < group_.term_count) {
-      from = batch_.columns.numbers[batch_.components[terms_[column].component].variable] + slice_.begin;
+      from =
+          batch_.columns.numbers[batch_.layout.components[terms_[column].component].variable] + slice_.begin;
     } else {
       const bool weights = column == group_.term_count;
-      from = (weights ? batch_.roots : batch_.values + residual_begin_ * batch_.capacity) + kept_;
-      to = fixed::cross.terms + (weights ? 0 : 1);
+      const std::int64_t residual = cross_.dense_begins[cross_.dense_count - 1];
+      from = (weights ? batch_.roots : batch_.values + residual * batch_.capacity) + kept_;
+      to = cross_.shape.terms + (weights ? 0 : 1);
     }
-    const auto place = static_cast<unsigned>(__cvta_generic_to_shared(&shared_.staged[buffer][to][lane_]));
-#pragma unroll
-    for (int i = 0; i < fixed::cross.rows; i += warp_threads) {
+    const auto place = static_cast<unsigned>(__cvta_generic_to_shared(shared_.staged(buffer, to) + lane_));
+    for (int i = 0; i < chunk_rows(); i += warp_threads) {
       // Fill rows beyond the end of the slice with zeros.
       const int row = first + i + lane_;
       const bool there = row < slice_.rows;
@@ -204,26 +237,28 @@ inline void CrossBlock::fetch(int buffer, int first) const {
 }
 
 inline MarginTable CrossBlock::margin_of(int term) const {
-  MarginTable margin = shared_.margins[term];
-  // If all terms are uniform, this is a constant: the compiler removes the rest of `locate`.
-  if (fixed::all_uniform) margin.uniform = true;
-  if (fixed::none_cyclic) margin.cyclic = false;
-  if (fixed::same_cubics) margin.alike = true;
+  MarginTable margin = shared_.margin(term);
+  if constexpr (fixed::alike) {
+    // As constants: the compiler removes the rest of `locate`.
+    margin.uniform = true;
+    margin.cyclic = false;
+    margin.alike = true;
+  }
   return margin;
 }
 
 inline CrossBlock::Four CrossBlock::four_of(const MarginTable& margin, double x, double root) const {
   // x may be NaN in a row without weight.
-  const Located at = locate(margin, shared_.tables, root != 0 ? x : margin.begin);
+  const Located at = locate(margin, shared_.tables(), root != 0 ? x : margin.begin);
   Four four;
   four.first = static_cast<unsigned>(at.first);
   const auto keep = [&](unsigned a, double value) {
     four.values[a] = with_quad(value * root, static_cast<int>((four.first + a) / quad_columns));
   };
-  if (fixed::same_cubics && at.slot > 0 && at.slot <= margin.cells) {
+  if (fixed::alike && at.slot > 0 && at.slot <= margin.cells) {
 #pragma unroll
     for (unsigned a = 0; a < 4; ++a) {
-      const double* c = fixed::cubics + a;
+      const double* c = cross_.cubics + a;
       keep(a, cubic(c[0], c[4], c[8], c[12], at.t));
     }
     return four;
@@ -231,7 +266,7 @@ inline CrossBlock::Four CrossBlock::four_of(const MarginTable& margin, double x,
   const int slots = cross_cubic_slots(margin);
   int slot = at.slot;
   if (margin.alike) slot = slot == 0 ? 0 : slot > margin.cells ? 2 : 1;
-  const double2* cubics = reinterpret_cast<const double2*>(shared_.tables + margin.cubics) + slot;
+  const double2* cubics = reinterpret_cast<const double2*>(shared_.tables() + margin.cubics) + slot;
   double2 powers[8];
 #pragma unroll
   for (int i = 0; i < 8; ++i) powers[i] = cubics[i * slots];
@@ -246,21 +281,21 @@ inline CrossBlock::Four CrossBlock::four_of(const MarginTable& margin, double x,
 }
 
 inline void CrossBlock::evaluate_chunk(int buffer, int first) {
-  for (int term = warp_; term < group_.term_count; term += fixed::cross.warps) evaluate_term(buffer, term);
+  for (int term = warp_; term < group_.term_count; term += cross_.shape.warps) evaluate_term(buffer, term);
   evaluate_dense(buffer, first);
 }
 
 inline void CrossBlock::evaluate_term(int buffer, int term) const {
   const MarginTable margin = margin_of(term);
-  const unsigned last = shared_.windows[term] - 1;
-  const double* x = shared_.staged[buffer][term] + lane_;
-  const double* roots = shared_.staged[buffer][fixed::cross.terms] + lane_;
-  double(*values)[quad_columns] = shared_.values[buffer][term] + lane_;
+  const unsigned last = shared_.windows(term) - 1;
+  const double* x = shared_.staged(buffer, term) + lane_;
+  const double* roots = shared_.staged(buffer, cross_.shape.terms) + lane_;
+  double* values = shared_.values(buffer, term) + lane_ * quad_columns;
   Windows windows = 0;
   constexpr int at_once = 2;  // independent rows in flight, which hide each other's latency
-  static_assert(runs_of_chunk % at_once == 0);
+  static_assert(cross_rows_step % (at_once * warp_threads) == 0);
 #pragma unroll 1
-  for (int run = 0; run < runs_of_chunk; run += at_once) {
+  for (int run = 0; run < chunk_rows() / warp_threads; run += at_once) {
     Four fours[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
@@ -269,7 +304,7 @@ inline void CrossBlock::evaluate_term(int buffer, int term) const {
     }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      double* to = values[(run + i) * warp_threads];
+      double* to = values + (run + i) * warp_threads * quad_columns;
 #pragma unroll
       for (unsigned a = 0; a < 4; ++a) to[(fours[i].first + a) % quad_columns] = fours[i].values[a];
       const unsigned quad = fours[i].first / quad_columns;
@@ -280,31 +315,32 @@ inline void CrossBlock::evaluate_term(int buffer, int term) const {
 }
 
 inline void CrossBlock::evaluate_dense(int buffer, int first) const {
-  for (int run = warp_; run < runs_of_chunk; run += fixed::cross.warps) {
+  const int residual = cross_.dense_count - 1;
+  for (int run = warp_; run < chunk_rows() / warp_threads; run += cross_.shape.warps) {
     const int row = run * warp_threads + lane_;
-    const double root = shared_.staged[buffer][fixed::cross.terms][row];
-    double* to = shared_.dense[buffer][row];
-    int column = 0;
-    fixed::for_each_dense_term([&](auto term) {
-      // Do not read values of a row without weight: they may be NaN.
-      to[column++] =
-          root != 0 ? root * evaluate<decltype(term)::value>(batch_, slice_.begin + first + row).values[0]
-                    : 0;
-    });
-    to[column] = root * shared_.staged[buffer][fixed::cross.terms + 1][row];
+    const double root = shared_.staged(buffer, cross_.shape.terms)[row];
+    double* to = shared_.dense(buffer) + row * cross_dense_columns;
+    for (int column = 0; column < residual; ++column) {
+      const std::int64_t begin = cross_.dense_begins[column];
+      // Do not read values of a row without weight: they may be NaN, or beyond the slice.
+      double value = root;
+      if (begin >= 0 && root != 0) value *= batch_.values[begin * batch_.capacity + kept_ + first + row];
+      to[column] = value;
+    }
+    to[residual] = root * shared_.staged(buffer, cross_.shape.terms + 1)[row];
   }
 }
 
 /// A counting sort of the chunk's rows by the term's windows; within a window by lane, then by row.
 inline void CrossBlock::sort(int buffer, int term, Windows windows) const {
   using Counts = std::uint64_t;  // 8 bits per window
-  static_assert(fixed::cross.windows <= 8 && fixed::cross.rows < 256);
+  static_assert(fixed::tiling.windows <= 8 && cross_rows_limit < 256);
   const auto shift_of = [&](int run) {
     return static_cast<int>(windows >> window_bits * run & ((1u << window_bits) - 1)) * 8;
   };
+  const int runs = chunk_rows() / warp_threads;
   Counts own = 0;
-#pragma unroll
-  for (int i = 0; i < runs_of_chunk; ++i) own += Counts{1} << shift_of(i);
+  for (int i = 0; i < runs; ++i) own += Counts{1} << shift_of(i);
   Counts up_to = own;
 #pragma unroll
   for (int distance = 1; distance < warp_threads; distance *= 2) {
@@ -314,13 +350,13 @@ inline void CrossBlock::sort(int buffer, int term, Windows windows) const {
   const Counts total = __shfl_sync(whole_warp, up_to, warp_threads - 1);
   Counts rank = up_to - own;
 
-  constexpr std::uint16_t no_row = fixed::cross.rows * cross_row_stride;
-  std::uint16_t* order = shared_.order[buffer][term];
-  int* start = shared_.start[buffer][term];
-  int begin[fixed::cross.windows];
+  const auto no_row = static_cast<std::uint16_t>(chunk_rows() * cross_row_stride);
+  std::uint16_t* order = shared_.order(buffer, term);
+  int* start = shared_.start(buffer, term);
+  int begin[fixed::tiling.windows];
   int fours = 0;
 #pragma unroll
-  for (int w = 0; w < fixed::cross.windows; ++w) {
+  for (int w = 0; w < fixed::tiling.windows; ++w) {
     begin[w] = 4 * fours;
     if (lane_ == 0) start[w] = fours;
     const int count = static_cast<int>(total >> 8 * w & 255);
@@ -328,14 +364,13 @@ inline void CrossBlock::sort(int buffer, int term, Windows windows) const {
     if (lane_ < 4 * more - count) order[begin[w] + count + lane_] = no_row;
     fours += more;
   }
-  if (lane_ == 0) start[fixed::cross.windows] = fours;
+  if (lane_ == 0) start[fixed::tiling.windows] = fours;
   if (lane_ < 16) order[4 * fours + lane_] = no_row;
-#pragma unroll
-  for (int i = 0; i < runs_of_chunk; ++i) {
+  for (int i = 0; i < runs; ++i) {
     const int shift = shift_of(i);
     int at = begin[0];
 #pragma unroll
-    for (int w = 1; w < fixed::cross.windows; ++w) at = shift == 8 * w ? begin[w] : at;
+    for (int w = 1; w < fixed::tiling.windows; ++w) at = shift == 8 * w ? begin[w] : at;
     order[at + static_cast<int>(rank >> shift & 255)] =
         static_cast<std::uint16_t>((i * warp_threads + lane_) * cross_row_stride);
     rank += Counts{1} << shift;
@@ -344,18 +379,18 @@ inline void CrossBlock::sort(int buffer, int term, Windows windows) const {
 
 template <bool with_leaves, bool with_own, bool with_dense>
 void CrossBlock::multiply_as(int buffer, const CrossTask& task, Sums& sums) const {
-  constexpr int pair_halves = with_leaves ? fixed::cross.halves : 0;
+  constexpr int pair_halves = with_leaves ? fixed::tiling.halves : 0;
   constexpr int halves = pair_halves + with_own + with_dense;
   constexpr int tiles = (halves + 1) / 2;
   const int k = lane_ % 4;
   const int n = lane_ / 4;
   const int side = n / 4;
-  const char* lanes = reinterpret_cast<const char*>(shared_.values[buffer]) + n % 4 * sizeof(double);
-  constexpr int term_stride = sizeof(shared_.values[0][0]);
+  const char* lanes = reinterpret_cast<const char*>(shared_.values(buffer, 0)) + n % 4 * sizeof(double);
+  const int term_stride = (chunk_rows() + 1) * cross_row_stride;
   const int centre = task.centre * term_stride;
   const int leaf = task.leaves[side] * term_stride;
-  const int columns = static_cast<int>(reinterpret_cast<const char*>(shared_.dense[buffer]) -
-                                       reinterpret_cast<const char*>(shared_.values[buffer]));
+  const int columns = static_cast<int>(reinterpret_cast<const char*>(shared_.dense(buffer)) -
+                                       reinterpret_cast<const char*>(shared_.values(buffer, 0)));
   const int first_quad = task.first_quad[side];
   struct Row {
     double centre, leaf, dense;
@@ -364,14 +399,14 @@ void CrossBlock::multiply_as(int buffer, const CrossTask& task, Sums& sums) cons
     const auto at = [&](int which) { return *reinterpret_cast<const double*>(lanes + offset + which); };
     return Row{at(centre), with_leaves ? at(leaf) : 0.0, with_dense ? at(columns) : 0.0};
   };
-  const std::uint16_t* order = shared_.order[buffer][task.centre] + k;
-  const int* start = shared_.start[buffer][task.centre];
+  const std::uint16_t* order = shared_.order(buffer, task.centre) + k;
+  const int* start = shared_.start(buffer, task.centre);
   // Pipelined: four rows are multiplied while the next four, and the order of those after, are loaded.
   Row next = load(order[0]);
   int offset = order[4];
   const std::uint16_t* at = order + 8;
 #pragma unroll
-  for (int w = 0; w < fixed::cross.windows; ++w) {
+  for (int w = 0; w < fixed::tiling.windows; ++w) {
     const std::uint16_t* end = order + 8 + __shfl_sync(whole_warp, start[w + 1], 0) * 4;
 #pragma unroll 2
     for (; at < end; at += 4) {
@@ -408,9 +443,9 @@ inline void CrossBlock::keep(const Sums& sums, CrossTiles& tiles) const {
   const int row = lane_ / 4;
   const int column = lane_ % 4 * 2;
 #pragma unroll
-  for (int w = 0; w < fixed::cross.windows; ++w) {
+  for (int w = 0; w < fixed::tiling.windows; ++w) {
 #pragma unroll
-    for (int t = 0; t < fixed::cross.tiles; ++t) {
+    for (int t = 0; t < fixed::tiling.tiles; ++t) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) tiles[w][t][row + i / 2 * 8][column + i % 2] = sums[w][t][i];
     }
@@ -422,7 +457,7 @@ inline void CrossBlock::keep(const Sums& sums, CrossTiles& tiles) const {
 /// tiles of both windows.
 template <class At>
 double CrossBlock::of_both_windows(int quad, const At& at) {
-  return (quad < fixed::cross.windows ? at(quad, 0) : 0) + (quad > 0 ? at(quad - 1, quad_columns) : 0);
+  return (quad < fixed::tiling.windows ? at(quad, 0) : 0) + (quad > 0 ? at(quad - 1, quad_columns) : 0);
 }
 
 /// The sum of the product with column `column` of the centre.
@@ -458,7 +493,7 @@ inline void CrossBlock::write(const CrossTask& task, const CrossTiles& tiles) co
           sum_of(tiles, other / quad_columns, side * quad_columns + other % quad_columns, column);
     }
   }
-  const int next = task.has_leaves() ? fixed::cross.halves : 0;
+  const int next = task.has_leaves() ? fixed::tiling.halves : 0;
   if (task.has_own()) {
     constexpr int farthest = 3;  // distance between two nonzeros of a row
     for (int i = lane_; i < columns * task.own.centre_step; i += warp_threads) {
@@ -485,14 +520,14 @@ inline void wait_for_fetched() {
 }
 
 /// The crossproducts of one group of tasks (blockIdx.x, a warp for each task) over one slice of rows
-/// (blockIdx.y). Dynamic shared memory: sizeof(CrossShared).
-extern "C" __global__ void __launch_bounds__(cross_threads)
+/// (blockIdx.y). Dynamic shared memory: `cross_shared_bytes`.
+extern "C" __global__ void __launch_bounds__(cross_warps_limit* warp_threads)
     form_crossproduct(SliceBatchView batch, CrossView cross) {
   extern __shared__ __align__(16) char memory[];
-  CrossBlock block(*reinterpret_cast<CrossShared*>(memory), batch, cross);
+  CrossBlock block(memory, batch, cross);
   const CrossTask task = cross.tasks[block.task()];
   Sums sums = {};
-  constexpr int rows = fixed::cross.rows;
+  const int rows = cross.shape.rows;
   block.prepare();
   block.fetch(0, 0);
   int buffer = 1;
@@ -512,3 +547,4 @@ extern "C" __global__ void __launch_bounds__(cross_threads)
 }
 
 }  // namespace TESSERA_NAMESPACE::gam
+#endif

@@ -20,15 +20,34 @@ inline constexpr int cross_rows_limit = 192;
 /// Largest quad index: it is stored in the lowest bits of a value's mantissa.
 inline constexpr int cross_quads_limit = 7;
 
-/// Sizes of the kernel's arrays, constants at its compilation. A task fills tiles of 16 rows x 8 columns.
-struct CrossShape {
-  int terms = 0;    ///< maximum number of terms in a group
+/// Maximum number of warps of a block, limited by the registers that hold each warp's sums.
+inline constexpr int cross_warps_limit = 12;
+
+/// The sums that a warp holds in registers: constants of a kernel. A task fills tiles of 16 rows x 8 columns.
+struct CrossTiling {
   int windows = 0;  ///< maximum number of windows of a term
   int halves = 0;   ///< half tiles (8 rows) of a task, filled by the quads of its leaves
   int tiles = 0;    ///< tiles of a task, with room for the centre itself and for dense columns
-  int warps = 0;    ///< warps per block
-  int tables = 0;   ///< maximum number of cubic coefficients of a group's terms
-  int rows = 0;     ///< rows of a chunk in shared memory
+};
+
+/// The tiling for terms of at most this many quads.
+[[nodiscard]] constexpr CrossTiling cross_tiling(int quads) {
+  constexpr int tiles_of_windows = 12;  // maximum number of windows x tiles of a task
+  CrossTiling tiling;
+  tiling.windows = quads > 2 ? quads - 1 : 1;
+  // Reserves one half tile for a product without a leaf.
+  const int most = 2 * (tiles_of_windows / tiling.windows) - 1;
+  tiling.halves = quads < most ? quads : most;
+  tiling.tiles = (tiling.halves + 2) / 2;
+  return tiling;
+}
+
+/// Sizes of the kernel's arrays in shared memory.
+struct CrossShape {
+  int terms = 0;   ///< maximum number of terms in a group
+  int warps = 0;   ///< warps per block
+  int tables = 0;  ///< maximum number of cubic coefficients of a group's terms
+  int rows = 0;    ///< rows of a chunk in shared memory
 };
 
 /// A spline term of a group.
@@ -80,7 +99,12 @@ struct CrossView {
   const CrossTerm* terms;
   const CrossTask* tasks;
   const CrossGroup* groups;
-  std::int64_t residual_begin;  ///< position of the residual among the batch's values, as in TermTable
+  CrossShape shape;
+  int dense_count;  ///< dense columns, of which the last is the residual
+  /// Where the batch's values of each dense column begin, as in TermTable; -1: all ones.
+  std::int64_t dense_begins[cross_dense_columns];
+  /// The cubics of a cell, ordered like those of Margin, if they are the same in all cells of all terms.
+  double cubics[16];
 };
 
 /// Places for a chunk's rows in the order of a term's windows, with each window padded to a multiple of four,

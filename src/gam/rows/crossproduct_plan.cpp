@@ -13,10 +13,6 @@ namespace {
 
 using base::at;
 
-/// Maximum number of warps per block, limited by the registers that hold each warp's sums.
-constexpr int warps_limit = 12;
-/// Maximum number of windows x tiles per task, whose sums one warp holds in registers.
-constexpr int tiles_of_windows = 12;
 /// Number of warp schedulers of a multiprocessor; a warp always runs on the same one.
 constexpr int quarters = 4;
 /// Shared memory of a multiprocessor, part of which each block reserves.
@@ -93,28 +89,29 @@ std::vector<CrossTask> tasks_of_pair(const std::vector<CrossTerm>& terms, int ce
 }
 
 /// The cost of a task, as a number of tiles.
-int work_of(const CrossTask& task, const CrossShape& shape) {
-  return task.has_leaves() ? shape.tiles : 1;
+int work_of(const CrossTask& task, const CrossTiling& tiling) {
+  return task.has_leaves() ? tiling.tiles : 1;
 }
 
 /// The tasks of a group, ordered by warp so that the load of a multiprocessor's schedulers is balanced: warps
 /// are dealt to the schedulers in turn.
-std::vector<CrossTask> dealt(std::span<const CrossTask> tasks, const CrossShape& shape) {
+std::vector<CrossTask> dealt(std::span<const CrossTask> tasks, const CrossTiling& tiling,
+                             int warps_of_block) {
   std::vector<CrossTask> longest_first(tasks.begin(), tasks.end());
   std::stable_sort(longest_first.begin(), longest_first.end(), [&](const CrossTask& a, const CrossTask& b) {
-    return work_of(a, shape) > work_of(b, shape);
+    return work_of(a, tiling) > work_of(b, tiling);
   });
-  std::vector<CrossTask> warps(at(shape.warps));
+  std::vector<CrossTask> warps(at(warps_of_block));
   std::array<int, quarters> work{};
   std::array<int, quarters> used{};
   for (const CrossTask& task : longest_first) {
     std::size_t least = quarters;
     for (std::size_t q = 0; q < quarters; ++q) {
-      const bool room = used[q] < shape.warps / quarters;
+      const bool room = used[q] < warps_of_block / quarters;
       if (room && (least == quarters || work[q] < work[least])) least = q;
     }
     warps[at(used[least]) * quarters + least] = task;
-    work[least] += work_of(task, shape);
+    work[least] += work_of(task, tiling);
     ++used[least];
   }
   return warps;
@@ -132,8 +129,6 @@ class CrossPlanner {
   /// Divides tasks into groups, one per block.
   void group(const std::vector<CrossTask>& all, std::size_t tasks_of_group, CrossShare& share);
   void choose_rows();
-  /// Determines which values other kernels read, for their products among the first `products` of the layout.
-  void keep_values(CrossShare& share, std::size_t products) const;
 
   [[nodiscard]] const std::vector<CrossTask>& sums() const noexcept { return sums_; }
   [[nodiscard]] const std::vector<CrossTask>& moments() const noexcept { return moments_; }
@@ -186,14 +181,14 @@ void CrossPlanner::find_common() {
       return holds(layout_.tables.components[at(term.component)].margin);
     });
   };
-  plan_.all_uniform = all([](const MarginTable& margin) { return margin.uniform; });
-  plan_.none_cyclic = all([](const MarginTable& margin) { return !margin.cyclic; });
+  if (!all([](const MarginTable& margin) { return margin.uniform && !margin.cyclic && margin.alike; }))
+    return;
   for (const CrossTerm& term : terms_) {
     const MarginTable& margin = layout_.tables.components[at(term.component)].margin;
     std::array<double, 16> cubics{};
     // Skip the cubics of slot 0, a continuation: these are the first cell's.
     std::copy_n(layout_.tables.numbers.begin() + margin.cubics + 16, cubics.size(), cubics.begin());
-    if (!margin.alike || (plan_.cubics && *plan_.cubics != cubics)) {
+    if (plan_.cubics && *plan_.cubics != cubics) {
       plan_.cubics.reset();
       return;
     }
@@ -202,14 +197,7 @@ void CrossPlanner::find_common() {
 }
 
 void CrossPlanner::make_tasks() {
-  int quads = 1;
-  for (const CrossTerm& term : terms_) {
-    shape_.windows = std::max(shape_.windows, term.windows);
-    quads = std::max(quads, quads_of(term));
-  }
-  // Reserves one half tile for a product without a leaf.
-  shape_.halves = std::min(quads, 2 * (tiles_of_windows / shape_.windows) - 1);
-  shape_.tiles = (shape_.halves + 2) / 2;
+  for (const CrossTerm& term : terms_) plan_.quads = std::max(plan_.quads, quads_of(term));
   const auto edges = edges_by_centre(static_cast<int>(terms_.size()));
   for (int centre = 0; centre < static_cast<int>(terms_.size()); ++centre)
     add_tasks(centre, edges[at(centre)]);
@@ -227,7 +215,8 @@ void CrossPlanner::add_tasks(int centre, std::span<const int> leaves) {
   const std::size_t first = sums_.size();
   for (std::size_t i = 0; i < leaves.size(); i += 2) {
     const int second = i + 1 < leaves.size() ? leaves[i + 1] : leaves[i];
-    for (CrossTask& task : tasks_of_pair(terms_, centre, leaves[i], second, shape_.halves)) {
+    for (CrossTask& task :
+         tasks_of_pair(terms_, centre, leaves[i], second, cross_tiling(plan_.quads).halves)) {
       for (std::size_t side = 0; side < 2; ++side) {
         const int leaf_term = indices_[at(task.leaves[side])];
         task.pairs[side] = products_.sums(centre_term, leaf_term);
@@ -285,7 +274,8 @@ void CrossPlanner::group(const std::vector<CrossTask>& all, std::size_t tasks_of
       share.terms[at(group.term_begin + task.centre)].centre = true;
     }
     group.term_count = static_cast<int>(places.size());
-    for (const CrossTask& task : dealt(own, shape_)) share.tasks.push_back(task);
+    for (const CrossTask& task : dealt(own, cross_tiling(plan_.quads), shape_.warps))
+      share.tasks.push_back(task);
     share.groups.push_back(group);
 
     shape_.terms = std::max(shape_.terms, group.term_count);
@@ -297,29 +287,16 @@ void CrossPlanner::group(const std::vector<CrossTask>& all, std::size_t tasks_of
 }
 
 void CrossPlanner::choose_rows() {
-  const int blocks = std::max(1, warps_limit / shape_.warps);
+  const int blocks = std::max(1, cross_warps_limit / shape_.warps);
   const std::size_t limit = shared_memory_bytes / at(blocks) - reserved_bytes;
   shape_.rows = cross_rows_limit;
-  while (shape_.rows > 0 && cross_shared_bytes(shape_) > limit) shape_.rows -= cross_rows_step;
+  while (shape_.rows > 0 && cross_shared_bytes(shape_, cross_tiling(plan_.quads)) > limit)
+    shape_.rows -= cross_rows_step;
   if (shape_.rows > 0) return;
   // Empties the plan if the tables of a group's terms leave no shared memory for rows.
   for (CrossShare* share : {&plan_.sums, &plan_.moments}) {
     share->groups.clear();
     share->forms.assign(share->forms.size(), false);
-  }
-}
-
-void CrossPlanner::keep_values(CrossShare& share, std::size_t products) const {
-  std::vector<bool> read(layout_.terms.size(), false);
-  read.back() = true;  // the residual
-  for (std::size_t i = 0; i < products; ++i) {
-    if (share.forms[i]) continue;
-    read[at(layout_.all_products[i].row_term)] = true;
-    read[at(layout_.all_products[i].column_term)] = true;
-  }
-  for (std::size_t t = 0; t < read.size(); ++t) {
-    share.value_begins.push_back(read[t] ? share.values_per_row : -1);
-    if (read[t]) share.values_per_row += layout_.terms[t].nonzeros;
   }
 }
 
@@ -332,28 +309,26 @@ CrossPlan::CrossPlan(const RowLayout& layout) {
   CrossPlanner planner(layout, *this);
   if (planner.choose_terms()) {
     planner.make_tasks();
-    planner.group(planner.sums(), warps_limit, sums);
+    planner.group(planner.sums(), cross_warps_limit, sums);
     // Each task of moments has a centre of its own, so a group has no more tasks than the kernel has room for
     // terms.
     planner.group(planner.moments(), at(std::min(shape.warps, shape.terms)), moments);
     planner.choose_rows();
   }
-  planner.keep_values(sums, products);
-  planner.keep_values(moments, layout.products(PassKind::moments).size());
 }
 
-std::size_t cross_shared_bytes(const CrossShape& shape) {
+std::size_t cross_shared_bytes(const CrossShape& shape, const CrossTiling& tiling) {
   const auto rows = at(shape.rows);
   const auto terms = at(shape.terms);
   const std::size_t values = 2 * (terms + 1) * (rows + 1) * quad_columns * sizeof(double);
   const std::size_t staged = 2 * (terms + 2) * rows * sizeof(double);
   const std::size_t margins = terms * (sizeof(MarginTable) + sizeof(int));
   const std::size_t orders =
-      2 * terms * at(cross_order_length(shape.rows, shape.windows)) * sizeof(std::uint16_t);
-  const std::size_t starts = 2 * terms * at(shape.windows + 1) * sizeof(int);
+      2 * terms * at(cross_order_length(shape.rows, tiling.windows)) * sizeof(std::uint16_t);
+  const std::size_t starts = 2 * terms * at(tiling.windows + 1) * sizeof(int);
   constexpr std::size_t alignment = 64;  // upper bound for all members
   // In the end the warps' sums overwrite the rows.
-  const std::size_t tiles = at(shape.warps) * at(shape.windows) * at(shape.tiles) * 16 * 8 * sizeof(double);
+  const std::size_t tiles = at(shape.warps) * at(tiling.windows) * at(tiling.tiles) * 16 * 8 * sizeof(double);
   return std::max(
       tiles, values + staged + at(shape.tables) * sizeof(double) + margins + orders + starts + alignment);
 }

@@ -20,9 +20,6 @@ struct CrossShare {
   std::vector<CrossTask> tasks;  ///< tasks of each group, `CrossShape::warps` per group
   std::vector<CrossGroup> groups;
   std::vector<bool> forms;  ///< for each product of the layout, whether matrix units form it
-  /// Where the values of each term that other products read begin, as in TermTable; -1: not read.
-  std::vector<std::int64_t> value_begins;
-  std::int64_t values_per_row = 0;  ///< number of those values
 };
 
 /// Divides a model's products between matrix units and other kernels, and assigns those of the matrix units
@@ -37,17 +34,24 @@ class CrossPlan {
   explicit CrossPlan(const RowLayout& layout);
 
   [[nodiscard]] bool empty() const noexcept { return sums.groups.empty(); }
-  /// Whether a device has matrix units for doubles in tiles of 16 rows, and enough shared memory. Kernels
-  /// test the same.
+  /// Whether a device has matrix units for doubles in tiles of 16 rows, and enough shared memory. The kernel
+  /// tests the same.
+  [[nodiscard]] static bool runs_on_matrix_units(ComputeCapability capability) noexcept {
+    return capability.major == 9 || capability.major == 10;
+  }
+  /// Whether the device forms products by this plan.
   [[nodiscard]] bool runs_on(ComputeCapability capability) const noexcept {
-    return !empty() && (capability.major == 9 || capability.major == 10);
+    return !empty() && runs_on_matrix_units(capability);
+  }
+
+  [[nodiscard]] const CrossShare& share(PassKind kind) const noexcept {
+    return kind == PassKind::moments ? moments : sums;
   }
 
   CrossShape shape;
-  bool all_uniform = false;  ///< whether all margins of the chosen terms are uniform
-  bool none_cyclic = false;
+  int quads = 1;  ///< maximum number of quads of a chosen term
   /// The cubics of a cell, ordered like those of Margin, if they are the same in all cells of all chosen
-  /// terms, as for P-splines: they are then constants of the kernel.
+  /// terms, and no margin is uneven or cyclic, as for P-splines. These have kernels of their own.
   std::optional<std::array<double, 16>> cubics;
   std::vector<int> dense_terms;  ///< indices of the layout's dense terms without the last, the residual
   CrossShare sums;               ///< work of a start or a step
@@ -55,6 +59,6 @@ class CrossPlan {
 };
 
 /// Bytes of shared memory of the kernel.
-[[nodiscard]] std::size_t cross_shared_bytes(const CrossShape& shape);
+[[nodiscard]] std::size_t cross_shared_bytes(const CrossShape& shape, const CrossTiling& tiling);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/rows/device.hpp"
 
+#include "base/at.hpp"
 #include "gam/rows/columns.hpp"
 #include "gam/rows/device_columns.hpp"
+#include "gam/rows/device_kernels.hpp"
 #include "gam/rows/device_memory.hpp"
 #include "gam/rows/slice_batch.hpp"
 
@@ -25,27 +27,14 @@ constexpr std::int64_t largest_scratch_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t largest_grid_y = 65535;
 constexpr unsigned threads_per_warp = 32;
 
-/// Divides the products of one kind of pass on one kind of device.
-struct TaskDivision {
-  /// `cross` is null if the matrix units form no products.
-  TaskDivision(PassKind kind, const RowLayout& layout, const CrossShare* cross);
-
+/// Divides the products that matrix units do not form into tasks. Depends only on the layout. `cross`: null
+/// on devices without matrix units.
+std::vector<Task> divide_products(PassKind kind, const RowLayout& layout, const CrossPlan* cross,
+                                  const StoredValues& stored) {
   std::vector<Task> tasks;
-  std::int64_t values_per_row;  ///< values stored per row for the tasks
-  std::int64_t planes;          ///< weights stored per row
-};
-
-/// Divides the products that matrix units do not form into tasks. Depends only on the layout.
-TaskDivision::TaskDivision(PassKind kind, const RowLayout& layout, const CrossShare* cross)
-    : values_per_row(cross != nullptr ? cross->values_per_row : layout.view().values_per_row),
-      planes(layout.planes()) {
   const std::span<const Product> products = layout.products(kind);
-  const auto values_of = [&](int term) {
-    const auto t = static_cast<std::size_t>(term);
-    return cross != nullptr ? cross->value_begins[t] : layout.terms[t].value_begin;
-  };
   for (std::size_t i = 0; i < products.size(); ++i) {
-    if (cross != nullptr && cross->forms[i]) continue;
+    if (cross != nullptr && cross->share(kind).forms[i]) continue;
     const Product& product = products[i];
     const int lanes = lanes_for(product.row_nonzeros * product.column_nonzeros);
     const std::int64_t size = std::int64_t{product.rows} * product.columns;
@@ -55,50 +44,45 @@ TaskDivision::TaskDivision(PassKind kind, const RowLayout& layout, const CrossSh
       task.begin = begin;
       task.elements = static_cast<int>(std::min<std::int64_t>(task_elements, size - begin));
       task.workers = std::min(threads_per_block / lanes, shared_elements / task.elements);
-      task.row_values = values_of(product.row_term);
-      task.column_values = values_of(product.column_term);
+      task.row_values = stored.value_begins[base::at(product.row_term)];
+      task.column_values = stored.value_begins[base::at(product.column_term)];
       task.plane = layout.plane_of(product, kind);
       tasks.push_back(task);
     }
   }
+  return tasks;
 }
 
-/// The kernels of one model on one kind of device.
-struct Kernels {
-  Kernels(const Module& module, bool with_crossproduct)
-      : evaluate{module.kernel("evaluate_moments"), module.kernel("evaluate_start"),
-                 module.kernel("evaluate_step"), module.kernel("evaluate_deviance"),
-                 module.kernel("evaluate_parameters")},
-        form_partials(module.kernel("form_partials")),
-        form_scalars(module.kernel("form_scalars")),
-        accumulate(module.kernel("accumulate")) {
-    if (with_crossproduct) form_crossproduct = module.kernel("form_crossproduct");
-  }
+struct CrossKernel {
+  explicit CrossKernel(const Module& module) : form_crossproduct(module.kernel("form_crossproduct")) {}
 
-  KernelView evaluate[5];        ///< one per kind of pass
-  KernelView form_crossproduct;  ///< on a device with matrix units
-  KernelView form_partials;
-  KernelView form_scalars;
-  KernelView accumulate;
+  KernelView form_crossproduct;
 };
 
-/// The backend of this model on the current device; compiles nothing after `Job::compile`.
-CompiledBackend<Kernels> probe_rows(const ModuleSource& source, const CrossPlan& cross) {
-  return probe_backend_with_compile(source.name, [&](const BackendContext& context) {
-    return Kernels(context.modules->load(source, context.capability), cross.runs_on(context.capability));
-  });
-}
+/// The kernels of a pass.
+struct Kernels {
+  TermKernels terms;
+  FamilyKernels family;
+  ProductKernels products;
+  std::optional<CrossKernel> cross;
+};
 
 /// The products that the matrix units of one device form. Their description stays in the device's memory.
 class ShareOnDevice {
  public:
-  [[nodiscard]] CrossView load(const CrossShare& share, const Tile& tile) {
+  [[nodiscard]] CrossView load(const CrossPlan& plan, const CrossShare& share, const StoredValues& stored,
+                               const Tile& tile) {
     if (groups_.data() == nullptr) {
       terms_ = kept(share.terms, tile);
       tasks_ = kept(share.tasks, tile);
       groups_ = kept(share.groups, tile);
     }
-    return {terms_.data(), tasks_.data(), groups_.data(), share.value_begins.back()};
+    CrossView view{terms_.data(), tasks_.data(), groups_.data(), plan.shape, 0, {}, {}};
+    for (const int term : plan.dense_terms)
+      view.dense_begins[view.dense_count++] = stored.value_begins[base::at(term)];
+    view.dense_begins[view.dense_count++] = stored.value_begins.back();
+    if (plan.cubics) std::ranges::copy(*plan.cubics, view.cubics);
+    return view;
   }
 
  private:
@@ -106,6 +90,17 @@ class ShareOnDevice {
   Buffer<CrossTask> tasks_;
   Buffer<CrossGroup> groups_;
 };
+
+/// By formula: bit p is set if its terms are added to linear predictor p. Empty: those of formula p alone
+/// are.
+std::vector<unsigned> reader_masks(const RowLayout& layout) {
+  std::vector<unsigned> masks;
+  for (const std::vector<int>& readers : layout.readers()) {
+    masks.push_back(0);
+    for (const int predictor : readers) masks.back() |= 1U << predictor;
+  }
+  return masks;
+}
 
 }  // namespace
 
@@ -128,27 +123,31 @@ namespace {
 /// One pass over the rows on the device, in scratch memory of the tile.
 class DevicePass {
  public:
-  DevicePass(PassKind kind, TaskDivision division, const Tile& tile)
-      : kind_(kind), division_(std::move(division)), tile_(tile) {}
+  /// `cross`: null on devices without matrix units.
+  DevicePass(PassKind kind, const RowLayout& layout, const CrossPlan* cross, const Tile& tile)
+      : kind_(kind), layout_(layout), stored_(values_of_pass(layout, kind, cross)), tile_(tile) {
+    load(divide_products(kind, layout, cross, stored_));
+  }
 
-  void load(std::span<const double> coef, std::span<const double> parameters);
   /// Assigns products to the matrix units.
-  void load(const CrossShape& shape, std::size_t groups, const CrossView& view) {
-    cross_ = Crossproduct{static_cast<unsigned>(shape.warps) * threads_per_warp, cross_shared_bytes(shape),
+  void load(const CrossPlan& plan, std::size_t groups, const CrossView& view) {
+    cross_ = Crossproduct{static_cast<unsigned>(plan.shape.warps) * threads_per_warp,
+                          cross_shared_bytes(plan.shape, cross_tiling(plan.quads)),
                           static_cast<unsigned>(groups), view};
   }
   /// Allocates scratch memory for as many slices at once as the budget allows, and returns their number.
-  std::int64_t begin(SliceBatchView& batch, int placements, std::int64_t most_slices,
-                     std::int64_t budget_bytes);
+  std::int64_t begin(SliceBatchView& batch, std::int64_t most_slices, std::int64_t budget_bytes);
   void add(const Kernels& kernels, const SliceBatchView& batch, std::int64_t slices);
   void end(std::int64_t width, std::span<std::int32_t> tops, std::span<std::int64_t> bins);
 
-  [[nodiscard]] const double* coefficients() const noexcept { return coef_; }
-  [[nodiscard]] const double* parameters() const noexcept { return parameters_; }
+  [[nodiscard]] const StoredValues& stored() const noexcept { return stored_; }
 
  private:
+  void load(const std::vector<Task>& tasks);
+
   PassKind kind_;
-  TaskDivision division_;
+  const RowLayout& layout_;
+  StoredValues stored_;
   const Tile& tile_;
   struct Crossproduct {
     unsigned threads;
@@ -157,8 +156,6 @@ class DevicePass {
     CrossView view;
   };
   std::optional<Crossproduct> cross_;
-  double* coef_ = nullptr;
-  double* parameters_ = nullptr;  ///< parameters of the family
   Task* tasks_ = nullptr;
   unsigned task_count_ = 0;
   std::size_t task_shared_bytes_ = 0;
@@ -166,12 +163,7 @@ class DevicePass {
   std::int64_t* bins_ = nullptr;
 };
 
-void DevicePass::load(std::span<const double> coef, std::span<const double> parameters) {
-  coef_ = scratch<double>(std::ssize(coef), tile_);
-  upload(coef_, coef.data(), coef.size(), tile_);
-  parameters_ = scratch<double>(std::ssize(parameters), tile_);
-  upload(parameters_, parameters.data(), parameters.size(), tile_);
-  const std::vector<Task>& list = division_.tasks;
+void DevicePass::load(const std::vector<Task>& list) {
   tasks_ = scratch<Task>(std::ssize(list), tile_);
   upload(tasks_, list.data(), list.size(), tile_);
   task_count_ = static_cast<unsigned>(list.size());
@@ -181,22 +173,17 @@ void DevicePass::load(std::span<const double> coef, std::span<const double> para
   }
 }
 
-std::int64_t DevicePass::begin(SliceBatchView& batch, int placements, std::int64_t most_slices,
-                               std::int64_t budget_bytes) {
+std::int64_t DevicePass::begin(SliceBatchView& batch, std::int64_t most_slices, std::int64_t budget_bytes) {
   constexpr std::int64_t number = sizeof(double);
-  constexpr std::int64_t start_bytes = sizeof(int);
   const std::int64_t roots = cross_ ? 1 : 0;
-  const std::int64_t numbers_per_row =
-      division_.values_per_row + division_.planes + roots + batch.scalar_count;
-  const std::int64_t row_bytes = number * numbers_per_row + start_bytes * placements;
+  const std::int64_t row_bytes =
+      evaluation_bytes_per_row(layout_, stored_) + number * (batch.planes + roots + batch.scalar_count);
   const std::int64_t slice_bytes = row_bytes * batch.slice_rows + number * batch.width;
   const std::int64_t scratch_bytes = std::min(largest_scratch_bytes, budget_bytes / scratch_share);
   const std::int64_t slices =
       std::clamp<std::int64_t>(scratch_bytes / slice_bytes, 1, std::min(most_slices, largest_grid_y));
   batch.capacity = slices * batch.slice_rows;
-  batch.values = scratch<double>(batch.capacity * division_.values_per_row, tile_);
-  batch.starts = scratch<int>(batch.capacity * placements, tile_);
-  batch.weights = scratch<double>(batch.capacity * division_.planes, tile_);
+  batch.weights = scratch<double>(batch.capacity * batch.planes, tile_);
   if (cross_) batch.roots = scratch<double>(batch.capacity, tile_);
   batch.scalars = scratch<double>(batch.capacity * batch.scalar_count, tile_);
   batch.partials = scratch<double>(slices * batch.width, tile_);
@@ -215,18 +202,22 @@ void DevicePass::add(const Kernels& kernels, const SliceBatchView& batch, std::i
   const StreamView stream = tile_.stream();
   const auto slices = static_cast<unsigned>(count);
   constexpr tessera::Extent block{threads_per_block};
-  launch(kernels.evaluate[static_cast<int>(kind_)], {blocks_for(batch.slice_rows), slices}, block, 0, stream,
-         batch);
+  kernels.terms.evaluate(batch, layout_, stored_, slices, stream);
+  const tessera::Extent rows{blocks_for(batch.slice_rows), slices};
+  if (kind_ == PassKind::parameters)
+    launch(kernels.family.keep_parameters, rows, block, 0, stream, batch);
+  else
+    launch(kernels.family.keep_rows, rows, block, 0, stream, batch, kind_);
   if (cross_) {
-    launch(kernels.form_crossproduct, {cross_->groups, slices}, {cross_->threads}, cross_->shared_bytes,
-           stream, batch, cross_->view);
+    launch(kernels.cross->form_crossproduct, {cross_->groups, slices}, {cross_->threads},
+           cross_->shared_bytes, stream, batch, cross_->view);
   }
   if (task_count_ > 0) {
-    launch(kernels.form_partials, {task_count_, slices}, block, task_shared_bytes_, stream, batch,
+    launch(kernels.products.form_partials, {task_count_, slices}, block, task_shared_bytes_, stream, batch,
            static_cast<const Task*>(tasks_));
   }
-  launch(kernels.form_scalars, {slices}, block, threads_per_block * sizeof(double), stream, batch);
-  launch(kernels.accumulate, {blocks_for(batch.width)}, block, 0, stream,
+  launch(kernels.products.form_scalars, {slices}, block, threads_per_block * sizeof(double), stream, batch);
+  launch(kernels.products.accumulate, {blocks_for(batch.width)}, block, 0, stream,
          static_cast<const double*>(batch.partials), batch.width, static_cast<int>(count), tops_, bins_);
 }
 
@@ -249,7 +240,7 @@ DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t b
       layout_(layout),
       block_rows_(block_rows),
       cross_(layout),
-      source_(kernel_source(rows, layout, cross_)),
+      modules_(rows.family, cross_),
       table_(std::move(table)) {}
 
 DeviceRows::~DeviceRows() = default;
@@ -264,9 +255,12 @@ DeviceRows::OnDevice& DeviceRows::on_device(int index) {
 void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile& tile,
                      ReproducibleSum& sum) {
   if (tile.range().empty()) return;
-  const auto backend = probe_rows(source_, cross_);
-  const bool on_matrix_units = !layout_.products(kind).empty() && cross_.runs_on(backend.context.capability);
-  const CrossShare& share = kind == PassKind::moments ? cross_.moments : cross_.sums;
+  const auto terms = load_kernels<TermKernels>(modules_.terms);
+  const BackendContext& context = terms.context;
+  const bool on_matrix_units = !layout_.products(kind).empty() && cross_.runs_on(context.capability);
+  Kernels kernels{*terms.built, *load_kernels<FamilyKernels>(modules_.family).built,
+                  *load_kernels<ProductKernels>(modules_.products).built, std::nullopt};
+  if (on_matrix_units) kernels.cross = *load_kernels<CrossKernel>(*modules_.crossproduct).built;
   OnDevice& on = on_device(tile.device_index());
   on.layout.load(layout_, tile);
   const std::int64_t rows = tile.range().size();
@@ -274,23 +268,21 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   const std::int64_t budget_bytes = table_->budget_bytes(tile);
   // Counts all variables of the frame, so that passes that read only some of them divide the rows alike.
   const DeviceDivision division = divide_rows(rows, block_rows, bytes_per_row(*rows_.frame), budget_bytes);
-  RowRuns runs(table_->of(tile, *backend.context.device), rows_, tile, division);
-  DevicePass pass(kind, TaskDivision(kind, layout_, on_matrix_units ? &share : nullptr), tile);
-  pass.load(raw_coef,
-            layout_.several() ? std::span<const double>(rows_.null_predictors) : rows_.family.parameters());
+  RowRuns runs(table_->of(tile, *context.device), rows_, tile, division);
+  DevicePass pass(kind, layout_, on_matrix_units ? &cross_ : nullptr, tile);
   if (on_matrix_units) {
+    const CrossShare& share = cross_.share(kind);
     ShareOnDevice& loaded = kind == PassKind::moments ? on.moments : on.sums;
-    pass.load(cross_.shape, share.groups.size(), loaded.load(share, tile));
+    pass.load(cross_, share.groups.size(), loaded.load(cross_, share, pass.stored(), tile));
   }
 
   SliceBatchView batch{};
-  batch.numbers = on.layout.numbers();
-  batch.components = on.layout.components();
-  batch.products = on.layout.products();
-  batch.raw_coef = pass.coefficients();
-  batch.parameters = pass.parameters();
-  batch.response_factor = rows_.response_factor;
+  batch.values_by_row = true;
+  batch.response = rows_.response;
+  batch.limit = rows_.limit;
+  batch.prior_weight = rows_.prior_weight;
   batch.prior_factor = rows_.prior_factor;
+  batch.planes = layout_.planes();
   batch.block_rows = block_rows;
   batch.slice_rows = static_cast<int>(std::min(block_rows, largest_slice));
   batch.slices_per_block = static_cast<int>((block_rows - 1) / batch.slice_rows + 1);
@@ -300,8 +292,16 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
     return ((some_rows - 1) / block_rows + 1) * batch.slices_per_block;
   };
   const std::int64_t at_once =
-      pass.begin(batch, layout_.view().placement_count, slices_of(std::max(division.resident, division.part)),
-                 budget_bytes);
+      pass.begin(batch, slices_of(std::max(division.resident, division.part)), budget_bytes);
+  set_evaluation(
+      batch, rows_, layout_, on.layout, pass.stored(), raw_coef,
+      layout_.several() ? std::span<const double>(rows_.null_predictors) : rows_.family.parameters(), tile);
+  const std::vector<unsigned> readers = reader_masks(layout_);
+  if (!readers.empty()) {
+    auto* const copy = scratch<unsigned>(std::ssize(readers), tile);
+    upload(copy, readers.data(), readers.size(), tile);
+    batch.readers = copy;
+  }
   std::int64_t all_slices = 0;
   while (const auto run = runs.next()) {
     batch.columns = run->columns;
@@ -309,15 +309,15 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
     const std::int64_t slices = slices_of(run->rows);
     for (batch.first_slice = 0; batch.first_slice < slices; batch.first_slice += at_once) {
       if (tile.stopping()) return;
-      pass.add(*backend.built, batch, std::min(at_once, slices - batch.first_slice));
+      pass.add(kernels, batch, std::min(at_once, slices - batch.first_slice));
     }
     all_slices += slices;
   }
   auto& [tops, bins] = on.arrived;
   const auto width = static_cast<std::size_t>(batch.width);
   if (tops.size() < width) {
-    tops = PinnedBuffer<std::int32_t>(width, *backend.context.device);
-    bins = PinnedBuffer<std::int64_t>(width * sum_bin_count, *backend.context.device);
+    tops = PinnedBuffer<std::int32_t>(width, *context.device);
+    bins = PinnedBuffer<std::int64_t>(width * sum_bin_count, *context.device);
   }
   pass.end(batch.width, tops.span(), bins.span());
   sum.merge(tops.span().first(width), bins.span().first(width * sum_bin_count), all_slices);

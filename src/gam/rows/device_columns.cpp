@@ -15,13 +15,13 @@ constexpr std::int64_t least_upload_bytes = std::int64_t{256} << 20;
 
 /// Copies local rows [begin, begin + count) of a column.
 template <class T>
-void upload(T* to, const ColumnStorage<T>& column, std::size_t begin, std::size_t count,
-            DeviceStaging& staging, StreamView stream) {
+void upload_rows(T* to, const ColumnStorage<T>& column, std::size_t begin, std::size_t count,
+                 DeviceStaging& staging, StreamView stream) {
   staging.upload(to, column.data() + begin, count * sizeof(T), stream);
   column.let_go(begin, begin + count);
 }
-void upload(double* to, const ColumnNumbers& column, std::size_t begin, std::size_t count,
-            DeviceStaging& staging, StreamView stream) {
+void upload_rows(double* to, const ColumnNumbers& column, std::size_t begin, std::size_t count,
+                 DeviceStaging& staging, StreamView stream) {
   column.for_each_piece(begin, begin + count, [&](std::span<const double> numbers) {
     staging.upload(to, numbers.data(), numbers.size_bytes(), stream);
     to += numbers.size();
@@ -32,11 +32,22 @@ void upload(double* to, const ColumnNumbers& column, std::size_t begin, std::siz
 }  // namespace
 
 void DeviceLayout::load(const RowLayout& layout, const Tile& tile) {
-  if (loaded_) return;
-  numbers_ = kept(layout.tables.numbers, tile);
-  components_ = kept(layout.tables.components, tile);
-  products_ = kept(layout.all_products, tile);
-  loaded_ = true;
+  if (view_.terms != nullptr) return;
+  const auto keep = [&]<class T>(Buffer<T>& buffer, const std::vector<T>& host) {
+    buffer = kept(host, tile);
+    return static_cast<const T*>(buffer.data());
+  };
+  LayoutView view = layout.view();
+  view.numbers = keep(numbers_, layout.tables.numbers);
+  view.components = keep(components_, layout.tables.components);
+  view.placements = keep(placements_, layout.placements);
+  view.products = keep(products_, layout.all_products);
+  view.strides = keep(strides_, layout.strides);
+  view.offsets = keep(offsets_, layout.offsets);
+  view.lines = keep(lines_, layout.lines);
+  view.part_variables = keep(part_variables_, layout.tables.part_variables);
+  view.terms = keep(terms_, layout.terms);
+  view_ = view;
 }
 
 void DeviceColumns::reserve(const Rows& rows, std::int64_t count, const Tile& tile) {
@@ -102,14 +113,14 @@ void DeviceColumns::load(const Rows& rows, Range range, DeviceStaging& staging, 
     missing_.clear();
     loaded_ = range;
   }
-  if (!marked_) upload(complete_.data(), frame.complete, begin, count, staging, stream);
+  if (!marked_) upload_rows(complete_.data(), frame.complete, begin, count, staging, stream);
   marked_ = true;
   for (const int index : variables_read(rows)) {
     const auto i = static_cast<std::size_t>(index);
     if (current_.contains(i)) continue;
     const Variable& variable = frame.variables[i];
     if (variable.factor)
-      upload(codes_.at(i).data(), variable.codes, begin, count, staging, stream);
+      upload_rows(codes_.at(i).data(), variable.codes, begin, count, staging, stream);
     else
       load_numbers(i, variable.numbers, begin, count, staging, stream);
     current_.insert(i);
@@ -120,10 +131,10 @@ void DeviceColumns::load_numbers(std::size_t variable, const ColumnNumbers& colu
                                  std::size_t count, DeviceStaging& staging, StreamView stream) {
   double* const to = numbers_.at(variable).data();
   const auto partly = missing_.find(variable);
-  if (partly == missing_.end()) return upload(to, column, begin, count, staging, stream);
+  if (partly == missing_.end()) return upload_rows(to, column, begin, count, staging, stream);
   for (const Range rows : partly->second) {
     const auto first = static_cast<std::size_t>(rows.begin);
-    upload(to + first, column, begin + first, static_cast<std::size_t>(rows.size()), staging, stream);
+    upload_rows(to + first, column, begin + first, static_cast<std::size_t>(rows.size()), staging, stream);
   }
 }
 

@@ -32,15 +32,20 @@ namespace TESSERA_NAMESPACE::gam {
 class DeviceLayout {
  public:
   void load(const RowLayout& layout, const Tile& tile);
-  [[nodiscard]] const double* numbers() const noexcept { return numbers_.data(); }
-  [[nodiscard]] const ComponentTable* components() const noexcept { return components_.data(); }
-  [[nodiscard]] const Product* products() const noexcept { return products_.data(); }
+  /// Valid on the device.
+  [[nodiscard]] const LayoutView& view() const noexcept { return view_; }
 
  private:
-  bool loaded_ = false;
+  LayoutView view_{};
   Buffer<double> numbers_;
   Buffer<ComponentTable> components_;
+  Buffer<TermTable> terms_;
+  Buffer<Placement> placements_;
   Buffer<Product> products_;
+  Buffer<int> strides_;
+  Buffer<int> offsets_;
+  Buffer<std::int64_t> lines_;
+  Buffer<int> part_variables_;
 };
 
 /// The columns of some rows on one device; they stay until others replace them.

@@ -3,10 +3,9 @@
 
 #include "gam/rows/columns.hpp"
 #include "gam/rows/device_columns.hpp"
+#include "gam/rows/device_kernels.hpp"
 #include "gam/rows/device_memory.hpp"
-#include "gam/rows/prediction_view.hpp"
-
-#include <tessera/device/backend.hpp>
+#include "gam/rows/slice_batch.hpp"
 
 #include <algorithm>
 
@@ -19,65 +18,53 @@ static_assert(sizeof(Prediction) == 2 * sizeof(double));
 /// multiprocessors.
 constexpr std::int64_t max_rows_at_once = std::int64_t{1} << 17;
 
-struct PredictionKernel {
-  KernelView predict;
-};
-
 }  // namespace
 
-std::int64_t DevicePrediction::scratch_bytes_per_row() const {
-  if (form_.empty()) return 0;
-  const LayoutView view = layout_.view();
-  return std::int64_t{sizeof(double)} * view.values_per_row +
-         std::int64_t{sizeof(int)} * view.placement_count;
-}
-
 std::int64_t DevicePrediction::bytes_per_row() const {
-  return column_bytes_per_row(rows_) + std::int64_t{sizeof(Prediction)} + scratch_bytes_per_row();
+  return column_bytes_per_row(rows_) + std::int64_t{sizeof(Prediction)} +
+         evaluation_bytes_per_row(layout_, stored_);
 }
 
 void DevicePrediction::predict(const Tile& tile, std::span<Prediction> out) const {
   if (out.empty()) return;
-  const auto backend = probe_backend_with_compile(source_.name, [&](const BackendContext& context) {
-    return PredictionKernel{context.modules->load(source_, context.capability).kernel("predict")};
-  });
+  const auto terms = load_kernels<TermKernels>(terms_);
+  const auto products = load_kernels<ProductKernels>(products_);
   DeviceLayout layout;
   layout.load(layout_, tile);
-  TileColumns& on = table_->of(tile, *backend.context.device);
+  TileColumns& on = table_->of(tile, *terms.context.device);
   on.resident.reserve(rows_, tile.range().size(), tile);
   on.resident.load(rows_, tile.range(), on.staging, tile.stream());
-  const auto in_arena = [&](std::span<const double> numbers) {
-    auto* copy = scratch<double>(std::ssize(numbers), tile);
-    upload(copy, numbers.data(), numbers.size(), tile);
-    return copy;
-  };
 
-  const std::int64_t rows = std::ssize(out);
-  const std::int64_t at_once = std::min(rows, max_rows_at_once);
-  const LayoutView tables = layout_.view();
-  PredictionView view{};
-  view.numbers = layout.numbers();
-  view.components = layout.components();
-  view.raw_coef = in_arena(raw_coef_);
-  view.parameters = in_arena(rows_.family.parameters());
-  view.columns = on.resident.view();
-  view.response_factor = rows_.response_factor;
+  // Each slice of rows is a batch.
+  SliceBatchView batch{};
+  batch.rows = std::ssize(out);
+  batch.slice_rows = static_cast<int>(std::min(batch.rows, max_rows_at_once));
+  batch.block_rows = batch.capacity = batch.slice_rows;
+  batch.slices_per_block = 1;
+  batch.columns = on.resident.view();
+  set_evaluation(batch, rows_, layout_, layout, stored_, raw_coef_, rows_.family.parameters(), tile);
+
+  PredictionView prediction{};
   if (!form_.empty()) {
-    const auto products = layout_.products_of_terms();
-    view.form = in_arena(form_);
-    view.products = layout.products() + (products.data() - layout_.all_products.data());
-    view.product_count = static_cast<int>(products.size());
-    view.values = scratch<double>(at_once * tables.values_per_row, tile);
-    view.starts = scratch<int>(at_once * tables.placement_count, tile);
+    auto* const form = scratch<double>(std::ssize(form_), tile);
+    upload(form, form_.data(), form_.size(), tile);
+    const auto of_terms = layout_.products_of_terms();
+    prediction.form = form;
+    prediction.products = layout.view().products + (of_terms.data() - layout_.all_products.data());
+    prediction.product_count = static_cast<int>(of_terms.size());
   }
-  auto* const predictions = scratch<double>(2 * rows, tile);
-  for (; view.first < rows; view.first += at_once) {
+  prediction.out = scratch<double>(2 * batch.rows, tile);
+  const tessera::Extent grid{blocks_for(batch.slice_rows), 1};
+  constexpr tessera::Extent block{threads_per_block};
+  for (; batch.first_slice * batch.slice_rows < batch.rows; ++batch.first_slice) {
     if (tile.stopping()) return;
-    view.count = std::min(at_once, rows - view.first);
-    view.out = predictions + 2 * view.first;
-    launch(backend.built->predict, {blocks_for(view.count)}, {threads_per_block}, 0, tile.stream(), view);
+    terms.built->evaluate(batch, layout_, stored_, 1, tile.stream());
+    launch(products.built->predict_rows, grid, block, 0, tile.stream(), batch, prediction);
+    if (response_)
+      launch(load_kernels<FamilyKernels>(family_).built->predict_means, grid, block, 0, tile.stream(), batch,
+             prediction);
   }
-  on.staging.download(out.data(), predictions, out.size_bytes(), tile.stream());
+  on.staging.download(out.data(), prediction.out, out.size_bytes(), tile.stream());
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

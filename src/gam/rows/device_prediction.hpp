@@ -5,13 +5,16 @@
 #include "gam/rows/layout.hpp"
 #include "gam/rows/prediction.hpp"
 #include "gam/rows/row_pass.hpp"
+#include "gam/rows/stored_values.hpp"
 
+#include <tessera/job/job.hpp>
 #include <tessera/job/tile.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -26,11 +29,17 @@ class DevicePrediction {
         layout_(layout),
         raw_coef_(raw_coef),
         form_(form),
-        source_(prediction_source(rows, layout, !form.empty(), response)),
+        response_(response),
+        stored_(layout, std::vector<bool>(layout.terms.size(), !form.empty())),
+        family_(family_module(rows.family)),
         table_(std::move(table)) {}
 
-  /// The kernel, to be compiled for the job, as for `DeviceRows`.
-  [[nodiscard]] const ModuleSource& source() const noexcept { return source_; }
+  /// Compiles the kernels for the job, before the pass, as for `DeviceRows`. *Collective.*
+  void compile(Job& job) const {
+    (void)job.compile(terms_);
+    (void)job.compile(products_);
+    if (response_) (void)job.compile(family_);
+  }
 
   /// Predicts the rows of `tile.range()`; `out` has one element for each. Thread-safe for tiles of different
   /// devices; the tile's device is current. Throws `tessera::Error(job_fault)` naming the CUDA call that
@@ -41,13 +50,15 @@ class DevicePrediction {
   [[nodiscard]] std::int64_t bytes_per_row() const;
 
  private:
-  [[nodiscard]] std::int64_t scratch_bytes_per_row() const;
-
   const Rows& rows_;
   const RowLayout& layout_;
   std::span<const double> raw_coef_;
   std::span<const double> form_;
-  ModuleSource source_;
+  bool response_;  ///< whether means are predicted
+  StoredValues stored_;
+  ModuleSource terms_ = term_module();
+  ModuleSource products_ = product_module();
+  ModuleSource family_;
   std::shared_ptr<DeviceTable> table_;
 };
 

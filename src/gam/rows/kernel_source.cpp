@@ -1,178 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/rows/kernel_source.hpp"
 
-#include "gam/rows/prediction_view.hpp"
+#include "base/hash.hpp"
 #include "gam/rows/slice_batch.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <set>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-std::string text_of(const MarginTable& margin) {
-  // A margin's range and spacing depend on the data, so they are not constants.
-  return fmt::format("{{{}, {}, {}, {}, {}, 0, 0, 0, {}, {}, {}, {}}}", margin.cells, margin.stride,
-                     margin.uniform, margin.cyclic, margin.alike, margin.breaks, margin.origins,
-                     margin.inverse_widths, margin.cubics);
+/// Checks that host and device compilers agree on structure layouts.
+std::string layout_checks() {
+  return fmt::format(
+      "static_assert(sizeof(SliceBatchView) == {} && sizeof(PredictionView) == {} && sizeof(Task) == {} && "
+      "sizeof(Product) == {} && sizeof(ComponentTable) == {} && sizeof(TermTable) == {});\n",
+      sizeof(SliceBatchView), sizeof(PredictionView), sizeof(Task), sizeof(Product), sizeof(ComponentTable),
+      sizeof(TermTable));
 }
 
-std::string text_of(const ComponentTable& component) {
-  // The number of points of dense columns depends on the data, so it is not a constant.
-  const MarginTable& margin = component.kind == ComponentKind::dense ? MarginTable() : component.margin;
-  return fmt::format("{{ComponentKind({}), {}, {}, {}, {}, {}, {}}}", static_cast<int>(component.kind),
-                     component.variable, component.part_begin, component.parts, component.part_numbers,
-                     text_of(margin), component.columns);
-}
-
-std::string text_of(const TermTable& term) {
-  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}, {}}}", term.component_begin, term.component_end,
-                     term.placement_begin, term.placement_end, term.nonzeros, term.raw_begin,
-                     term.value_begin, term.combined, term.predictor);
-}
-
-std::string text_of(const Placement& placement) {
-  return fmt::format("{{{}, {}, {}}}", placement.size, placement.stride_begin, placement.offset_begin);
-}
-
-std::string text_of(std::int64_t value) {
-  return std::to_string(value);
-}
-
-/// A constant array; an empty one gets one element, since C++ has no empty arrays.
-template <class T>
-std::string array(const char* type, const char* name, const std::vector<T>& elements) {
-  std::vector<std::string> texts;
-  texts.reserve(elements.size());
-  for (const T& element : elements) texts.push_back(text_of(element));
-  if (texts.empty()) texts.push_back(text_of(T{}));
-  return fmt::format("__device__ constexpr {} {}[] = {{\n  {}}};\n", type, name, fmt::join(texts, ",\n  "));
-}
-
-/// The text of a function that calls another for each term, with the term's index as a constant.
-std::string each_term(std::size_t count) {
-  std::string text = "template <class Do>\nvoid for_each_term(Do&& work) {\n";
-  for (std::size_t t = 0; t < count; ++t) text += fmt::format("  work(Number<{}>{{}});\n", t);
-  return text + "}\n";
-}
-
-/// The text of a function that calls another with a product's numbers of nonzeros as constants.
-std::string each_shape(std::span<const Product> products) {
-  std::set<std::pair<int, int>> shapes;
-  for (const Product& product : products) shapes.emplace(product.row_nonzeros, product.column_nonzeros);
-  std::string text = "template <class Do>\nvoid with_shape(int row, int column, Do&& work) {\n";
-  for (const auto& [row, column] : shapes) {
-    text += fmt::format("  if (row == {0} && column == {1}) work(Number<{0}>{{}}, Number<{1}>{{}});\n", row,
-                        column);
-  }
-  return text + "}\n";
-}
-
-/// The linear predictors that the terms of each formula are added to; without shared terms, its own alone.
-std::string readers_text(const std::vector<std::vector<int>>& readers, int predictors) {
-  const auto count = static_cast<std::size_t>(predictors);
-  std::vector<std::int64_t> are_read(readers.size() * count);
-  for (std::size_t f = 0; f < readers.size(); ++f)
-    for (const int reader : readers[f]) are_read[f * count + static_cast<std::size_t>(reader)] = 1;
-  return fmt::format("constexpr bool shares = {};\n", !readers.empty()) + array("bool", "are_read", are_read);
-}
-
-/// The model's constants for every kernel. `products`: the products that the kernels form; `view`: the header
-/// that declares their arguments.
-std::string constants(const Rows& rows, const RowLayout& layout, std::span<const Product> products,
-                      std::string_view view) {
-  std::string text = fmt::format("#pragma once\n#include \"{}\"", view);
-  text += R"(
-#include "gam/family/list.hpp"
-#include "gam/family/location_scale.hpp"
-#include "gam/family/own_functions.hpp"
-#include "gam/rows/evaluation.hpp"
-namespace TESSERA_NAMESPACE::gam::fixed {
-template <int n>
-struct Number {
-  static constexpr int value = n;
-};
-)";
-  const auto number = [&text](const char* name, std::size_t value) {
-    text += fmt::format("constexpr int {} = {};\n", name, static_cast<std::int64_t>(value));
-  };
-  text += rows.family.device_source();
-  text += fmt::format("constexpr int response = {};\n", rows.response);
-  text += fmt::format("constexpr int limit = {};\n", rows.limit);
-  text += fmt::format("constexpr int prior_weight = {};\n", rows.prior_weight);
-  std::vector<int> offsets = rows.offsets;
-  std::vector<int> of_predictors(offsets.size());
-  for (std::size_t p = 0; p < rows.further_offsets.size(); ++p) {
-    offsets.insert(offsets.end(), rows.further_offsets[p].begin(), rows.further_offsets[p].end());
-    of_predictors.resize(offsets.size(), static_cast<int>(p) + 1);
-  }
-  number("predictors", static_cast<std::size_t>(layout.predictors()));
-  number("planes", static_cast<std::size_t>(layout.planes()));
-  text += fmt::format("constexpr bool several = {};\n", layout.several());
-  text += readers_text(layout.readers(), rows.family.predictor_count());
-  number("offset_count", offsets.size());
-  number("term_count", layout.terms.size() - 1);
-  number("placement_count", layout.placements.size());
-  text += array("int", "offset_variables", offsets);
-  text += array("int", "offset_predictors", of_predictors);
-  text += array("int", "part_variables", layout.tables.part_variables);
-  text += array("int", "strides", layout.strides);
-  text += array("int", "offsets", layout.offsets);
-  text += array("long long", "lines", layout.lines);
-  text += array("Placement", "placements", layout.placements);
-  text += array("ComponentTable", "components", layout.tables.components);
-  text += array("TermTable", "terms", layout.terms);
-  text += each_term(layout.terms.size() - 1);
-  text += each_shape(products);
-  // Checks that host and device compilers agree on structure layouts.
-  text += fmt::format(
-      "static_assert(sizeof(RowsView) == {} && sizeof(Product) == {} && sizeof(ComponentTable) == {});\n",
-      sizeof(RowsView), sizeof(Product), sizeof(ComponentTable));
-  return text;
-}
-
-/// The constants for products on matrix units.
-std::string crossproduct_constants(const CrossPlan& plan) {
-  std::string begins = array("long long", "sum_value_begins", plan.sums.value_begins) +
-                       array("long long", "moment_value_begins", plan.moments.value_begins);
-  if (plan.empty()) return begins;
-  const CrossShape& shape = plan.shape;
-  std::string text = "#define TESSERA_ROWS_CROSSPRODUCT\n}\n#include \"gam/rows/crossproduct.hpp\"\n";
-  text += "namespace tessera::gam::fixed {\n";
-  text += fmt::format("constexpr CrossShape cross = {{{}, {}, {}, {}, {}, {}, {}}};\n", shape.terms,
-                      shape.windows, shape.halves, shape.tiles, shape.warps, shape.tables, shape.rows);
-  text += fmt::format("constexpr int cross_shared_bytes = {};\n", cross_shared_bytes(shape));
-  text += begins;
-  // In hexadecimal, which compilers read exactly.
-  std::vector<std::string> cubics;
-  for (const double value : plan.cubics.value_or(std::array<double, 16>{}))
-    cubics.push_back(fmt::format("{:a}", value));
-  text += fmt::format("constexpr bool all_uniform = {}, none_cyclic = {}, same_cubics = {};\n",
-                      plan.all_uniform, plan.none_cyclic, plan.cubics.has_value());
-  text += fmt::format("__device__ constexpr double cubics[] = {{{}}};\n", fmt::join(cubics, ", "));
-  text += "template <class Do>\nvoid for_each_dense_term(Do&& work) {\n";
-  for (const int term : plan.dense_terms) text += fmt::format("  work(Number<{}>{{}});\n", term);
-  text += "}\n";
-  text += fmt::format(
-      "static_assert(sizeof(CrossTask) == {} && sizeof(CrossTerm) == {} && sizeof(CrossGroup) == {});\n",
-      sizeof(CrossTask), sizeof(CrossTerm), sizeof(CrossGroup));
-  return text;
-}
-
-/// The kernels in one file, for one model.
-ModuleSource source_of(std::string_view kernels, std::string_view what, std::string constants) {
+/// The module of a file of kernels. `constants`: what its header `rows_constants.hpp` defines in the
+/// namespace `fixed`, with what it includes.
+ModuleSource row_module(std::string_view kernels, std::string_view what, std::string_view includes = {},
+                        std::string_view constants = {}) {
   return module_of(rows_kernel_files(), kernels,
-                   {"rows_constants.hpp", std::move(constants) + "}  // namespace tessera::gam::fixed\n"},
+                   {"rows_constants.hpp",
+                    fmt::format("#pragma once\n{}#include \"gam/rows/slice_batch.hpp\"\n"
+                                "namespace TESSERA_NAMESPACE::gam {{\n{}namespace fixed {{\n{}}}\n}}\n",
+                                includes, layout_checks(), constants)},
                    what);
+}
+
+/// Those headers that a text includes, directly or not: others do not make its code another.
+std::vector<NamedHeader> headers_of(const std::string& text, std::vector<NamedHeader> all) {
+  std::vector<std::string> names;
+  const auto take_included = [&](std::string_view of) {
+    constexpr std::string_view include = "#include ";
+    for (std::size_t at = of.find(include); at != std::string_view::npos; at = of.find(include, at)) {
+      at += include.size() + 1;
+      std::string name(of.substr(at, of.find_first_of("\">", at) - at));
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    }
+  };
+  take_included(text);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto header = std::ranges::find(all, names[i], &NamedHeader::name);
+    if (header != all.end()) take_included(header->text);
+  }
+  std::erase_if(
+      all, [&](const NamedHeader& header) { return std::ranges::find(names, header.name) == names.end(); });
+  return all;
+}
+
+/// The families that a build compiles kernels of, with each of their links.
+std::vector<Family> families_of_build() {
+  std::vector<Family> families;
+  for (const Family& family : built_in_families()) {
+    for (const std::string_view link : family.link_names()) {
+      const Family linked = *family.linked(link);
+      families.push_back(linked);
+      for (const int side : {-1, 1})
+        if (linked.has_two_sides()) families.push_back(linked.on_side(side));
+    }
+  }
+  for (const std::string_view name : several_family_names())
+    families.push_back(chosen_family(std::string(name)));
+  constexpr int most_classes = 6;
+  for (int classes = 3; classes <= most_classes; ++classes) {
+    families.push_back(chosen_family(fmt::format("ocat(R={})", classes)));
+    families.push_back(chosen_family(fmt::format("multinom(K={})", classes - 1)));
+  }
+  return families;
 }
 
 }  // namespace
@@ -180,33 +83,58 @@ ModuleSource source_of(std::string_view kernels, std::string_view what, std::str
 ModuleSource module_of(std::vector<NamedHeader> files, std::string_view kernels, NamedHeader constants,
                        std::string_view what) {
   ModuleSource source;
-  source.headers = std::move(files);
-  const auto text = std::ranges::find(source.headers, kernels, &NamedHeader::name);
+  const auto text = std::ranges::find(files, kernels, &NamedHeader::name);
   source.text = std::move(text->text);
-  source.headers.erase(text);
-  source.headers.push_back(std::move(constants));
-  source.name = fmt::format("{} {:016x}", what, std::hash<std::string>{}(source.headers.back().text));
-  std::ranges::move(standard_headers(), std::back_inserter(source.headers));
+  source.name = fmt::format("{} {}", what, base::hex(base::fnv1a(constants.text)));
+  files.erase(text);
+  files.push_back(std::move(constants));
+  std::ranges::move(standard_headers(), std::back_inserter(files));
+  source.headers = headers_of(source.text, std::move(files));
   // Fused multiply-adds are requested explicitly, since they determine the bits of sums.
   source.options = {"--std=c++20", "--device-as-default-execution-space", "--fmad=true"};
   return source;
 }
 
-ModuleSource kernel_source(const Rows& rows, const RowLayout& layout, const CrossPlan& cross) {
-  std::string text = constants(rows, layout, layout.all_products, "gam/rows/slice_batch.hpp");
-  text += fmt::format("static_assert(sizeof(SliceBatchView) == {} && sizeof(Task) == {});\n",
-                      sizeof(SliceBatchView), sizeof(Task));
-  text += crossproduct_constants(cross);
-  return source_of("gam/rows/sum_kernels.cuh", "fit rows", std::move(text));
+ModuleSource term_module() {
+  return row_module("gam/rows/term_kernels.cuh", "terms");
 }
 
-ModuleSource prediction_source(const Rows& rows, const RowLayout& layout, bool standard_errors,
-                               bool response) {
-  std::string text = constants(rows, layout, layout.products_of_terms(), "gam/rows/prediction_view.hpp");
-  text += fmt::format("static_assert(sizeof(PredictionView) == {});\n", sizeof(PredictionView));
-  text += fmt::format("constexpr bool standard_errors = {};\nconstexpr bool predicts_mean = {};\n",
-                      standard_errors, response);
-  return source_of("gam/rows/prediction_kernels.cuh", "predict rows", std::move(text));
+ModuleSource product_module() {
+  return row_module("gam/rows/product_kernels.cuh", "products");
+}
+
+ModuleSource crossproduct_module(int quads, bool alike) {
+  const CrossTiling tiling = cross_tiling(quads);
+  return row_module(
+      "gam/rows/crossproduct.cuh", "crossproduct", "#include \"gam/rows/crossproduct.hpp\"\n",
+      fmt::format(
+          "constexpr CrossTiling tiling = {{{}, {}, {}}};\nconstexpr bool alike = {};\n"
+          "static_assert(sizeof(CrossTask) == {} && sizeof(CrossTerm) == {} && sizeof(CrossView) == {});\n",
+          tiling.windows, tiling.halves, tiling.tiles, alike, sizeof(CrossTask), sizeof(CrossTerm),
+          sizeof(CrossView)));
+}
+
+ModuleSource family_module(const Family& family) {
+  return row_module("gam/rows/family_kernels.cuh", "family",
+                    "#include \"gam/family/list.hpp\"\n#include \"gam/family/location_scale.hpp\"\n"
+                    "#include \"gam/family/own_functions.hpp\"\n#include \"gam/family/several_row.hpp\"\n",
+                    family.device_source());
+}
+
+RowModules::RowModules(const Family& of_rows, const CrossPlan& cross) : family(family_module(of_rows)) {
+  if (!cross.empty()) crossproduct = crossproduct_module(cross.quads, cross.cubics.has_value());
+}
+
+std::vector<BuiltInModule> built_in_row_modules() {
+  std::vector<BuiltInModule> modules{{term_module()}, {product_module()}};
+  for (int quads = 1; quads <= cross_quads_limit; ++quads)
+    for (const bool alike : {false, true}) modules.push_back({crossproduct_module(quads, alike), true});
+  std::set<std::string> names;  // a family's default constants may be named too
+  for (const Family& family : families_of_build()) {
+    ModuleSource module = family_module(family);
+    if (names.insert(module.name).second) modules.push_back({std::move(module)});
+  }
+  return modules;
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

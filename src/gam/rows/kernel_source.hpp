@@ -1,27 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/family/family.hpp"
 #include "gam/rows/crossproduct_plan.hpp"
-#include "gam/rows/layout.hpp"
-#include "gam/rows/row_pass.hpp"
 
 #include <tessera/device/kernel_compiler.hpp>
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
+/// The modules of the kernels that go over rows. None depends on a model: kernels read its terms from tables.
+/// There are few of them, so that a build compiles all (`built_in_modules`); only the kernels of a user's
+/// family, or of a built-in one with other constants, are compiled at run time. The same on every rank.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The kernels of the device pass (sum_kernels.cuh) for one model. Its family, the kinds, sizes and positions
-/// of its terms, and the variables that they read are constants. Values that depend on the data, such as
-/// knots, coefficients and the family's parameters, are arguments, so that a model of another table has the
-/// same source. The same on every rank. The name identifies the source. `cross`: the layout's plan.
-[[nodiscard]] ModuleSource kernel_source(const Rows& rows, const RowLayout& layout, const CrossPlan& cross);
+/// term_kernels.cuh.
+[[nodiscard]] ModuleSource term_module();
+/// product_kernels.cuh.
+[[nodiscard]] ModuleSource product_module();
+/// crossproduct.cuh, for terms of at most this many quads; `alike`: as `CrossPlan::cubics`.
+[[nodiscard]] ModuleSource crossproduct_module(int quads, bool alike);
+/// family_kernels.cuh. Does not depend on the values of the family's parameters.
+[[nodiscard]] ModuleSource family_module(const Family& family);
 
-/// The kernel that predicts rows (prediction_kernels.cuh) for one model, with constants as in
-/// `kernel_source`: with or without standard errors, for the response's mean or the linear predictor.
-[[nodiscard]] ModuleSource prediction_source(const Rows& rows, const RowLayout& layout, bool standard_errors,
-                                             bool response);
+/// The modules of the kernels of one pass.
+struct RowModules {
+  RowModules(const Family& family, const CrossPlan& cross);
+
+  ModuleSource terms = term_module();
+  ModuleSource products = product_module();
+  ModuleSource family;
+  std::optional<ModuleSource> crossproduct;  ///< empty: matrix units form no products
+};
+
+/// A module, and whether it is only for devices on which `CrossPlan` runs.
+struct BuiltInModule {
+  ModuleSource source;
+  bool needs_matrix_units = false;
+};
+/// All modules but those of users' families and of chosen constants.
+[[nodiscard]] std::vector<BuiltInModule> built_in_row_modules();
 
 /// The module that compiles the file `kernels` of `files`; its headers are the other files, `constants` and
 /// the standard headers. The module's name, `what` and a hash of the constants, identifies it.

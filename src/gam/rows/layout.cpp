@@ -111,6 +111,8 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
     for (const Component& component : term.components) {
       tables.add(component);
       component_sizes_.push_back(component.raw_size());
+      table.splines += component.kind == ComponentKind::spline ? 1 : 0;
+      table.dense += component.kind == ComponentKind::dense ? 1 : 0;
     }
     table.component_end = static_cast<int>(tables.components.size());
     table.placement_begin = static_cast<int>(placements.size());

@@ -34,7 +34,7 @@ DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t b
       layout_(layout),
       block_rows_(block_rows),
       cross_(layout),
-      source_(kernel_source(rows, layout, cross_)),
+      modules_(rows.family, cross_),
       table_(std::move(table)) {}
 
 DeviceRows::~DeviceRows() = default;

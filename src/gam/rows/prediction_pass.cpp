@@ -87,7 +87,7 @@ std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& row
   std::optional<Prepared> prepared;
   together(job.comm(), [&] { prepared.emplace(job, rows, posterior); });
   // Failed compilations are not checked here: the tiles then fail, and the job falls back with the reason.
-  if (begins_on_real_devices(job, plan)) (void)job.compile(prepared->device->source());
+  if (begins_on_real_devices(job, plan)) prepared->device->compile(job);
 
   const std::int64_t first = rows.frame->rows.begin;
   using Complete = std::span<const std::uint8_t>;

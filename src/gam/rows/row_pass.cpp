@@ -32,7 +32,11 @@ struct RowPass::State {
   /// then fail, and the job falls back with the reason.
   void compile() {
     if (compiled || !begins_on_real_devices(job, plan)) return;
-    (void)job.compile(device.source());
+    const RowModules& modules = device.modules();
+    (void)job.compile(modules.terms);
+    (void)job.compile(modules.family);
+    (void)job.compile(modules.products);
+    if (modules.crossproduct) (void)job.compile(*modules.crossproduct);
     compiled = true;
   }
 

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-/// Arguments of the kernels of the device pass: plain structures, the same on host and device.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Number of sums of one task in shared memory, over all its workers: 48 KiB, which every device has.
@@ -33,28 +32,33 @@ struct Task {
   int plane;  ///< of the batch's weights
 };
 
-/// Slices `first_slice … first_slice + slices - 1` of the rows in memory, and their scratch. Arrays over rows
-/// have a `capacity` of slices x slice_rows.
+/// A batch of slices in a pass that forms sums.
 struct SliceBatchView : RowsView {
-  const Product* products;
+  int response;      ///< variables
+  int limit;         ///< -1: responses have no second number
+  int prior_weight;  ///< -1: all ones
   double prior_factor;
-  std::int64_t rows;  ///< number of rows of the part of the tile in memory
-  std::int64_t block_rows;
-  int slice_rows;
-  int slices_per_block;
-  std::int64_t first_slice;
-  std::int64_t capacity;
+  /// By formula: bit p is set if its terms are added to linear predictor p of the family. Null: those of
+  /// formula p alone are.
+  const unsigned* readers;
+  int planes;  ///< of the weights
   std::int64_t width;
   int scalar_count;
-  double* values;  ///< by term, then by row, then by nonzero
-  int* starts;     ///< by placement, then by row
   /// By plane, then by row. With one linear predictor there is one plane. With several there are planes for
   /// minus the second derivatives of the log likelihood, by pair of predictors, and then for its first
   /// derivatives, by predictor.
   double* weights;
-  double* roots;     ///< square roots of the weights, for the products of splines
+  double* roots;     ///< square roots of the weights, for the products of splines; null: not read
   double* scalars;   ///< by scalar, then by row
   double* partials;  ///< by slice, then by element
+};
+
+/// What a prediction of the rows of a batch writes.
+struct PredictionView {
+  const double* form;  ///< `variance_form`; null: no standard errors
+  int product_count;   ///< the first products of the layout without the residual
+  const Product* products;
+  double* out;  ///< a row's prediction, then its standard error
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -18,6 +18,8 @@ struct TermTable {
   int raw_begin = 0;
   std::int64_t value_begin = 0;  ///< number of nonzeros of earlier terms
   int combined = -1;  ///< for dense columns (CPU only): index of the term whose columns they combine; else -1
+  int splines = 0;    ///< number of spline components
+  int dense = 0;      ///< number of dense components
   int predictor = 0;  ///< index of the linear predictor that has the term
 };
 

@@ -2,12 +2,12 @@
 #include "gam/fit/run/device_choice.hpp"
 
 #include "base/pluralised.hpp"
-#include "gam/fit/run/compiled_fits.hpp"
 #include "gam/terms/shape.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <tessera/device/module_cache.hpp>
 #include <tessera/mpi/communicator.hpp>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -21,14 +21,21 @@ constexpr double device_seconds_of_product = 1.2e-12;
 constexpr double bus_bytes_per_second = 30e9;
 /// Time to start a context, load the kernels' modules from the cache, and allocate the first buffers.
 constexpr double device_start_seconds = 0.35;
-/// Time to compile the kernels of a fit by NVRTC.
-constexpr double compilation_seconds = 5;
+/// Time to compile the kernels of a user's family by NVRTC; all others are compiled with the library.
+constexpr double compilation_seconds = 1;
 constexpr double device_pass_seconds = 2e-3;
 /// Typical number of passes of a fit whose working model changes at each step.
 constexpr double passes_of_iteration = 10;
 /// More ordered classes have too many derivatives by pairs of thresholds for the memory of a kernel's
 /// threads.
 constexpr int most_device_classes = 20;
+
+/// *Collective.* Whether the rank of the first device has the code of a module.
+bool has_code(Job& job, const ModuleSource& source) {
+  const InventoryDevice& first = job.inventory().devices().front();
+  const bool found = first.rank == job.comm().rank() && job.modules().has(source, first.capability);
+  return job.comm().allreduce(std::int64_t{found}, mpi::Reduction::max) > 0;
+}
 
 }  // namespace
 
@@ -56,8 +63,7 @@ CostEstimate estimate_cost(const FormulaTerms& formula, bool linear, std::int64_
   return out;
 }
 
-std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaTerms& formula,
-                                                  const FitOptions& options,
+std::optional<CostEstimate> estimate_to_choose_by(Job& job, FunctionRef<ModuleSource()> kernels,
                                                   FunctionRef<CostEstimate(const Hardware&)> estimate) {
   const auto devices = job.inventory().devices();
   if (job.on_host() || job.options().policy != Policy::automatic || devices.empty()) return std::nullopt;
@@ -66,7 +72,7 @@ std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaT
                     job.inventory().gpus()};
   const CostEstimate cached = estimate(hardware);
   if (cached.host_seconds <= cached.device_seconds) return cached;
-  hardware.has_kernels = has_compiled(job, formula, options);
+  hardware.has_kernels = has_code(job, kernels());
   return estimate(hardware);
 }
 

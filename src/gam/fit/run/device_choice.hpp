@@ -4,6 +4,7 @@
 #include "gam/family/family.hpp"
 #include "gam/formula/formula.hpp"
 
+#include <tessera/device/kernel_compiler.hpp>
 #include <tessera/function.hpp>
 #include <tessera/gam/fit.hpp>
 #include <tessera/job/job.hpp>
@@ -19,7 +20,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct Hardware {
   std::int64_t host_threads = 1;  ///< host threads of all ranks
   std::int64_t devices = 1;
-  bool has_kernels = true;  ///< whether the fit's kernels are in the cache of modules
+  bool has_kernels = true;  ///< whether all kernels are compiled
 };
 
 /// Estimates the time of the passes over `rows` rows, from the number of products that a row adds to X'WX.
@@ -29,12 +30,11 @@ struct Hardware {
                                          const Hardware& hardware);
 
 /// *Collective.* The estimate by which a job chooses under `Policy::automatic`; includes the compilation of
-/// kernels that have not been compiled for this formula and these options if devices would be chosen without
-/// it. Nothing if there is no choice: under another policy, without devices, with simulated ones, which
-/// rehearse a job of devices, or with `JobOptions::hosts`.
+/// `kernels`, unless their code is there, if devices would be chosen without it. Nothing if there is no
+/// choice: under another policy, without devices, with simulated ones, which rehearse a job of devices, or
+/// with `JobOptions::hosts`.
 [[nodiscard]] std::optional<CostEstimate> estimate_to_choose_by(
-    const Job& job, const FormulaTerms& formula, const FitOptions& options,
-    FunctionRef<CostEstimate(const Hardware&)> estimate);
+    Job& job, FunctionRef<ModuleSource()> kernels, FunctionRef<CostEstimate(const Hardware&)> estimate);
 
 /// The part of a fit of this family that only the CPU computes, as "the learning rate of a quantile is
 /// calibrated"; empty: there is none.

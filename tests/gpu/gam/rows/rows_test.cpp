@@ -365,7 +365,7 @@ class BrokenCompiler : public tessera::KernelCompiler {
 TEST_F(GpuRows, KernelsThatDoNotCompileMakeTheJobFallBack) {
   const Model model = rows_test::make_model({.family = Gamma{}, .rows = row_count, .seed = 23});
   tessera::JobOptions broken;
-  broken.modules = {.compiler = std::make_shared<BrokenCompiler>(), .directory = std::filesystem::path()};
+  broken.modules = {.compiler = std::make_shared<BrokenCompiler>(), .directory = "", .library = ""};
   job_.reset();  // a device has one job
   tessera::Job job(comm_, broken);
   const tessera::Plan plan = job.plan(row_count, 1000);
@@ -384,12 +384,12 @@ TEST_F(GpuRows, KernelsThatDoNotCompileMakeTheJobFallBack) {
   rows_test::expect_same_bits(fallen_back, host.step(model.raw_coef));
 }
 
-TEST_F(GpuRows, KernelsAreCompiledOnceInTheJob) {
+/// Passes of a model, twice, in a job with these modules; returns how many the ranks have compiled.
+std::int64_t compiles_of(const tessera::mpi::Communicator& comm, const tessera::ModuleCacheOptions& modules) {
   const Model model = rows_test::make_model({.family = Gamma{}, .rows = row_count, .seed = 24});
   tessera::JobOptions options;
-  options.modules.directory = std::filesystem::path();  // nothing is found on disk
-  job_.reset();                                         // a device has one job
-  tessera::Job job(comm_, options);
+  options.modules = modules;
+  tessera::Job job(comm, options);
   const tessera::Plan plan = job.plan(row_count, 1000);
   const Frame mine = rows_test::part_of(model.frame, job.local_range(plan));
   for (int i = 0; i < 2; ++i) {
@@ -398,11 +398,22 @@ TEST_F(GpuRows, KernelsAreCompiledOnceInTheJob) {
     (void)pass.step(model.raw_coef);
     (void)pass.deviance(model.raw_coef);
   }
-  ASSERT_EQ(job.last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job.last_verdict());
+  EXPECT_EQ(job.last_verdict().ran, tessera::Verdict::Ran::devices) << to_string(job.last_verdict());
+  return comm.allreduce(job.modules().statistics().compiles, tessera::mpi::Reduction::sum);
+}
+
+TEST_F(GpuRows, KernelsOfTheLibraryNeedNoCompiler) {
+  job_.reset();  // a device has one job
+  EXPECT_EQ(compiles_of(comm_, {.compiler = std::make_shared<BrokenCompiler>(), .directory = ""}), 0);
+}
+
+TEST_F(GpuRows, KernelsAreCompiledOnceInTheJob) {
   std::set<tessera::ComputeCapability> kinds;
-  for (const auto& device : job.inventory().devices()) kinds.insert(device.capability);
-  const std::int64_t compiles = job.modules().statistics().compiles;
-  EXPECT_EQ(comm_.allreduce(compiles, tessera::mpi::Reduction::sum), static_cast<std::int64_t>(kinds.size()));
+  for (const auto& device : job_->inventory().devices()) kinds.insert(device.capability);
+  job_.reset();                        // a device has one job
+  constexpr std::int64_t modules = 4;  // terms, family, products, and products of splines
+  EXPECT_EQ(compiles_of(comm_, {.compiler = nullptr, .directory = "", .library = ""}),
+            modules * static_cast<std::int64_t>(kinds.size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(AllFamilies, GpuRowsOf, ::testing::ValuesIn(rows_test::families()),

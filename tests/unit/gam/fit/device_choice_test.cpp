@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/run/device_choice.hpp"
 
-#include "gam/fit/run/compiled_fits.hpp"
-#include "temporary_folder.hpp"
-#include "unit/device/fake_compiler.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <string>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -24,19 +17,6 @@ CostEstimate cost(const char* formula, bool linear, std::int64_t rows, Hardware 
 
 bool prefers_host(const CostEstimate& estimate) {
   return estimate.host_seconds <= estimate.device_seconds;
-}
-
-/// An inventory of one simulated device, with a module folder that a compiler of this version filled.
-Job job_with(const std::string& cache, const char* compiler) {
-  JobOptions options;
-  const auto fake = std::make_shared<tessera::testing::FakeCompiler>();
-  fake->the_version = compiler;
-  options.modules.compiler = fake;
-  options.modules.directory = cache;
-  ::setenv("TESSERA_SIMULATE", "rank0:H200", 1);
-  Job job(mpi::Communicator::serial(), options);
-  ::unsetenv("TESSERA_SIMULATE");
-  return job;
 }
 
 TEST(DeviceChoice, AFewRowsAreTheHostsAndManyTheDevices) {
@@ -69,28 +49,6 @@ TEST(DeviceChoice, CountsTheCompilationOfKernelsThatAreNotCached) {
   EXPECT_TRUE(prefers_host(cost(four_smooths, false, rows, {16, 1, false})));
   // In a large fit the start-up is negligible.
   EXPECT_FALSE(prefers_host(cost(four_smooths, false, 25 * rows, {16, 1, false})));
-}
-
-TEST(DeviceChoice, RemembersTheFitsThatHaveCompiled) {
-  const TemporaryFolder folder;
-  const auto has = [](const std::string& cache, const char* formula, const FitOptions& options,
-                      const char* compiler = "fake 1.0") {
-    const Job job = job_with(cache, compiler);
-    return has_compiled(job, parse_terms(formula), options);
-  };
-  const std::string cache = (folder / "modules").string();
-  EXPECT_FALSE(has(cache, four_smooths, {}));
-  mark_as_compiled(job_with(cache, "fake 1.0"), parse_terms(four_smooths), {});
-  EXPECT_TRUE(has(cache, four_smooths, {}));
-  EXPECT_FALSE(has(cache, "y ~ s(a)", {}));
-  EXPECT_FALSE(has(cache, four_smooths, {}, "fake 1.1"));
-  EXPECT_FALSE(has((folder / "another").string(), four_smooths, {}));
-  EXPECT_FALSE(has("", four_smooths, {})) << "there is no cache on disk";
-  FitOptions other{.weights = "w"};
-  EXPECT_FALSE(has(cache, four_smooths, other));
-  other = {};
-  other.family = family("poisson");
-  EXPECT_FALSE(has(cache, four_smooths, other));
 }
 
 TEST(DeviceChoice, TellsBothEstimates) {

@@ -55,11 +55,11 @@ void for_each_sum_of(const CrossPlan& plan, const CrossShare& share, const Cross
   const CrossTerm* terms = share.terms.data() + group.term_begin;
   const CrossTerm& centre = terms[task.centre];
   EXPECT_TRUE(centre.centre);
-  EXPECT_LE(centre.windows, plan.shape.windows);
+  EXPECT_LE(centre.windows, cross_tiling(plan.quads).windows);
   if (task.has_leaves()) {
     for (int side = 0; side < 2; ++side) {
       const CrossTerm& leaf = terms[task.leaves[side]];
-      EXPECT_LE(task.end_quad[side] - task.first_quad[side], plan.shape.halves);
+      EXPECT_LE(task.end_quad[side] - task.first_quad[side], cross_tiling(plan.quads).halves);
       for (int column = 0; column < centre.columns; ++column) {
         for (int other = task.first_quad[side] * quad_columns;
              other < std::min(task.end_quad[side] * quad_columns, leaf.columns); ++other)
@@ -146,39 +146,13 @@ TEST(CrossPlan, FormsEachSumOnceForSplinesOfAnySize) {
   }
 }
 
-void expect_values_kept(const RowLayout& layout, const CrossShare& share, PassKind kind) {
-  const std::span<const Product> products = layout.products(kind);
-  std::int64_t next = 0;
-  for (std::size_t t = 0; t < layout.terms.size(); ++t) {
-    bool read = t + 1 == layout.terms.size();
-    for (std::size_t i = 0; i < products.size(); ++i) {
-      const auto index = static_cast<int>(t);
-      read = read || (!share.forms[i] && (products[i].row_term == index || products[i].column_term == index));
-    }
-    EXPECT_EQ(share.value_begins[t], read ? next : -1) << t;
-    if (read) next += layout.terms[t].nonzeros;
-  }
-  EXPECT_EQ(share.values_per_row, next);
-}
-
-TEST(CrossPlan, KeepsTheValuesThatOtherProductsRead) {
-  const RowLayout alone(terms_of({spline_of(0, 17, 1), spline_of(1, 17, 1)}));
-  EXPECT_EQ(CrossPlan(alone).sums.values_per_row, 2);  // the intercept and the residual
-  const rows_test::Model model = rows_test::make_model({});
-  const RowLayout layout(model.design);
-  const CrossPlan plan(layout);
-  ASSERT_FALSE(plan.empty());
-  expect_values_kept(layout, plan.sums, PassKind::step);
-  expect_values_kept(layout, plan.moments, PassKind::moments);
-}
-
 TEST(CrossPlan, FitsIntoTheSharedMemoryOfItsDevices) {
   for (const int count : {2, 4, 10, 30, 80}) {
     std::vector<Component> components;
     for (int i = 0; i < count; ++i) components.push_back(spline_of(i, 17, 1));
     const CrossPlan plan(RowLayout(terms_of(components)));
     ASSERT_FALSE(plan.empty()) << count;
-    EXPECT_LE(cross_shared_bytes(plan.shape), 227u * 1024) << count;
+    EXPECT_LE(cross_shared_bytes(plan.shape, cross_tiling(plan.quads)), 227u * 1024) << count;
     EXPECT_GE(plan.shape.rows, 64) << count;
     EXPECT_LE(plan.shape.warps, 12) << count;
   }

@@ -163,6 +163,16 @@ struct ManyCommand {
   [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
 };
 
+struct CurvesCommand {
+  std::string fits;
+  NamedArguments options;
+  std::string out = "-";
+  apps::CollectiveTimeout collective_timeout;
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
+};
+
 struct ConvertCommand {
   std::string data;
   std::string out;

@@ -61,9 +61,9 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   apps::add_mpi_flag(app);
   app.require_subcommand(1);
 
-  std::tuple<FitCommand, ManyCommand, PredictCommand, SliceCommand, SmoothsCommand, DerivativesCommand,
-             ContrastsCommand, SimulateCommand, ConvertCommand, ColumnsCommand, SummaryCommand, AnovaCommand,
-             CheckCommand, ReportCommand>
+  std::tuple<FitCommand, ManyCommand, CurvesCommand, PredictCommand, SliceCommand, SmoothsCommand,
+             DerivativesCommand, ContrastsCommand, SimulateCommand, ConvertCommand, ColumnsCommand,
+             SummaryCommand, AnovaCommand, CheckCommand, ReportCommand>
       commands;
   const std::array added =
       std::apply([&](auto&... each) { return std::array{each.add_to(app)...}; }, commands);
@@ -83,6 +83,9 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
       status = status_of(command, *session, piped(command.data, none), command.options.value_of("scratch"));
     } else if constexpr (requires { command.common; }) {
       status = status_of(command, *session, command.common.table, "");
+    } else if constexpr (requires { command.fits; }) {
+      std::string none;
+      status = status_of(command, *session, none, "");
     } else {
       status = command.run(*session);
     }

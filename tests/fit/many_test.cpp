@@ -108,6 +108,26 @@ TEST_F(Many, PredictsAResponse) {
   EXPECT_NE(summary.out.find("lineageb"), std::string::npos) << summary.out;
 }
 
+TEST_F(Many, TestsCurves) {
+  successful(many("--family nb --covariances --out " + path("fits.h5") + " --tests " + path("tests.csv")));
+  const std::string curves = std::string(TESSERA_FIT " curves ") + path("fits.h5");
+  const ProgramResult association = successful(run(curves));
+  EXPECT_EQ(association.out.substr(0, 46), "response,statistic,df,p,q,statistic:s(t):linea")
+      << association.out;
+  EXPECT_NE(association.out.find("\n\"silent\",NA,NA,NA,NA,"), std::string::npos) << association.out;
+  successful(run(curves + " --test diff-end --out " + path("ends.csv")));
+  EXPECT_NE(read("ends.csv").find("log2_fold_change:s(t):lineagea-s(t):lineageb"), std::string::npos);
+  successful(
+      run(std::string(TESSERA_MPIRUN) + " 3 " + curves + " --test diff-end --out " + path("again.csv")));
+  EXPECT_EQ(read("again.csv"), read("ends.csv"));
+  expect_refusal(run(curves + " --out " + path("fits.h5")), 2, "is also an input");
+  expect_refusal(run(curves + " --test end"), 2, "association, start-vs-end, diff-end, pattern");
+  expect_refusal(run(std::string(TESSERA_FIT " curves ") + path("cells.csv")), 3,
+                 "has no models of responses");
+  successful(many("--family nb --out " + path("plain.h5")));
+  expect_refusal(run(std::string(TESSERA_FIT " curves ") + path("plain.h5")), 3, "has no covariances");
+}
+
 TEST_F(Many, RefusesInOneLine) {
   const std::string out = "--out " + path("fits.csv");
   expect_refusal(many("--family tw " + out), 2, "fits of many responses support the families");

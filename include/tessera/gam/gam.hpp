@@ -8,6 +8,7 @@
 #include <tessera/gam/check.hpp>
 #include <tessera/gam/columns.hpp>
 #include <tessera/gam/convert.hpp>
+#include <tessera/gam/curves.hpp>
 #include <tessera/gam/family.hpp>
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/fit_response.hpp>

@@ -3,6 +3,7 @@
 
 #include <tessera/gam/arrow.hpp>
 #include <tessera/gam/check.hpp>
+#include <tessera/gam/curves.hpp>
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/many.hpp>
 #include <tessera/gam/posterior.hpp>
@@ -43,6 +44,7 @@ enum class OptionSet : std::uint8_t {
   check,
   residuals,
   many,
+  curves,
   table,
   arrow,
   job
@@ -102,6 +104,7 @@ TESSERA_EXPORT void read_options(std::span<NamedOption> given, CheckOptions& opt
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, ResidualOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, ManyOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, Responses& options);
+TESSERA_EXPORT void read_options(std::span<NamedOption> given, CurveTestOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, TableOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, ArrowOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, JobOptions& options);

@@ -10,6 +10,7 @@
 #include "gam/fit/pirls/fit_state.hpp"
 #include "gam/fit/run/device_choice.hpp"
 #include "gam/fit/run/phase_clock.hpp"
+#include "gam/inference/false_discovery.hpp"
 #include "gam/many/device_likelihood.hpp"
 #include "gam/many/gathered_columns.hpp"
 #include "gam/many/many_checkpoint.hpp"
@@ -93,24 +94,6 @@ std::set<std::string> names_in(const std::string& path) {
     if (!line.empty()) names.insert(line);
   }
   return names;
-}
-
-/// p values adjusted for the false discovery rate. A NaN stays NaN. Source: Benjamini and Hochberg, JRSSB 57
-/// (1995), 289-300.
-std::vector<double> false_discovery_rates(std::span<const double> p_values) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < p_values.size(); ++i) {
-    if (!std::isnan(p_values[i])) order.push_back(i);
-  }
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
-  std::vector<double> rates(p_values.size(), std::numeric_limits<double>::quiet_NaN());
-  double least = 1;
-  for (std::size_t i = order.size(); i-- > 0;) {
-    least =
-        std::min(least, p_values[order[i]] * static_cast<double>(order.size()) / static_cast<double>(i + 1));
-    rates[order[i]] = least;
-  }
-  return rates;
 }
 
 /// Creates the tables of results; called again if all responses are fitted again.

@@ -12,6 +12,7 @@
 #include "gam/many/active_columns.hpp"
 #include "gam/many/gaussian_spectrum.hpp"
 #include "gam/many/local_coordinates.hpp"
+#include "gam/model/smooth_axes.hpp"
 #include "gam/rows/row_reader.hpp"
 
 #include <algorithm>
@@ -43,6 +44,7 @@ class SharedDesignMaker {
   SharedDesign run() {
     read();
     out_.design = with_conditions(constrained());
+    find_extents();
     out_.columns = out_.design.coef_size;
     choose_coordinates();
     evaluate();
@@ -78,6 +80,7 @@ class SharedDesignMaker {
       frame.variables.push_back(*weights);
       frame.numeric.push_back(weights->text);
     }
+    add_columns(frame);
     frame_ = read_variables(table_, workers_, frame, {0, table_.rows()});
     if (frame_.complete_rows == 0)
       throw base::input_error(
@@ -105,6 +108,19 @@ class SharedDesignMaker {
     std::vector<std::size_t> all(frame_.variables.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     out_.summaries = summaries_of(workers_, frame_, all, 0);
+  }
+
+  /// Adds the columns that variables read, such as x for log(x): slices need their typical values.
+  static void add_columns(FrameRequest& frame) {
+    for (const Expression& variable : frame.variables) {
+      for (const std::string& name : variable.columns()) {
+        const Expression column = column_expression(name);
+        const auto has = [&](const std::vector<Expression>& all) {
+          return std::ranges::find(all, column.text, &Expression::text) != all.end();
+        };
+        if (!has(frame.variables) && !has(frame.columns)) frame.columns.push_back(column);
+      }
+    }
   }
 
   Design constrained() {
@@ -135,6 +151,27 @@ class SharedDesignMaker {
     if (design.coef_size > out_.rows) columns = with_penalties(std::move(columns), design);
     const auto dropped = dependent_columns(design, nested, columns, has_constant(design));
     return without_columns(std::move(design), dropped);
+  }
+
+  void find_extents() {
+    for (const CoefBlock& block : out_.design.blocks) {
+      const auto axes =
+          block.is_smooth() ? axes_of(margins_of(out_.design, block)) : std::vector<SmoothAxis>();
+      if (axes.size() != 1 || !axes[0].is_smooth()) continue;
+      const ColumnNumbers& numbers = frame_.at(block.variables[0]).numbers;
+      const Variable* const by = block.variables.size() > 1 ? &frame_.at(block.variables[1]) : nullptr;
+      const auto applies = [&](std::size_t row) {
+        return by == nullptr ||
+               (by->factor ? by->levels[at(by->codes[row])] == block.by_level : by->numbers[row] != 0);
+      };
+      CurveExtent extent{block.label, infinite, -infinite};
+      for (const std::size_t row : rows_) {
+        if (!applies(row)) continue;
+        extent.least = std::min(extent.least, numbers[row]);
+        extent.greatest = std::max(extent.greatest, numbers[row]);
+      }
+      if (extent.least <= extent.greatest) out_.curves.push_back(std::move(extent));
+    }
   }
 
   /// The model matrix for the formula's coefficients, complete rows by columns.

@@ -9,6 +9,7 @@
 #include "gam/formula/formula.hpp"
 #include "gam/many/row_kernels.hpp"
 #include "gam/many/small_cholesky.hpp"
+#include "gam/model/data_outline.hpp"
 #include "gam/reml/penalty_basis.hpp"
 
 #include <tessera/gam/matrix.hpp>
@@ -109,6 +110,7 @@ struct SharedDesign {
   Recipe recipe;
   std::vector<std::pair<std::string, std::string>> units;
   std::vector<VariableSummary> summaries;
+  std::vector<CurveExtent> curves;
   std::vector<double> column_means;
 
   [[nodiscard]] std::size_t slots() const noexcept {

@@ -35,6 +35,7 @@ FittedModel shared_model(const SharedDesign& design, const FormulaTerms& formula
   }
   model.column_means = design.column_means;
   model.outline.summaries = design.summaries;
+  model.outline.curves = design.curves;
   return model;
 }
 

@@ -17,6 +17,14 @@ struct VariableOutline {
   std::vector<std::int64_t> counts;  ///< sampled rows in each of the equal intervals of [min, max]
 };
 
+/// The range of a smooth's variable over the rows in which its by variable has the smooth's level, or is not
+/// zero.
+struct CurveExtent {
+  std::string smooth;  ///< label
+  double least = 0;
+  double greatest = 0;
+};
+
 /// Statistics of the data: extents, counts, typical values, and the residuals of a sample of the rows.
 /// Reports show them, and predictions over some variables use typical values of the others. No row is stored,
 /// but a row's linear predictor and residual together reveal its response: see `FitOptions::residuals`.
@@ -34,6 +42,7 @@ struct DataOutline {
   /// mgcv's var.summary, for the variables of the formula's right-hand side and the columns that they read.
   std::vector<VariableSummary> summaries{};
   std::vector<Occupancy> occupancy{};  ///< for each smooth of two numeric variables
+  std::vector<CurveExtent> curves{};   ///< of many models: for each smooth of one number
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

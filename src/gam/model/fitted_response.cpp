@@ -5,62 +5,53 @@
 #include "base/did_you_mean.hpp"
 #include "base/errors.hpp"
 #include "gam/data/hdf5/hdf5_contents.hpp"
+#include "gam/data/hdf5/hdf5_table.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "files/input_file.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
-namespace {
 
 using base::at;
 
-/// The row of a response in the datasets of a file of results.
-class Hdf5Record final : public ResponseRecord {
+/// The datasets of a file of results.
+class StoredResults::File {
  public:
-  explicit Hdf5Record(const NamedResponse& named)
-      : opened_(named.file), hdf5_(open_hdf5_file(opened_)), name_(named.response) {
-    if (!has(ManyDatasets::model) || !has("response"))
-      throw base::input_error(
-          "{}: has no models of responses: take the HDF5 file that tessera-fit many has written", named.file);
+  explicit File(const std::string& path) : opened_(path) {
+    if (!Hdf5Format::recognises(opened_)) refuse();
+    hdf5_ = open_hdf5_file(opened_);
+    if (!has(ManyDatasets::model) || !has("response")) refuse();
     const std::vector<hsize_t> size = extents(open("response").get());
     if (size.size() != 1) damaged("response");
     rows_ = size.front();
-    const std::vector<std::string> names = texts("response", {0, static_cast<std::int64_t>(rows_)});
-    const auto found = std::ranges::find(names, name_);
-    if (found == names.end())
-      throw base::input_error("{}: has no response '{}'{}", named.file, name_,
-                              base::names_like(names, name_));
-    row_ = found - names.begin();
   }
 
-  [[nodiscard]] std::string source() const override { return opened_.path(); }
-  [[nodiscard]] std::string name() const override { return name_; }
-
-  [[nodiscard]] bool has(const std::string& dataset) const override {
+  [[nodiscard]] std::string path() const { return opened_.path(); }
+  [[nodiscard]] std::vector<std::string> responses() const {
+    return texts("response", {0, static_cast<std::int64_t>(rows_)});
+  }
+  [[nodiscard]] bool has(const std::string& dataset) const {
     H5L_info_t info{};
     // Hard links only: other links could open any file that the user may read.
     return H5Lexists(hdf5_.get(), dataset.c_str(), H5P_DEFAULT) > 0 &&
            H5Lget_info(hdf5_.get(), dataset.c_str(), &info, H5P_DEFAULT) >= 0 && info.type == H5L_TYPE_HARD;
   }
-  [[nodiscard]] double number(const std::string& column) const override { return numbers(column, 0).front(); }
-  /// `width` 0: the number in a column.
-  [[nodiscard]] std::vector<double> numbers(const std::string& dataset, std::size_t width) const override {
+  /// `width` 0: a column.
+  [[nodiscard]] std::vector<double> numbers(const std::string& dataset, std::size_t width, Range rows) const {
     const Handle opened = open(dataset);
     std::vector<hsize_t> expected{rows_};
     if (width > 0) expected.push_back(width);
     if (extents(opened.get()) != expected) damaged(dataset);
     std::vector<hsize_t> first(expected.size());
-    first.front() = static_cast<hsize_t>(row_);
-    expected.front() = 1;
-    std::vector<double> values(std::max<std::size_t>(width, 1));
+    first.front() = static_cast<hsize_t>(rows.begin);
+    expected.front() = static_cast<hsize_t>(rows.size());
+    std::vector<double> values(at(rows.size()) * std::max<std::size_t>(width, 1));
     read(dataset, opened.get(), H5T_NATIVE_DOUBLE, first, expected, values.data());
     return values;
-  }
-  [[nodiscard]] std::string text(const std::string& column) const override {
-    return texts(column, {row_, row_ + 1}).front();
   }
   /// A text that belongs to the whole file, not to a response.
   [[nodiscard]] std::string whole_text(const char* dataset) const {
@@ -74,8 +65,51 @@ class Hdf5Record final : public ResponseRecord {
     if (H5Dread(opened.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()) < 0) damaged(dataset);
     return text;
   }
+  [[nodiscard]] FittedModel shared() const {
+    try {
+      return parse_model(whole_text(ManyDatasets::model));
+    } catch (const Error& error) {
+      throw base::input_error("{}: {}", opened_.path(), error.what());
+    }
+  }
+  /// Some rows of a column of texts. If there are only a few different texts, they are stored as an
+  /// enumeration.
+  [[nodiscard]] std::vector<std::string> texts(const std::string& column, Range rows) const {
+    const Handle dataset = open(column);
+    const std::vector<hsize_t> size = extents(dataset.get());
+    const Handle type(H5Dget_type(dataset.get()), H5Tclose);
+    const std::size_t bytes = H5Tget_size(type.get());
+    const Hdf5Kind kind = hdf5_kind(type.get());
+    const bool is_enum = kind == Hdf5Kind::enumeration && bytes <= sizeof(std::int16_t);
+    if (size.size() != 1 || static_cast<hsize_t>(rows.end) > size.front() ||
+        (!is_enum && kind != Hdf5Kind::fixed_text) ||
+        static_cast<std::int64_t>(bytes * size.front()) > opened_.size())
+      damaged(column);
+    std::vector<char> values(bytes * at(rows.size()));
+    read(column, dataset.get(), type.get(), {static_cast<hsize_t>(rows.begin)},
+         {static_cast<hsize_t>(rows.size())}, values.data());
+    const std::map<std::string, std::string> members =
+        is_enum ? members_of(type.get()) : std::map<std::string, std::string>();
+    std::vector<std::string> found;
+    for (std::size_t i = 0; i < values.size(); i += bytes) {
+      const std::string_view value(values.data() + i, bytes);
+      if (!is_enum) {
+        found.emplace_back(value.substr(0, value.find('\0')));
+      } else if (const auto member = members.find(std::string(value)); member != members.end()) {
+        found.push_back(member->second);
+      } else {
+        damaged(column);
+      }
+    }
+    return found;
+  }
 
  private:
+  [[noreturn]] void refuse() const {
+    throw base::input_error(
+        "{}: has no models of responses: take the HDF5 file that tessera-fit many has written",
+        opened_.path());
+  }
   [[noreturn]] void damaged(const std::string& dataset) const {
     throw base::input_error("{}: is damaged in the dataset '{}': restore the file, or fit again",
                             opened_.path(), dataset);
@@ -101,62 +135,91 @@ class Hdf5Record final : public ResponseRecord {
         H5Dread(dataset, type, memory.get(), space.get(), H5P_DEFAULT, to) < 0)
       damaged(name);
   }
-  /// Some rows of a column of texts. If there are only a few different texts, they are stored as an
-  /// enumeration.
-  [[nodiscard]] std::vector<std::string> texts(const std::string& column, Range rows) const {
-    const Handle dataset = open(column);
-    const std::vector<hsize_t> size = extents(dataset.get());
-    const Handle type(H5Dget_type(dataset.get()), H5Tclose);
-    const std::size_t bytes = H5Tget_size(type.get());
-    const Hdf5Kind kind = hdf5_kind(type.get());
-    const bool is_enum = kind == Hdf5Kind::enumeration && bytes <= sizeof(std::int16_t);
-    if (size.size() != 1 || static_cast<hsize_t>(rows.end) > size.front() ||
-        (!is_enum && kind != Hdf5Kind::fixed_text) ||
-        static_cast<std::int64_t>(bytes * size.front()) > opened_.size())
-      damaged(column);
-    std::vector<char> values(bytes * at(rows.size()));
-    read(column, dataset.get(), type.get(), {static_cast<hsize_t>(rows.begin)},
-         {static_cast<hsize_t>(rows.size())}, values.data());
-    std::vector<std::string> found;
-    for (std::size_t i = 0; i < values.size(); i += bytes) {
-      std::array<char, max_member_bytes> member{};
-      if (!is_enum) {
-        const std::string_view padded(values.data() + i, bytes);
-        found.emplace_back(padded.substr(0, padded.find('\0')));
-      } else if (H5Tenum_nameof(type.get(), values.data() + i, member.data(), member.size()) >= 0) {
-        found.emplace_back(member.data());
-      } else {
-        damaged(column);
-      }
+  /// The names of an enumeration by the bytes of their values. (H5Tenum_nameof sorts all of them for each
+  /// value.)
+  static std::map<std::string, std::string> members_of(hid_t type) {
+    std::map<std::string, std::string> members;
+    const int count = H5Tget_nmembers(type);
+    for (unsigned i = 0; i < static_cast<unsigned>(std::max(count, 0)); ++i) {
+      std::string value(H5Tget_size(type), '\0');
+      H5Tget_member_value(type, i, value.data());
+      char* const name = H5Tget_member_name(type, i);
+      members.emplace(std::move(value), name == nullptr ? "" : name);
+      H5free_memory(name);
     }
-    return found;
+    return members;
   }
-
-  /// Maximum size of a member's name, since HDF5 describes an enumeration in 64 KiB.
-  static constexpr std::size_t max_member_bytes = std::size_t{1} << 16;
 
   files::InputFile opened_;
   Handle hdf5_;
-  std::string name_;
   hsize_t rows_ = 0;
-  std::int64_t row_ = 0;
+};
+
+namespace {
+
+/// The row of a response in the datasets of a file of results.
+class Hdf5Record final : public ResponseRecord {
+ public:
+  Hdf5Record(const StoredResults::File& file, const std::string& name) : file_(file), name_(name) {
+    const std::vector<std::string> names = file.responses();
+    const auto found = std::ranges::find(names, name_);
+    if (found == names.end())
+      throw base::input_error("{}: has no response '{}'{}", file.path(), name_,
+                              base::names_like(names, name_));
+    const std::int64_t row = found - names.begin();
+    row_ = {row, row + 1};
+  }
+
+  [[nodiscard]] std::string source() const override { return file_.path(); }
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] bool has(const std::string& dataset) const override { return file_.has(dataset); }
+  [[nodiscard]] double number(const std::string& column) const override {
+    return file_.numbers(column, 0, row_).front();
+  }
+  [[nodiscard]] std::vector<double> numbers(const std::string& dataset, std::size_t width) const override {
+    return file_.numbers(dataset, width, row_);
+  }
+  [[nodiscard]] std::string text(const std::string& column) const override {
+    return file_.texts(column, row_).front();
+  }
+
+ private:
+  const StoredResults::File& file_;
+  std::string name_;
+  Range row_;
 };
 
 }  // namespace
 
 FittedModel read_response(const NamedResponse& named) {
   const QuietHdf5 quiet;
-  const Hdf5Record record(named);
-  const FittedModel shared = [&] {
-    try {
-      return parse_model(record.whole_text(ManyDatasets::model));
-    } catch (const Error& error) {
-      throw base::input_error("{}: {}", named.file, error.what());
-    }
-  }();
-  FittedModel model = response_model(shared, record);
+  const StoredResults::File file(named.file);
+  const Hdf5Record record(file, named.response);
+  FittedModel model = response_model(file.shared(), record);
   model.path = named.file + ":" + named.response;
   return model;
+}
+
+StoredResults::StoredResults(const std::string& path) {
+  const QuietHdf5 quiet;
+  file_ = std::make_unique<File>(path);
+}
+StoredResults::~StoredResults() = default;
+FittedModel StoredResults::shared() const {
+  const QuietHdf5 quiet;
+  return file_->shared();
+}
+std::vector<std::string> StoredResults::responses() const {
+  const QuietHdf5 quiet;
+  return file_->responses();
+}
+bool StoredResults::has(const std::string& dataset) const {
+  const QuietHdf5 quiet;
+  return file_->has(dataset);
+}
+std::vector<double> StoredResults::numbers(const std::string& dataset, std::size_t width, Range rows) const {
+  const QuietHdf5 quiet;
+  return file_->numbers(dataset, width, rows);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

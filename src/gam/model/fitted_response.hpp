@@ -3,8 +3,11 @@
 
 #include "gam/model/model.hpp"
 
+#include <tessera/partition/plan.hpp>
+
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,5 +75,28 @@ struct NamedResponse {
 /// `response_model` of a response in a file. Also throws `Error(input)` if there is no such file, if it is no
 /// file of results or damaged, or if it lacks the response.
 [[nodiscard]] FittedModel read_response(const NamedResponse& named);
+
+/// The results of many models in an HDF5 file.
+class StoredResults {
+ public:
+  /// Throws `Error(input)` if the file is no file of results.
+  explicit StoredResults(const std::string& path);
+  ~StoredResults();
+  StoredResults(const StoredResults&) = delete;
+  StoredResults& operator=(const StoredResults&) = delete;
+
+  /// The model that all responses share.
+  [[nodiscard]] FittedModel shared() const;
+  [[nodiscard]] std::vector<std::string> responses() const;
+  [[nodiscard]] bool has(const std::string& dataset) const;
+  /// `width` numbers for each of these responses, one response after the other; width 0: those of a column.
+  /// Throws `Error(input)` for a dataset that is missing or has another size.
+  [[nodiscard]] std::vector<double> numbers(const std::string& dataset, std::size_t width, Range rows) const;
+
+  class File;
+
+ private:
+  std::unique_ptr<File> file_;
+};
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -115,6 +115,8 @@ Json outline_json(const DataOutline& outline) {
   }
   for (const Occupancy& one : outline.occupancy)
     json["occupancy"].push_back({{"x", one.x}, {"y", one.y}, {"cells", one.cells}});
+  for (const CurveExtent& one : outline.curves)
+    json["curves"].push_back({{"smooth", one.smooth}, {"min", one.least}, {"max", one.greatest}});
   return json;
 }
 
@@ -355,6 +357,10 @@ DataOutline outline_from(const JsonField& field) {
   }
   if (const auto occupancy = field.find("occupancy")) {
     for (const JsonField& one : occupancy->elements()) outline.occupancy.push_back(occupancy_from(one));
+  }
+  if (const auto curves = field.find("curves")) {
+    for (const JsonField& one : curves->elements())
+      outline.curves.push_back({one.at("smooth").text(), one.at("min").number(), one.at("max").number()});
   }
   if (outline.linear_predictor.size() != outline.deviance_residual.size())
     field.at("deviance_residual")

@@ -4,10 +4,37 @@
 #include "gam/model/fitted_response.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+[[noreturn]] void refuse(const std::string& path) {
+  throw base::input_error("{}: is HDF5, which this build cannot read: configure with TESSERA_ENABLE_HDF5=ON",
+                          path);
+}
+
+}  // namespace
+
+class StoredResults::File {};
 
 FittedModel read_response(const NamedResponse& named) {
-  throw base::input_error("{}: is HDF5, which this build cannot read: configure with TESSERA_ENABLE_HDF5=ON",
-                          named.file);
+  refuse(named.file);
+}
+
+StoredResults::StoredResults(const std::string& path) {
+  refuse(path);
+}
+StoredResults::~StoredResults() = default;
+FittedModel StoredResults::shared() const {
+  return {};
+}
+std::vector<std::string> StoredResults::responses() const {
+  return {};
+}
+bool StoredResults::has(const std::string& /*dataset*/) const {
+  return false;
+}
+std::vector<double> StoredResults::numbers(const std::string& /*dataset*/, std::size_t /*width*/,
+                                           Range /*rows*/) const {
+  return {};
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

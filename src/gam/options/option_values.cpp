@@ -64,6 +64,10 @@ void set_value(const NamedOption& given, const NumberRange& range, double& value
     refuse(given, fmt::format("give a number from {} to {}", range.least, range.most));
 }
 
+void set_value(const NamedOption& given, const NumberRange& range, std::optional<double>& value) {
+  set_value(given, range, value.emplace());
+}
+
 void set_value(const NamedOption& given, const NumberRange& /*range*/, std::string& value) {
   value = given.value;
 }

@@ -78,6 +78,14 @@ struct OptionChoices<ResponsesIn> {
       {{"auto", ResponsesIn::automatic}, {"rows", ResponsesIn::rows}, {"columns", ResponsesIn::columns}}};
 };
 template <>
+struct OptionChoices<CurveTest> {
+  static constexpr std::array<std::pair<std::string_view, CurveTest>, 4> all{
+      {{"association", CurveTest::association},
+       {"start-vs-end", CurveTest::start_vs_end},
+       {"diff-end", CurveTest::diff_end},
+       {"pattern", CurveTest::pattern}}};
+};
+template <>
 struct OptionChoices<Policy> {
   static constexpr std::array<std::pair<std::string_view, Policy>, 3> all{
       {{"auto", Policy::automatic}, {"gpu", Policy::gpu}, {"cpu", Policy::cpu}}};
@@ -98,6 +106,7 @@ struct OptionChoices<ScoreModel> {
 /// Parses an option's text and sets `value`; lists of names are appended to. Throws `Error(usage)`.
 void set_value(const NamedOption& given, const NumberRange& range, bool& value);
 void set_value(const NamedOption& given, const NumberRange& range, double& value);
+void set_value(const NamedOption& given, const NumberRange& range, std::optional<double>& value);
 void set_value(const NamedOption& given, const NumberRange& range, std::string& value);
 void set_value(const NamedOption& given, const NumberRange& range, std::vector<double>& value);
 void set_value(const NamedOption& given, const NumberRange& range, std::vector<std::string>& value);
@@ -165,7 +174,7 @@ template <class Value>
     return OptionKind::choice;
   else if constexpr (std::integral<Value>)
     return OptionKind::integer;
-  else if constexpr (std::floating_point<Value>)
+  else if constexpr (std::floating_point<Value> || std::same_as<Value, std::optional<double>>)
     return OptionKind::number;
   else if constexpr (std::same_as<Value, std::optional<std::int64_t>>)
     return OptionKind::size;

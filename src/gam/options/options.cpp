@@ -437,6 +437,32 @@ const Row<Responses> of_responses[]{
                                  .value = "MATRIX"}),
 };
 
+const Row<CurveTestOptions> of_curves[]{
+    option<&CurveTestOptions::test>(
+        {.name = "test",
+         .help =
+             "association: is each curve constant; start-vs-end: does it end where it starts; diff-end: do "
+             "two curves end at one value; pattern: are they the same"}),
+    option<&CurveTestOptions::terms>(
+        {.name = "terms", .help = "The curves to test: 's(t1):l1,s(t2):l2' (default: all)"}),
+    option<&CurveTestOptions::points>(
+        {.name = "points",
+         .help = "Points of each curve; 0: twice its largest number of basis functions",
+         .range = {0, 1000}}),
+    option<&CurveTestOptions::start>(
+        {.name = "start",
+         .help = "Where curves start, if they have data before it (default: their least value)"}),
+    option<&CurveTestOptions::end>(
+        {.name = "end",
+         .help = "Where curves end, if they have data after it (default: their greatest value)"}),
+    option<&CurveTestOptions::l2fc>(
+        {.name = "l2fc", .help = "Differences up to this log2 fold change count as zero", .range = from(0)}),
+    option<&CurveTestOptions::rank_tolerance>(
+        {.name = "rank-tolerance",
+         .help = "Eigenvalues of the contrasts' covariance up to this share of the largest count as zero",
+         .range = {0, 1}}),
+};
+
 const Row<TableOptions> of_tables[]{
     option<&TableOptions::missing>(
         {.name = "na-strings",
@@ -574,6 +600,7 @@ void for_each_table(OptionSet set, const Use& use) {
       use(std::span<const Row<ManyOptions>>(of_many));
       use(std::span<const Row<Responses>>(of_responses));
       break;
+    case OptionSet::curves: use(std::span<const Row<CurveTestOptions>>(of_curves)); break;
     case OptionSet::table: use(std::span<const Row<TableOptions>>(of_tables)); break;
     case OptionSet::arrow: use(std::span<const Row<ArrowOptions>>(of_arrow)); break;
     case OptionSet::job: use(std::span<const Row<JobOptions>>(of_jobs)); break;
@@ -609,7 +636,7 @@ std::vector<DecidingOption> deciding(const Options& options, std::span<const Row
   return texts;
 }
 
-constexpr std::array<std::pair<std::string_view, OptionSet>, 11> sets{
+constexpr std::array<std::pair<std::string_view, OptionSet>, 12> sets{
     {{"fit", OptionSet::fit},
      {"predict", OptionSet::predict},
      {"smooths", OptionSet::smooths},
@@ -618,6 +645,7 @@ constexpr std::array<std::pair<std::string_view, OptionSet>, 11> sets{
      {"check", OptionSet::check},
      {"residuals", OptionSet::residuals},
      {"many", OptionSet::many},
+     {"curves", OptionSet::curves},
      {"table", OptionSet::table},
      {"arrow", OptionSet::arrow},
      {"job", OptionSet::job}}};
@@ -711,6 +739,9 @@ void read_options(std::span<NamedOption> given, ManyOptions& options) {
 }
 void read_options(std::span<NamedOption> given, Responses& options) {
   read<Responses>(given, options, of_responses);
+}
+void read_options(std::span<NamedOption> given, CurveTestOptions& options) {
+  read<CurveTestOptions>(given, options, of_curves);
 }
 void read_options(std::span<NamedOption> given, TableOptions& options) {
   read<TableOptions>(given, options, of_tables);

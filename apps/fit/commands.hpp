@@ -161,6 +161,9 @@ struct ManyCommand {
 
   CLI::App* add_to(CLI::App& program);
   [[nodiscard]] int run(mpi::Session& session, StopRequest& stop) const;
+
+ private:
+  [[nodiscard]] std::string matrix_of_data() const;
 };
 
 struct CurvesCommand {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/file_name.hpp"
+#include "common/text.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 CLI::App* ManyCommand::add_to(CLI::App& program) {
@@ -25,8 +26,8 @@ CLI::App* ManyCommand::add_to(CLI::App& program) {
   command
       ->add_option(
           "--responses", responses,
-          "Table whose columns are the responses, FILE.npy, or FILE.h5:/PATH: a matrix, dense or sparse")
-      ->required()
+          "Table whose columns are the responses, FILE.npy, or FILE.h5:/PATH: a matrix, dense or sparse "
+          "(default: X of DATA, if that is FILE.h5ad)")
       ->type_name("MATRIX");
   command->add_option("--formula", formula, "Terms of each model, without a response: 's(t, by = lineage)'")
       ->required();
@@ -46,18 +47,25 @@ CLI::App* ManyCommand::add_to(CLI::App& program) {
   return command;
 }
 
+std::string ManyCommand::matrix_of_data() const {
+  if (data.size() != 1 || !data.front().ends_with(".h5ad"))
+    throw apps::usage_error("many: give --responses, because DATA is not one file of AnnData (.h5ad)");
+  return data.front() + ":/X";
+}
+
 int ManyCommand::run(mpi::Session& session, StopRequest& stop) const {
   session.set_timeout(collective_timeout.value());
   Progress progress(session.is_root(), stderr);
   Responses source{.path = responses};
   ManyOptions many;
   together(session.world(), [&] {
+    if (source.path.empty()) source.path = matrix_of_data();
     options.read(source);
     options.read(many);
     if (!session.is_root()) return;
     std::vector<std::string> inputs = data;
     // The name of the file in FILE.h5:/PATH.
-    for (const std::string& matrix : {responses, source.weights, source.offsets})
+    for (const std::string& matrix : {source.path, source.weights, source.offsets})
       if (!matrix.empty()) inputs.push_back(matrix.substr(0, matrix.rfind(":/")));
     if (!source.subset.empty()) inputs.push_back(source.subset);
     refuse_to_overwrite({{"--out", out}, {"--tests", tests}, {"--checkpoint", many.checkpoint}}, inputs,

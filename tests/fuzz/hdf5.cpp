@@ -156,7 +156,7 @@ HostTeam alone(1);
 void read(hid_t hdf5, const files::InputFile& file, const Hdf5Contents& contents, const ReadPlan& plan,
           FrameBuilder& builder) {
   std::atomic<std::int64_t> bytes = 0;
-  builder.read(*scan_hdf5({hdf5, file, contents.columns, 7, {}, bytes}, plan, alone.size()));
+  builder.read(*scan_hdf5({hdf5, file, contents, 7, {}, bytes}, plan, alone.size()));
 }
 
 void check_values(hid_t hdf5, const files::InputFile& file, const Hdf5Contents& contents,

@@ -39,7 +39,7 @@ struct Responses {
   std::optional<Table> table{};
   /// Column of the covariates whose texts match the rows of the covariates to the rows of the responses: to
   /// AnnData's names of observations, or to the column of the same name in a table. Empty: rows are matched
-  /// by position.
+  /// by position, or by the names of observations if covariates and responses are AnnData of two files.
   std::string key{};
   /// Matrices of weights and offsets, in the formats of `path` and of the same shape. Their responses are
   /// matched to those at `path` by name if both matrices have names. Empty: none. Weights are multiplied with

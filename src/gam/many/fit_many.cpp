@@ -211,22 +211,30 @@ class ManyFit {
     if (design_->dropped > 0)
       observer_.note(fmt::format("dropped, linearly dependent on other terms: {}",
                                  base::pluralised(design_->dropped, "unpenalised function")));
-    observer_.note(
-        responses_.key.empty()
-            ? "rows of the responses are matched to the covariates by position"
-            : fmt::format("rows of the responses are matched by their names in '{}'", responses_.key));
+    observer_.note(how_matched_);
   }
 
   void open_matrices(TableReader& covariates, const TableOptions& options) {
+    const std::string key = responses_.key.empty() ? covariates.row_names() : responses_.key;
     std::vector<std::string> row_names;
-    if (!responses_.key.empty()) row_names = names_of_rows(alone_, covariates, options, responses_.key);
-    readers_.emplace_back(open_responses(alone_, responses_, design_->table_rows), name_of(responses_),
-                          row_names);
+    const auto open = [&](const Responses& responses) {
+      std::unique_ptr<ResponseSource> source = open_responses(alone_, responses, design_->table_rows);
+      // Without a key, rows are matched by name where covariates and matrix are AnnData of two files.
+      const bool by_name =
+          !responses_.key.empty() || (!key.empty() && !source->row_names().empty() &&
+                                      !name_of(responses).starts_with(covariates.name() + ":/"));
+      if (by_name && row_names.empty()) row_names = names_of_rows(alone_, covariates, options, key);
+      readers_.emplace_back(std::move(source), name_of(responses),
+                            by_name ? row_names : std::vector<std::string>());
+      return by_name;
+    };
+    how_matched_ = open(responses_)
+                       ? fmt::format("rows of the responses are matched by their names in '{}'", key)
+                       : "rows of the responses are matched to the covariates by position";
     choose_responses();
     const auto open_beside = [&](const std::string& path, const std::optional<ResponseMatrix>& matrix) {
       if (path.empty() && !matrix) return false;
-      const Responses beside{.path = path, .in = responses_.in, .matrix = matrix, .key = responses_.key};
-      readers_.emplace_back(open_responses(alone_, beside, design_->table_rows), name_of(beside), row_names);
+      open({.path = path, .in = responses_.in, .matrix = matrix, .key = responses_.key});
       readers_.back().choose_as(readers_.front());
       return true;
     };
@@ -545,6 +553,7 @@ class ManyFit {
   std::optional<ResponseResults> results_;
   std::vector<ResponseReader> readers_;  ///< readers of the responses, then of weights and offsets, if given
   std::vector<std::string> names_;       ///< names of the responses to fit
+  std::string how_matched_;              ///< how rows of responses and covariates are matched, for a note
   bool has_weights_ = false;  ///< whether the second reader is of weights; otherwise it is of offsets
   std::optional<ManyCheckpoint> checkpoint_;
   bool use_devices_ = false;    ///< whether devices are used; false once a device has failed

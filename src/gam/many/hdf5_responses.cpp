@@ -8,7 +8,6 @@
 #include "gam/many/sparse_responses.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -81,16 +80,7 @@ class MatrixFile {
   /// A text in an attribute of an object; empty: there is none.
   [[nodiscard]] std::string attribute(const std::string& path, const char* attribute_name) const {
     const Handle object(H5Oopen(hdf5(), path.c_str(), H5P_DEFAULT), H5Oclose);
-    if (H5Aexists(object.get(), attribute_name) <= 0) return {};
-    const Handle attribute(H5Aopen(object.get(), attribute_name, H5P_DEFAULT), H5Aclose);
-    const Handle type(H5Aget_type(attribute.get()), H5Tclose);
-    char* text = nullptr;
-    if (H5Tis_variable_str(type.get()) <= 0 || H5Aread(attribute.get(), type.get(), &text) < 0 ||
-        text == nullptr)
-      return {};
-    std::string copy = text;
-    H5free_memory(text);
-    return copy;
+    return hdf5_attribute(object.get(), attribute_name);
   }
 
  private:
@@ -110,39 +100,11 @@ class MatrixFile {
     return group + "/" + (column.empty() ? "_index" : column);
   }
 
-  /// The texts of a dataset; empty: its values are not texts.
+  /// The texts of a column; empty: its values are not texts.
   [[nodiscard]] std::vector<std::string> texts(const std::string& path) const {
-    std::vector<std::string> all;
-    if (path.empty() || !has(path) || is_group(path)) return all;
-    const Handle values(H5Dopen2(hdf5(), path.c_str(), H5P_DEFAULT), H5Dclose);
-    const Handle type(H5Dget_type(values.get()), H5Tclose);
-    const Handle space(H5Dget_space(values.get()), H5Sclose);
-    const Hdf5Kind kind = hdf5_kind(type.get());
-    const bool is_variable = kind == Hdf5Kind::variable_text;
-    if ((kind != Hdf5Kind::fixed_text && !is_variable) || H5Sget_simple_extent_ndims(space.get()) != 1)
-      return all;
-    const auto count = at(H5Sget_simple_extent_npoints(space.get()));
-    const auto read = [&](void* to) {
-      if (H5Dread(values.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0)
-        throw base::input_error("{}:{}: is damaged: write the file again", file_->opened->path(), path);
-    };
-    if (is_variable) {
-      std::vector<char*> texts(count);
-      read(texts.data());
-      for (char* const text : texts) {
-        all.emplace_back(text == nullptr ? "" : text);
-        H5free_memory(text);
-      }
-      return all;
-    }
-    const std::size_t bytes = H5Tget_size(type.get());
-    std::vector<char> texts(count * bytes);
-    read(texts.data());
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::string_view padded(texts.data() + i * bytes, bytes);
-      all.emplace_back(padded.substr(0, padded.find('\0')));
-    }
-    return all;
+    if (path.empty() || !has(path)) return {};
+    const auto parts = parts_of_column(hdf5(), path);
+    return parts ? hdf5_texts(hdf5(), parts->values, file_->opened->path()) : std::vector<std::string>();
   }
 
   std::string path_;

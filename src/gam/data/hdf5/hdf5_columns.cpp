@@ -5,6 +5,8 @@
 #include "gam/data/frame/frame_part.hpp"
 #include "gam/data/hdf5/hdf5_chunks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -58,9 +60,13 @@ struct Scratch {
 /// all threads.
 class Hdf5Column {
  public:
-  Hdf5Column(hid_t hdf5, const files::InputFile& file, std::string name)
-      : file_(file), path_(file.path()), name_(std::move(name)), dataset_(open_dataset(hdf5, name_)) {
+  Hdf5Column(hid_t hdf5, const files::InputFile& file, const std::string& folder, std::string name)
+      : file_(file), path_(file.path()), name_(std::move(name)) {
+    const auto parts = parts_of_column(hdf5, folder + name_);
+    if (parts) dataset_ = open_dataset(hdf5, parts->values);
     if (!dataset_.valid()) fail();
+    if (!parts->mask.empty()) mask_ = Handle(H5Dopen2(hdf5, parts->mask.c_str(), H5P_DEFAULT), H5Dclose);
+    if (!parts->categories.empty()) read_categories(hdf5, parts->categories);
     const Handle type(H5Dget_type(dataset_.get()), H5Tclose);
     kind_ = hdf5_kind(type.get());
     file_bytes_ = H5Tget_size(type.get());
@@ -99,6 +105,9 @@ class Hdf5Column {
       find_members();
     else if (kind_ != Hdf5Kind::number)
       find_texts();
+    else if (is_categorical_)
+      find_categories();
+    if (mask_.valid()) hide_missing(rows);
     return static_cast<std::int64_t>(count * file_bytes_);
   }
 
@@ -107,15 +116,23 @@ class Hdf5Column {
     return {.column = column,
             .numbers = numbers_,
             .codes = codes_,
-            .levels = kind_ == Hdf5Kind::enumeration ? &members_ : nullptr,
+            .levels = kind_ == Hdf5Kind::enumeration || is_categorical_ ? &members_ : nullptr,
             .texts = texts_};
   }
-  /// The number of loaded rows before the first value that is not a member of the enumeration.
+  /// The number of loaded rows before the first value that is not a member of the enumeration, or is a
+  /// missing text.
   [[nodiscard]] std::size_t valid_rows() const {
-    if (kind_ != Hdf5Kind::enumeration) return std::numeric_limits<std::size_t>::max();
-    return static_cast<std::size_t>(std::ranges::find(codes_, -1) - codes_.begin());
+    if (first_hidden_text_) return *first_hidden_text_;
+    if (codes_.empty()) return std::numeric_limits<std::size_t>::max();
+    return static_cast<std::size_t>(std::ranges::find(codes_, no_member) - codes_.begin());
   }
   [[noreturn]] void refuse_value(std::int64_t row_number) const {
+    if (first_hidden_text_)
+      throw base::input_error("{}, row {}: the text of '{}' is missing: write the column as categories",
+                              path_, row_number, name_);
+    if (is_categorical_)
+      throw base::input_error("{}, row {}: the code of '{}' is not that of a category: write the file again",
+                              path_, row_number, name_);
     throw base::input_error(
         "{}, row {}: the value of '{}' is not a member of its enumeration: write the column as texts", path_,
         row_number, name_);
@@ -187,6 +204,53 @@ class Hdf5Column {
     loaded_ = true;
   }
 
+  void read_categories(hid_t hdf5, const std::string& categories) {
+    is_categorical_ = true;
+    members_ = hdf5_texts(hdf5, categories, path_);
+    if (!members_.empty()) return;
+    const Handle dataset(H5Dopen2(hdf5, categories.c_str(), H5P_DEFAULT), H5Dclose);
+    const Handle space(H5Dget_space(dataset.get()), H5Sclose);
+    std::vector<double> numbers(
+        static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space.get()))));
+    if (H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers.data()) < 0) fail();
+    for (const double number : numbers) members_.push_back(fmt::format("{}", number));
+  }
+
+  void find_categories() {
+    codes_.resize(numbers_.size());
+    for (std::size_t i = 0; i < codes_.size(); ++i) {
+      const double code = numbers_[i];
+      codes_[i] = code == -1                                                 ? missing_code
+                  : code >= 0 && code < static_cast<double>(members_.size()) ? static_cast<std::int32_t>(code)
+                                                                             : no_member;
+    }
+  }
+
+  /// Makes the values that the mask marks missing.
+  void hide_missing(Range rows) {
+    const auto begin = static_cast<hsize_t>(rows.begin);
+    const auto count = static_cast<hsize_t>(rows.size());
+    std::vector<char> mask(static_cast<std::size_t>(count));
+    {
+      const std::lock_guard lock(hdf5_mutex());
+      const Handle type(H5Dget_type(mask_.get()), H5Tclose);
+      const Handle space(H5Dget_space(mask_.get()), H5Sclose);
+      const Handle memory(H5Screate_simple(1, &count, nullptr), H5Sclose);
+      H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &begin, nullptr, &count, nullptr);
+      if (H5Dread(mask_.get(), type.get(), memory.get(), space.get(), H5P_DEFAULT, mask.data()) < 0) fail();
+    }
+    first_hidden_text_.reset();
+    for (std::size_t i = 0; i < mask.size(); ++i) {
+      if (mask[i] == 0) continue;
+      if (!codes_.empty())
+        codes_[i] = missing_code;
+      else if (kind_ == Hdf5Kind::number)
+        numbers_[i] = std::numeric_limits<double>::quiet_NaN();
+      else if (!first_hidden_text_)
+        first_hidden_text_ = i;
+    }
+  }
+
   void read_members() {
     const int count = H5Tget_nmembers(memory_type_.get());
     for (unsigned i = 0; i < static_cast<unsigned>(std::max(count, 0)); ++i) {
@@ -200,7 +264,7 @@ class Hdf5Column {
     constexpr std::uint64_t most = 1 << 16;
     for (const auto& [value, place] : place_of_) {
       if (value >= most) continue;
-      small_.resize(std::max<std::size_t>(small_.size(), value + 1), -1);
+      small_.resize(std::max<std::size_t>(small_.size(), value + 1), no_member);
       small_[value] = place;
     }
   }
@@ -214,7 +278,7 @@ class Hdf5Column {
         codes_[i] = small_[value];
       } else {
         const auto found = place_of_.find(value);
-        codes_[i] = found == place_of_.end() ? -1 : found->second;
+        codes_[i] = found == place_of_.end() ? no_member : found->second;
       }
     }
   }
@@ -264,10 +328,17 @@ class Hdf5Column {
         path_, name_);
   }
 
+  // Codes of a value that is no member of the enumeration or category, and of a missing value.
+  static constexpr std::int32_t no_member = -1;
+  static constexpr std::int32_t missing_code = -2;
+
   const files::InputFile& file_;
   const std::string& path_;
   std::string name_;
   Handle dataset_;
+  Handle mask_;                  // not valid: no mask
+  bool is_categorical_ = false;  // whether the values are indices in `members_`
+  std::optional<std::size_t> first_hidden_text_;
   Handle memory_type_;
   Handle memory_space_;
   Hdf5Kind kind_ = Hdf5Kind::other;
@@ -280,7 +351,7 @@ class Hdf5Column {
   bool as_in_memory_ = false;            // whether values are stored in the file as in memory
   std::optional<NumberForm> form_;       // how other numbers that are read without the library are stored
   std::int64_t chunk_rows_ = 1;
-  std::vector<std::string> members_;                          // names of an enumeration's members
+  std::vector<std::string> members_;  // names of an enumeration's members, or categories
   std::unordered_map<std::uint64_t, std::int32_t> place_of_;  // member index by value
   std::vector<std::int32_t> small_;                           // member index by small value, the usual case
   std::vector<std::int32_t> codes_;                           // member indices of the loaded rows, or -1
@@ -295,8 +366,8 @@ class Hdf5Columns {
  public:
   Hdf5Columns(const Hdf5Rows& rows, const ReadPlan& plan) {
     for (std::size_t c = 0; c < plan.columns().size(); ++c) {
-      if (!plan.columns()[c].position_among(rows.columns)) continue;
-      columns_.emplace_back(rows.hdf5, rows.file, plan.columns()[c].name);
+      if (!plan.columns()[c].position_among(rows.contents.columns)) continue;
+      columns_.emplace_back(rows.hdf5, rows.file, rows.contents.folder, plan.columns()[c].name);
       places_.push_back(c);
     }
   }

@@ -19,7 +19,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct Hdf5Rows {
   hid_t hdf5;
   const files::InputFile& file;
-  const std::vector<std::string>& columns;
+  const Hdf5Contents& contents;
   std::int64_t chunk_rows;  ///< number of rows of a column that are read together, approximately
   BetweenReads between;
   std::atomic<std::int64_t>& bytes_read;  ///< increased by the bytes read from the file

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <string_view>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -85,10 +86,9 @@ bool is_open_as(hid_t hdf5, const files::InputFile& file) {
   return opened && opened->device == expected.device && opened->inode == expected.inode;
 }
 
-/// Creation order of the root's links if the file stores it; otherwise order by name.
-H5_index_t order_of_links(hid_t file) {
-  const Handle root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
-  const Handle creation(H5Gget_create_plist(root.get()), H5Pclose);
+/// Creation order of the folder's links if the file stores it; otherwise order by name.
+H5_index_t order_of_links(hid_t folder) {
+  const Handle creation(H5Gget_create_plist(folder), H5Pclose);
   unsigned kept = 0;
   H5Pget_link_creation_order(creation.get(), &kept);
   return (kept & H5P_CRT_ORDER_INDEXED) != 0 ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
@@ -133,35 +133,93 @@ std::string problem_of_shape(hid_t space) {
                      fmt::join(extents, " x "));
 }
 
-/// Why `object`, the target of a link of the root, is not a column, in words that follow the link's name;
-/// empty: it is a column of `rows` values.
-std::string problem_of_object(hid_t file, hid_t object, std::int64_t& rows) {
-  switch (H5Iget_type(object)) {
-    case H5I_DATASET: break;
-    case H5I_GROUP: return "is a group: copy its datasets to the root";
-    case H5I_DATATYPE: return "is a type, without values";
-    default: return "is an object that cannot be read";
-  }
-  const Handle space(H5Dget_space(object), H5Sclose);
-  const Handle type(H5Dget_type(object), H5Tclose);
+/// Whether a group has an object of this name.
+bool has_object(hid_t group, const char* name) {
+  return H5Lexists(group, name, H5P_DEFAULT) > 0 && H5Oexists_by_name(group, name, H5P_DEFAULT) > 0;
+}
+
+constexpr const char* write_again = "read the file by a newer anndata, and write it again";
+
+/// Why a dataset is not a column, in words that follow its name; empty: it is a column of `rows` values.
+std::string problem_of_dataset(hid_t file, hid_t dataset, std::int64_t& rows) {
+  const Handle space(H5Dget_space(dataset), H5Sclose);
+  const Handle type(H5Dget_type(dataset), H5Tclose);
   if (std::string problem = problem_of_shape(space.get()); !problem.empty()) return problem;
   if (std::string problem = problem_of_type(type.get()); !problem.empty()) return problem;
+  if (H5Aexists(dataset, "categories") > 0)
+    return fmt::format("has its categories apart, as anndata before 0.8 wrote them: {}", write_again);
   rows = static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
   if (rows == 0) return {};
   if (rows < 0) return "has more values than can be counted";
   hsize_t file_bytes = 0;
   H5Fget_filesize(file, &file_bytes);
-  return problem_of_storage(object, type.get(), rows, static_cast<std::int64_t>(file_bytes));
+  return problem_of_storage(dataset, type.get(), rows, static_cast<std::int64_t>(file_bytes));
 }
 
-/// Adds the target of a link of the root to the contents: as a column, or with the reason why it is none.
+/// The kind of the values of a dataset at a path.
+Hdf5Kind kind_at(hid_t file, const std::string& path) {
+  const Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  const Handle type(H5Dget_type(dataset.get()), H5Tclose);
+  return hdf5_kind(type.get());
+}
+
+/// Like `problem_of_dataset`, for the dataset at a path.
+std::string problem_of_part(hid_t file, const std::string& path, std::int64_t& rows) {
+  if (std::string problem = problem_of_link(file, path); !problem.empty()) return problem;
+  const Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
+  if (H5Iget_type(object.get()) != H5I_DATASET) return "is not a dataset";
+  return problem_of_dataset(file, object.get(), rows);
+}
+
+/// Like `problem_of_dataset`, for the group of a column.
+std::string problem_of_group(hid_t file, const std::string& path, std::int64_t& rows) {
+  const auto parts = parts_of_column(file, path);
+  if (!parts) {
+    const Handle group(H5Gopen2(file, path.c_str(), H5P_DEFAULT), H5Gclose);
+    const std::string encoding = hdf5_attribute(group.get(), "encoding-type");
+    return encoding.empty()
+               ? "is a group: copy its datasets to the root"
+               : fmt::format("has the encoding '{}': write it as numbers, texts or categories", encoding);
+  }
+  std::int64_t others = 0;
+  const auto of_part = [&](const std::string& part, std::int64_t& count) {
+    std::string problem = problem_of_part(file, part, count);
+    return problem.empty() ? problem : fmt::format("has a part '{}' that {}", part, problem);
+  };
+  if (std::string problem = of_part(parts->values, rows); !problem.empty()) return problem;
+  if (!parts->categories.empty()) {
+    if (std::string problem = of_part(parts->categories, others); !problem.empty()) return problem;
+    if (kind_at(file, parts->values) != Hdf5Kind::number) return "has codes that are not numbers";
+    if (kind_at(file, parts->categories) == Hdf5Kind::enumeration)
+      return "has categories that are neither numbers nor texts: write the column as numbers or texts";
+  }
+  if (!parts->mask.empty()) {
+    if (std::string problem = of_part(parts->mask, others); !problem.empty()) return problem;
+    const Handle mask(H5Dopen2(file, parts->mask.c_str(), H5P_DEFAULT), H5Dclose);
+    const Handle type(H5Dget_type(mask.get()), H5Tclose);
+    if (others != rows || H5Tget_size(type.get()) != 1)
+      return "has a mask that is not one byte for each value";
+  }
+  return {};
+}
+
+/// Why the target of a link is not a column, in words that follow the link's name; empty: it is a column of
+/// `rows` values.
+std::string problem_of_object(hid_t file, const std::string& path, std::int64_t& rows) {
+  const Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
+  switch (H5Iget_type(object.get())) {
+    case H5I_DATASET: return problem_of_dataset(file, object.get(), rows);
+    case H5I_GROUP: return problem_of_group(file, path, rows);
+    case H5I_DATATYPE: return "is a type, without values";
+    default: return "is an object that cannot be read";
+  }
+}
+
+/// Adds the target of a link to the contents: as a column, or with the reason why it is none.
 void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, const std::string& name) {
   std::int64_t rows = 0;
-  std::string problem = problem_of_link(file, name);
-  if (problem.empty()) {
-    const Handle object(H5Oopen(file, name.c_str(), H5P_DEFAULT), H5Oclose);
-    problem = problem_of_object(file, object.get(), rows);
-  }
+  std::string problem = problem_of_link(file, contents.folder + name);
+  if (problem.empty()) problem = problem_of_object(file, contents.folder + name, rows);
   if (!problem.empty()) {
     contents.unusable[name] = std::move(problem);
     return;
@@ -176,6 +234,21 @@ void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, con
   if (!base::is_utf8(name))
     throw base::input_error("{}: the name of column {} is not UTF-8: {}", path, contents.columns.size(),
                             base::how_to_utf8);
+}
+
+/// Sets the folder of AnnData's observations and the name of their index, if the file is AnnData.
+void find_observations(Hdf5Contents& contents, hid_t file, const std::string& path) {
+  if (!has_object(file, "obs") || !has_object(file, "var") || !problem_of_link(file, "obs").empty()) return;
+  const Handle obs(H5Oopen(file, "obs", H5P_DEFAULT), H5Oclose);
+  if (H5Iget_type(obs.get()) == H5I_DATASET) {
+    const Handle type(H5Dget_type(obs.get()), H5Tclose);
+    if (H5Tget_class(type.get()) == H5T_COMPOUND)
+      throw base::input_error("{}: has obs as one dataset, as anndata before 0.7 wrote it: {}", path,
+                              write_again);
+  }
+  if (H5Iget_type(obs.get()) != H5I_GROUP || H5Aexists(obs.get(), "_index") <= 0) return;
+  contents.folder = "obs/";
+  contents.row_names = hdf5_attribute(obs.get(), "_index");
 }
 
 }  // namespace
@@ -211,15 +284,87 @@ Handle open_hdf5_file(const files::InputFile& opened) {
   return file;
 }
 
+std::optional<Hdf5ColumnParts> parts_of_column(hid_t file, const std::string& path) {
+  const Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
+  if (H5Iget_type(object.get()) != H5I_GROUP) return Hdf5ColumnParts{.values = path};
+  const std::string encoding = hdf5_attribute(object.get(), "encoding-type");
+  if (encoding == "categorical" && has_object(object.get(), "codes") &&
+      has_object(object.get(), "categories")) {
+    const auto categories = parts_of_column(file, path + "/categories");
+    if (!categories || !categories->categories.empty()) return std::nullopt;
+    return Hdf5ColumnParts{.values = path + "/codes", .categories = categories->values};
+  }
+  if (encoding.starts_with("nullable-") && has_object(object.get(), "values") &&
+      has_object(object.get(), "mask"))
+    return Hdf5ColumnParts{.values = path + "/values", .mask = path + "/mask"};
+  return std::nullopt;
+}
+
+std::string hdf5_attribute(hid_t object, const char* name) {
+  if (H5Aexists(object, name) <= 0) return {};
+  const Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
+  const Handle type(H5Aget_type(attribute.get()), H5Tclose);
+  const Handle space(H5Aget_space(attribute.get()), H5Sclose);
+  if (H5Tget_class(type.get()) != H5T_STRING || H5Sget_simple_extent_npoints(space.get()) != 1) return {};
+  if (H5Tis_variable_str(type.get()) > 0) {
+    char* text = nullptr;
+    if (H5Aread(attribute.get(), type.get(), &text) < 0 || text == nullptr) return {};
+    std::string copy = text;
+    H5free_memory(text);
+    return copy;
+  }
+  std::string text(H5Tget_size(type.get()), '\0');
+  if (H5Aread(attribute.get(), type.get(), text.data()) < 0) return {};
+  return text.substr(0, text.find('\0'));
+}
+
+std::vector<std::string> hdf5_texts(hid_t file, const std::string& path, const std::string& file_name) {
+  std::vector<std::string> all;
+  const Handle values(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!values.valid()) return all;
+  const Handle type(H5Dget_type(values.get()), H5Tclose);
+  const Handle space(H5Dget_space(values.get()), H5Sclose);
+  const Hdf5Kind kind = hdf5_kind(type.get());
+  const bool is_variable = kind == Hdf5Kind::variable_text;
+  if ((kind != Hdf5Kind::fixed_text && !is_variable) || H5Sget_simple_extent_ndims(space.get()) != 1)
+    return all;
+  const auto count = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get()));
+  const auto read = [&](void* to) {
+    if (H5Dread(values.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0)
+      throw base::input_error("{}:{}: is damaged: write the file again", file_name, path);
+  };
+  if (is_variable) {
+    std::vector<char*> texts(count);
+    read(texts.data());
+    for (char* const text : texts) {
+      all.emplace_back(text == nullptr ? "" : text);
+      H5free_memory(text);
+    }
+    return all;
+  }
+  const std::size_t bytes = H5Tget_size(type.get());
+  std::vector<char> texts(count * bytes);
+  read(texts.data());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string_view padded(texts.data() + i * bytes, bytes);
+    all.emplace_back(padded.substr(0, padded.find('\0')));
+  }
+  return all;
+}
+
 Hdf5Contents contents_of(hid_t file, const std::string& path) {
   Hdf5Contents contents;
+  find_observations(contents, file, path);
+  const Handle folder(H5Gopen2(file, contents.folder.empty() ? "/" : contents.folder.c_str(), H5P_DEFAULT),
+                      H5Gclose);
   H5G_info_t group{};
-  if (H5Gget_info(file, &group) < 0)
+  if (H5Gget_info(folder.get(), &group) < 0)
     throw base::input_error("{}: the root of the HDF5 file cannot be read: write the file again", path);
   if (group.nlinks > max_columns)
     throw base::input_error("{}: has more than {} columns, the maximum: split the table", path, max_columns);
-  const H5_index_t order = order_of_links(file);
-  for (hsize_t i = 0; i < group.nlinks; ++i) add_object(contents, file, path, name_of_link(file, order, i));
+  const H5_index_t order = order_of_links(folder.get());
+  for (hsize_t i = 0; i < group.nlinks; ++i)
+    add_object(contents, file, path, name_of_link(folder.get(), order, i));
   if (contents.columns.empty() && !contents.unusable.empty()) {
     const auto& [name, problem] = *contents.unusable.begin();
     throw base::input_error("{}: no dataset at the root of the HDF5 file is a column: '{}' {}", path, name,

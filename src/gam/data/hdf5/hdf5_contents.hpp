@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,8 +69,27 @@ inline constexpr std::size_t max_text_bytes = std::size_t{64} << 20;
 enum class Hdf5Kind { number, fixed_text, variable_text, enumeration, other };
 [[nodiscard]] Hdf5Kind hdf5_kind(hid_t type);
 
-/// The contents of a file's root.
+/// The datasets of a column. A column of AnnData may be a group of them: codes and categories, or values and
+/// their mask.
+struct Hdf5ColumnParts {
+  std::string values;        ///< path; of codes if there are categories
+  std::string categories{};  ///< path; empty: none
+  std::string mask{};        ///< path: true where a value is missing; empty: none
+};
+/// The parts of the column at a path, by its encoding; nothing for a group of another encoding.
+[[nodiscard]] std::optional<Hdf5ColumnParts> parts_of_column(hid_t file, const std::string& path);
+
+/// A text in an attribute of an object; empty: there is none.
+[[nodiscard]] std::string hdf5_attribute(hid_t object, const char* name);
+/// The texts of a dataset of one dimension; empty: its values are not texts. Throws `Error(input)`, which
+/// names the file by `file_name`.
+[[nodiscard]] std::vector<std::string> hdf5_texts(hid_t file, const std::string& path,
+                                                  const std::string& file_name);
+
+/// The columns of a file: those of AnnData's observations (`obs`), or else the datasets of the root.
 struct Hdf5Contents {
+  std::string folder;     ///< where the columns are: "obs/", or "" for the root
+  std::string row_names;  ///< the column of AnnData's names of observations; empty: none
   std::vector<std::string> columns;
   std::map<std::string, std::string> unusable;  ///< other links, with the reason why they are not columns
   std::int64_t rows = 0;

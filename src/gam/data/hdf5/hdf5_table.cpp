@@ -40,11 +40,13 @@ class Hdf5Table final : public TableReader {
   [[nodiscard]] files::FileState opened() const override { return shared_->opened(); }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
 
+  [[nodiscard]] std::string row_names() const override { return contents_.row_names; }
+
   [[nodiscard]] std::string name() const override { return path_; }
   [[nodiscard]] std::unique_ptr<RowScan> scan(const ReadPlan& plan, int threads) override {
     return scan_hdf5({.hdf5 = file_.get(),
                       .file = *opened_,
-                      .columns = contents_.columns,
+                      .contents = contents_,
                       .chunk_rows = options_.chunk_rows,
                       .between = options_.between,
                       .bytes_read = bytes_read_},

@@ -15,7 +15,9 @@ struct Hdf5Options {
   BetweenReads between{};
 };
 
-/// *Collective.* Opens an HDF5 file as a table: every one-dimensional dataset at the root is a column.
+/// *Collective.* Opens an HDF5 file as a table: every one-dimensional dataset at the root is a column. The
+/// table of AnnData is that of its observations, `obs`: categories are factors, values that a mask marks are
+/// missing.
 ///
 /// Integers and floating-point numbers of any size are treated as fields without quotes, NaN as missing;
 /// texts of fixed or variable length, and the member names of enumerations, as quoted fields

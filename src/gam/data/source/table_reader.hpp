@@ -43,6 +43,8 @@ class TableReader {
   [[nodiscard]] virtual std::vector<std::string> columns() const = 0;
   /// Columns that are R's ordered factors.
   [[nodiscard]] virtual std::vector<std::string> ordered_columns() const { return {}; }
+  /// The column that names the rows; empty: none.
+  [[nodiscard]] virtual std::string row_names() const { return {}; }
   /// All other names in the file, each with the reason and the remedy, in words that follow the name in a
   /// message.
   [[nodiscard]] virtual std::map<std::string, std::string> left_out() const { return {}; }

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of AnnData: columns of the observations as covariates, matrices as responses."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import warnings
+
+import numpy as np
+from support import InFolder, main, needs
+
+from tessera_gam import InputError, fit_many
+
+CELLS = 120
+GENES = ["sox2", "gata1", "silent"]
+FORMULA = "lineage + batch + s(t, by=lineage, bs='cr', k=5) + offset(log(size))"
+
+
+def cells():
+    random = np.random.default_rng(1)
+    return {
+        "t": random.random(CELLS),
+        "lineage": random.choice(np.array(["b", "a"]), CELLS),
+        "batch": random.integers(1, 3, CELLS).astype(str),
+        "size": random.uniform(0.5, 2, CELLS),
+    }
+
+
+def counts():
+    random = np.random.default_rng(2)
+    return random.poisson(np.exp(np.sin(5 * cells()["t"]))[:, None] * np.array([0.4, 3, 0])).astype(np.float32)
+
+
+def adata(x=None, **obs):
+    import anndata
+    import pandas as pd
+
+    def texts(values):  # as most files have them; nullable ones are written only if that is asked for
+        return pd.Index(values, dtype=object)
+
+    of_cells = pd.DataFrame(cells(), index=texts([f"cell{i}" for i in range(CELLS)]))
+    of_cells["lineage"] = pd.Categorical(of_cells["lineage"].astype(object), texts(["b", "a"]))
+    of_cells["batch"] = pd.Categorical(of_cells["batch"].astype(int))
+    x = counts() if x is None else x
+    made = anndata.AnnData(x, obs=of_cells.assign(**obs), var=pd.DataFrame(index=texts(GENES)))
+    made.layers["counts"] = x
+    return made
+
+
+@needs("anndata", "pandas", "scipy")
+class H5ad(InFolder):
+    def setUp(self):
+        super().setUp()
+        self.enterContext(warnings.catch_warnings())
+        warnings.simplefilter("ignore")  # of anndata, about types that it changes
+
+    def write(self, made, name="data.h5ad"):
+        path = self.folder / name
+        made.write_h5ad(path)
+        return path
+
+    def fits(self, path, *more):
+        out = self.folder / "fits.csv"
+        self.tessera_fit("many", path, "--formula", FORMULA, "--family", "nb", "--threads", 1, "--out", out, *more)
+        return out.read_text()
+
+    def refused(self, *arguments):
+        ended = subprocess.run(
+            [self.tessera_fit(), *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False
+        )
+        self.assertNotEqual(ended.returncode, 0)
+        return ended.stderr
+
+    def columns(self, path):
+        told = subprocess.run([self.tessera_fit(), "columns", path, "--json"], capture_output=True, check=True)
+        return {one["name"]: one for one in json.loads(told.stdout)["columns"]}
+
+    def expected(self):
+        self.write_csv("cells.csv", cells())
+        self.write_csv("counts.csv", dict(zip(GENES, counts().T, strict=True)))
+        return self.fits(self.folder / "cells.csv", "--responses", self.folder / "counts.csv", "--factor", "batch")
+
+    def test_every_matrix_gives_the_fits_of_a_table(self):
+        import scipy.sparse as sparse
+
+        expected = self.expected()
+        for kind in (np.asarray, sparse.csr_matrix, sparse.csc_matrix):
+            path = self.write(adata(kind(counts())))
+            self.assertEqual(self.fits(path), expected)
+            self.assertEqual(self.fits(path, "--responses", f"{path}:/layers/counts"), expected)
+        found = fit_many(path, f"{path}:/X", FORMULA, "nb", threads=1)
+        [titles, *lines] = csv.reader(expected.splitlines())
+        np.testing.assert_array_equal(found.fits["edf"][:2], [float(line[titles.index("edf")]) for line in lines[:2]])
+
+    def test_rows_of_two_files_are_matched_by_name(self):
+        expected = self.expected()
+        path = self.write(adata())
+        other = self.write(adata()[::-1].copy(), "other.h5ad")
+        self.assertEqual(self.fits(path, "--responses", f"{other}:/X"), expected)
+        few = self.write(adata(), "few.h5ad")
+        import h5py
+
+        with h5py.File(few, "r+") as file:
+            file["obs/_index"][3] = "nobody"
+        said = self.refused("many", path, "--formula", "t", "--responses", f"{few}:/X", "--out", self.folder / "no.csv")
+        self.assertIn("has no row 'cell3', which the covariates have, but a row 'nobody'", said)
+        self.assertFalse((self.folder / "no.csv").exists())
+
+    def test_columns_of_every_type(self):
+        import anndata
+        import pandas as pd
+
+        missing = np.arange(CELLS) % 4 == 0
+        with anndata.settings.override(allow_write_nullable_strings=True):
+            path = self.write(
+                adata(
+                    whole=pd.array(np.where(missing, None, 3), "Int64"),
+                    truth=pd.array(np.where(missing, None, True), "boolean"),
+                    plain=np.arange(CELLS) > 5,
+                    gap=pd.Categorical(np.where(missing, None, "u"), pd.array(["u"], "string[python]")),
+                    text=pd.array([f"text{i}" for i in range(CELLS)], "string[python]"),
+                )
+            )
+        found = self.columns(path)
+        self.assertEqual({name: found[name]["missing"] for name in ("whole", "truth", "gap", "plain", "text")},
+                         {"whole": 30, "truth": 30, "gap": 30, "plain": 0, "text": 0})  # fmt: skip
+        self.assertEqual(found["plain"]["first_levels"], ["FALSE", "TRUE"])
+        self.assertEqual(found["lineage"]["first_levels"], ["a", "b"])
+        self.assertEqual(found["batch"]["first_levels"], ["1", "2"])
+        self.assertEqual(found["text"]["levels"], CELLS)
+        self.assertEqual(found["_index"]["levels"], CELLS)
+        self.assertEqual(found["whole"]["kind"], "numbers")
+
+    def test_refuses_what_it_cannot_read(self):
+        import h5py
+
+        path = self.write(adata())
+
+        def changed(change):
+            other = self.folder / "changed.h5ad"
+            other.write_bytes(path.read_bytes())
+            with h5py.File(other, "r+") as file:
+                change(file)
+            return self.refused("many", other, "--formula", "lineage", "--out", self.folder / "no.csv")
+
+        def before_0_8(file):
+            codes = file["obs/lineage/codes"][:]
+            file["obs/__categories/lineage"] = file["obs/lineage/categories"][:]
+            del file["obs/lineage"]
+            file["obs/lineage"] = codes
+            file["obs/lineage"].attrs["categories"] = file["obs/__categories/lineage"].ref
+
+        def before_0_7(file):
+            del file["obs"]
+            file["obs"] = np.zeros(CELLS, [("index", "S5"), ("t", "f8")])
+
+        def beyond(file):
+            file["obs/lineage/codes"][7] = 2
+
+        def unknown(file):
+            file["obs/lineage"].attrs["encoding-type"] = "ragged"
+
+        def short_mask(file):
+            del file["obs/lineage"]
+            group = file.create_group("obs/lineage")
+            group.attrs["encoding-type"] = "nullable-integer"
+            group["values"], group["mask"] = np.zeros(CELLS), np.zeros(3, bool)
+
+        def hidden_text(file):
+            del file["obs/lineage"]
+            group = file.create_group("obs/lineage")
+            group.attrs["encoding-type"] = "nullable-string-array"
+            group["values"], group["mask"] = ["x"] * CELLS, np.arange(CELLS) == 9
+
+        for change, words in (
+            (
+                before_0_8,
+                "'lineage' has its categories apart, as anndata before 0.8 wrote them: read the file by a newer",
+            ),
+            (before_0_7, "has obs as one dataset, as anndata before 0.7 wrote it"),
+            (beyond, "row 8: the code of 'lineage' is not that of a category"),
+            (unknown, "'lineage' has the encoding 'ragged'"),
+            (short_mask, "'lineage' has a mask that is not one byte for each value"),
+            (hidden_text, "row 10: the text of 'lineage' is missing: write the column as categories"),
+        ):
+            with self.subTest(words):
+                self.assertIn(words, changed(change))
+        said = self.refused("many", self.folder / "data.csv", "--formula", "t", "--out", self.folder / "no.csv")
+        self.assertIn("give --responses, because DATA is not one file of AnnData", said)
+        with self.assertRaisesRegex(InputError, "unknown column 'day'"):
+            fit_many(path, f"{path}:/X", "s(day)")
+
+
+if __name__ == "__main__":
+    main()

@@ -368,6 +368,10 @@ TESSERA_GAM_API int tessera_gam_fit_many(const char* formula, tessera_gam_table 
 /// that has no fit, or is not there.
 TESSERA_GAM_API int tessera_gam_many_model(tessera_gam_answer fits, const char* response,
                                            tessera_gam_model* model);
+/// Tests of the curves of each response, from the `fits` of a call with the option covariances:
+/// `tessera::gam::test_curves` (<tessera/gam/curves.hpp>). Options: those of `CurveTestOptions`, and threads.
+TESSERA_GAM_API int tessera_gam_many_curves(tessera_gam_answer fits, const tessera_gam_call* call,
+                                            tessera_gam_answer* answer);
 
 /* Answers of a model, as tables */
 

@@ -287,6 +287,45 @@ fit_many({str(self.folder / "cells.csv")!r}, {str(self.folder / "counts.npy")!r}
             with self.assertRaisesRegex(UsageError, what):
                 of.model(response)
 
+    def test_tests_curves(self):
+        found = self.fit(covariances=True)
+        tests = found.test_curves("diff-end", threads=1)
+        self.assertEqual([*tests["response"]], GENES)
+        part = "s(t):lineagea-s(t):lineageb"
+        self.assertEqual([*tests][:7], ["response", "statistic", "df", "p", "q", f"statistic:{part}", f"df:{part}"])
+        model = found.model("tal1")
+        ends = {"t": np.zeros(2), "lineage": np.array(["a", "b"]), "size": np.ones(2)}
+        for place, lineage in enumerate(ends["lineage"]):
+            ends["t"][place] = cells()["t"][cells()["lineage"] == lineage].max()
+        rows = model.predict(ends, type="lpmatrix")
+        contrast = rows[0] - rows[1]
+        difference = contrast @ model.params
+        place = GENES.index("tal1")
+        self.assertAlmostEqual(tests[f"log2_fold_change:{part}"][place], difference / np.log(2), 9)
+        statistic = difference**2 / (contrast @ model.cov @ contrast)
+        self.assertAlmostEqual(tests["statistic"][place], statistic, 9 - int(np.log10(statistic)))
+        self.assertTrue(np.isnan(tests["p"][GENES.index("silent")]))
+        # The same as the program's.
+        self.write_csv("cells.csv", cells())
+        self.write_csv("counts.csv", dict(zip(GENES, matrix().T, strict=True)))
+        fits, out = self.folder / "fits.h5", self.folder / "curves.csv"
+        self.tessera_fit(
+            "many", self.folder / "cells.csv", "--responses", self.folder / "counts.csv", "--formula", FORMULA,
+            "--family", "nb", "--threads", 1, "--covariances", "--out", fits,
+        )  # fmt: skip
+        self.tessera_fit("curves", fits, "--test", "pattern", "--l2fc", 0.5, "--out", out)
+        tests = found.test_curves("pattern", l2fc=0.5)
+        with out.open() as file:
+            titles, *lines = csv.reader(file)
+        self.assertEqual(titles, [*tests])
+        for title, column in zip(titles[1:], list(zip(*lines, strict=True))[1:], strict=True):
+            of_file = [np.nan if one == "NA" else float(one) for one in column]
+            np.testing.assert_array_equal(np.asarray(tests[title]), of_file, title)
+        with self.assertRaisesRegex(UsageError, "give one of association, start-vs-end, diff-end, pattern"):
+            found.test_curves("end")
+        with self.assertRaisesRegex(UsageError, "fit with covariances=True"):
+            self.fit().test_curves()
+
     def test_refuses(self):
         for counts, what in (
             (matrix()[:, 0], "counts have 1 dimensions"),

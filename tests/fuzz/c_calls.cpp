@@ -411,6 +411,8 @@ class Calls {
     add(status, Kind::answer, tests);
     std::uint64_t model = 0;
     const int status_of_model = held(tessera_gam_many_model(fits, "1", &model));
+    std::uint64_t curves = 0;
+    add(held(tessera_gam_many_curves(fits, nullptr, &curves)), Kind::answer, curves);
     add(status_of_model, Kind::model, model);
   }
 

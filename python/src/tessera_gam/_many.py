@@ -53,15 +53,65 @@ class ManyFits:
 
     def model(self, response: str) -> GAM:
         """The model of a response, which predicts and has a summary. Needs `covariances=True`."""
-        if self._answer is None:
-            raise UsageError("the fits do not keep models: fit with covariances=True; a pickled result never keeps them")
         model = _native.Handle("model")
-        _native.call("many_model", self._answer.number, _native.encoded(response, "the response"), model.to)
+        _native.call("many_model", self._kept().number, _native.encoded(response, "the response"), model.to)
         return GAM._of(model)
 
     def covariance(self, response: str) -> npt.NDArray[np.float64]:
         """The covariance of the p coefficients of a response, p x p. Needs `covariances=True`."""
         return self.model(response).cov
+
+    def test_curves(
+        self,
+        test: Literal["association", "start-vs-end", "diff-end", "pattern"] = "association",
+        *,
+        # Options: curves -test job.threads
+        terms: Sequence[str] | str | None = None,
+        points: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
+        l2fc: float | None = None,
+        rank_tolerance: float | None = None,
+        threads: int | None = None,
+        # End of options
+    ) -> Any:
+        """Tests of the curves of each response, those of tradeSeq's functions (docs/many.md): a row for each response
+        with "statistic", "df", "p" and "q", and these of each curve or pair of curves with its log2 fold change. Needs
+        `covariances=True`.
+
+        Parameters
+        ----------
+        test
+            "association": is each curve constant; "start-vs-end": does it end where it starts; "diff-end": do two
+            curves end at one value; "pattern": are they the same.
+        terms
+            The curves to test: 's(t1):l1,s(t2):l2' (default: all).
+        points
+            Points of each curve; 0: twice its largest number of basis functions (default: 0).
+        start
+            Where curves start, if they have data before it (default: their least value).
+        end
+            Where curves end, if they have data after it (default: their greatest value).
+        l2fc
+            Differences up to this log2 fold change count as zero (default: 0).
+        rank_tolerance
+            Eigenvalues of the contrasts' covariance up to this share of the largest count as zero (default: 0.01).
+        threads
+            Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
+        """
+        options = _given(locals())
+        fits, tests = self._kept(), Answer()
+        _native.interruptible(
+            lambda call: _native.call("many_curves", fits.number, call, tests.to), _native.option_texts(options)
+        )
+        return _frame_of(tests)
+
+    def _kept(self) -> Answer:
+        if self._answer is None:
+            raise UsageError(
+                "the fits do not keep models: fit with covariances=True; a pickled result never keeps them"
+            )
+        return self._answer
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_answer": None}

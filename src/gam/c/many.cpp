@@ -4,6 +4,7 @@
 #include "gam/c/handles.hpp"
 #include "gam/c/structures.hpp"
 
+#include <tessera/gam/curves.hpp>
 #include <tessera/gam/many.hpp>
 
 #include <fmt/format.h>
@@ -135,6 +136,10 @@ Answer answer_of_fits(ManyResults results) {
   return answer;
 }
 
+void require_models(const Answer& fits) {
+  if (!fits.many) refuse("the answer has no models: give the fits of many responses with covariances");
+}
+
 }  // namespace
 }  // namespace TESSERA_NAMESPACE::gam::c
 
@@ -187,7 +192,27 @@ int tessera_gam_many_model(tessera_gam_answer fits, const char* response, tesser
     c::require(model, "model");
     const std::string name = c::text_of(response, "response");
     const auto of = c::object_of<c::Answer>(fits);
-    if (!of->many) c::refuse("the answer has no models: give the fits of many responses with covariances");
+    c::require_models(*of);
     *model = c::handle_of(gam::model_of(*of->many, name));
+  });
+}
+
+int tessera_gam_many_curves(tessera_gam_answer fits, const tessera_gam_call* call,
+                            tessera_gam_answer* answer) {
+  constexpr const char* function = "tessera_gam_many_curves";
+  return c::status_of(function, [&] {
+    c::require(answer, "answer");
+    const auto of = c::object_of<c::Answer>(fits);
+    c::require_models(*of);
+    c::Call given(call);
+    gam::CurveTestOptions options;
+    tessera::JobOptions job_options;
+    given.read_all(function, options, job_options);
+    job_options.policy = tessera::Policy::cpu;
+    c::Answer found;
+    given.run(job_options, [&](tessera::Job& job, gam::FitObserver*) {
+      found.table = gam::test_curves(job, *of->many, options);
+    });
+    *answer = c::handle_of(std::move(found));
   });
 }

@@ -173,11 +173,16 @@ int main(void) {
   EXPECT(test_count == count && memcmp(same_numbers, expected, count * sizeof(double)) == 0);
   free(same_numbers);
   EXPECT(tessera_gam_many_model(fits, "klf4", &model) == TESSERA_GAM_USAGE);
+  tessera_gam_answer curves = 77;
+  EXPECT(tessera_gam_many_curves(fits, NULL, &curves) == TESSERA_GAM_USAGE && curves == 77);
   EXPECT(strstr(tessera_gam_error(), "the answer has no models") != NULL);
   EXPECT(tessera_gam_many_model(with_covariances, "silent", &model) == TESSERA_GAM_USAGE);
   EXPECT(strstr(tessera_gam_error(), "the response 'silent' has no fit, because it is all_zero") != NULL);
   EXPECT(tessera_gam_many_model(with_covariances, NULL, &model) == TESSERA_GAM_USAGE && model == 77);
   EXPECT(tessera_gam_many_model(with_covariances, "klf4", &model) == TESSERA_GAM_OK);
+  EXPECT(tessera_gam_many_curves(with_covariances, NULL, &curves) == TESSERA_GAM_OK);
+  EXPECT(strcmp(level(curves, "response", 3), "klf4") == 0);
+  EXPECT(tessera_gam_answer_close(curves) == TESSERA_GAM_OK);
   EXPECT(tessera_gam_answer_close(with_covariances) == TESSERA_GAM_OK); /* the model needs it no more */
   double covariance[36], coefficients[6];
   EXPECT(tessera_gam_model_values(model, "covariance", covariance, 36) == TESSERA_GAM_OK);

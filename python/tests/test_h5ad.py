@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of AnnData: columns of the observations as covariates, matrices as responses."""
+"""Files of AnnData, whose observations are covariates and whose matrices are responses; and of ModelArray."""
 
 from __future__ import annotations
 
@@ -191,6 +191,46 @@ class H5ad(InFolder):
         self.assertIn("give --responses, because DATA is not one file of AnnData", said)
         with self.assertRaisesRegex(InputError, "unknown column 'day'"):
             fit_many(path, f"{path}:/X", "s(day)")
+
+    def test_raw_has_names_of_its_own(self):
+        made = adata()
+        made.raw = made
+        path = self.write(made[:, :2].copy())
+        expected = self.fits(path, "--responses", f"{path}:/layers/counts")
+        self.assertEqual(self.fits(path, "--responses", f"{path}:/raw/X").splitlines()[:3], expected.splitlines())
+
+
+@needs("h5py")
+class ModelArray(InFolder):
+    def test_source_files_are_matched_to_a_column(self):
+        import h5py
+
+        values = np.log1p(counts()) + cells()["t"][:, None]
+        sources = [f"sub-{i}.mif" for i in range(CELLS)]
+        self.write_csv("cells.csv", cells() | {"source_file": np.array(sources)})
+        self.write_csv("values.csv", dict(zip("123", values.astype(np.float32).T, strict=True)))
+        packed = {"dtype": "f4", "compression": "gzip", "compression_opts": 4, "shuffle": True}
+        back = slice(None, None, -1)
+        with h5py.File(self.folder / "array.h5", "w") as file:
+            file.create_dataset("scalars/FD/values", data=values[back], chunks=(CELLS, 2), **packed)
+            file["scalars/FD/values"].attrs["column_names"] = sources[back]
+            file.create_dataset("scalars/FC/values", data=values[back], chunks=(CELLS, 2), **packed)
+            file["scalars/FC/column_names"] = sources[back]
+            file.create_dataset("scalars/T/values", data=values[back].T, **packed)
+            file["scalars/T/column_names"] = sources[back]
+
+        def fits(responses, *more):
+            out = self.folder / "fits.csv"
+            self.tessera_fit(
+                "many", self.folder / "cells.csv", "--responses", responses, "--formula", "batch + s(t, k=4)",
+                "--threads", 1, "--out", out, *more,
+            )  # fmt: skip
+            return out.read_text()
+
+        expected = fits(self.folder / "values.csv")
+        for scalar in ("FD", "FC", "T"):
+            found = fits(f"{self.folder / 'array.h5'}:/scalars/{scalar}/values", "--key", "source_file")
+            self.assertEqual(found, expected)
 
 
 if __name__ == "__main__":

@@ -46,11 +46,14 @@ class MatrixFile {
     return {values.begin(), values.end()};
   }
 
-  /// Names of responses and rows where AnnData or Cell Ranger store them, if their number is right.
+  /// Names of responses and rows where AnnData, Cell Ranger or ModelArray store them, if their number is
+  /// right.
   [[nodiscard]] MatrixNames names(std::int64_t responses, std::int64_t rows) const {
     MatrixNames names;
-    std::vector<std::vector<std::string>> found{texts(index_of("/obs")), texts(index_of("/var"))};
+    std::vector<std::vector<std::string>> found{
+        texts(index_of("/obs")), texts(index_of(path_.starts_with("/raw/") ? "/raw/var" : "/var"))};
     if (has(path_ + "/barcodes")) found = {texts(path_ + "/barcodes"), texts(path_ + "/features/id")};
+    if (found[0].empty()) found[0] = column_names();
     // In a transposed matrix, the observations are the responses.
     for (int turn = 0; turn < (rows == responses ? 1 : 2); ++turn) {
       if (names.rows.empty() && std::ssize(found[0]) == rows) names.rows = found[0];
@@ -91,6 +94,13 @@ class MatrixFile {
       if (H5Lexists(hdf5(), path.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
       if (end == std::string::npos) return true;
     }
+  }
+
+  /// ModelArray's names of source files: an attribute of the matrix, or a dataset beside it.
+  [[nodiscard]] std::vector<std::string> column_names() const {
+    const Handle matrix(H5Oopen(hdf5(), path_.c_str(), H5P_DEFAULT), H5Oclose);
+    std::vector<std::string> names = hdf5_attribute_texts(matrix.get(), "column_names");
+    return names.empty() ? texts(path_.substr(0, path_.rfind('/')) + "/column_names") : names;
   }
 
   /// The path of the names (the index) of a group of AnnData.

@@ -6,9 +6,12 @@
 #include "base/utf8.hpp"
 #include "gam/data/frame/frame.hpp"
 
+#include <tessera/function.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -131,6 +134,30 @@ std::string problem_of_shape(hid_t space) {
   H5Sget_simple_extent_dims(space, extents.data(), nullptr);
   return fmt::format("has {} dimensions ({}): write each of its columns as a dataset of one", dimensions,
                      fmt::join(extents, " x "));
+}
+
+/// The texts of a type and number that `read` gives; empty: they are no texts, or cannot be read.
+std::vector<std::string> texts_in(hid_t type, hid_t space, FunctionRef<bool(void* to)> read) {
+  std::vector<std::string> all;
+  const Hdf5Kind kind = hdf5_kind(type);
+  const auto count = static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space)));
+  if (kind == Hdf5Kind::variable_text) {
+    std::vector<char*> texts(count);
+    if (!read(texts.data())) return all;
+    for (char* const text : texts) {
+      all.emplace_back(text == nullptr ? "" : text);
+      H5free_memory(text);
+    }
+  } else if (kind == Hdf5Kind::fixed_text) {
+    const std::size_t bytes = H5Tget_size(type);
+    std::vector<char> texts(count * bytes);
+    if (!read(texts.data())) return all;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string_view padded(texts.data() + i * bytes, bytes);
+      all.emplace_back(padded.substr(0, padded.find('\0')));
+    }
+  }
+  return all;
 }
 
 /// Whether a group has an object of this name.
@@ -300,56 +327,31 @@ std::optional<Hdf5ColumnParts> parts_of_column(hid_t file, const std::string& pa
   return std::nullopt;
 }
 
-std::string hdf5_attribute(hid_t object, const char* name) {
+std::vector<std::string> hdf5_attribute_texts(hid_t object, const char* name) {
   if (H5Aexists(object, name) <= 0) return {};
   const Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
   const Handle type(H5Aget_type(attribute.get()), H5Tclose);
   const Handle space(H5Aget_space(attribute.get()), H5Sclose);
-  if (H5Tget_class(type.get()) != H5T_STRING || H5Sget_simple_extent_npoints(space.get()) != 1) return {};
-  if (H5Tis_variable_str(type.get()) > 0) {
-    char* text = nullptr;
-    if (H5Aread(attribute.get(), type.get(), &text) < 0 || text == nullptr) return {};
-    std::string copy = text;
-    H5free_memory(text);
-    return copy;
-  }
-  std::string text(H5Tget_size(type.get()), '\0');
-  if (H5Aread(attribute.get(), type.get(), text.data()) < 0) return {};
-  return text.substr(0, text.find('\0'));
+  return texts_in(type.get(), space.get(),
+                  [&](void* to) { return H5Aread(attribute.get(), type.get(), to) >= 0; });
+}
+
+std::string hdf5_attribute(hid_t object, const char* name) {
+  const std::vector<std::string> texts = hdf5_attribute_texts(object, name);
+  return texts.size() == 1 ? texts.front() : std::string();
 }
 
 std::vector<std::string> hdf5_texts(hid_t file, const std::string& path, const std::string& file_name) {
-  std::vector<std::string> all;
   const Handle values(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
-  if (!values.valid()) return all;
+  if (!values.valid()) return {};
   const Handle type(H5Dget_type(values.get()), H5Tclose);
   const Handle space(H5Dget_space(values.get()), H5Sclose);
-  const Hdf5Kind kind = hdf5_kind(type.get());
-  const bool is_variable = kind == Hdf5Kind::variable_text;
-  if ((kind != Hdf5Kind::fixed_text && !is_variable) || H5Sget_simple_extent_ndims(space.get()) != 1)
-    return all;
-  const auto count = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get()));
-  const auto read = [&](void* to) {
+  if (H5Sget_simple_extent_ndims(space.get()) != 1) return {};
+  return texts_in(type.get(), space.get(), [&](void* to) {
     if (H5Dread(values.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0)
       throw base::input_error("{}:{}: is damaged: write the file again", file_name, path);
-  };
-  if (is_variable) {
-    std::vector<char*> texts(count);
-    read(texts.data());
-    for (char* const text : texts) {
-      all.emplace_back(text == nullptr ? "" : text);
-      H5free_memory(text);
-    }
-    return all;
-  }
-  const std::size_t bytes = H5Tget_size(type.get());
-  std::vector<char> texts(count * bytes);
-  read(texts.data());
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string_view padded(texts.data() + i * bytes, bytes);
-    all.emplace_back(padded.substr(0, padded.find('\0')));
-  }
-  return all;
+    return true;
+  });
 }
 
 Hdf5Contents contents_of(hid_t file, const std::string& path) {

@@ -79,7 +79,9 @@ struct Hdf5ColumnParts {
 /// The parts of the column at a path, by its encoding; nothing for a group of another encoding.
 [[nodiscard]] std::optional<Hdf5ColumnParts> parts_of_column(hid_t file, const std::string& path);
 
-/// A text in an attribute of an object; empty: there is none.
+/// The texts in an attribute of an object; empty: there is none.
+[[nodiscard]] std::vector<std::string> hdf5_attribute_texts(hid_t object, const char* name);
+/// The text in an attribute of one text.
 [[nodiscard]] std::string hdf5_attribute(hid_t object, const char* name);
 /// The texts of a dataset of one dimension; empty: its values are not texts. Throws `Error(input)`, which
 /// names the file by `file_name`.

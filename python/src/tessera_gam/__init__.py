@@ -20,6 +20,7 @@ from ._errors import (
     UsageError,
 )
 from ._gam import GAM
+from ._lineages import Lineages, lineages
 from ._many import ManyFits, fit_many
 from ._native import library_version
 from ._quantiles import fit_quantiles
@@ -31,6 +32,7 @@ __all__ = [
     "FaultError",
     "FormulaError",
     "InputError",
+    "Lineages",
     "ManyFits",
     "NotConvergedError",
     "Report",
@@ -40,6 +42,7 @@ __all__ = [
     "columns",
     "fit_many",
     "fit_quantiles",
+    "lineages",
 ]
 
 

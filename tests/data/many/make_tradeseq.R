@@ -7,13 +7,12 @@ n <- 400
 t <- runif(n, 0, 10)
 # Cells before the branch are of one lineage by chance, as cell weights of 0.5 give them.
 l1 <- rbinom(n, 1, ifelse(t < 4, .5, rbinom(n, 1, .5)))
-d <- data.frame(t1 = pmax(0, round(t + rnorm(n, 0, .1), 3)), t2 = pmax(0, round(.9 * t + rnorm(n, 0, .1), 3)), l1 = l1, l2 = 1 - l1, batch = sample(c("a", "b", "c"), n, TRUE), offset = round(rnorm(n, 0, .3), 3))
+d <- data.frame(t1 = pmax(0, round(t + rnorm(n, 0, .1), 3)), t2 = pmax(0, round(.75 * t + rnorm(n, 0, .1), 3)), l1 = l1, l2 = 1 - l1, batch = sample(c("a", "b", "c"), n, TRUE), offset = round(rnorm(n, 0, .3), 3))
 U <- model.matrix(~ batch, d)
-# One set of knots for both lineages: quantiles of all pseudotimes, with an inner knot at the end of the shorter lineage.
+# One set of knots for both lineages: quantiles of all pseudotimes, of which the nearest is replaced by the end of the shorter lineage.
 ends <- c(max(d$t1[d$l1 == 1]), max(d$t2[d$l2 == 1]))
 knots <- unname(quantile(c(d$t1[d$l1 == 1], d$t2[d$l2 == 1]), seq(0, 1, length.out = 6)))
-inner <- 1 + which.min(abs(knots[2:5] - min(ends)))
-knots[inner] <- min(ends)
+knots[which.min(abs(knots - min(ends)))] <- min(ends)
 exact <- gam.control(epsilon = 1e-12, newton = list(conv.tol = 1e-10, maxNstep = 5, maxSstep = 2, maxHalf = 30, use.svd = FALSE))
 offset <- d$offset
 fit <- function(y) gam(y ~ -1 + U + s(t1, by = l1, bs = "cr", id = 1, k = 6) + s(t2, by = l2, bs = "cr", id = 1, k = 6) + offset(offset),
@@ -60,7 +59,7 @@ statistics <- function(m) {
   b <- coef(m); V <- vcov(m)
   c(lapply(L, function(one) list(wald = wald(b, V, one), eigen = eigen_stat(b, V, one), eigen_l2fc = eigen_stat(b, V, one, 1), log2_fold_changes = I(unname(c(t(one) %*% b)) / log(2)))))
 }
-grid <- data.frame(t1 = c(1, 3, 7, 9, 0, 0, 0, 0), t2 = c(0, 0, 0, 0, 1, 3, 6, 8), l1 = rep(1:0, each = 4), batch = rep(c("a", "b"), 4), offset = 0)
+grid <- data.frame(t1 = c(1, 3, 7, 9, 0, 0, 0, 0), t2 = c(0, 0, 0, 0, 1, 3, 6, 7), l1 = rep(1:0, each = 4), batch = rep(c("a", "b"), 4), offset = 0)
 grid$l2 <- 1 - grid$l1
 links <- function(m) predict(m, c(as.list(grid), list(U = model.matrix(~ factor(batch, c("a", "b", "c")), grid))), se.fit = TRUE)
 results <- lapply(seq_along(models), function(i) {

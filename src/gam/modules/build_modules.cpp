@@ -38,14 +38,11 @@ ComputeCapability capability_of(const std::string& target) {
   return {version / 10, version % 10};
 }
 
-std::vector<Step> steps_of(const std::vector<gam::BuiltInModule>& modules,
+std::vector<Step> steps_of(const std::vector<ModuleSource>& modules,
                            const std::vector<std::string>& targets) {
   std::vector<Step> steps;
-  for (const std::string& target : targets) {
-    for (const gam::BuiltInModule& module : modules)
-      if (!module.needs_matrix_units || gam::CrossPlan::runs_on_matrix_units(capability_of(target)))
-        steps.push_back({&module.source, target});
-  }
+  for (const std::string& target : targets)
+    for (const ModuleSource& module : modules) steps.push_back({&module, target});
   return steps;
 }
 
@@ -80,7 +77,7 @@ int build(const std::filesystem::path& folder, int jobs, const std::vector<std::
       fmt::print("{} does not know {}: devices that need it compile their kernels at run time\n",
                  compiler->version(), target);
   }
-  const std::vector<gam::BuiltInModule> modules = gam::built_in_modules();
+  const std::vector<ModuleSource> modules = gam::built_in_modules();
   const std::vector<Step> steps = steps_of(modules, targets);
   begin_folder(folder, compiler->version());
   std::set<std::filesystem::path> current{folder / name_of_compiler};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/rows/kernel_source.hpp"
+#include <tessera/device/kernel_compiler.hpp>
 
 #include <vector>
 
@@ -9,6 +9,6 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// The modules that are compiled with the library: those of every kernel that does not depend on the user's
 /// own formulas.
-[[nodiscard]] std::vector<BuiltInModule> built_in_modules();
+[[nodiscard]] std::vector<ModuleSource> built_in_modules();
 
 }  // namespace TESSERA_NAMESPACE::gam

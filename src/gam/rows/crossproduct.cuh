@@ -12,20 +12,23 @@
 // Pipelining: chunk i is multiplied while chunk i + 1 is evaluated and sorted and chunk i + 2 is copied. The
 // order of additions depends only on the slice's rows.
 //
-// kernel_source.cpp writes `rows_constants.hpp`: `fixed::tiling`, and `fixed::alike`, whether all margins of
-// the terms are uniform, none is cyclic, and their cells have the same cubics, as P-splines have.
+// kernel_source.cpp writes `rows_constants.hpp`: `fixed::tiling`, `fixed::rows` of a chunk, and
+// `fixed::alike`, whether all margins of the terms are uniform, none is cyclic, and their cells have the same
+// cubics, as P-splines have.
 #include "gam/rows/crossproduct.hpp"
 #include "gam/rows/terms.cuh"
 #include "rows_constants.hpp"
 
 #include <cstdint>
 
-// The devices of `CrossPlan::runs_on_matrix_units`. A module for others is empty.
+// The devices of `CrossPlan::runs_on`. A module for others is empty.
 #if __CUDA_ARCH__ / 100 == 9 || __CUDA_ARCH__ / 100 == 10
 namespace TESSERA_NAMESPACE::gam {
 
 constexpr unsigned whole_warp = 0xffffffff;
 constexpr int warp_threads = 32;
+/// Number of runs of rows (one row per lane) in a chunk.
+constexpr int runs_of_chunk = fixed::rows / warp_threads;
 /// Distance in bytes between the rows of one term's values.
 constexpr int cross_row_stride = quad_columns * sizeof(double);
 /// Mask of the bits of a value's low word that hold the index of its quad.
@@ -38,7 +41,7 @@ using Sums = double[fixed::tiling.windows][fixed::tiling.tiles][4];
 /// The tiles of all lanes of a warp, in shared memory.
 using CrossTiles = double[fixed::tiling.windows][fixed::tiling.tiles][16][8];
 
-/// Shared memory of a block for two chunks, as `cross_shared_bytes` counts it. Row `shape.rows` is zero:
+/// Shared memory of a block for two chunks, as `cross_shared_bytes` counts it. Row `fixed::rows` is zero:
 /// unused places of an order refer to it.
 class CrossShared {
  public:
@@ -46,15 +49,15 @@ class CrossShared {
 
   /// The four values of each row of a term's chunk.
   [[nodiscard]] double* values(int buffer, int term) const {
-    return numbers(((buffer * shape_.terms + term) * (shape_.rows + 1)) * quad_columns);
+    return numbers(((buffer * shape_.terms + term) * (fixed::rows + 1)) * quad_columns);
   }
   [[nodiscard]] double* dense(int buffer) const {
-    return numbers((2 * shape_.terms * quad_columns + buffer * cross_dense_columns) * (shape_.rows + 1));
+    return numbers((2 * shape_.terms * quad_columns + buffer * cross_dense_columns) * (fixed::rows + 1));
   }
   /// A column of a chunk: those of the terms, then the root of the weight, then the residual.
   [[nodiscard]] double* staged(int buffer, int column) const {
-    return numbers(2 * (shape_.terms * quad_columns + cross_dense_columns) * (shape_.rows + 1) +
-                   (buffer * (shape_.terms + 2) + column) * shape_.rows);
+    return numbers(2 * (shape_.terms * quad_columns + cross_dense_columns) * (fixed::rows + 1) +
+                   (buffer * (shape_.terms + 2) + column) * fixed::rows);
   }
   [[nodiscard]] double* tables() const { return staged(2, 0); }
   /// With offsets into `tables`.
@@ -65,7 +68,7 @@ class CrossShared {
   [[nodiscard]] std::uint16_t* order(int buffer, int term) const {
     const int begin = static_cast<int>(reinterpret_cast<char*>(&margin(shape_.terms)) - memory_);
     return reinterpret_cast<std::uint16_t*>(memory_ + (begin + 15) / 16 * 16) +
-           (buffer * shape_.terms + term) * cross_order_length(shape_.rows, fixed::tiling.windows);
+           (buffer * shape_.terms + term) * cross_order_length(fixed::rows, fixed::tiling.windows);
   }
   /// For each window where it starts in `order`, and the end, in fours.
   [[nodiscard]] int* start(int buffer, int term) const {
@@ -135,8 +138,7 @@ class CrossBlock {
   /// The windows of a lane's rows, packed, one row per run (a row per lane).
   using Windows = unsigned;
   static constexpr int window_bits = 3;
-  static_assert(window_bits * cross_rows_limit / warp_threads <= 32 &&
-                fixed::tiling.windows <= 1 << window_bits);
+  static_assert(window_bits * runs_of_chunk <= 32 && fixed::tiling.windows <= 1 << window_bits);
   struct Four {
     double values[4];
     unsigned first;  ///< column index of the first of the four values
@@ -155,8 +157,6 @@ class CrossBlock {
   [[nodiscard]] static double sum_of(const CrossTiles& tiles, int half, int row, int column);
   [[nodiscard]] static double own_sum(const CrossTiles& tiles, int half, int p, int q);
 
-  [[nodiscard]] int chunk_rows() const { return cross_.shape.rows; }
-
   CrossShared shared_;
   const SliceBatchView& batch_;
   const CrossView& cross_;
@@ -174,10 +174,9 @@ inline void CrossBlock::prepare() {
   const int terms = cross_.shape.terms;
   for (int i = thread; i < 2 * terms * quad_columns; i += threads) {
     const int term = i / quad_columns % terms;
-    shared_.values(i / quad_columns / terms, term)[chunk_rows() * quad_columns + i % quad_columns] = 0;
+    shared_.values(i / quad_columns / terms, term)[fixed::rows * quad_columns + i % quad_columns] = 0;
   }
-  for (int i = thread; i < 2 * (chunk_rows() + 1) * cross_dense_columns; i += threads)
-    shared_.dense(0)[i] = 0;
+  for (int i = thread; i < 2 * (fixed::rows + 1) * cross_dense_columns; i += threads) shared_.dense(0)[i] = 0;
   const double* numbers = batch_.layout.numbers;
   std::int64_t next = 0;
   for (int t = 0; t < group_.term_count; ++t) {
@@ -223,7 +222,8 @@ inline void CrossBlock::fetch(int buffer, int first) const {
       to = cross_.shape.terms + (weights ? 0 : 1);
     }
     const auto place = static_cast<unsigned>(__cvta_generic_to_shared(shared_.staged(buffer, to) + lane_));
-    for (int i = 0; i < chunk_rows(); i += warp_threads) {
+#pragma unroll
+    for (int i = 0; i < fixed::rows; i += warp_threads) {
       // Fill rows beyond the end of the slice with zeros.
       const int row = first + i + lane_;
       const bool there = row < slice_.rows;
@@ -295,7 +295,7 @@ inline void CrossBlock::evaluate_term(int buffer, int term) const {
   constexpr int at_once = 2;  // independent rows in flight, which hide each other's latency
   static_assert(cross_rows_step % (at_once * warp_threads) == 0);
 #pragma unroll 1
-  for (int run = 0; run < chunk_rows() / warp_threads; run += at_once) {
+  for (int run = 0; run < runs_of_chunk; run += at_once) {
     Four fours[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
@@ -316,7 +316,7 @@ inline void CrossBlock::evaluate_term(int buffer, int term) const {
 
 inline void CrossBlock::evaluate_dense(int buffer, int first) const {
   const int residual = cross_.dense_count - 1;
-  for (int run = warp_; run < chunk_rows() / warp_threads; run += cross_.shape.warps) {
+  for (int run = warp_; run < runs_of_chunk; run += cross_.shape.warps) {
     const int row = run * warp_threads + lane_;
     const double root = shared_.staged(buffer, cross_.shape.terms)[row];
     double* to = shared_.dense(buffer) + row * cross_dense_columns;
@@ -338,9 +338,9 @@ inline void CrossBlock::sort(int buffer, int term, Windows windows) const {
   const auto shift_of = [&](int run) {
     return static_cast<int>(windows >> window_bits * run & ((1u << window_bits) - 1)) * 8;
   };
-  const int runs = chunk_rows() / warp_threads;
   Counts own = 0;
-  for (int i = 0; i < runs; ++i) own += Counts{1} << shift_of(i);
+#pragma unroll
+  for (int i = 0; i < runs_of_chunk; ++i) own += Counts{1} << shift_of(i);
   Counts up_to = own;
 #pragma unroll
   for (int distance = 1; distance < warp_threads; distance *= 2) {
@@ -350,7 +350,7 @@ inline void CrossBlock::sort(int buffer, int term, Windows windows) const {
   const Counts total = __shfl_sync(whole_warp, up_to, warp_threads - 1);
   Counts rank = up_to - own;
 
-  const auto no_row = static_cast<std::uint16_t>(chunk_rows() * cross_row_stride);
+  constexpr std::uint16_t no_row = fixed::rows * cross_row_stride;
   std::uint16_t* order = shared_.order(buffer, term);
   int* start = shared_.start(buffer, term);
   int begin[fixed::tiling.windows];
@@ -366,7 +366,8 @@ inline void CrossBlock::sort(int buffer, int term, Windows windows) const {
   }
   if (lane_ == 0) start[fixed::tiling.windows] = fours;
   if (lane_ < 16) order[4 * fours + lane_] = no_row;
-  for (int i = 0; i < runs; ++i) {
+#pragma unroll
+  for (int i = 0; i < runs_of_chunk; ++i) {
     const int shift = shift_of(i);
     int at = begin[0];
 #pragma unroll
@@ -386,7 +387,7 @@ void CrossBlock::multiply_as(int buffer, const CrossTask& task, Sums& sums) cons
   const int n = lane_ / 4;
   const int side = n / 4;
   const char* lanes = reinterpret_cast<const char*>(shared_.values(buffer, 0)) + n % 4 * sizeof(double);
-  const int term_stride = (chunk_rows() + 1) * cross_row_stride;
+  constexpr int term_stride = (fixed::rows + 1) * cross_row_stride;
   const int centre = task.centre * term_stride;
   const int leaf = task.leaves[side] * term_stride;
   const int columns = static_cast<int>(reinterpret_cast<const char*>(shared_.dense(buffer)) -
@@ -527,7 +528,7 @@ extern "C" __global__ void __launch_bounds__(cross_warps_limit* warp_threads)
   CrossBlock block(memory, batch, cross);
   const CrossTask task = cross.tasks[block.task()];
   Sums sums = {};
-  const int rows = cross.shape.rows;
+  constexpr int rows = fixed::rows;
   block.prepare();
   block.fetch(0, 0);
   int buffer = 1;

@@ -34,14 +34,10 @@ class CrossPlan {
   explicit CrossPlan(const RowLayout& layout);
 
   [[nodiscard]] bool empty() const noexcept { return sums.groups.empty(); }
-  /// Whether a device has matrix units for doubles in tiles of 16 rows, and enough shared memory. The kernel
-  /// tests the same.
-  [[nodiscard]] static bool runs_on_matrix_units(ComputeCapability capability) noexcept {
-    return capability.major == 9 || capability.major == 10;
-  }
-  /// Whether the device forms products by this plan.
+  /// Whether a device has matrix units for doubles in tiles of 16 rows, and enough shared memory. Kernels
+  /// test the same.
   [[nodiscard]] bool runs_on(ComputeCapability capability) const noexcept {
-    return !empty() && runs_on_matrix_units(capability);
+    return !empty() && (capability.major == 9 || capability.major == 10);
   }
 
   [[nodiscard]] const CrossShare& share(PassKind kind) const noexcept {

@@ -103,14 +103,15 @@ ModuleSource product_module() {
   return row_module("gam/rows/product_kernels.cuh", "products");
 }
 
-ModuleSource crossproduct_module(int quads, bool alike) {
+ModuleSource crossproduct_module(int quads, int rows, bool alike) {
   const CrossTiling tiling = cross_tiling(quads);
   return row_module(
       "gam/rows/crossproduct.cuh", "crossproduct", "#include \"gam/rows/crossproduct.hpp\"\n",
       fmt::format(
-          "constexpr CrossTiling tiling = {{{}, {}, {}}};\nconstexpr bool alike = {};\n"
+          "constexpr CrossTiling tiling = {{{}, {}, {}}};\nconstexpr int rows = {};\nconstexpr bool alike = "
+          "{};\n"
           "static_assert(sizeof(CrossTask) == {} && sizeof(CrossTerm) == {} && sizeof(CrossView) == {});\n",
-          tiling.windows, tiling.halves, tiling.tiles, alike, sizeof(CrossTask), sizeof(CrossTerm),
+          tiling.windows, tiling.halves, tiling.tiles, rows, alike, sizeof(CrossTask), sizeof(CrossTerm),
           sizeof(CrossView)));
 }
 
@@ -122,17 +123,20 @@ ModuleSource family_module(const Family& family) {
 }
 
 RowModules::RowModules(const Family& of_rows, const CrossPlan& cross) : family(family_module(of_rows)) {
-  if (!cross.empty()) crossproduct = crossproduct_module(cross.quads, cross.cubics.has_value());
+  if (!cross.empty())
+    crossproduct = crossproduct_module(cross.quads, cross.shape.rows, cross.cubics.has_value());
 }
 
-std::vector<BuiltInModule> built_in_row_modules() {
-  std::vector<BuiltInModule> modules{{term_module()}, {product_module()}};
-  for (int quads = 1; quads <= cross_quads_limit; ++quads)
-    for (const bool alike : {false, true}) modules.push_back({crossproduct_module(quads, alike), true});
+std::vector<ModuleSource> built_in_row_modules() {
+  std::vector<ModuleSource> modules{term_module(), product_module()};
+  for (int quads = 1; quads <= cross_quads_limit; ++quads) {
+    for (int rows = cross_rows_step; rows <= cross_rows_limit; rows += cross_rows_step)
+      for (const bool alike : {false, true}) modules.push_back(crossproduct_module(quads, rows, alike));
+  }
   std::set<std::string> names;  // a family's default constants may be named too
   for (const Family& family : families_of_build()) {
     ModuleSource module = family_module(family);
-    if (names.insert(module.name).second) modules.push_back({std::move(module)});
+    if (names.insert(module.name).second) modules.push_back(std::move(module));
   }
   return modules;
 }

@@ -19,8 +19,9 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] ModuleSource term_module();
 /// product_kernels.cuh.
 [[nodiscard]] ModuleSource product_module();
-/// crossproduct.cuh, for terms of at most this many quads; `alike`: as `CrossPlan::cubics`.
-[[nodiscard]] ModuleSource crossproduct_module(int quads, bool alike);
+/// crossproduct.cuh, for terms of at most this many quads and chunks of this many rows; `alike`: as
+/// `CrossPlan::cubics`. Empty for devices on which `CrossPlan` does not run.
+[[nodiscard]] ModuleSource crossproduct_module(int quads, int rows, bool alike);
 /// family_kernels.cuh. Does not depend on the values of the family's parameters.
 [[nodiscard]] ModuleSource family_module(const Family& family);
 
@@ -34,13 +35,8 @@ struct RowModules {
   std::optional<ModuleSource> crossproduct;  ///< empty: matrix units form no products
 };
 
-/// A module, and whether it is only for devices on which `CrossPlan` runs.
-struct BuiltInModule {
-  ModuleSource source;
-  bool needs_matrix_units = false;
-};
 /// All modules but those of users' families and of chosen constants.
-[[nodiscard]] std::vector<BuiltInModule> built_in_row_modules();
+[[nodiscard]] std::vector<ModuleSource> built_in_row_modules();
 
 /// The module that compiles the file `kernels` of `files`; its headers are the other files, `constants` and
 /// the standard headers. The module's name, `what` and a hash of the constants, identifies it.

@@ -25,15 +25,15 @@ TEST(RowModules, DoNotDependOnParametersOfTheFamily) {
 
 TEST(RowModules, HaveNamesOfTheirOwn) {
   std::set<std::string> names;
-  const std::vector<BuiltInModule> modules = built_in_row_modules();
-  for (const BuiltInModule& module : modules) names.insert(module.source.name);
+  const std::vector<tessera::ModuleSource> modules = built_in_row_modules();
+  for (const tessera::ModuleSource& module : modules) names.insert(module.name);
   EXPECT_EQ(names.size(), modules.size());
 }
 
 /// A fit of a built-in family with its default constants compiles nothing.
 TEST(RowModules, AreThoseOfEveryBuiltInFamily) {
   std::set<std::string> names;
-  for (const BuiltInModule& module : built_in_row_modules()) names.insert(module.source.name);
+  for (const tessera::ModuleSource& module : built_in_row_modules()) names.insert(module.name);
   for (const char* family :
        {"gaussian", "binomial(cauchit)", "nb(theta=2)", "tw", "Gamma(inverse)", "scat", "betar(link=cloglog)",
         "ocat(R=5)", "quasi(logit, mu)", "gaulss", "multinom(K=3)", "shash", "ziplss", "twlss", "cnorm",
@@ -54,9 +54,9 @@ TEST(RowModules, CompileForProducts) {
 
 TEST(RowModules, CompileForProductsOfSplinesWhereThereAreMatrixUnits) {
   for (int quads = 1; quads <= cross_quads_limit; quads += 3)
-    expect_kernels(crossproduct_module(quads, quads % 2 == 0), "sm_90", {"form_crossproduct"});
-  expect_kernels(crossproduct_module(5, true), "sm_100", {"form_crossproduct"});
-  expect_kernels(crossproduct_module(5, true), "sm_80", {});
+    expect_kernels(crossproduct_module(quads, 192, quads % 2 == 0), "sm_90", {"form_crossproduct"});
+  expect_kernels(crossproduct_module(5, 64, true), "sm_100", {"form_crossproduct"});
+  expect_kernels(crossproduct_module(5, 64, true), "sm_80", {});
 }
 
 class FamilyModules : public ::testing::TestWithParam<const char*> {};

@@ -137,10 +137,9 @@ class CurveRows {
 };
 
 std::vector<double> spaced_points(const TestedCurve& curve, int points) {
-  std::vector<double> values;
+  std::vector<double> values(at(points));
   for (int i = 0; i < points; ++i)
-    values.push_back(i == points - 1 ? curve.end
-                                     : curve.start + i * (curve.end - curve.start) / (points - 1));
+    values[at(i)] = i == points - 1 ? curve.end : curve.start + i * (curve.end - curve.start) / (points - 1);
   return values;
 }
 

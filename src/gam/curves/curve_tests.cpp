@@ -54,8 +54,8 @@ struct SomeFits {
 /// The fits of all responses, of which each rank reads some.
 class FitsToTest {
  public:
-  FitsToTest(Model shared, std::vector<std::string> responses)
-      : shared_(std::move(shared)), responses_(std::move(responses)) {}
+  FitsToTest(const Model& shared, std::vector<std::string> responses)
+      : shared_(shared), responses_(std::move(responses)) {}
   FitsToTest(const FitsToTest&) = delete;
   FitsToTest& operator=(const FitsToTest&) = delete;
   virtual ~FitsToTest() = default;

@@ -160,7 +160,7 @@ namespace {
 /// The row of a response in the datasets of a file of results.
 class Hdf5Record final : public ResponseRecord {
  public:
-  Hdf5Record(const StoredResults::File& file, const std::string& name) : file_(file), name_(name) {
+  Hdf5Record(const StoredResults::File& file, std::string name) : file_(file), name_(std::move(name)) {
     const std::vector<std::string> names = file.responses();
     const auto found = std::ranges::find(names, name_);
     if (found == names.end())

@@ -113,11 +113,13 @@ TEST_F(TradeSeq, HasTheStatisticsOfItsFormulas) {
       options.l2fc = l2fc;
       const Predictions tests = test_curves(job, fits, options);
       const Range mine = job.local_range(tests.plan);
-      for (const auto& [suffix, name] : one.columns) {
+      for (const auto& column : one.columns) {
+        const std::string& suffix = column.first;
+        const std::string& name = column.second;
         for (std::int64_t i = mine.begin; i < mine.end; ++i) {
           const json& expected = all["responses"][static_cast<std::size_t>(i)]["statistics"][name];
-          const auto value = [&](const std::string& column) {
-            return tests[column + suffix][static_cast<std::size_t>(i - mine.begin)];
+          const auto value = [&](const std::string& of) {
+            return tests[of + suffix][static_cast<std::size_t>(i - mine.begin)];
           };
           const json& of_eigen = expected[l2fc > 0 ? "eigen_l2fc" : "eigen"];
           const double statistic = of_eigen[0];

@@ -17,10 +17,10 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-constexpr std::array<OptionSet, 11> option_sets{
+constexpr std::array<OptionSet, 12> option_sets{
     OptionSet::fit,      OptionSet::predict, OptionSet::smooths,   OptionSet::derivatives,
     OptionSet::simulate, OptionSet::check,   OptionSet::residuals, OptionSet::many,
-    OptionSet::table,    OptionSet::arrow,   OptionSet::job};
+    OptionSet::curves,   OptionSet::table,   OptionSet::arrow,     OptionSet::job};
 
 template <class Options>
 bool takes(std::vector<NamedOption>& given) {
@@ -43,6 +43,7 @@ bool can_be(OptionSet set, const std::string& name, const std::string& value) {
       case OptionSet::check: is_read = takes<CheckOptions>(given); break;
       case OptionSet::residuals: is_read = takes<ResidualOptions>(given); break;
       case OptionSet::many: is_read = takes<ManyOptions>(given) || takes<Responses>(given); break;
+      case OptionSet::curves: is_read = takes<CurveTestOptions>(given); break;
       case OptionSet::table: is_read = takes<TableOptions>(given); break;
       case OptionSet::arrow: is_read = takes<ArrowOptions>(given); break;
       case OptionSet::job: is_read = takes<JobOptions>(given); break;

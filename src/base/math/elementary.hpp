@@ -4,8 +4,10 @@
 #include "base/math/packet.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 /// Elementary functions of a double or a packet, by one text. They use only additions, multiplications,
 /// divisions and operations on bits, so that results have the same bits on every processor; those of libm may
@@ -57,17 +59,26 @@ struct Reduced {
   T lost;  ///< the rounding of r
 };
 
+/// x = 2^k m with m from sqrt(1/2) to sqrt(2), for a normal x > 0.
+template <PacketOrDouble T>
+struct Scaled {
+  explicit Scaled(const T& x) {
+    // The exponent with its bias is not negative.
+    constexpr std::uint64_t sqrt_half = 0x3FE6A09E667F3BCD;
+    constexpr std::uint64_t bias = std::uint64_t{1023} << mantissa_bits;
+    const BitsOf<T> bits = bits_of(x);
+    const BitsOf<T> exponent = (bits - sqrt_half + bias) >> mantissa_bits;
+    m = number_of<T>(bits - (exponent << mantissa_bits) + bias);
+    const T shifted = number_of<T>(bits_of(T(to_integer)) + exponent);
+    k = shifted - (to_integer + exponent_bias);
+  }
+  T k, m;
+};
+
 /// log(x + lost) for a normal x > 0 and a `lost` that is at most its rounding.
 template <PacketOrDouble T>
 inline T log_of_sum(const T& x, const T& lost) {
-  // x = 2^k m with m from sqrt(1/2) to sqrt(2). The exponent with its bias is not negative.
-  constexpr std::uint64_t sqrt_half = 0x3FE6A09E667F3BCD;
-  constexpr std::uint64_t bias = std::uint64_t{1023} << mantissa_bits;
-  const BitsOf<T> bits = bits_of(x);
-  const BitsOf<T> exponent = (bits - sqrt_half + bias) >> mantissa_bits;
-  const T m = number_of<T>(bits - (exponent << mantissa_bits) + bias);
-  const T shifted = number_of<T>(bits_of(T(to_integer)) + exponent);
-  const T k = shifted - (to_integer + exponent_bias);
+  const auto [k, m] = Scaled<T>(x);
   // log(m + c) for c = 2^-k lost, by the series of atanh: f = m - 1 + c, log = f - s (f - R). What each large
   // sum loses is added to the small terms.
   const T c_lost = lost * power_of_two<T>(to_integer - k);
@@ -89,6 +100,104 @@ inline T log_of_sum(const T& x, const T& lost) {
   const T lost_of_whole = (k * ln2_high - whole) + difference;
   const T small = s * (half + series * z) + (k * ln2_low + ((f - difference) - half));
   return whole + (small + (lost_of_whole + lost_of_f));
+}
+
+/// A number as a sum of two, the second of which is at most the rounding of the first.
+template <PacketOrDouble T>
+struct Parts {
+  T value, lost;
+};
+/// a + b without error (Knuth, The Art of Computer Programming, vol. 2, 4.2.2).
+template <PacketOrDouble T>
+inline Parts<T> exact_sum(const T& a, const T& b) {
+  const T sum = a + b;
+  const T of_b = sum - a;
+  return {sum, (a - (sum - of_b)) + (b - of_b)};
+}
+/// a b with an error of 2^-106 (Dekker, Numerische Mathematik 18 (1971)); factors have halves of 26 and 27
+/// bits.
+template <PacketOrDouble T>
+inline Parts<T> exact_product(const T& a, const T& b) {
+  constexpr std::uint64_t upper = ~std::uint64_t{0x7FFFFFF};
+  const T a_high = number_of<T>(bits_of(a) & upper);
+  const T b_high = number_of<T>(bits_of(b) & upper);
+  const T a_low = a - a_high;
+  const T b_low = b - b_high;
+  const T product = a * b;
+  return {product, ((a_high * b_high - product) + (a_high * b_low + a_low * b_high)) + a_low * b_low};
+}
+
+/// The polynomial with these coefficients, from that of x^0 on, in steps of x^4.
+template <PacketOrDouble T, std::size_t count>
+inline T polynomial(const double (&terms)[count], const T& x) {
+  static_assert(count % 4 == 0);
+  const T x2 = x * x;
+  const T x4 = x2 * x2;
+  T sum(0.0);
+#pragma GCC unroll 8
+  for (std::size_t i = count; i > 0; i -= 4) {
+    const T high = x * terms[i - 1] + terms[i - 2];
+    const T low = x * terms[i - 3] + terms[i - 4];
+    sum = sum * x4 + (high * x2 + low);
+  }
+  return sum;
+}
+
+/// e^(x + lost), to 0.6 ulp or in parts 0.2, for a `lost` that is at most the rounding of x.
+template <PacketOrDouble T>
+inline Parts<T> exp_of_sum(const T& x, const T& lost) {
+  // Beyond these the result is 0 or infinite. NaN stays NaN.
+  const T below = choose(x > 710.0, T(710.0), x);
+  const T limited = choose(below < -746.0, T(-746.0), below);
+  Reduced<T> at(limited);
+  const Parts<T> r = exact_sum(at.r, at.lost + choose(limited == x, lost, T(0.0)));
+  at.r = r.value;
+  const T whole = at.r + 1.0;
+  const T small = ((1.0 - whole) + at.r) + (at.rest() * (at.r * at.r) + r.lost);
+  const T value = whole + small;
+  // 2^k may be no normal number: two factors.
+  const T half = at.k * 0.5 + to_integer;
+  const T one = power_of_two<T>(half);
+  const T other = power_of_two<T>(at.k - (half - to_integer) + to_integer);
+  return {(value * one) * other, (((whole - value) + small) * one) * other};
+}
+
+/// log(x) for a finite x > 0, with a relative error of 2^-63: of the series of atanh the first two terms are
+/// in parts.
+template <PacketOrDouble T>
+inline Parts<T> log_in_parts(const T& x) {
+  constexpr double least_normal = std::numeric_limits<double>::min();
+  const auto is_small = x < least_normal;
+  const auto [scaled_k, m] = Scaled<T>(choose(is_small, x * 0x1p54, x));
+  const T k = scaled_k - choose(is_small, T(54.0), T(0.0));
+  const T f = m - 1.0;
+  const T sum = m + 1.0;
+  const T s = f / sum;
+  const Parts<T> back = exact_product(s, sum);
+  const T s_lost = (((f - back.value) - back.lost) - s * (m - (sum - 1.0))) / sum;
+  const Parts<T> z = exact_product(s, s);
+  const Parts<T> cube = exact_product(z.value, s);
+  const T cube_lost = cube.lost + (z.lost * s + 3.0 * (z.value * s_lost));
+  constexpr double two_thirds = 2.0 / 3;
+  constexpr double lost_of_two_thirds = 0x1.5555555555555p-55;
+  const Parts<T> second = exact_product(cube.value, T(two_thirds));
+  const T z2 = z.value * z.value;
+  const T z4 = z2 * z2;
+  const T a = z.value * (2.0 / 7) + 2.0 / 5;
+  const T b = z.value * (2.0 / 11) + 2.0 / 9;
+  const T c = z.value * (2.0 / 15) + 2.0 / 13;
+  const T d = z.value * (2.0 / 19) + 2.0 / 17;
+  const T e = z.value * (2.0 / 23) + 2.0 / 21;
+  const T rest = (cube.value * z.value) * ((e * z4 + (d * z2 + c)) * z4 + (b * z2 + a));
+  const Parts<T> first = exact_sum(k * ln2_high, 2.0 * s);
+  const Parts<T> both = exact_sum(first.value, second.value);
+  const T small = (first.lost + both.lost) +
+                  (second.lost + cube.value * lost_of_two_thirds + cube_lost * two_thirds + 2.0 * s_lost);
+  const Parts<T> third = exact_sum(both.value, rest);
+  const Parts<T> fourth = exact_sum(third.value, k * ln2_low);
+  const T lost = (third.lost + fourth.lost) + small;
+  const T value = fourth.value + lost;
+  return {value, (fourth.value - value) + lost};
 }
 
 }  // namespace elementary
@@ -140,6 +249,18 @@ inline T log(const T& x) {
   return choose(x > 0.0, finite, choose(x == 0.0, T(-infinity), T(std::numeric_limits<double>::quiet_NaN())));
 }
 
+namespace elementary {
+/// log(x) times a factor in two parts.
+template <PacketOrDouble T>
+inline T scaled_log(const T& x, double factor, double lost_of_factor) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Parts<T> log_x = log_in_parts(x);
+  const Parts<T> product = exact_product(log_x.value, T(factor));
+  const T value = product.value + (product.lost + log_x.lost * factor + log_x.value * lost_of_factor);
+  return choose((x > 0.0) & (x < infinity), value, log(x));
+}
+}  // namespace elementary
+
 /// log(1 + x), to 1 ulp.
 template <PacketOrDouble T>
 inline T log1p(const T& x) {
@@ -188,6 +309,47 @@ inline T asinh(const T& x) {
   const T value = choose(size > large, log(size) + (elementary::ln2_high + elementary::ln2_low),
                          log1p(size + square / (1.0 + sqrt(1.0 + square))));
   return choose(x < 0.0, -value, value);
+}
+
+/// Whether x has no fraction; an infinite x has none.
+template <PacketOrDouble T>
+inline auto is_whole(const T& x) {
+  constexpr double no_fraction = 0x1p52;  // numbers from here on have none
+  const T size = fabs(x);
+  return ((size + no_fraction) - no_fraction == size) | (size >= no_fraction);
+}
+
+/// x^y, to 1 ulp, with the special values of C.
+template <PacketOrDouble T>
+inline T pow(const T& x, const std::type_identity_t<T>& y) {
+  using namespace elementary;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double most = 0x1p65;  // beyond it the result is 0, 1 or infinite
+  const T size = fabs(x);
+  const Parts<T> log_size = log_in_parts(size);
+  const T exponent = choose(y > most, T(most), choose(y < -most, T(-most), y));
+  const Parts<T> product = exact_product(exponent, log_size.value);
+  const T power = exp_of_sum(product.value, product.lost + exponent * log_size.lost).value;
+  const T finite = choose(size < infinity, power, choose(y > 0.0, size, 1.0 / size));
+  const T value = choose(size == 0.0, choose(y > 0.0, T(0.0), T(infinity)), finite);
+  // The sign of x^y is that of x where y is odd.
+  const auto whole = is_whole<T>(y);
+  const T other = choose(is_whole<T>(0.5 * y), T(0.0), choose(whole, x, T(0.0)));
+  const T with_sign = number_of<T>(bits_of(value) | (bits_of(other) & (std::uint64_t{1} << 63)));
+  const T real = choose(x < 0.0, choose(whole, with_sign, choose(size < infinity, T(nan), value)), with_sign);
+  return choose((y == 0.0) | (x == 1.0), T(1.0), choose(y == y, real, y));
+}
+
+/// log(x) / log(2), to 1 ulp.
+template <PacketOrDouble T>
+inline T log2(const T& x) {
+  return elementary::scaled_log<T>(x, 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56);
+}
+/// log(x) / log(10), to 1 ulp.
+template <PacketOrDouble T>
+inline T log10(const T& x) {
+  return elementary::scaled_log<T>(x, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57);
 }
 
 }  // namespace tessera::base

@@ -28,21 +28,21 @@ inline constexpr double exponent_bias = 1023;
 
 /// 2^k for an integer k, given as k + 1.5 * 2^52, that is the exponent of a normal number.
 template <PacketOrDouble T>
-inline T power_of_two(const T& shifted) {
+TESSERA_INLINE T power_of_two(const T& shifted) {
   return number_of<T>(bits_of(shifted + exponent_bias) << mantissa_bits);
 }
 
 /// x = k ln(2) + r with |r| at most ln(2) / 2.
 template <PacketOrDouble T>
 struct Reduced {
-  explicit Reduced(const T& x) : shifted(x * 1.4426950408889634 + to_integer) {
+  TESSERA_INLINE explicit Reduced(const T& x) : shifted(x * 1.4426950408889634 + to_integer) {
     k = shifted - to_integer;
     const T high = x - k * ln2_high;
     r = high - k * ln2_low;
     lost = (high - r) - k * ln2_low;
   }
   /// (e^r - 1 - r) / r^2: Taylor's polynomial of degree 11, by Estrin's scheme.
-  [[nodiscard]] T rest() const {
+  [[nodiscard]] TESSERA_INLINE T rest() const {
     const T r2 = r * r;
     const T r4 = r2 * r2;
     const T a = r * (1.0 / 6) + 0.5;
@@ -55,6 +55,8 @@ struct Reduced {
     const T high = (f * r2 + e) * r4 + (d * r2 + c);
     return high * r4 + low;
   }
+  /// e^r.
+  [[nodiscard]] TESSERA_INLINE T power() const { return (rest() * (r * r) + r) + 1.0; }
   T shifted, k, r;
   T lost;  ///< the rounding of r
 };
@@ -62,7 +64,7 @@ struct Reduced {
 /// x = 2^k m with m from sqrt(1/2) to sqrt(2), for a normal x > 0.
 template <PacketOrDouble T>
 struct Scaled {
-  explicit Scaled(const T& x) {
+  TESSERA_INLINE explicit Scaled(const T& x) {
     // The exponent with its bias is not negative.
     constexpr std::uint64_t sqrt_half = 0x3FE6A09E667F3BCD;
     constexpr std::uint64_t bias = std::uint64_t{1023} << mantissa_bits;
@@ -77,7 +79,7 @@ struct Scaled {
 
 /// log(x + lost) for a normal x > 0 and a `lost` that is at most its rounding.
 template <PacketOrDouble T>
-inline T log_of_sum(const T& x, const T& lost) {
+TESSERA_INLINE T log_of_sum(const T& x, const T& lost) {
   const auto [k, m] = Scaled<T>(x);
   // log(m + c) for c = 2^-k lost, by the series of atanh: f = m - 1 + c, log = f - s (f - R). What each large
   // sum loses is added to the small terms.
@@ -210,7 +212,7 @@ inline T exp(const T& x) {
   const T below = choose(x > 710.0, T(710.0), x);
   const T limited = choose(below < -746.0, T(-746.0), below);
   const Reduced<T> at(limited);
-  const T value = (at.rest() * (at.r * at.r) + at.r) + 1.0;
+  const T value = at.power();
   // 2^k may be no normal number: two factors.
   const T half = at.k * 0.5 + to_integer;
   return (value * power_of_two<T>(half)) * power_of_two<T>(at.k - (half - to_integer) + to_integer);
@@ -259,17 +261,21 @@ inline T scaled_log(const T& x, double factor, double lost_of_factor) {
   const T value = product.value + (product.lost + log_x.lost * factor + log_x.value * lost_of_factor);
   return choose((x > 0.0) & (x < infinity), value, log(x));
 }
+
+/// log(1 + x) for -1 < x < infinity.
+template <PacketOrDouble T>
+TESSERA_INLINE T finite_log1p(const T& x) {
+  const T u = x + 1.0;
+  const T rounded = u - x;
+  return log_of_sum<T>(u, (x - (u - rounded)) + (1.0 - rounded));  // 1 + x = u + lost, exactly
+}
 }  // namespace elementary
 
 /// log(1 + x), to 1 ulp.
 template <PacketOrDouble T>
 inline T log1p(const T& x) {
-  using namespace elementary;
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const T u = x + 1.0;
-  const T rounded = u - x;
-  const T lost = (x - (u - rounded)) + (1.0 - rounded);  // 1 + x = u + lost, exactly
-  const T finite = choose(x < infinity, log_of_sum<T>(u, lost), x);
+  const T finite = choose(x < infinity, elementary::finite_log1p(x), x);
   return choose(x > -1.0, finite,
                 choose(x == -1.0, T(-infinity), T(std::numeric_limits<double>::quiet_NaN())));
 }
@@ -311,12 +317,20 @@ inline T asinh(const T& x) {
   return choose(x < 0.0, -value, value);
 }
 
+/// The largest whole number that is not above x.
+template <PacketOrDouble T>
+inline T floor(const T& x) {
+  constexpr double no_fraction = 0x1p52;  // numbers from here on have none
+  const T size = fabs(x);
+  const T near = (size + no_fraction) - no_fraction;
+  const T nearest = choose(x < 0.0, -near, near);
+  return choose(size >= no_fraction, x, nearest - choose(nearest > x, T(1.0), T(0.0)));
+}
+
 /// Whether x has no fraction; an infinite x has none.
 template <PacketOrDouble T>
 inline auto is_whole(const T& x) {
-  constexpr double no_fraction = 0x1p52;  // numbers from here on have none
-  const T size = fabs(x);
-  return ((size + no_fraction) - no_fraction == size) | (size >= no_fraction);
+  return floor(x) == x;
 }
 
 /// x^y, to 1 ulp, with the special values of C.

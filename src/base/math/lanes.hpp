@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/math/elementary.hpp"
+
 #include <cstdint>
 #include <cstring>
 
-/// Elementary functions of eight doubles at a time (SIMD). They use only additions, multiplications,
-/// divisions and bit operations, so that results have the same bits for any register width (the project is
-/// compiled without contraction to fused operations).
+/// Eight doubles at a time (SIMD), with the functions of elementary.hpp. Results have the same bits for any
+/// register width (the project is compiled without contraction to fused operations).
 ///
 /// Call them from functions marked TESSERA_LANE_CLONES, into which they are inlined.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
@@ -14,7 +15,7 @@
 #else
 #define TESSERA_LANE_CLONES
 #endif
-#define TESSERA_LANE_INLINE [[gnu::always_inline]] inline
+#define TESSERA_LANE_INLINE TESSERA_INLINE
 
 // Lanes are passed only between inlined functions, so the calling convention does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
@@ -81,74 +82,17 @@ TESSERA_LANE_INLINE Lanes with_sign(const Lanes& size, const Lanes& sign) {
 
 /// e^x to 1 ulp for |x| <= 700; a larger |x| counts as 700.
 TESSERA_LANE_INLINE Lanes exp_lanes(const Lanes& exponent) {
-  constexpr double log2_e = 1.4426950408889634;
-  constexpr double ln2_high = 6.93147180369123816490e-01;  // its last 32 bits are zero: k ln2_high is exact
-  constexpr double ln2_low = 1.90821492927058770002e-10;
-  constexpr double to_integer = 6755399441055744.0;  // 1.5 * 2^52: puts an integer into the last bits
+  using Eight = Packet<lane_count>;
   const Lanes most = all_lanes(700);
-  const Lanes x = max_lanes(-most, min_lanes(most, exponent));  // in this order, NaN stays NaN
-  const Lanes shifted = x * log2_e + to_integer;
-  const Lanes k = shifted - to_integer;
-  const Lanes r = (x - k * ln2_high) - k * ln2_low;
-  // Taylor's polynomial of degree 13 by Estrin's scheme: |r| <= ln(2) / 2.
-  const Lanes r2 = r * r;
-  const Lanes r4 = r2 * r2;
-  const Lanes a = r * (1.0 / 6) + 0.5;
-  const Lanes b = r * (1.0 / 120) + 1.0 / 24;
-  const Lanes c = r * (1.0 / 5040) + 1.0 / 720;
-  const Lanes d = r * (1.0 / 362880) + 1.0 / 40320;
-  const Lanes e = r * (1.0 / 39916800) + 1.0 / 3628800;
-  const Lanes f = r * (1.0 / 6227020800) + 1.0 / 479001600;
-  const Lanes low = b * r2 + a;
-  const Lanes high = (f * r2 + e) * r4 + (d * r2 + c);
-  const Lanes value = ((high * r4 + low) * r2 + r) + 1.0;
-  LaneBits bits;
-  LaneBits power;
-  std::memcpy(&bits, &value, sizeof(bits));
-  std::memcpy(&power, &shifted, sizeof(power));
-  bits += power << 52;
-  Lanes scaled;
-  std::memcpy(&scaled, &bits, sizeof(scaled));
-  return scaled;
+  // In this order NaN stays NaN.
+  const elementary::Reduced<Eight> at(Eight(max_lanes(-most, min_lanes(most, exponent))));
+  const BitsOf<Eight> k = bits_of(at.shifted) << elementary::mantissa_bits;
+  return number_of<Eight>(bits_of(at.power()) + k).numbers;
 }
 
-/// log(1 + x) for x >= 0, to 2 ulp.
+/// log(1 + x) for x >= 0, to 1 ulp.
 TESSERA_LANE_INLINE Lanes log1p_lanes(const Lanes& x) {
-  constexpr double ln2_high = 6.93147180369123816490e-01;
-  constexpr double ln2_low = 1.90821492927058770002e-10;
-  const Lanes u = x + 1.0;
-  const Lanes rounded = u - x;
-  const Lanes lost = (x - (u - rounded)) + (1.0 - rounded);  // 1 + x = u + lost, exactly
-  LaneBits bits;
-  std::memcpy(&bits, &u, sizeof(bits));
-  // u = 2^k m with m from sqrt(1/2) to sqrt(2).
-  constexpr std::uint64_t sqrt_half = 0x3FE6A09E667F3BCD;
-  const LaneBits above = bits - sqrt_half;
-  const LaneBits k = above >> 52;
-  const LaneBits mantissa = bits - (k << 52);
-  Lanes m;
-  std::memcpy(&m, &mantissa, sizeof(m));
-  const LaneBits negative_power = (1023 - k) << 52;
-  Lanes scale;
-  std::memcpy(&scale, &negative_power, sizeof(scale));
-  // k as a double, from the last bits of a sum with 1.5 * 2^52.
-  constexpr double to_integer = 6755399441055744.0;
-  LaneBits shifted_bits;
-  const Lanes origin = all_lanes(to_integer);
-  std::memcpy(&shifted_bits, &origin, sizeof(shifted_bits));
-  shifted_bits += k;
-  Lanes power;
-  std::memcpy(&power, &shifted_bits, sizeof(power));
-  power -= to_integer;
-  // log(m + c) for the lost part c, by the series of atanh: f = m - 1 + c, log = f - s (f - R).
-  const Lanes f = (m - 1.0) + lost * scale;
-  const Lanes s = f / (f + 2.0);
-  const Lanes z = s * s;
-  Lanes series = all_lanes(2.0 / 23);
-#pragma GCC unroll 10  // as a loop, GCC would divide in each step
-  for (int j = 21; j >= 3; j -= 2) series = series * z + 2.0 / j;
-  const Lanes half = f * f * 0.5;
-  return power * ln2_high + ((f - (half - s * (half + series * z))) + power * ln2_low);
+  return elementary::finite_log1p(Packet<lane_count>(x)).numbers;
 }
 
 }  // namespace tessera::base

@@ -19,6 +19,10 @@ namespace tessera::base {
 // Packets are passed between inlined functions only, so that the calling convention does not matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
+/// Functions of packets are inlined also into functions that are compiled for other processors, and without
+/// optimisation.
+#define TESSERA_INLINE [[gnu::always_inline]] inline
+
 /// The registers of n numbers of 64 bits. Compilers drop the attribute where the size depends on a parameter.
 template <int n>
 struct PacketRegisters;
@@ -40,9 +44,13 @@ struct PacketMask {
   using Flags = typename PacketRegisters<n>::Flags;
   Flags flags;
 
-  friend PacketMask operator&(const PacketMask& a, const PacketMask& b) { return {a.flags & b.flags}; }
-  friend PacketMask operator|(const PacketMask& a, const PacketMask& b) { return {a.flags | b.flags}; }
-  friend bool any(const PacketMask& a) {
+  TESSERA_INLINE friend PacketMask operator&(const PacketMask& a, const PacketMask& b) {
+    return {a.flags & b.flags};
+  }
+  TESSERA_INLINE friend PacketMask operator|(const PacketMask& a, const PacketMask& b) {
+    return {a.flags | b.flags};
+  }
+  TESSERA_INLINE friend bool any(const PacketMask& a) {
     bool is_any = false;
     for (int i = 0; i < n; ++i) is_any |= a.flags[i] != 0;
     return is_any;
@@ -57,46 +65,64 @@ struct Packet {
 
   Packet() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a constant of a formula
-  Packet(double value) : numbers(Doubles{} + value) {}
-  explicit Packet(Doubles the_numbers) : numbers(the_numbers) {}
+  TESSERA_INLINE Packet(double value) : numbers(Doubles{} + value) {}
+  TESSERA_INLINE explicit Packet(const Doubles& the_numbers) : numbers(the_numbers) {}
 
-  friend Packet operator-(const Packet& a) { return Packet(-a.numbers); }
-  friend Packet operator+(const Packet& a, const Packet& b) { return Packet(a.numbers + b.numbers); }
-  friend Packet operator-(const Packet& a, const Packet& b) { return Packet(a.numbers - b.numbers); }
-  friend Packet operator*(const Packet& a, const Packet& b) { return Packet(a.numbers * b.numbers); }
-  friend Packet operator/(const Packet& a, const Packet& b) { return Packet(a.numbers / b.numbers); }
-  Packet& operator+=(const Packet& b) { return *this = *this + b; }
-  Packet& operator-=(const Packet& b) { return *this = *this - b; }
-  Packet& operator*=(const Packet& b) { return *this = *this * b; }
+  TESSERA_INLINE friend Packet operator-(const Packet& a) { return Packet(-a.numbers); }
+  TESSERA_INLINE friend Packet operator+(const Packet& a, const Packet& b) {
+    return Packet(a.numbers + b.numbers);
+  }
+  TESSERA_INLINE friend Packet operator-(const Packet& a, const Packet& b) {
+    return Packet(a.numbers - b.numbers);
+  }
+  TESSERA_INLINE friend Packet operator*(const Packet& a, const Packet& b) {
+    return Packet(a.numbers * b.numbers);
+  }
+  TESSERA_INLINE friend Packet operator/(const Packet& a, const Packet& b) {
+    return Packet(a.numbers / b.numbers);
+  }
+  TESSERA_INLINE Packet& operator+=(const Packet& b) { return *this = *this + b; }
+  TESSERA_INLINE Packet& operator-=(const Packet& b) { return *this = *this - b; }
+  TESSERA_INLINE Packet& operator*=(const Packet& b) { return *this = *this * b; }
 
-  friend PacketMask<n> operator<(const Packet& a, const Packet& b) { return {a.numbers < b.numbers}; }
-  friend PacketMask<n> operator>(const Packet& a, const Packet& b) { return {a.numbers > b.numbers}; }
-  friend PacketMask<n> operator<=(const Packet& a, const Packet& b) { return {a.numbers <= b.numbers}; }
-  friend PacketMask<n> operator>=(const Packet& a, const Packet& b) { return {a.numbers >= b.numbers}; }
-  friend PacketMask<n> operator==(const Packet& a, const Packet& b) { return {a.numbers == b.numbers}; }
+  TESSERA_INLINE friend PacketMask<n> operator<(const Packet& a, const Packet& b) {
+    return {a.numbers < b.numbers};
+  }
+  TESSERA_INLINE friend PacketMask<n> operator>(const Packet& a, const Packet& b) {
+    return {a.numbers > b.numbers};
+  }
+  TESSERA_INLINE friend PacketMask<n> operator<=(const Packet& a, const Packet& b) {
+    return {a.numbers <= b.numbers};
+  }
+  TESSERA_INLINE friend PacketMask<n> operator>=(const Packet& a, const Packet& b) {
+    return {a.numbers >= b.numbers};
+  }
+  TESSERA_INLINE friend PacketMask<n> operator==(const Packet& a, const Packet& b) {
+    return {a.numbers == b.numbers};
+  }
 
-  friend Packet choose(const PacketMask<n>& where, const Packet& a, const Packet& b) {
+  TESSERA_INLINE friend Packet choose(const PacketMask<n>& where, const Packet& a, const Packet& b) {
     return Packet(where.flags ? a.numbers : b.numbers);
   }
-  friend Bits bits_of(const Packet& a) {
+  TESSERA_INLINE friend Bits bits_of(const Packet& a) {
     Bits bits;
     std::memcpy(&bits, &a.numbers, sizeof(bits));
     return bits;
   }
   /// Applies a function of doubles to each number.
   template <class Function>
-  friend Packet each(const Packet& a, const Function& function) {
+  TESSERA_INLINE friend Packet each(const Packet& a, const Function& function) {
     Packet result;
     for (int i = 0; i < n; ++i) result.numbers[i] = function(a.numbers[i]);
     return result;
   }
 
-  static Packet at(const double* first) {
+  TESSERA_INLINE static Packet at(const double* first) {
     Packet a;
     std::memcpy(&a.numbers, first, sizeof(a.numbers));
     return a;
   }
-  void store(double* first) const { std::memcpy(first, &numbers, sizeof(numbers)); }
+  TESSERA_INLINE void store(double* first) const { std::memcpy(first, &numbers, sizeof(numbers)); }
 
   Doubles numbers;
 };
@@ -132,7 +158,7 @@ using BitsOf = typename BitsOfType<T>::Type;
 
 /// The number, or packet, of these bits.
 template <class T>
-inline T number_of(BitsOf<T> bits) {
+TESSERA_INLINE T number_of(const BitsOf<T>& bits) {
   T number;
   static_assert(sizeof(number) == sizeof(bits));
   std::memcpy(&number, &bits, sizeof(bits));
@@ -155,7 +181,7 @@ inline double each(double a, const Function& function) {
 }
 // Templates for doubles too, so that they are no second choice beside those of libm.
 template <PacketOrDouble T>
-inline T fabs(const T& a) {
+TESSERA_INLINE T fabs(const T& a) {
   return number_of<T>(bits_of(a) & ~(std::uint64_t{1} << 63));
 }
 template <PacketOrDouble T>

@@ -72,7 +72,7 @@ struct Angle {
                                                       0x3D0739F78A5292EA,
                                                       0x6BFB5FB11F8D5D08,
                                                       0x56033046FC7B6BAB};
-      using Wide = unsigned __int128;
+      __extension__ using Wide = unsigned __int128;
       constexpr std::uint64_t one = 1;
       const std::uint64_t bits = bits_of(x);
       const int e = static_cast<int>(bits >> mantissa_bits & 0x7FF) - 1075;

@@ -7,6 +7,9 @@
 
 #ifndef __CUDACC__
 #include "base/math/elementary.hpp"
+#include "base/math/gamma.hpp"
+#include "base/math/normal.hpp"
+#include "base/math/trigonometric.hpp"
 #endif
 
 /// The functions of which families' formulas consist. T is a double or, on the host, a packet of rows, for
@@ -31,21 +34,35 @@ template <class Function>
 double each(double a, const Function& function) {
   return function(a);
 }
+inline double normal_probability(double x) {
+  return 0.5 * erfc(-x * 0.70710678118654752);
+}
 #else
 template <class T>
 concept FormulaNumber = base::PacketOrDouble<T>;
 using base::any;
 using base::asinh;
+using base::atan;
 using base::choose;
+using base::cos;
 using base::cosh;
 using base::each;
+using base::erfc;
 using base::exp;
 using base::expm1;
 using base::fabs;
+using base::floor;
+using base::lgamma;
 using base::log;
+using base::log10;
 using base::log1p;
+using base::log2;
+using base::normal_probability;
+using base::pow;
+using base::sin;
 using base::sinh;
 using base::sqrt;
+using base::tan;
 using base::tanh;
 #endif
 

@@ -10,6 +10,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// mu (1 - mu)/(1 + phi). Working parameter: log(phi). Responses are moved to at least eps from 0 and 1.
 struct Betar : UsualLink<Link::logit> {
   static constexpr char name[] = "betar";
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::logit, Link::probit, Link::cloglog, Link::cauchit};
   static constexpr bool scale_is_known = true;
   static constexpr Start start = Start::adjusted;
@@ -33,26 +34,44 @@ struct Betar : UsualLink<Link::logit> {
   [[nodiscard]] double parameter(int i) const { return i == 0 ? phi : eps; }
 
   static const char* response_fault(double y) { return y < 0 || y > 1 ? "must be between 0 and 1" : nullptr; }
-  [[nodiscard]] double variance(double mu) const {
-    return 1 / (phi * phi * (polygamma(mu * phi).trigamma + polygamma((1 - mu) * phi).trigamma));
+  template <FormulaNumber T>
+  [[nodiscard]] T variance(const T& mu) const {
+    return 1 / information(Shape<T>(mu * phi), Shape<T>((1 - mu) * phi));
   }
-  [[nodiscard]] double weight(double prior, double mu, double slope) const {
+  template <FormulaNumber T>
+  [[nodiscard]] T weight(const Same<T>& prior, const T& mu, const Same<T>& slope) const {
     return prior * slope * slope / variance(mu);
   }
-  [[nodiscard]] double mean_step(double y, double mu) const {
-    const double inside = within(eps, y, 1 - eps);
-    const Polygamma of_one = polygamma(mu * phi);
-    const Polygamma of_other = polygamma((1 - mu) * phi);
-    return (log(inside) - log1p(-inside) - of_one.digamma + of_other.digamma) /
-           (phi * (of_one.trigamma + of_other.trigamma));
+  template <FormulaNumber T>
+  [[nodiscard]] T mean_step(const Same<T>& y, const T& mu) const {
+    return joint_step(y, mu, T(1.0)).residual;
   }
   /// -2 log likelihood, without the part of the saturated model. That part does not depend on the mean, and
   /// needs an iteration.
-  [[nodiscard]] double deviance(double y, double mu, double prior) const {
-    const double inside = within(eps, y, 1 - eps);
-    return 2 * prior * (minus_log(inside, mu) + log(inside) + log1p(-inside));
+  template <FormulaNumber T>
+  [[nodiscard]] T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) const {
+    return joint_step(y, mu, prior).deviance;
   }
-  static double first_mean(double y, double) { return (y + 0.5) / 2; }
+  template <FormulaNumber T>
+  [[nodiscard]] RowStep<T> joint_step(const Same<T>& y, const T& mu, const Same<T>& prior) const {
+    constexpr double half_log_two_pi = 0.91893853320467274;
+    const T inside = within(eps, T(y), 1 - eps);
+    const Shape<T> one(mu * phi);
+    const Shape<T> other((1 - mu) * phi);
+    const T log_inside = log(inside);
+    const T log_outside = log1p(-inside);
+    const T slope = log_inside - log_outside - one.digamma() + other.digamma();
+    // Minus the log density at y.
+    const T minus_log = divergence(inside, mu) - 0.5 * log(mu * (1 - mu) * phi) + half_log_two_pi +
+                        one.rest.value + other.rest.value - stirling_rest(phi).value + log_inside +
+                        log_outside;
+    const T weight = information(one, other);
+    return {prior * weight, phi * slope / weight, 2 * prior * minus_log};
+  }
+  template <FormulaNumber T>
+  static T first_mean(const T& y, const Same<T>&) {
+    return (y + 0.5) / 2;
+  }
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     return deviance(y, mu, weight);
   }
@@ -75,15 +94,16 @@ struct Betar : UsualLink<Link::logit> {
     return mean(eta);
   }
 
-  void likelihood_terms(double y, double mu, double* terms) const {
-    const double inside = within(eps, y, 1 - eps);
-    const double one = mu * phi;
-    const double other = (1 - mu) * phi;
-    const StirlingRest of_one = stirling_rest(one);
-    const StirlingRest of_other = stirling_rest(other);
-    const StirlingRest of_phi = stirling_rest(phi);
-    const double away = divergence(inside, mu);
-    const double first = away - 0.5 - one * of_one.first - other * of_other.first + phi * of_phi.first;
+  template <FormulaNumber T>
+  void likelihood_terms(const Same<T>& y, const T& mu, T* terms) const {
+    const T inside = within(eps, T(y), 1 - eps);
+    const T one = mu * phi;
+    const T other = (1 - mu) * phi;
+    const StirlingRest<T> of_one = stirling_rest(one);
+    const StirlingRest<T> of_other = stirling_rest(other);
+    const StirlingRest<double> of_phi = stirling_rest(phi);
+    const T away = divergence(inside, mu);
+    const T first = away - 0.5 - one * of_one.first - other * of_other.first + phi * of_phi.first;
     terms[0] = away - 0.5 * log(mu * (1 - mu) * phi) + of_one.value + of_other.value - of_phi.value;
     terms[1] = first;
     terms[2] =
@@ -94,15 +114,24 @@ struct Betar : UsualLink<Link::logit> {
   double eps;
 
  private:
-  /// phi times the Kullback-Leibler divergence of y from mu.
-  [[nodiscard]] double divergence(double y, double mu) const {
-    return phi * (mu * log(mu / y) + (1 - mu) * (log1p(-mu) - log1p(-y)));
+  /// One of the shapes.
+  template <class T>
+  struct Shape {
+    explicit Shape(const T& x) : inverse(1 / x), log_x(log(x)), rest(stirling_rest(x)) {}
+    [[nodiscard]] T digamma() const { return log_x - 0.5 * inverse - rest.first; }
+    [[nodiscard]] T trigamma() const { return rest.second + inverse * (1 + 0.5 * inverse); }
+    T inverse, log_x;
+    StirlingRest<T> rest;
+  };
+  /// The expected information on the mean.
+  template <class T>
+  [[nodiscard]] T information(const Shape<T>& one, const Shape<T>& other) const {
+    return phi * phi * (one.trigamma() + other.trigamma());
   }
-  /// Minus the log density at y, except for the density's factor 1/(y (1 - y)).
-  [[nodiscard]] double minus_log(double y, double mu) const {
-    constexpr double half_log_two_pi = 0.91893853320467274;
-    return divergence(y, mu) - 0.5 * log(mu * (1 - mu) * phi) + half_log_two_pi +
-           stirling_rest(mu * phi).value + stirling_rest((1 - mu) * phi).value - stirling_rest(phi).value;
+  /// phi times the Kullback-Leibler divergence of y from mu.
+  template <FormulaNumber T>
+  [[nodiscard]] T divergence(const Same<T>& y, const T& mu) const {
+    return phi * (mu * log(mu / y) + (1 - mu) * (log1p(-mu) - log1p(-y)));
   }
 };
 

@@ -40,7 +40,7 @@ struct Binomial : UsualLink<Link::logit> {
   static double minus_two_log_likelihood(double y, double mu, double weight, double) {
     const double successes = nearbyint(weight * y);
     const double trials = nearbyint(weight);
-    return -2 * (log_gamma(trials + 1) - log_gamma(successes + 1) - log_gamma(trials - successes + 1) +
+    return -2 * (lgamma(trials + 1) - lgamma(successes + 1) - lgamma(trials - successes + 1) +
                  x_log_p(successes, mu) + x_log_p(trials - successes, 1 - mu));
   }
   static bool likelihood_rounds(double y, double weight) {

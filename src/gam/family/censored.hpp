@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/math/normal_interval.hpp"
+#include "gam/family/normal_interval.hpp"
 #include "gam/family/parts.hpp"
 #include "gam/family/response.hpp"
 
@@ -12,6 +12,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// its observed information on the mean, and the deviance is relative to the likeliest mean of the row.
 template <class Error>
 struct CensoredLocation : UsualLink<Link::identity> {
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::identity, Link::log, Link::sqrt};
   static constexpr bool scale_is_known = true;
   static constexpr Start start = Start::response;
@@ -31,17 +32,24 @@ struct CensoredLocation : UsualLink<Link::identity> {
   [[nodiscard]] double parameter(int) const { return sigma; }
 
   static const char* response_fault(double) { return nullptr; }
-  static double first_mean(double y, double) { return y; }
-
-  [[nodiscard]] RowStep<double> step(Response y, double mu, double prior) const {
-    if (prior == 0) return {0, 0, 0};
-    const double unit = sigma / sqrt(prior);
-    const base::ErrorLikelihood at = likelihood(y, mu, unit);
-    // A row whose limits are far from the mean carries no information.
-    const double residual = at.information > 0 ? unit * at.slope / at.information : 0 * at.slope;
-    return {at.information / (unit * unit), residual, 2 * (log_of_likeliest(y, unit) - at.log)};
+  template <FormulaNumber T>
+  static T first_mean(const T& y, const Same<T>&) {
+    return y;
   }
-  [[nodiscard]] double deviance(Response y, double mu, double prior) const {
+
+  template <FormulaNumber T>
+  [[nodiscard]] RowStep<T> step(const ResponseOf<Same<T>>& y, const T& mu, const Same<T>& prior) const {
+    const auto has_none = prior == 0.0;
+    const T unit = sigma / sqrt(choose(has_none, T(1.0), prior));
+    const ErrorLikelihood<T> at = likelihood(y, mu, unit);
+    // A row whose limits are far from the mean carries no information.
+    const T residual = choose(at.information > 0.0, unit * at.slope / at.information, 0 * at.slope);
+    const auto unless_none = [&](const T& number) { return choose(has_none, T(0.0), number); };
+    return {unless_none(at.information / (unit * unit)), unless_none(residual),
+            unless_none(2 * (log_of_likeliest(y, unit) - at.log))};
+  }
+  template <FormulaNumber T>
+  [[nodiscard]] T deviance(const ResponseOf<Same<T>>& y, const T& mu, const Same<T>& prior) const {
     return step(y, mu, prior).deviance;
   }
   [[nodiscard]] double minus_two_log_likelihood(Response y, double mu, double weight, double) const {
@@ -49,34 +57,45 @@ struct CensoredLocation : UsualLink<Link::identity> {
     return -2 * (likelihood(y, mu, unit).log + (y.is_censored() ? 0 : Error::log_peak - log(unit)));
   }
 
-  /// The family for a row with this prior weight (above 0). Its likelihood includes the weight, and is not
-  /// multiplied by it.
-  [[nodiscard]] CensoredLocation of_weight(double prior) const {
-    const double unit = sigma / sqrt(prior);
-    return CensoredLocation(&unit);
+  template <FormulaNumber T>
+  void likelihood_terms(const ResponseOf<Same<T>>& y, const T& mu, T* terms) const {
+    set_terms(y, mu, T(sigma), terms);
   }
-  void likelihood_terms(Response y, double mu, double* terms) const {
-    const base::ErrorLikelihood at = likelihood(y, mu, sigma);
-    terms[0] = -at.log + (y.is_censored() ? 0 : log(sigma));
-    terms[1] = -at.by_log_scale;
-    terms[2] = -at.by_log_scale_twice;
+  /// Those of a row with this prior weight, above 0; the others are for a weight of 1.
+  template <FormulaNumber T>
+  void weighted_terms(const ResponseOf<Same<T>>& y, const T& mu, const Same<T>& prior, T* terms) const {
+    set_terms(y, mu, sigma / sqrt(prior), terms);
   }
 
   double sigma;
 
  private:
-  static base::ErrorLikelihood likelihood(Response y, double mu, double unit) {
-    if (!y.is_censored()) return Error::at((y.value - mu) / unit);
-    const double low = y.lower();
-    const double high = y.upper();
-    return Error::between((low - mu) / unit, (high - mu) / unit, (high - low) / unit);
+  template <class T>
+  static void set_terms(const ResponseOf<T>& y, const T& mu, const T& unit, T* terms) {
+    const ErrorLikelihood<T> at = likelihood(y, mu, unit);
+    terms[0] = choose(y.is_known(), log(unit), T(0.0)) - at.log;
+    terms[1] = -at.by_log_scale;
+    terms[2] = -at.by_log_scale_twice;
+  }
+  template <class T>
+  static ErrorLikelihood<T> likelihood(const ResponseOf<T>& y, const T& mu, const T& unit) {
+    const auto known = y.is_known();
+    const ErrorLikelihood<T> at = Error::at((y.value - mu) / unit);
+    const T censored = choose(known, T(0.0), T(1.0));
+    if (!any(censored > 0.0)) return at;
+    const auto end = [&](const T& limit, double of_known) { return choose(known, T(of_known), limit); };
+    return choose(known, at,
+                  Error::between(end((y.lower() - mu) / unit, -1), end((y.upper() - mu) / unit, 1),
+                                 end((y.upper() - y.lower()) / unit, 2)));
   }
   /// The log likelihood at the likeliest mean, which is midway between the limits.
-  static double log_of_likeliest(Response y, double unit) {
-    const double width = (y.upper() - y.lower()) / unit;
-    return width > 0 && width < std::numeric_limits<double>::infinity()
-               ? Error::between(-width / 2, width / 2, width).log
-               : 0;
+  template <class T>
+  static T log_of_likeliest(const ResponseOf<T>& y, const T& unit) {
+    const T width = (y.upper() - y.lower()) / unit;
+    const auto has_two = (width > 0.0) & (width < std::numeric_limits<double>::infinity());
+    if (!any(has_two)) return T(0.0);
+    const T inner = choose(has_two, width, T(1.0));
+    return choose(has_two, Error::between(-inner / 2, inner / 2, inner).log, T(0.0));
   }
 };
 

@@ -7,22 +7,26 @@ namespace TESSERA_NAMESPACE::gam {
 
 struct LogisticError {
   static constexpr double log_peak = -1.3862943611198906;  ///< the log density at 0
-  static base::ErrorLikelihood at(double z) {
-    const double size = fabs(z);
-    const double ratio = exp(-size);
-    const double half = sinh(0.25 * z);
-    const double log_density = size < 1 ? -2 * log1p(2 * half * half) : -size - 2 * log1p(ratio) - log_peak;
-    const double slope = copysign(-expm1(-size) / (1 + ratio), z);
-    const double information = 2 * ratio / ((1 + ratio) * (1 + ratio));
+  template <FormulaNumber T>
+  static ErrorLikelihood<T> at(const T& z) {
+    const T size = fabs(z);
+    const T ratio = exp(-size);
+    const T half = sinh(0.25 * z);
+    const T log_density =
+        choose(size < 1.0, -2 * log1p(2 * half * half), -size - 2 * log1p(ratio) - log_peak);
+    const T side = -expm1(-size) / (1 + ratio);
+    const T slope = choose(z < 0.0, -side, side);
+    const T information = 2 * ratio / ((1 + ratio) * (1 + ratio));
     return {log_density, slope, information, z * slope - 1, -z * (slope + z * information)};
   }
   /// F(b) - F(a) = F(b) (1 - F(a)) (1 - exp(a - b)), which does not cancel.
-  static base::ErrorLikelihood between(double low, double high, double width) {
-    const Tail a(low);
-    const Tail b(-high);
-    const double closeness = width > 700 ? 0 : width / expm1(width);
-    const double log_apart = width < 0.69 ? log(-expm1(-width)) : log1p(-exp(-width));
-    const double narrowing = closeness > 0 ? closeness * (1 - width - closeness) : 0;
+  template <FormulaNumber T>
+  static ErrorLikelihood<T> between(const T& low, const Same<T>& high, const Same<T>& width) {
+    const Tail<T> a(low);
+    const Tail<T> b(-high);
+    const T closeness = choose(width > 700.0, T(0.0), width / expm1(width));
+    const T log_apart = choose(width < 0.69, log(-expm1(-width)), log1p(-exp(-width)));
+    const T narrowing = choose(closeness > 0.0, closeness * (1 - width - closeness), T(0.0));
     return {b.log_above + a.log_above + log_apart, a.below - b.below, a.density + b.density,
             a.times_below + b.times_below - closeness,
             narrowing - a.times_below - b.times_below - a.square_density - b.square_density};
@@ -30,21 +34,22 @@ struct LogisticError {
 
  private:
   /// The logistic distribution at x.
+  template <class T>
   struct Tail {
-    explicit Tail(double x) {
-      const double ratio = exp(-fabs(x));
-      below = x < 0 ? ratio / (1 + ratio) : 1 / (1 + ratio);
-      log_above = (x < 0 ? 0 : -x) - log1p(ratio);
+    explicit Tail(const T& x) {
+      const T ratio = exp(-fabs(x));
+      below = choose(x < 0.0, ratio / (1 + ratio), 1 / (1 + ratio));
+      log_above = choose(x < 0.0, T(0.0), -x) - log1p(ratio);
       density = ratio / ((1 + ratio) * (1 + ratio));
-      const double inner = ratio > 0 || x > 0 ? x : 0;
+      const T inner = choose((ratio > 0.0) | (x > 0.0), x, T(0.0));
       times_below = inner * below;
-      square_density = ratio > 0 ? x * x * density : 0;
+      square_density = choose(ratio > 0.0, x * x * density, T(0.0));
     }
-    double below;           ///< F(x)
-    double log_above;       ///< log(1 - F(x))
-    double density;         ///< F'(x)
-    double times_below;     ///< x F(x)
-    double square_density;  ///< x^2 F'(x)
+    T below;           ///< F(x)
+    T log_above;       ///< log(1 - F(x))
+    T density;         ///< F'(x)
+    T times_below;     ///< x F(x)
+    T square_density;  ///< x^2 F'(x)
   };
 };
 

@@ -7,9 +7,13 @@ namespace TESSERA_NAMESPACE::gam {
 
 struct NormalError {
   static constexpr double log_peak = -0.91893853320467274;  ///< the log density at 0
-  static base::ErrorLikelihood at(double z) { return base::normal_point(z); }
-  static base::ErrorLikelihood between(double low, double high, double width) {
-    return base::normal_interval(low, high, width);
+  template <FormulaNumber T>
+  static ErrorLikelihood<T> at(const T& z) {
+    return normal_point(z);
+  }
+  template <FormulaNumber T>
+  static ErrorLikelihood<T> between(const T& low, const Same<T>& high, const Same<T>& width) {
+    return normal_interval(low, high, width);
   }
 };
 

@@ -11,6 +11,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// poisson. (The information on mu, mgcv's, is 0 for a count of 0, whose score is not.)
 struct Cpois : UsualLink<Link::log> {
   static constexpr char name[] = "cpois";
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt};
   static constexpr bool scale_is_known = true;
   static constexpr Start start = Start::adjusted;
@@ -28,92 +29,146 @@ struct Cpois : UsualLink<Link::log> {
       return "must have limits that are not whole numbers, such as 2.5 for 2 or less";
     return up_to(y) > below(y) ? nullptr : "must have limits with a count between them";
   }
-  static double first_mean(double y, double) { return (y > 0 ? y : 0) + 0.1; }
-
-  static RowStep<double> step(Response y, double mu, double prior) {
-    const Counts at = y.is_censored() ? between(below(y), up_to(y), mu) : Counts{0, y.value - mu, mu};
-    // A row whose limits are far from the mean carries no information.
-    const double residual = at.information > 0 ? mu * at.slope / at.information : 0 * at.slope;
-    return {prior * at.information / (mu * mu), residual,
-            2 * prior * (y.is_censored() ? log_of_likeliest(y) - at.log : y_log_y(y, mu) - (y - mu))};
+  template <FormulaNumber T>
+  static T first_mean(const T& y, const Same<T>&) {
+    return choose(y > 0.0, y, T(0.0)) + 0.1;
   }
-  static double deviance(Response y, double mu, double prior) { return step(y, mu, prior).deviance; }
+
+  template <FormulaNumber T>
+  static RowStep<T> step(const ResponseOf<Same<T>>& y, const T& mu, const Same<T>& prior) {
+    Counts<T> at{T(0.0), y.value - mu, mu};
+    T deviance = y_log_y(y.value, mu) - (y.value - mu);
+    const auto known = y.is_known();
+    const T censored = choose(known, T(0.0), T(1.0));
+    if (any(censored > 0.0)) {
+      const Counts<T> of_limits =
+          between<T>(choose(known, T(0.0), below(y)), choose(known, T(1.0), up_to(y)), mu);
+      at.slope = choose(known, at.slope, of_limits.slope);
+      at.information = choose(known, at.information, of_limits.information);
+      deviance = choose(known, deviance, log_of_likeliest(y) - of_limits.log);
+    }
+    // A row whose limits are far from the mean carries no information.
+    const T residual = choose(at.information > 0.0, mu * at.slope / at.information, 0 * at.slope);
+    return {prior * at.information / (mu * mu), residual, 2 * prior * deviance};
+  }
+  template <FormulaNumber T>
+  static T deviance(const ResponseOf<Same<T>>& y, const T& mu, const Same<T>& prior) {
+    return step(y, mu, prior).deviance;
+  }
   static double minus_two_log_likelihood(Response y, double mu, double weight, double) {
-    return -2 * weight * (y.is_censored() ? between(below(y), up_to(y), mu).log : log_probability(y, mu));
+    return -2 * weight *
+           (y.is_censored() ? between(below(y), up_to(y), mu).log : log_probability(y.value, mu));
   }
 
  private:
   /// The log probability of some counts; and, for log(mu), its derivative and minus the second one.
+  template <class T>
   struct Counts {
-    double log, slope, information;
+    T log, slope, information;
   };
   /// The largest count below the limits, -1 if there is none.
-  static double below(Response y) { return y.lower() < 0 ? -1 : floor(y.lower()); }
+  template <class T>
+  static T below(const ResponseOf<T>& y) {
+    return choose(y.lower() < 0.0, T(-1.0), floor(y.lower()));
+  }
   /// The largest count between the limits.
-  static double up_to(Response y) { return floor(y.upper()); }
+  template <class T>
+  static T up_to(const ResponseOf<T>& y) {
+    return floor(y.upper());
+  }
 
-  static double log_probability(double count, double mu) {
+  template <FormulaNumber T>
+  static T log_probability(const T& count, const Same<T>& mu) {
     constexpr double half_log_two_pi = 0.91893853320467274;
-    if (count == 0) return -mu;
-    return count - mu - count * log(count / mu) - 0.5 * log(count) - half_log_two_pi -
-           stirling_rest(count).value;
+    const auto is_zero = count == 0.0;
+    const T inner = choose(is_zero, T(1.0), count);
+    return choose(is_zero, -mu,
+                  inner - mu - inner * log(inner / mu) - 0.5 * log(inner) - half_log_two_pi -
+                      stirling_rest(inner).value);
   }
 
   /// Sums of j^k, k = 0, 1, 2, times the probability of first + j or first - j, relative to that of `first`,
   /// over j below `count`. The mean is on the other side of `first`, so that the probabilities decrease.
+  template <class T>
   struct Moments {
-    Moments(double first, bool up, double count, double mu) {
-      double term = 1;
-      for (double j = 1; j < count; ++j) {
-        term *= up ? mu / (first + j) : (first - j + 1) / mu;
-        sum += term;
-        sum_of_j += j * term;
-        sum_of_squares += j * j * term;
-        if (!(j * j * term > 1e-17 * (sum + sum_of_squares))) break;
+    template <class Mask>
+    Moments(const T& first, const Mask& up, const T& count, const T& mu) {
+      T term(1.0);
+      auto goes_on = count > 1.0;
+      for (double j = 1; any(goes_on); ++j) {
+        term *= choose(up, mu / (first + j), (first - j + 1) / mu);
+        const T added = choose(goes_on, term, T(0.0));
+        sum += added;
+        sum_of_j += j * added;
+        sum_of_squares += j * j * added;
+        goes_on = goes_on & (count > j + 1) & (j * j * term > 1e-17 * (sum + sum_of_squares));
       }
     }
-    double sum = 1;
-    double sum_of_j = 0;
-    double sum_of_squares = 0;
+    T sum{1.0};
+    T sum_of_j{0.0};
+    T sum_of_squares{0.0};
   };
 
   /// The log probability of the counts above `below`, up to `up_to`. The derivatives are E K - mu and mu -
   /// Var K, K being Poisson within the limits; beyond the mean they are those of its distance from the nearer
   /// limit.
-  static Counts between(double below, double up_to, double mu) {
+  template <FormulaNumber T>
+  static Counts<T> between(const T& below, const Same<T>& up_to, const Same<T>& mu) {
     constexpr double all = std::numeric_limits<double>::infinity();
-    const bool above_mean = mu <= below + 1;
-    if (above_mean || mu >= up_to + 1) {
-      const double first = above_mean ? below + 1 : up_to;
-      const Moments at(first, above_mean, up_to - below, mu);
-      const double mean = at.sum_of_j / at.sum;
-      const double information = mu - (at.sum_of_squares / at.sum - mean * mean);
-      return {log_probability(first, mu) + log(at.sum), first - mu + (above_mean ? mean : -mean),
-              information > 0 ? information : 0};
+    const auto above_mean = mu <= below + 1;
+    const auto is_beyond = above_mean | (mu >= up_to + 1);
+    const T first = choose(above_mean, below + 1, choose(is_beyond, up_to, T(0.0)));
+    const Moments<T> at(first, above_mean, choose(is_beyond, up_to - below, T(0.0)), mu);
+    const T mean = at.sum_of_j / at.sum;
+    const T information = mu - (at.sum_of_squares / at.sum - mean * mean);
+    const Counts<T> beyond{log_probability(first, mu) + log(at.sum),
+                           first - mu + choose(above_mean, mean, -mean),
+                           choose(information > 0.0, information, T(0.0))};
+    const T within_limits = choose(is_beyond, T(0.0), T(1.0));
+    if (!any(within_limits > 0.0)) return beyond;
+    const auto has_low = (within_limits > 0.0) & (below >= 0.0);
+    const auto has_top = (within_limits > 0.0) & (up_to < all);
+    const T low_end = choose(has_low, below, T(0.0));
+    const T top = choose(has_top, up_to, T(0.0));
+    const auto is_up = mu == mu;
+    const auto is_down = mu < 0.0;
+    const T none(0.0);
+    const T at_below = choose(has_low, exp(log_probability(low_end, mu)), none);
+    const T at_top = choose(has_top, exp(log_probability(top, mu)), none);
+    const T outside =
+        choose(has_low, at_below * Moments<T>(low_end, is_down, choose(has_low, T(all), none), mu).sum,
+               none) +
+        choose(has_top,
+               at_top * mu / (top + 1) * Moments<T>(top + 1, is_up, choose(has_top, T(all), none), mu).sum,
+               none);
+    const auto is_least = (within_limits > 0.0) & (outside >= 0.5);
+    T inside = 1 - outside;
+    if (any(is_least)) {
+      const T floor_mu = floor(mu);
+      const T middle = choose(is_least, choose(floor_mu <= up_to, floor_mu, up_to), none);
+      const Moments<T> upper(middle, is_up, choose(is_least, up_to - middle + 1, none), mu);
+      const Moments<T> lower(middle, is_down, choose(is_least, middle - below, none), mu);
+      inside = choose(is_least, exp(log_probability(middle, mu)) * (upper.sum + lower.sum - 1), inside);
     }
-    const double at_below = below < 0 ? 0 : exp(log_probability(below, mu));
-    const double at_top = up_to < all ? exp(log_probability(up_to, mu)) : 0;
-    double outside = below < 0 ? 0 : at_below * Moments(below, false, all, mu).sum;
-    if (up_to < all) outside += at_top * mu / (up_to + 1) * Moments(up_to + 1, true, all, mu).sum;
-    double inside = 1 - outside;
-    if (outside >= 0.5) {
-      const double middle = floor(mu) <= up_to ? floor(mu) : up_to;
-      inside = exp(log_probability(middle, mu)) * (Moments(middle, true, up_to - middle + 1, mu).sum +
-                                                   Moments(middle, false, middle - below, mu).sum - 1);
-    }
-    const double low = mu * at_below / inside;
-    const double high = mu * at_top / inside;
-    const double slope = low - high;
-    return {outside < 0.5 ? log1p(-outside) : log(inside), slope,
-            slope * slope + low * (mu - 1 - below) + (high > 0 ? high * (up_to + 1 - mu) : 0)};
+    const T low = mu * at_below / inside;
+    const T high = mu * at_top / inside;
+    const T slope = low - high;
+    const T of_high = choose(high > 0.0, high * (up_to + 1 - mu), none);
+    return {choose(is_beyond, beyond.log, choose(outside < 0.5, log1p(-outside), log(inside))),
+            choose(is_beyond, beyond.slope, slope),
+            choose(is_beyond, beyond.information, slope * slope + low * (mu - 1 - below) + of_high)};
   }
   /// The log probability at the likeliest mean. With two limits, it is the mean at which the counts beside
   /// both are equally likely; with one limit, it is beyond all counts.
-  static double log_of_likeliest(Response y) {
-    const double low = below(y);
-    const double high = up_to(y);
-    if (low < 0 || !(high < std::numeric_limits<double>::infinity())) return 0;
-    return between(low, high, exp((log_gamma(high + 1) - log_gamma(low + 1)) / (high - low))).log;
+  template <class T>
+  static T log_of_likeliest(const ResponseOf<T>& y) {
+    const auto has_two =
+        (below(y) >= 0.0) & (up_to(y) < std::numeric_limits<double>::infinity()) & (up_to(y) > below(y));
+    if (!any(has_two)) return T(0.0);
+    const T low = choose(has_two, below(y), T(0.0));
+    const T high = choose(has_two, up_to(y), T(1.0));
+    const T mean = exp((lgamma(T(high + 1)) - lgamma(T(low + 1))) / (high - low));
+    return choose(has_two, between(low, high, mean).log, T(0.0));
   }
 };
 

@@ -12,6 +12,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// least error. Until then passes take a width of 1.
 struct Elf : UsualLink<Link::identity> {
   static constexpr char name[] = "elf";
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::identity};
   static constexpr bool scale_is_known = true;
   static constexpr Start start = Start::response;
@@ -43,21 +44,26 @@ struct Elf : UsualLink<Link::identity> {
   static const char* response_fault(double) { return nullptr; }
 
   /// A step of Newton's method. Far from the quantile the density vanishes, but not the score.
-  [[nodiscard]] RowStep<double> step(double y, double eta, double prior) const {
+  template <FormulaNumber T>
+  [[nodiscard]] RowStep<T> step(const Same<T>& y, const T& eta, const Same<T>& prior) const {
     constexpr double least_density = 1e-150;
-    const double x = (y - eta) / width();
-    const double ratio = exp(-fabs(x));
-    const double smaller = ratio / (1 + ratio);
-    const double density = within(least_density, smaller / (1 + ratio), 1);
-    const double score = x > 0 ? values_[at_qu] - smaller : smaller - (1 - values_[at_qu]);
+    const T x = (y - eta) / width();
+    const T ratio = exp(-fabs(x));
+    const T smaller = ratio / (1 + ratio);
+    const T density = within(least_density, smaller / (1 + ratio), 1);
+    const T score = choose(x > 0.0, values_[at_qu] - smaller, smaller - (1 - values_[at_qu]));
     return {prior * density / (width() * rate()), score * width() / density, deviance(y, eta, prior)};
   }
-  [[nodiscard]] double deviance(double y, double mu, double prior) const {
-    const double x = (y - mu) / width();
-    const double slope = x > 0 ? values_[at_qu] : values_[at_qu] - 1;
+  template <FormulaNumber T>
+  [[nodiscard]] T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) const {
+    const T x = (y - mu) / width();
+    const T slope = choose(x > 0.0, T(values_[at_qu]), T(values_[at_qu] - 1));
     return 2 * prior * width() / rate() * (slope * x + log1p(exp(-fabs(x))) - entropy());
   }
-  static double first_mean(double y, double) { return y; }
+  template <FormulaNumber T>
+  static T first_mean(const T& y, const Same<T>&) {
+    return y;
+  }
   /// The mean of deviance 0.
   [[nodiscard]] double likeliest_mean(double y) const {
     return y - width() * log((1 - values_[at_qu]) / values_[at_qu]);
@@ -65,7 +71,7 @@ struct Elf : UsualLink<Link::identity> {
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     const double shape = width() / rate();
     const double log_beta =
-        log_gamma((1 - values_[at_qu]) * shape) + log_gamma(values_[at_qu] * shape) - log_gamma(shape);
+        lgamma((1 - values_[at_qu]) * shape) + lgamma(values_[at_qu] * shape) - lgamma(shape);
     return deviance(y, mu, weight) + 2 * weight * (log(width()) + log_beta + shape * entropy());
   }
 

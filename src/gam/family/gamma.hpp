@@ -51,7 +51,7 @@ struct Gamma : UsualParts {
   static double minus_two_log_likelihood(double y, double mu, double weight, double scale) {
     const double shape = 1 / scale;
     const double unit = mu / shape;
-    return -2 * weight * ((shape - 1) * log(y / unit) - y / unit - log_gamma(shape) - log(unit));
+    return -2 * weight * ((shape - 1) * log(y / unit) - y / unit - lgamma(shape) - log(unit));
   }
 };
 

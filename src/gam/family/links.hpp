@@ -17,24 +17,24 @@ enum class Link { identity, log, inverse, sqrt, logit, probit, cloglog, cauchit,
 inline constexpr const char* link_names[] = {"identity", "log",     "inverse", "sqrt",  "logit",
                                              "probit",   "cloglog", "cauchit", "1/mu^2"};
 
-inline double normal_probability(double x) {
-  return 0.5 * erfc(-x * 0.70710678118654752);
-}
 template <FormulaNumber T>
 T normal_density(const T& x) {
   return 0.39894228040143268 * exp(-0.5 * x * x);
 }
 /// The normal quantile by Newton's method. It starts at 0 in the lower tail, where the distribution function
 /// is convex, so that iterates do not overshoot.
-inline double probit_of(double p) {
-  const double tail = p < 0.5 ? p : 1 - p;
-  double x = 0;
-  double step = -1;
-  for (int i = 0; i < 100 && fabs(step) > 1e-16 * fabs(x); ++i) {
-    step = (tail - normal_probability(x)) / normal_density(x);
+template <FormulaNumber T>
+T probit_of(const T& p) {
+  const T tail = choose(p < 0.5, p, 1.0 - p);
+  T x(0.0);
+  T step(-1.0);
+  for (int i = 0; i < 100; ++i) {
+    const auto goes_on = fabs(step) > 1e-16 * fabs(x);
+    if (!any(goes_on)) break;
+    step = choose(goes_on, (tail - normal_probability(x)) / normal_density(x), T(0.0));
     x += step;
   }
-  return p < 0.5 ? x : -x;
+  return choose(p < 0.5, x, -x);
 }
 
 /// The predictor of a mean; NaN or infinite if there is none.
@@ -46,9 +46,9 @@ T link_of(Link link, const T& mu) {
     case Link::log: return log(mu);
     case Link::inverse: return 1.0 / mu;
     case Link::sqrt: return sqrt(mu);
-    case Link::probit: return each(mu, probit_of);
+    case Link::probit: return probit_of(mu);
     case Link::cloglog: return log(-log1p(-mu));
-    case Link::cauchit: return each(mu, [](double one) { return tan(pi * (one - 0.5)); });
+    case Link::cauchit: return tan(pi * (mu - 0.5));
     case Link::inverse_square: return 1.0 / (mu * mu);
     case Link::logit: return log(mu / (1.0 - mu));
   }
@@ -71,11 +71,12 @@ T mean_of(Link link, const T& eta) {
     case Link::log: return exp_at_least(eta, epsilon);
     case Link::inverse: return 1.0 / eta;
     case Link::sqrt: return eta * eta;
-    case Link::probit: return each(within(-8.125890664701906, eta, 8.125890664701906), normal_probability);
+    case Link::probit: return normal_probability(within(-8.125890664701906, eta, 8.125890664701906));
     case Link::cloglog: return within(epsilon, -expm1(-exp(eta)), 1 - epsilon);
     case Link::cauchit: {
-      const auto share = [](double one) { return one < -1 ? -atan(1 / one) / pi : 0.5 + atan(one) / pi; };
-      return within(epsilon, each(eta, share), 1 - epsilon);
+      const auto is_low = eta < -1.0;
+      const T angle = atan(choose(is_low, 1.0 / eta, eta)) / pi;
+      return within(epsilon, choose(is_low, -angle, 0.5 + angle), 1 - epsilon);
     }
     case Link::inverse_square: return 1.0 / sqrt(eta);
     case Link::logit: {

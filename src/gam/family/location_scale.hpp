@@ -114,28 +114,30 @@ Jet<P, S> log_gamma_of(const Jet<P, S>& x) {
 }
 
 /// The series of the Tweedie density, F(c, s) of tweedie_series.hpp.
-inline double tweedie_log_series(double c, double s) {
+template <FormulaNumber T>
+T tweedie_log_series(const T& c, const T& s) {
   return tweedie_series(c, s).value;
 }
-template <int P>
-Jet<P> tweedie_log_series(const Jet<P>& c, const Jet<P>& s) {
-  const TweedieSeries at = tweedie_series(c.value, s.value);
-  return Jet<P>::chain(c, s, at.value, at.by_c, at.by_s, at.by_cc, at.by_cs, at.by_ss);
+template <int P, class S>
+Jet<P, S> tweedie_log_series(const Jet<P, S>& c, const Jet<P, S>& s) {
+  const TweedieTerms<S> at = tweedie_series(c.value, s.value);
+  return Jet<P, S>::chain(c, s, at.value, at.by_c, at.by_s, at.by_cc, at.by_cs, at.by_ss);
 }
 
 /// Half the Tweedie deviance of a response, with phi = 1.
-inline double tweedie_misfit(double y, double log_mean, double p) {
+template <FormulaNumber T>
+T tweedie_misfit(const Same<T>& y, const T& log_mean, const T& p) {
   return half_tweedie_deviance(y, exp(log_mean), p);
 }
-template <int P>
-Jet<P> tweedie_misfit(double y, const Jet<P>& log_mean, const Jet<P>& p) {
-  const double mean = exp(log_mean.value);
-  const TweedieDeviance at = tweedie_deviance(y, mean, p.value);
-  const double unit = exp((2 - p.value) * log_mean.value);
-  const double away = (y - mean) / mean;
-  const double slope = -unit * away;
-  return Jet<P>::chain(log_mean, p, at.value, slope, at.by_p, unit * (1 + (p.value - 1) * away),
-                       -slope * log_mean.value, at.by_pp);
+template <int P, class S>
+Jet<P, S> tweedie_misfit(const Same<S>& y, const Jet<P, S>& log_mean, const Jet<P, S>& p) {
+  const S mean = exp(log_mean.value);
+  const TweedieDeviance<S> at = tweedie_deviance(y, mean, p.value);
+  const S unit = exp((2.0 - p.value) * log_mean.value);
+  const S away = (y - mean) / mean;
+  const S slope = -unit * away;
+  return Jet<P, S>::chain(log_mean, p, at.value, slope, at.by_p, unit * (1.0 + (p.value - 1.0) * away),
+                          -slope * log_mean.value, at.by_pp);
 }
 
 /// A number that a call may give, and its default.
@@ -417,7 +419,8 @@ struct Shash {
 /// A Tweedie response, of variance phi mean^p: its mean, p, which is between a and b, and log phi.
 struct Twlss {
   static constexpr char name[] = "twlss";
-  static constexpr char type[] = "Twlss";   ///< in kernels
+  static constexpr char type[] = "Twlss";  ///< in kernels
+  static constexpr bool in_packets = true;
   static constexpr bool has_zeros = true;   ///< whether the probability of the value 0 is above zero
   static constexpr int late_predictor = 1;  ///< where few responses are 0, p and phi are hardly told apart
   static constexpr char meaning[] = "the mean, the power and the scale";
@@ -455,9 +458,12 @@ struct Twlss {
   [[nodiscard]] T log_likelihood(const NumberOf<T>& y, const T* eta) const {
     const T p = power(eta[1]);
     const T misfit = exp(-eta[2]) * tweedie_misfit(y, log_mean(eta[0]), p);
-    if (!(y > 0)) return -misfit;
+    const auto is_positive = y > 0.0;
+    if (!any(is_positive)) return -misfit;
+    const NumberOf<T> log_y = log(choose(is_positive, y, NumberOf<T>(1.0)));
     const T rest = 2 - p;
-    return tweedie_log_series(rest / (p - 1), rest * log(y) - log(rest) - eta[2]) - log(y) - misfit;
+    const T series = tweedie_log_series(rest / (p - 1), rest * log_y - log(rest) - eta[2]);
+    return choose(is_positive, series - log_y - misfit, -misfit);
   }
   template <class T>
   void respond(const T* eta, T* out) const {

@@ -49,7 +49,7 @@ struct Nb : UsualLink<Link::log> {
   /// As in mgcv, defined also for a response that is not a whole number.
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     return 2 * weight *
-           ((y + theta) * log1p(mu / theta) - x_log_p(y, mu) + log_gamma(y + 1) -
+           ((y + theta) * log1p(mu / theta) - x_log_p(y, mu) + lgamma(y + 1) -
             log_rising_factorial(theta, y));
   }
 

@@ -75,6 +75,7 @@ template void evaluate_of_width<TESSERA_PACKET>(const Gammals&, const SeveralRow
 template void evaluate_of_width<TESSERA_PACKET>(const Gumbls&, const SeveralRows&);
 template void evaluate_of_width<TESSERA_PACKET>(const Gevlss&, const SeveralRows&);
 template void evaluate_of_width<TESSERA_PACKET>(const Shash&, const SeveralRows&);
+template void evaluate_of_width<TESSERA_PACKET>(const Twlss&, const SeveralRows&);
 template void evaluate_of_width<TESSERA_PACKET>(const Ziplss&, const SeveralRows&);
 template void evaluate_classes_of_width<TESSERA_PACKET>(int, const SeveralRows&);
 

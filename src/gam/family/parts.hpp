@@ -66,8 +66,9 @@ concept RowFamily = requires(const F& family, double x) {
   {+family.mean(x)};            // mean at a linear predictor
   {+family.derivative(x)};      // derivative of the mean with respect to the predictor
   {+family.deviance(x, x, x)};  // deviance of a row; arguments: response, mean and prior weight
-  // `mean_step(y, mu)`, if present, is the Fisher scoring step of the mean, used in place of y - mu. V is
-  // then the inverse of the expected information on the mean.
+  // `joint_step(y, mu, prior)`, if present: the parts below together, for a derivative of 1; such a family
+  // has no limits. `mean_step(y, mu)`, if present, is the Fisher scoring step of the mean, used in place of y
+  // - mu. V is then the inverse of the expected information on the mean.
 }
 &&(StepFamily<F> || requires(const F& family, double x) {
   {+family.weight(x, x, x)};  // prior (dmu/deta)^2 / V(mu); arguments: prior weight, mean and derivative
@@ -353,16 +354,6 @@ T x_log_p(const Same<T>& x, const T& p) {
 inline bool is_integer(double x) {
   const double size = fabs(x);
   return fabs(x - nearbyint(x)) <= 1e-7 * (size > 1.0 ? size : 1.0);
-}
-
-/// log |gamma(x)|. Thread-safe, unlike the host's lgamma, which writes the sign to a global variable.
-inline double log_gamma(double x) {
-#ifdef __CUDACC__
-  return lgamma(x);
-#else
-  int sign = 0;
-  return ::lgamma_r(x, &sign);
-#endif
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -36,7 +36,7 @@ struct Poisson : UsualLink<Link::log> {
   static double minus_two_log_likelihood(double y, double mu, double weight, double) {
     if (!is_integer(y)) return std::numeric_limits<double>::infinity();
     const double count = nearbyint(y);
-    return -2 * weight * (x_log_p(count, mu) - mu - log_gamma(count + 1));
+    return -2 * weight * (x_log_p(count, mu) - mu - lgamma(count + 1));
   }
 };
 

@@ -34,21 +34,27 @@ Polygamma<T> polygamma(const T& x) {
 }
 
 /// The remainder of Stirling's formula, and its derivatives.
+template <class T>
 struct StirlingRest {
-  double value;   ///< log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi)/2
-  double first;   ///< log(x) - 1/(2 x) - digamma(x), minus the derivative of `value`
-  double second;  ///< trigamma(x) - 1/x - 1/(2 x^2), its second derivative
+  T value;   ///< log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi)/2
+  T first;   ///< log(x) - 1/(2 x) - digamma(x), minus the derivative of `value`
+  T second;  ///< trigamma(x) - 1/x - 1/(2 x^2), its second derivative
 };
 
 /// Uses Stirling's series at x; for small x, the series at a larger x + n.
-inline StirlingRest stirling_rest(double x) {
+template <FormulaNumber T>
+StirlingRest<T> stirling_rest(const T& x) {
   constexpr double half_log_two_pi = 0.91893853320467274;
-  if (x >= stirling_from) return {stirling_tail(x), digamma_tail(x), trigamma_tail(x)};
-  const Polygamma<double> at = polygamma(x);
-  const double log_x = log(x);
-  const double inverse = 1 / x;
-  return {at.log_gamma - half_log_two_pi - (x - 0.5) * log_x + x, log_x - 0.5 * inverse - at.digamma,
-          at.trigamma - inverse - 0.5 * inverse * inverse};
+  const StirlingRest<T> tail{stirling_tail(x), digamma_tail(x), trigamma_tail(x)};
+  const auto is_small = x < stirling_from;
+  if (!any(is_small)) return tail;
+  const T small = choose(is_small, x, T(stirling_from));
+  const Polygamma<T> at = polygamma(small);
+  const T log_x = log(small);
+  const T inverse = 1.0 / small;
+  return {choose(is_small, at.log_gamma - half_log_two_pi - (small - 0.5) * log_x + small, tail.value),
+          choose(is_small, log_x - 0.5 * inverse - at.digamma, tail.first),
+          choose(is_small, at.trigamma - inverse - 0.5 * inverse * inverse, tail.second)};
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

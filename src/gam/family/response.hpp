@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tessera/version.hpp>
+#include "gam/family/arithmetic.hpp"
 
-#include <cmath>
+#include <tessera/version.hpp>
 
 namespace TESSERA_NAMESPACE::gam {
 
 /// The response of a row. A censored family takes a second number, as in mgcv. It equals the first if the
 /// response is known; it is another number if the response lies between the two; it is infinite if the
-/// response lies beyond the first on that side. Other families take the first number alone.
-struct Response {
+/// response lies beyond the first on that side. Other families take the first number alone. T is a double or
+/// a packet of rows.
+template <class T>
+struct ResponseOf {
   // NOLINTNEXTLINE(google-explicit-constructor): most families know only this number
-  constexpr Response(double y) : value(y), limit(y) {}
-  constexpr Response(double y, double second) : value(y), limit(second) {}
+  constexpr ResponseOf(const T& y) : value(y), limit(y) {}
+  constexpr ResponseOf(const T& y, const T& second) : value(y), limit(second) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr operator double() const { return value; }
+  constexpr operator T() const { return value; }
 
-  [[nodiscard]] bool is_censored() const { return limit != value; }
-  [[nodiscard]] double lower() const { return limit < value ? limit : value; }
-  [[nodiscard]] double upper() const { return limit > value ? limit : value; }
+  [[nodiscard]] auto is_known() const { return limit == value; }
+  [[nodiscard]] bool is_censored() const { return !is_known(); }
+  [[nodiscard]] T lower() const { return choose(limit < value, limit, value); }
+  [[nodiscard]] T upper() const { return choose(limit > value, limit, value); }
 
-  friend constexpr Response operator*(double factor, Response y) {
+  friend constexpr ResponseOf operator*(const T& factor, const ResponseOf& y) {
     return {factor * y.value, factor * y.limit};
   }
 
-  double value;
-  double limit;
+  T value;
+  T limit;
 };
+using Response = ResponseOf<double>;
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -34,9 +34,13 @@ template <RowFamily F, class Y, FormulaNumber T>
 RowStep<T> row_step(const F& family, const Y& y, const T& eta, const Same<T>& prior) {
   const T mu = family.mean(eta);
   const T slope = family.derivative(eta);
+  const auto times_slope = [&](const RowStep<T>& of_mean) {
+    return RowStep<T>{of_mean.weight * slope * slope, of_mean.residual / slope, of_mean.deviance};
+  };
   if constexpr (StepFamily<F>) {
-    const RowStep<T> of_mean = family.step(y, mu, prior);
-    return {of_mean.weight * slope * slope, of_mean.residual / slope, of_mean.deviance};
+    return times_slope(family.step(y, mu, prior));
+  } else if constexpr (requires { family.joint_step(y, mu, prior); }) {
+    return times_slope(family.joint_step(y, mu, prior));
   } else {
     const T caution = caution_at(family, mu);
     return {caution * family.weight(prior, mu, slope), mean_step(family, y, mu) / slope / caution,

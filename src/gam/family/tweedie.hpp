@@ -12,6 +12,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Code shared by Tweedie and Tw, which both have a member `p`.
 template <class Self>
 struct TweedieParts : UsualParts {
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt, Link::inverse};
   static constexpr bool scale_is_known = false;
   static constexpr Start start = Start::adjusted;
@@ -19,17 +20,36 @@ struct TweedieParts : UsualParts {
   static constexpr char residuals[] = " They are far from normal where many responses are 0.";
   static constexpr int shown_count = 1;
 
-  static double link(double mu) { return link_of(Link::log, mu); }
+  template <FormulaNumber T>
+  static T link(const T& mu) {
+    return link_of(Link::log, mu);
+  }
   /// The lower bound is the smallest normal number, since means may have any unit.
-  static double mean(double eta) { return exp_at_least(eta, 2.2250738585072014e-308); }
-  static double derivative(double eta) { return mean(eta); }
-  [[nodiscard]] double variance(double mu) const { return pow(mu, p()); }
-  /// dmu/deta is mu, but computing its square could overflow.
-  [[nodiscard]] double weight(double prior, double mu, double) const { return prior * pow(mu, 2 - p()); }
-  [[nodiscard]] double deviance(double y, double mu, double prior) const {
+  template <FormulaNumber T>
+  static T mean(const T& eta) {
+    return exp_at_least(eta, 2.2250738585072014e-308);
+  }
+  template <FormulaNumber T>
+  static T derivative(const T& eta) {
+    return mean(eta);
+  }
+  template <FormulaNumber T>
+  [[nodiscard]] T variance(const T& mu) const {
+    return pow(mu, p());
+  }
+  /// dmu/deta is mu, but computing its square could overflow. The power is a factor of the deviance too.
+  template <FormulaNumber T>
+  [[nodiscard]] T weight(const Same<T>& prior, const T& mu, const Same<T>&) const {
+    return prior * exp((2 - p()) * log(mu));
+  }
+  template <FormulaNumber T>
+  [[nodiscard]] T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) const {
     return 2 * prior * half_tweedie_deviance(y, mu, p());
   }
-  static double first_mean(double y, double) { return y == 0 ? 0.1 : y; }
+  template <FormulaNumber T>
+  static T first_mean(const T& y, const Same<T>&) {
+    return choose(y == 0.0, T(0.1), y);
+  }
   static double aic_scale(double, double, double scale) { return scale; }
 
   // The density of y > 0 is a series in two numbers: c, which depends only on p, and s.
@@ -45,7 +65,8 @@ struct TweedieParts : UsualParts {
 
  protected:
   [[nodiscard]] double minus_two_log_density(double y, double mu, double weight, double phi) const {
-    return deviance(y, mu, weight) / phi - 2 * weight * saturated(y, phi, tweedie_series);
+    const auto series = [](double c, double s) { return tweedie_series(c, s); };
+    return deviance(y, mu, weight) / phi - 2 * weight * saturated(y, phi, series);
   }
 
  private:
@@ -114,34 +135,32 @@ struct Tw : TweedieParts<Tw> {
   }
   static bool has_series() { return true; }
   /// Terms of the likelihood that depend only on the response, p and phi.
+  template <class T>
+  using ResponsePart = TweedieTerms<T>;
   [[nodiscard]] TweedieSeries response_part(double y) const {
     return y > 0 ? tweedie_series(series_c(), series_s(y, phi)) : TweedieSeries{};
   }
   void likelihood_terms(double y, double mu, double* terms) const {
     likelihood_terms(y, mu, response_part(y), terms);
   }
-  void likelihood_terms(double y, double mu, const TweedieSeries& f, double* terms) const {
-    const TweedieDeviance d = tweedie_deviance(y, mu, power);
-    double value = d.value / phi;
-    double by_p = d.by_p / phi;
-    double by_rho = -value;
-    double by_pp = d.by_pp / phi;
-    double by_p_rho = -by_p;
-    double by_rho_rho = value;
-    if (y > 0) {
-      const double i = 1 / (power - 1);
-      const double k = 1 / (2 - power);
-      const double c_p = -i * i;
-      const double c_pp = 2 * i * i * i;
-      const double s_p = k - log(y);
-      value -= f.value;
-      by_p -= f.by_c * c_p + f.by_s * s_p;
-      by_rho += f.by_s;
-      by_pp -=
-          (f.by_cc * c_p + 2 * f.by_cs * s_p) * c_p + f.by_ss * s_p * s_p + f.by_c * c_pp + f.by_s * k * k;
-      by_p_rho += f.by_cs * c_p + f.by_ss * s_p;
-      by_rho_rho -= f.by_ss;
-    }
+  template <FormulaNumber T>
+  void likelihood_terms(const Same<T>& y, const T& mu, const ResponsePart<Same<T>>& f, T* terms) const {
+    const TweedieDeviance<T> d = tweedie_deviance(y, mu, power);
+    const double i = 1 / (power - 1);
+    const double k = 1 / (2 - power);
+    const double c_p = -i * i;
+    const double c_pp = 2 * i * i * i;
+    const auto is_positive = y > 0.0;
+    const auto of_positive = [&](const T& part) { return choose(is_positive, part, T(0.0)); };
+    const T s_p = k - log(choose(is_positive, T(y), T(1.0)));
+    const T half = d.value / phi;
+    const T value = half - of_positive(f.value);
+    const T by_p = d.by_p / phi - of_positive(f.by_c * c_p + f.by_s * s_p);
+    const T by_rho = of_positive(f.by_s) - half;
+    const T by_pp = d.by_pp / phi - of_positive((f.by_cc * c_p + 2 * f.by_cs * s_p) * c_p +
+                                                f.by_ss * s_p * s_p + f.by_c * c_pp + f.by_s * k * k);
+    const T by_p_rho = of_positive(f.by_cs * c_p + f.by_ss * s_p) - d.by_p / phi;
+    const T by_rho_rho = half - of_positive(f.by_ss);
     const double p_1 = (power - low) * (high - power) / (high - low);
     const double p_2 = p_1 * (high + low - 2 * power) / (high - low);
     terms[0] = value;

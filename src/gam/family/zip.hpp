@@ -11,6 +11,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// and log(slope - b). As in mgcv, the "mean" of a row is its linear predictor.
 struct ZiP : UsualParts {
   static constexpr char name[] = "ziP";
+  static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::identity};
   static constexpr bool scale_is_known = true;
   static constexpr Start start = Start::adjusted;
@@ -42,29 +43,46 @@ struct ZiP : UsualParts {
     return y >= 0 && is_integer(y) ? nullptr : "must be a whole number, 0 or more";
   }
   /// The predictor from which a fit starts, for a response or the mean of all.
-  static double link(double mean) { return log(mean); }
-  static double first_mean(double y, double) { return y == 0 ? 0.2 : y; }
-  static double mean(double gamma) { return gamma; }
-  static double derivative(double) { return 1; }
+  template <FormulaNumber T>
+  static T link(const T& mean) {
+    return log(mean);
+  }
+  template <FormulaNumber T>
+  static T first_mean(const T& y, const Same<T>&) {
+    return choose(y == 0.0, T(0.2), y);
+  }
+  template <FormulaNumber T>
+  static T mean(const T& gamma) {
+    return gamma;
+  }
+  template <FormulaNumber T>
+  static T derivative(const T&) {
+    return T(1.0);
+  }
 
   /// The linear predictor of presence.
-  [[nodiscard]] double presence(double gamma) const { return intercept + slope * gamma; }
+  template <FormulaNumber T>
+  [[nodiscard]] T presence(const T& gamma) const {
+    return intercept + slope * gamma;
+  }
 
   /// With the expected information, as in mgcv.
-  [[nodiscard]] RowStep<double> step(double y, double gamma, double prior) const {
-    const Positive count(gamma);
-    const Positive present(presence(gamma));
-    const double p = -expm1(-present.rate);
-    const double information =
-        p * count.information() +
-        slope * slope * (present.rate > 0 ? exp(-present.rate) * present.rate - p * present.second : 0);
-    const double score = y > 0 ? y - count.mean() + slope * present.first : -slope * present.rate;
-    return {prior * information, information > 0 ? score / information : 0,
+  template <FormulaNumber T>
+  [[nodiscard]] RowStep<T> step(const Same<T>& y, const T& gamma, const Same<T>& prior) const {
+    const Positive<T> count(gamma);
+    const Positive<T> present(presence(gamma));
+    const T p = -expm1(-present.rate);
+    const T of_presence =
+        choose(present.rate > 0.0, exp(-present.rate) * present.rate - p * present.second, T(0.0));
+    const T information = p * count.information() + slope * slope * of_presence;
+    const T score = choose(y > 0.0, y - count.mean() + slope * present.first, -slope * present.rate);
+    return {prior * information, choose(information > 0.0, score / information, T(0.0)),
             -2 * prior * log_likelihood(y, gamma, count, present)};
   }
   /// -2 log likelihood, without that of the saturated model, which needs an iteration.
-  [[nodiscard]] double deviance(double y, double gamma, double prior) const {
-    return -2 * prior * log_likelihood(y, gamma, Positive(gamma), Positive(presence(gamma)));
+  template <FormulaNumber T>
+  [[nodiscard]] T deviance(const Same<T>& y, const T& gamma, const Same<T>& prior) const {
+    return -2 * prior * log_likelihood(y, gamma, Positive<T>(gamma), Positive<T>(presence(gamma)));
   }
   [[nodiscard]] double minus_two_log_likelihood(double y, double gamma, double weight, double) const {
     return deviance(y, gamma, weight);
@@ -77,8 +95,8 @@ struct ZiP : UsualParts {
     double high = log(y + slope);
     double gamma = log(y);
     for (int i = 0; i < max_steps; ++i) {
-      const Positive count(gamma);
-      const Positive present(presence(gamma));
+      const Positive<double> count(gamma);
+      const Positive<double> present(presence(gamma));
       const double score = y - count.mean() + slope * present.first;
       (score > 0 ? low : high) = gamma;
       double next = gamma + score / (count.information() - slope * slope * present.second);
@@ -95,7 +113,7 @@ struct ZiP : UsualParts {
     double value, slope;
   };
   [[nodiscard]] Mean respond(double gamma) const {
-    const Positive count(gamma);
+    const Positive<double> count(gamma);
     const double rate = exp(presence(gamma));
     const double p = -expm1(-rate);
     const double of_p = rate < most_rate ? slope * rate * exp(-rate) : 0;
@@ -103,12 +121,14 @@ struct ZiP : UsualParts {
   }
   [[nodiscard]] double residual_side(double y, double gamma) const { return y - respond(gamma).value; }
 
-  void likelihood_terms(double y, double gamma, double* terms) const {
-    const Positive count(gamma);
-    const Positive present(presence(gamma));
-    const double first = y > 0 ? -present.first : present.rate;
-    const double second = y > 0 ? -present.second : present.rate;
-    const double by_slope = (slope - b) * gamma;  // of eta, by the working slope
+  template <FormulaNumber T>
+  void likelihood_terms(const Same<T>& y, const T& gamma, T* terms) const {
+    const Positive<T> count(gamma);
+    const Positive<T> present(presence(gamma));
+    const auto is_present = y > 0.0;
+    const T first = choose(is_present, -present.first, present.rate);
+    const T second = choose(is_present, -present.second, present.rate);
+    const T by_slope = (slope - b) * gamma;  // of eta, by the working slope
     terms[0] = -log_likelihood(y, gamma, count, present);
     terms[1] = first;
     terms[2] = first * by_slope;
@@ -126,30 +146,37 @@ struct ZiP : UsualParts {
   static constexpr double most_rate = 700;
 
   /// A Poisson distribution at the log of its rate. Derivatives are with respect to that log.
+  template <class T>
   struct Positive {
-    explicit Positive(double log_rate) : rate(exp(log_rate)) {
+    explicit Positive(const T& log_rate) : rate(exp(log_rate)) {
       constexpr double least_rate = 1e-300;
-      log_probability = rate > 1 ? log1p(-exp(-rate)) : rate > least_rate ? log(-expm1(-rate)) : log_rate;
-      first = rate > most_rate ? 0 : rate > least_rate ? rate / expm1(rate) : 1;
+      const auto is_tiny = rate <= least_rate;
+      const T below = -expm1(-rate);
+      const T log_of_tiny = choose(is_tiny, log_rate, log(below));
+      log_probability = choose(rate > 1.0, log1p(-exp(-rate)), log_of_tiny);
+      first = choose(rate > most_rate, T(0.0), choose(is_tiny, T(1.0), rate / expm1(rate)));
       constexpr double small = 0.05;  // where the sum cancels
-      const double square = rate * rate;
-      rest =
-          rate < small ? -rate / 2 - square / 12 * (1 - square / 60 * (1 - square / 42)) : 1 - rate - first;
-      second = first > 0 ? first * rest : 0;
+      const T square = rate * rate;
+      rest = choose(rate < small, -rate / 2 - square / 12 * (1 - square / 60 * (1 - square / 42)),
+                    1 - rate - first);
+      second = choose(first > 0.0, first * rest, T(0.0));
     }
     /// The mean of the counts above 0.
-    [[nodiscard]] double mean() const { return rate + first; }
+    [[nodiscard]] T mean() const { return rate + first; }
     /// Minus the second derivative of the log likelihood of a count above 0.
-    [[nodiscard]] double information() const { return rate + second; }
+    [[nodiscard]] T information() const { return rate + second; }
 
-    double rate;
-    double log_probability;  ///< of a count above 0
-    double first, second;    ///< its derivatives
-    double rest;             ///< 1 - rate - first
+    T rate;
+    T log_probability;  ///< of a count above 0
+    T first, second;    ///< its derivatives
+    T rest;             ///< 1 - rate - first
   };
-  static double log_likelihood(double y, double gamma, const Positive& count, const Positive& present) {
-    if (!(y > 0)) return 0 * y - present.rate;
-    return present.log_probability + y * gamma - count.rate - count.log_probability - log_gamma(y + 1);
+  template <FormulaNumber T>
+  static T log_likelihood(const Same<T>& y, const T& gamma, const Positive<T>& count,
+                          const Positive<T>& present) {
+    const T of_count =
+        present.log_probability + y * gamma - count.rate - count.log_probability - lgamma(T(y + 1));
+    return choose(y > 0.0, of_count, 0 * y - present.rate);
   }
 };
 

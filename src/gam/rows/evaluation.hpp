@@ -132,14 +132,14 @@ inline void settle_likelihood(const F& family, const T& eta, const Same<T>& prio
 }
 
 /// The contribution of one row to the derivatives of the likelihood with respect to the family's parameters:
-/// its `likelihood_terms`, times the prior weight or for that weight (`of_weight`), then 1 if the row is bad.
-/// A row with a number that is not finite is bad, and contributes nothing else.
-template <ParametricFamily F>
-inline void likelihood_outcome(const F& family, Response y, double eta, double prior, double* scalars) {
-  if constexpr (requires { family.of_weight(prior); }) {
-    const double inside = prior > 0 ? prior : 1;
-    family.of_weight(inside).likelihood_terms(y, family.mean(eta), scalars);
-    prior /= inside;
+/// its `likelihood_terms`, times the prior weight or for that weight (`weighted_terms`), then 1 if the row is
+/// bad. A row with a number that is not finite is bad, and contributes nothing else.
+template <ParametricFamily F, class Y, class T>
+inline void likelihood_outcome(const F& family, const Y& y, const T& eta, Same<T> prior, T* scalars) {
+  if constexpr (requires { family.weighted_terms(y, eta, prior, scalars); }) {
+    const T inside = choose(prior > 0.0, prior, T(1.0));
+    family.weighted_terms(y, family.mean(eta), inside, scalars);
+    prior = prior / inside;
   } else {
     family.likelihood_terms(y, family.mean(eta), scalars);
   }

@@ -238,10 +238,8 @@ void HostRows::gather_response(const Rows& rows, const LayoutView& view, Chunk& 
   std::fill(zero_starts, zero_starts + chunk.count, 0);
 }
 
-template <RowFamily F>
-Response HostRows::response_in(const Chunk& chunk, std::size_t row) const {
-  const double y = chunk.response[row];
-  return is_censored_family<F> && rows_.limit >= 0 ? Response(y, chunk.limit[row]) : Response(y);
+const double* HostRows::limits_in(const Chunk& chunk) const {
+  return rows_.limit >= 0 ? chunk.limit.data() : chunk.response.data();
 }
 
 void HostRows::finish(PassKind kind, Chunk& chunk, double* sums) const {
@@ -269,12 +267,12 @@ void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double*
   if constexpr (PacketFamily<F>) {
     row_outcomes(kind, family,
                  {chunk.count, chunk_rows, chunk.response.data(), chunk.eta.data(), chunk.offset.data(),
-                  chunk.prior.data(), chunk.weight.data(), residual, chunk.scalars.data()});
+                  chunk.prior.data(), chunk.weight.data(), residual, chunk.scalars.data(), limits_in(chunk)});
   } else {
     for (int r = 0; r < chunk.count; ++r) {
       const auto i = at(r);
-      const RowOutcome row = row_outcome<double>(kind, family, response_in<F>(chunk, i), chunk.eta[i],
-                                                 chunk.offset[i], chunk.prior[i]);
+      const RowOutcome row =
+          row_outcome<double>(kind, family, chunk.response[i], chunk.eta[i], chunk.offset[i], chunk.prior[i]);
       chunk.weight[i] = row.weight;
       residual[r] = row.residual;
       for (int k = 0; k < RowLayout::scalar_count; ++k)
@@ -390,19 +388,13 @@ void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]]
           for (std::size_t k = 0; k < part.size(); ++k) chunk.parts[k * chunk_rows + r] = part[k];
         }
       }
-      likelihood_outcomes(family, {chunk.count, chunk_rows, chunk.response.data(), chunk.eta.data(),
-                                   chunk.prior.data(), chunk.parts.data(), chunk.scalars.data()});
+      likelihood_outcomes(
+          family, {chunk.count, chunk_rows, chunk.response.data(), chunk.eta.data(), chunk.prior.data(),
+                   chunk.parts.data(), chunk.scalars.data(), limits_in(chunk)});
     } else {
       double scalars[parameter_scalar_count(F::parameter_count)];
       for (std::size_t r = 0; r < at(chunk.count); ++r) {
-        const Response y = response_in<F>(chunk, r);
-        if constexpr (requires { chunk.memos.of(family); }) {
-          family.likelihood_terms(y, family.mean(chunk.eta[r]),
-                                  chunk.memos.of(family).response_part(family, y), scalars);
-          settle_likelihood(family, chunk.eta[r], chunk.prior[r], scalars);
-        } else {
-          likelihood_outcome(family, y, chunk.eta[r], chunk.prior[r], scalars);
-        }
+        likelihood_outcome(family, chunk.response[r], chunk.eta[r], chunk.prior[r], scalars);
         for (int k = 0; k < count; ++k) chunk.scalars[at(k) * chunk_rows + r] = scalars[k];
       }
     }

@@ -46,8 +46,8 @@ class HostRows {
   void read(const Rows& rows, const RowEvaluator& evaluator, PassKind kind, const CurvePredictor* predictor,
             std::size_t begin, std::size_t end, Chunk& chunk) const;
   static void gather_response(const Rows& rows, const LayoutView& view, Chunk& chunk);
-  template <RowFamily F>
-  [[nodiscard]] Response response_in(const Chunk& chunk, std::size_t row) const;
+  /// The second numbers of the responses; where there are none, the first ones.
+  [[nodiscard]] const double* limits_in(const Chunk& chunk) const;
   void finish(PassKind kind, Chunk& chunk, double* sums) const;
   static void add_scalars(const Chunk& chunk, int first, int end, double* sums);
   template <RowFamily F>

@@ -17,7 +17,8 @@ struct RowArrays {
   std::ptrdiff_t stride;  ///< distance of the planes
   const double *response, *eta, *offset, *prior;
   double *weight, *residual;
-  double* scalars;  ///< a plane for each of `row_scalar_count`
+  double* scalars;                ///< a plane for each of `row_scalar_count`
+  const double* limit = nullptr;  ///< of a censored family: the second numbers of the responses
 };
 /// `row_outcome` for each row. Compiled for each width, by packet_rows_text.hpp.
 template <int width, PacketFamily F>
@@ -34,6 +35,7 @@ struct LikelihoodArrays {
   const double *response, *eta, *prior;
   const double* parts;  ///< of a family with a `ResponsePart`: a plane for each of its numbers
   double* scalars;      ///< a plane for each of `parameter_scalar_count`
+  const double* limit = nullptr;
 };
 /// Number of planes of `LikelihoodArrays::parts`; 0: the family has none.
 template <class F>

@@ -3,13 +3,27 @@
 #include "gam/family/list.hpp"
 #include "gam/rows/packet_rows.hpp"
 
+#include <array>
+#include <bit>
+
 namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+template <class T, PacketFamily F, class Arrays>
+auto response_at(const Arrays& rows, int r) {
+  if constexpr (is_censored_family<F>)
+    return ResponseOf<T>(T::at(rows.response + r), T::at(rows.limit + r));
+  else
+    return T::at(rows.response + r);
+}
+
+}  // namespace
 
 template <int width, PacketFamily F>
 void row_outcomes_of_width(PassKind kind, const F& family, const RowArrays& rows) {
   using T = base::Packet<width>;
   for (int r = 0; r < rows.count; r += width) {
-    const RowOutcome<T> row = row_outcome<T>(kind, family, T::at(rows.response + r), T::at(rows.eta + r),
+    const RowOutcome<T> row = row_outcome<T>(kind, family, response_at<T, F>(rows, r), T::at(rows.eta + r),
                                              T::at(rows.offset + r), T::at(rows.prior + r));
     row.weight.store(rows.weight + r);
     row.residual.store(rows.residual + r);
@@ -23,16 +37,18 @@ void likelihood_outcomes_of_width(const F& family, const LikelihoodArrays& rows)
   const int count = parameter_scalar_count(parameter_count_of(family));
   for (int r = 0; r < rows.count; r += width) {
     T scalars[parameter_scalar_count(F::parameter_count)];
-    const T y = T::at(rows.response + r);
+    const auto y = response_at<T, F>(rows, r);
     const T eta = T::at(rows.eta + r);
+    const T prior = T::at(rows.prior + r);
     if constexpr (part_count_of<F>() > 0) {
-      T part[part_count_of<F>()];
-      for (int k = 0; k < part_count_of<F>(); ++k) part[k] = T::at(rows.parts + k * rows.stride + r);
-      family.likelihood_terms(y, family.mean(eta), {part[0], part[1], part[2]}, scalars);
+      std::array<T, part_count_of<F>()> parts;
+      for (int k = 0; k < part_count_of<F>(); ++k) parts[k] = T::at(rows.parts + k * rows.stride + r);
+      family.likelihood_terms(y, family.mean(eta), std::bit_cast<typename F::template ResponsePart<T>>(parts),
+                              scalars);
+      settle_likelihood(family, eta, prior, scalars);
     } else {
-      family.likelihood_terms(y, family.mean(eta), scalars);
+      likelihood_outcome(family, y, eta, prior, scalars);
     }
-    settle_likelihood(family, eta, T::at(rows.prior + r), scalars);
     for (int k = 0; k < count; ++k) scalars[k].store(rows.scalars + k * rows.stride + r);
   }
 }
@@ -50,8 +66,16 @@ TESSERA_ROWS(QuasiPoisson);
 TESSERA_ROWS(QuasiBinomial);
 TESSERA_ROWS(Quasi);
 TESSERA_ROWS(Scat);
+TESSERA_ROWS(Tweedie);
+TESSERA_ROWS(Tw);
+TESSERA_ROWS(Betar);
+TESSERA_ROWS(Cnorm);
+TESSERA_ROWS(Clog);
+TESSERA_ROWS(Cpois);
 #undef TESSERA_ROWS
 template void row_outcomes_of_width<TESSERA_PACKET, Ocat>(PassKind, const Ocat&, const RowArrays&);
+template void row_outcomes_of_width<TESSERA_PACKET, Elf>(PassKind, const Elf&, const RowArrays&);
+template void row_outcomes_of_width<TESSERA_PACKET, ZiP>(PassKind, const ZiP&, const RowArrays&);
 
 #define TESSERA_LIKELIHOOD(F) \
   template void likelihood_outcomes_of_width<TESSERA_PACKET, F>(const F&, const LikelihoodArrays&)
@@ -59,6 +83,15 @@ TESSERA_LIKELIHOOD(Nb);
 TESSERA_LIKELIHOOD(Linked<Nb>);
 TESSERA_LIKELIHOOD(Scat);
 TESSERA_LIKELIHOOD(Linked<Scat>);
+TESSERA_LIKELIHOOD(Tw);
+TESSERA_LIKELIHOOD(Linked<Tw>);
+TESSERA_LIKELIHOOD(Betar);
+TESSERA_LIKELIHOOD(Linked<Betar>);
+TESSERA_LIKELIHOOD(ZiP);
+TESSERA_LIKELIHOOD(Cnorm);
+TESSERA_LIKELIHOOD(Linked<Cnorm>);
+TESSERA_LIKELIHOOD(Clog);
+TESSERA_LIKELIHOOD(Linked<Clog>);
 TESSERA_LIKELIHOOD(Ocat);
 #undef TESSERA_LIKELIHOOD
 

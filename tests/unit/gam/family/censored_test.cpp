@@ -104,7 +104,7 @@ void expect_derivatives(const Error& error, double tail) {
     expect_near(found.weight, information, 0, what + " information");
     expect_near(found.weight * found.residual, score, (kind == 1 ? 1 / unit : 0), what + " score");
     std::array<double, 3> terms{};
-    family.of_weight(weight).likelihood_terms(y, mu, terms.data());
+    family.weighted_terms(y, mu, weight, terms.data());
     expect_near(terms[1], -(at(0, h) - at(0, -h)) / (2 * h), 2 + z, what + " by scale");
     expect_near(terms[2], (2 * here - at(0, h) - at(0, -h)) / (h * h), 2 + z * z, what + " by scale twice");
   }

@@ -50,6 +50,9 @@ static Hundred log_gamma_of(const Hundred& x) {
   return boost::math::lgamma(x);
 }
 
+static Fifty choose(bool where, const Fifty& a, const Fifty& b) {
+  return where ? a : b;
+}
 static Fifty logistic(const Fifty& x) {
   return 1 / (1 + exp(-x));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/basis/basis.hpp"
 
+#include "base/math/elementary.hpp"
 #include "gam/basis/isotropic.hpp"
 #include "gam/linalg/linalg.hpp"
 
@@ -55,7 +56,7 @@ bool reparameterise_at_points(Basis& basis, double low, double high) {
   // The ratio of the extreme singular values. The smallest is computed from the inverse, since rounding of
   // B'B would hide it.
   const double ratio = 1 / (largest_singular_value(values) * largest_singular_value(*inverse));
-  if (!(ratio >= std::pow(std::numeric_limits<double>::epsilon(), 0.66))) return false;
+  if (!(ratio >= base::pow(std::numeric_limits<double>::epsilon(), 0.66))) return false;
   Matrix map = multiply(basis.map, *inverse);
   Matrix penalty = symmetrised(multiply_tn(*inverse, multiply(basis.penalty, *inverse)));
   basis.unit_rows = false;

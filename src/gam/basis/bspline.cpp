@@ -2,6 +2,7 @@
 #include "gam/basis/bspline.hpp"
 
 #include "base/at.hpp"
+#include "base/math/elementary.hpp"
 
 #include <algorithm>
 #include <array>
@@ -103,7 +104,7 @@ Matrix derivative_penalty(const Margin& margin, int size, int order) {
         derivatives[a][base::at(i - order)] = value;
       }
     }
-    const double unit = std::pow(width, 1 - 2 * order);
+    const double unit = base::pow(width, 1 - 2 * order);
     for (int a = 0; a < 4 && c + a < size; ++a) {
       for (int b = 0; b < 4 && c + b < size; ++b) {
         double integral = 0;

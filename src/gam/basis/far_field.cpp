@@ -3,14 +3,26 @@
 
 #include "base/at.hpp"
 #include "base/go_on.hpp"
+#include "base/math/trigonometric.hpp"
 #include "base/vectors.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
+
+/// The principal logarithm: std::log has other last bits on other CPUs.
+std::complex<double> log_of(const std::complex<double>& z) {
+  const double x = z.real();
+  const double y = z.imag();
+  const bool is_steep = std::abs(y) > std::abs(x);
+  const double turn = is_steep ? std::numbers::pi / 2 : x < 0 ? std::numbers::pi : 0;
+  const double angle = is_steep ? -base::atan(x / y) : base::atan(y / x);
+  return {0.5 * base::log(x * x + y * y), std::copysign(turn, y) + angle};
+}
 
 using base::at;
 
@@ -137,7 +149,7 @@ class FarField::Builder {
       for (std::size_t c = 0; c < columns_; ++c) {
         for (std::size_t k = 0; k < field_.powers_.size(); ++k)
           values[c] += combinations(field_.points_ + static_cast<int>(k), static_cast<int>(c)) *
-                       std::pow(x, field_.powers_[k][0]) * std::pow(y, field_.powers_[k][1]);
+                       base::pow(x, field_.powers_[k][0]) * base::pow(y, field_.powers_[k][1]);
         ranges[c] = std::max(ranges[c], std::abs(values[c]));
       }
     }
@@ -148,7 +160,7 @@ class FarField::Builder {
   [[nodiscard]] double least_distance(double rho) const {
     double r = 1.5;
     const auto left_out = [&] {
-      return rho * rho * (1 + r) * std::pow(r, 1 - degree) / ((r - 1) * degree * (degree + 1));
+      return rho * rho * (1 + r) * base::pow(r, 1 - degree) / ((r - 1) * degree * (degree + 1));
     };
     while (left_out() > tolerance_) r *= 1.02;
     return r;
@@ -158,7 +170,7 @@ class FarField::Builder {
   void take_in(const Square& square, double rho, int point, Expansion& expansion) const {
     const auto [x, y] = field_.places_[at(point)];
     const Complex delta = Complex(square.x - x, square.y - y) / rho;
-    const Complex log_d = std::log(delta) + std::log(rho);
+    const Complex log_d = log_of(delta) + base::log(rho);
     const double unit = field_.function_.scale * rho * rho;
     const double* weights = weights_.data() + at(point) * columns_;
     Complex power = 1.0;  // delta^(1 - k)
@@ -210,7 +222,9 @@ class FarField::Builder {
     std::vector<int> near;
     for (const int point : near_before) {
       const auto [x, y] = field_.places_[at(point)];
-      (std::hypot(square.x - x, square.y - y) < far ? near : parts_[at(index)].far).push_back(point);
+      const double dx = square.x - x;
+      const double dy = square.y - y;
+      (std::sqrt(dx * dx + dy * dy) < far ? near : parts_[at(index)].far).push_back(point);
     }
     if (near.size() <= most_near || level == most_divisions) {
       field_.squares_[at(index)].leaf = field_.leaves();
@@ -359,14 +373,26 @@ void FarField::functions_at(const Leaf& leaf, int count, const std::array<double
   }
   for (const int i : leaf.near) {
     std::fill_n(next, together, 0.0);
-    for (int r = 0; r < count; ++r) {
-      if (i < points_) {
-        const auto [x, y] = places_[at(i)];
+    if (i < points_) {
+      const auto [x, y] = places_[at(i)];
+      double square[together] = {};
+      for (int r = 0; r < count; ++r) {
         const double dx = u[r][0] - x;
         const double dy = u[r][1] - y;
-        next[r] = radial_value(function_, dx * dx + dy * dy);
-        continue;
+        square[r] = dx * dx + dy * dy;
       }
+      if (function_.kind == RadialKind::power_log) {
+        using Pair = base::Packet<2>;
+        double logs[together];
+        for (int r = 0; r < together; r += Pair::count) base::log(Pair::at(square + r)).store(logs + r);
+        for (int r = 0; r < count; ++r) next[r] = power_log_value(function_, square[r], logs[r]);
+      } else {
+        for (int r = 0; r < count; ++r) next[r] = radial_value(function_, square[r]);
+      }
+      next += together;
+      continue;
+    }
+    for (int r = 0; r < count; ++r) {
       double value = 1;
       for (std::size_t v = 0; v < 2; ++v) {
         for (int p = powers_[at(i - points_)][v]; p > 0; --p) value *= u[r][v];

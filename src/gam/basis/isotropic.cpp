@@ -2,6 +2,7 @@
 #include "gam/basis/isotropic.hpp"
 
 #include "base/at.hpp"
+#include "base/math/elementary.hpp"
 #include "base/r_random.hpp"
 #include "gam/basis/thin_plate.hpp"
 #include "gam/linalg/linalg.hpp"
@@ -47,20 +48,30 @@ Matrix shifted(Matrix values, std::span<const double> means) {
   return values;
 }
 
+/// gamma(x) for a whole number x above 0, or half of an odd one.
+double gamma_of_half(double x) {
+  const bool is_whole = x == std::floor(x);
+  double value = is_whole ? 1 : std::sqrt(std::numbers::pi);
+  double at = is_whole ? 1 : 0.5;
+  for (; at < x; ++at) value *= at;
+  for (; at > x; --at) value /= at - 1;
+  return value;
+}
+
 /// The thin plate spline's radial function, scaled so that its penalty equals Duchon's.
 RadialFunction thin_plate_function(int order, int dimensions) {
   const double half = dimensions / 2.0;
   RadialFunction function;
   function.power = 2 * order - dimensions;
   if (dimensions % 2 == 1) {
-    function.scale = std::tgamma(half - order) /
-                     (std::pow(4.0, order) * std::pow(std::numbers::pi, half) * std::tgamma(order));
+    function.scale = gamma_of_half(half - order) /
+                     (base::pow(4.0, order) * base::pow(std::numbers::pi, half) * gamma_of_half(order));
     return function;
   }
   function.kind = RadialKind::power_log;
   function.scale = ((order + 1 + dimensions / 2) % 2 == 0 ? 1 : -1) /
-                   (std::pow(2.0, 2 * order - 1) * std::pow(std::numbers::pi, half) * std::tgamma(order) *
-                    std::tgamma(order - half + 1));
+                   (base::pow(2.0, 2 * order - 1) * base::pow(std::numbers::pi, half) * gamma_of_half(order) *
+                    gamma_of_half(order - half + 1));
   return function;
 }
 

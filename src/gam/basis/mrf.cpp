@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/linalg/linalg.hpp"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ Matrix penalty_of_levels(const MarginData& data) {
 
 /// The number of unpenalised functions.
 int null_dimension_of(const Matrix& penalty, const std::string& label) {
-  const double zero = std::pow(std::numeric_limits<double>::epsilon(), 0.8);
+  const double zero = base::pow(std::numeric_limits<double>::epsilon(), 0.8);
   const std::vector<double> values = symmetric_eigen(penalty).values;
   if (!(values.back() > 0))
     throw base::input_error("{}: no two districts are neighbours: write bs=\"re\" for districts without them",

@@ -5,8 +5,19 @@
 
 #include <cmath>
 
+#ifndef __CUDACC__
+#include "base/math/elementary.hpp"
+#endif
+
 /// Functions of the distance between two points, from the same source on the host and in a kernel.
 namespace TESSERA_NAMESPACE::gam {
+
+#ifndef __CUDACC__
+using base::exp;
+using base::log;
+using base::pow;
+using base::sqrt;
+#endif
 
 enum class RadialKind {
   power,        ///< scale r^p
@@ -26,12 +37,19 @@ struct RadialFunction {
   friend bool operator==(const RadialFunction&, const RadialFunction&) = default;
 };
 
+/// scale r^p log(r); `square` and its logarithm are those of r^2.
+inline double power_log_value(const RadialFunction& function, double square, double log_square) {
+  double value = function.scale;
+  for (int i = 1; i < function.power; i += 2) value *= square;
+  return square > 0 ? value * (0.5 * log_square) : 0;
+}
+
 /// The function's value at a distance; `square` is the square of the distance.
 inline double radial_value(const RadialFunction& function, double square) {
-  if (function.kind == RadialKind::power || function.kind == RadialKind::power_log) {
+  if (function.kind == RadialKind::power_log) return power_log_value(function, square, log(square));
+  if (function.kind == RadialKind::power) {
     double value = function.scale;
     for (int i = 1; i < function.power; i += 2) value *= square;
-    if (function.kind == RadialKind::power_log) return square > 0 ? value * (0.5 * log(square)) : 0;
     return function.power % 2 == 0 ? value : value * sqrt(square);
   }
   const double e = function.scale * sqrt(square);

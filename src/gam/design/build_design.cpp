@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/basis/isotropic.hpp"
 #include "gam/data/frame/extents.hpp"
@@ -742,7 +743,7 @@ void give_sp(std::span<const double> sp, CoefBlock& block) {
     throw base::usage_error(
         "{}: sp= has {} value{}, but it has {} smoothing parameter{}: give one value for each", block.label,
         sp.size(), sp.size() == 1 ? "" : "s", block.penalty->count(), block.penalty->count() == 1 ? "" : "s");
-  for (const double one : sp) block.log_sp.push_back(one < 0 ? NAN : std::log(one));
+  for (const double one : sp) block.log_sp.push_back(one < 0 ? NAN : base::log(one));
 }
 
 /// Column means of a smooth over all its levels, in its unconstrained coefficients.

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/data/frame/frame.hpp"
 #include "gam/formula/from_syntax.hpp"
 #include "gam/linalg/linalg.hpp"
@@ -314,16 +315,16 @@ std::size_t Design::penalty_count() const {
 
 double PenaltyParameter::log_lambda(double log_sp) const {
   const double own = offset + (index < 0 ? 0 : log_sp);
-  return least > 0 ? std::log(least + std::exp(own)) : own;
+  return least > 0 ? base::log(least + base::exp(own)) : own;
 }
 
 double PenaltyParameter::log_sp(double log_lambda) const {
   // Limited, since lambda near its bound hardly depends on the parameter.
-  return (least > 0 ? std::log(std::max(std::exp(log_lambda) - least, 1e-3 * least)) : log_lambda) - offset;
+  return (least > 0 ? base::log(std::max(base::exp(log_lambda) - least, 1e-3 * least)) : log_lambda) - offset;
 }
 
 double PenaltyParameter::slope(double log_lambda) const {
-  return least > 0 ? std::max(0.0, 1 - least * std::exp(-log_lambda)) : 1;
+  return least > 0 ? std::max(0.0, 1 - least * base::exp(-log_lambda)) : 1;
 }
 
 std::vector<PenaltyParameter> Design::parameters() const {
@@ -341,10 +342,10 @@ std::vector<PenaltyParameter> Design::parameters() const {
       if (!block.ids.empty()) own = first.emplace(block.ids[j], own).first->second;
       const double least = block.least_sp.empty() ? 0 : block.least_sp[j] * block.by_scale * block.by_scale;
       if (!std::isnan(own.log_sp)) {
-        parameters.push_back({-1, own.log_sp + 2 * std::log(block.by_scale), least});
+        parameters.push_back({-1, own.log_sp + 2 * base::log(block.by_scale), least});
         continue;
       }
-      parameters.push_back({own.index, 2 * std::log(block.by_scale / own.factor), least});
+      parameters.push_back({own.index, 2 * base::log(block.by_scale / own.factor), least});
       if (own.index == count) ++count;
     }
   }

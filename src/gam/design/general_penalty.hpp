@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/math/elementary.hpp"
 #include "gam/design/design.hpp"
 
 #include <cmath>
@@ -9,7 +10,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Eigenvalues of a penalty below this fraction of the largest count as zero, as in mgcv.
-inline const double rank_tolerance = std::pow(std::numeric_limits<double>::epsilon(), 0.75);
+inline const double rank_tolerance = base::pow(std::numeric_limits<double>::epsilon(), 0.75);
 
 /// Ranks and null space of penalties without common eigenvectors, from their matrices.
 void derive_from_matrices(Penalty& penalty, int size);

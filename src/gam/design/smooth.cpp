@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -182,7 +183,7 @@ void add_values(std::span<const Basis> margins, int size, SmoothBasis& smooth) {
     smooth.values = kronecker(smooth.values, margin.points ? margin.points->values : identity(margin.size()));
     if (!margin.points) continue;
     double log_det = 0;
-    for (const double value : singular_values(margin.points->values)) log_det += std::log(value);
+    for (const double value : singular_values(margin.points->values)) log_det += base::log(value);
     const int copies = size / margin.size();
     smooth.log_det_values += log_det * copies;
   }
@@ -201,7 +202,7 @@ double log_det_in_values(const Matrix& means, const Matrix& null_space, const Ma
   const Matrix functions = multiply(values, null_space);
   const Matrix orthonormal = submatrix(full_q(functions), 0, functions.rows(), 0, functions.cols());
   const double share = norm_of(multiply_tn(orthonormal, in_values)) / norm_of(in_values);
-  return 2 * (std::log(share) + log_det_values - std::log(norm_of(means) / norm_of(in_values)));
+  return 2 * (base::log(share) + log_det_values - base::log(norm_of(means) / norm_of(in_values)));
 }
 
 /// mgcv's S.scale, the divisor of a penalty.
@@ -463,7 +464,7 @@ Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space, 
   std::copy(q.values().begin() + size, q.values().end(), constraint.z.values().begin());
   const std::vector<double> projected = multiply_t(null_space, means);
   constraint.log_det_constant = values.empty()
-                                    ? 2 * std::log(std::sqrt(dot(projected, projected)) / length)
+                                    ? 2 * base::log(std::sqrt(dot(projected, projected)) / length)
                                     : log_det_in_values(column, null_space, values, log_det_values);
   const int dimension = null_space.cols();
   if (dimension == 0) return constraint;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/family/custom_family.hpp"
 
+#include "base/math/elementary.hpp"
 #include "gam/family/family_file.hpp"
 
 #include <fmt/format.h>
@@ -67,7 +68,7 @@ std::optional<double> predictor_of(const CustomFamily& family, double mean) {
   // A grid with values from 1e-6 to 1e6 on each side of 0: two neighbours enclose a pole of the link.
   std::vector<double> grid{0};
   for (int quarter = -24; quarter <= 24; ++quarter) {
-    const double eta = std::pow(10.0, quarter / 4.0);
+    const double eta = base::pow(10.0, quarter / 4.0);
     grid.push_back(eta);
     grid.insert(grid.begin(), -eta);
   }

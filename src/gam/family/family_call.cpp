@@ -4,6 +4,7 @@
 
 #include "base/errors.hpp"
 #include "base/list_text.hpp"
+#include "base/math/elementary.hpp"
 #include "files/input_file.hpp"
 #include "gam/family/own_several.hpp"
 #include "gam/family/visit.hpp"
@@ -262,7 +263,7 @@ Family with_values(const GivenArguments& given) {
   if constexpr (CountedFamily<F>) {
     // Its theta are distances from one value to the next.
     for (std::size_t i = 1; has_theta && i < values.size(); ++i)
-      values[i] = made_of<F>(values).parameter_at(static_cast<int>(i), std::log(values[i]));
+      values[i] = made_of<F>(values).parameter_at(static_cast<int>(i), base::log(values[i]));
   }
   const Family family(made_of<F>(values));
   if (parameter_count_of<F>() == 0) return family;

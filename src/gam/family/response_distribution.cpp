@@ -2,6 +2,8 @@
 #include "gam/family/response_distribution.hpp"
 
 #include "base/errors.hpp"
+#include "base/math/gamma.hpp"
+#include "base/math/normal.hpp"
 #include "base/math_policy.hpp"
 #include "gam/family/ocat.hpp"
 #include "gam/family/tweedie_series.hpp"
@@ -33,7 +35,7 @@ using base::MathPolicy;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 double normal_below(double z) {
-  return std::erfc(-z / std::numbers::sqrt2) / 2;
+  return base::erfc(-z / std::numbers::sqrt2) / 2;
 }
 
 double gamma_below(double shape, double x) {
@@ -47,7 +49,7 @@ double inverse_gaussian_below(double y, double mean, double scale) {
   const double near = root * (y / mean - 1);
   const double far = root * (y / mean + 1) / std::numbers::sqrt2;
   constexpr double asymptotic = 8;
-  if (far < asymptotic) return normal_below(near) + std::exp(2 / (scale * mean)) * std::erfc(far) / 2;
+  if (far < asymptotic) return normal_below(near) + base::exp(2 / (scale * mean)) * base::erfc(far) / 2;
   // erfc(x) = exp(-x^2) / (x sqrt(pi)) (1 - 1 / (2 x^2) + 3 / (4 x^4) - …)
   double series = 1;
   double term = 1;
@@ -55,23 +57,23 @@ double inverse_gaussian_below(double y, double mean, double scale) {
     term *= -(2 * k - 1) / (2 * far * far);
     series += term;
   }
-  return normal_below(near) + std::exp(-near * near / 2) * series / (2 * far * std::sqrt(std::numbers::pi));
+  return normal_below(near) + base::exp(-near * near / 2) * series / (2 * far * std::sqrt(std::numbers::pi));
 }
 
 /// The Poisson probability of n, for a large rate and any n near it.
 double poisson_density(double n, double rate) {
   const double away = (n - rate) / rate;
   const double distance = rate * ((1 + away) * log1p_less(away) + away * away);
-  return std::exp(-distance - stirling_rest(n).value) / std::sqrt(2 * std::numbers::pi * n);
+  return base::exp(-distance - stirling_rest(n).value) / std::sqrt(2 * std::numbers::pi * n);
 }
 
 /// P(Y <= y) for a Tweedie response: a Poisson number of gamma variables. Of many terms every `step`-th one
 /// is taken, as in tweedie_series.hpp.
 double tweedie_below(double y, double mean, double power, double scale) {
   if (y < 0) return 0;
-  const double rate = std::pow(mean, 2 - power) / (scale * (2 - power));
+  const double rate = base::pow(mean, 2 - power) / (scale * (2 - power));
   const double shape = (2 - power) / (power - 1);
-  const double unit = scale * (power - 1) * std::pow(mean, power - 1);
+  const double unit = scale * (power - 1) * base::pow(mean, power - 1);
   // Sums the terms within this many standard deviations of the Poisson distribution from its mean.
   constexpr double reach = 8;
   constexpr double many = 1000;
@@ -83,7 +85,7 @@ double tweedie_below(double y, double mean, double power, double scale) {
   double sum = 0;
   for (double n = first; n <= last; n += step) {
     const double weight =
-        rate > many ? poisson_density(n, rate) : std::exp(n * std::log(rate) - rate - std::lgamma(n + 1));
+        rate > many ? poisson_density(n, rate) : base::exp(n * base::log(rate) - rate - base::lgamma(n + 1));
     sum += n == 0 ? weight : weight * gamma_below(n * shape, y / unit);
   }
   return std::min(step * sum, 1.0);
@@ -115,7 +117,7 @@ struct ResponseDistribution::Mixture {
     const auto sum_at = [&](double begin, double step) {
       double sum = 0;
       for (double z = begin; z <= reach; z += step) {
-        sum += std::exp(-z * z / 2) * of.cumulative(y, of.family_.mean(predictor + error * z));
+        sum += base::exp(-z * z / 2) * of.cumulative(y, of.family_.mean(predictor + error * z));
       }
       return sum * step / std::sqrt(2 * std::numbers::pi);
     };
@@ -183,7 +185,7 @@ double ResponseDistribution::cumulative(double y, double mean) const {
 double ResponseDistribution::cumulative_at(double y, double mean, double scale) const {
   switch (kind_) {
     case Kind::gaussian: return normal_below((y - mean) / std::sqrt(scale));
-    case Kind::logistic: return 1 / (1 + std::exp((mean - y) / std::sqrt(scale)));
+    case Kind::logistic: return 1 / (1 + base::exp((mean - y) / std::sqrt(scale)));
     case Kind::scaled_t:
       return bm::cdf(bm::students_t_distribution<double, MathPolicy>(parameter_), (y - mean) / scale);
     case Kind::beta:
@@ -226,7 +228,7 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
     case Kind::gaussian: return mean + std::sqrt(scale) * std::normal_distribution<double>()(random);
     case Kind::logistic: {
       const double p = random.uniform();
-      return mean + std::sqrt(scale) * std::log(p / (1 - p));
+      return mean + std::sqrt(scale) * base::log(p / (1 - p));
     }
     case Kind::scaled_t: return mean + scale_ * std::student_t_distribution<double>(parameter_)(random);
     case Kind::beta: {
@@ -247,10 +249,10 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
       return random.uniform() * (mean + smaller) <= mean ? smaller : mean * (mean / smaller);
     }
     case Kind::tweedie: {
-      const double number = poisson(std::pow(mean, 2 - parameter_) / (scale * (2 - parameter_)));
+      const double number = poisson(base::pow(mean, 2 - parameter_) / (scale * (2 - parameter_)));
       if (number == 0) return 0;
       return gamma(number * (2 - parameter_) / (parameter_ - 1),
-                   scale * (parameter_ - 1) * std::pow(mean, parameter_ - 1));
+                   scale * (parameter_ - 1) * base::pow(mean, parameter_ - 1));
     }
     case Kind::count:
       return poisson(family_.parameters().empty() ? mean : gamma(parameter_, mean / parameter_));
@@ -313,7 +315,7 @@ ResponseProbabilities ResponseDistribution::probabilities(Response y, double mea
 double ResponseDistribution::probability_of_zero(double mean) const {
   if (kind_ == Kind::count || kind_ == Kind::zero_inflated) return cumulative(0, mean);
   if (kind_ != Kind::tweedie) return nan;
-  return std::exp(-std::pow(mean, 2 - parameter_) / (scale_ * (2 - parameter_)));
+  return base::exp(-base::pow(mean, 2 - parameter_) / (scale_ * (2 - parameter_)));
 }
 
 double ResponseDistribution::quantile(double p, double predictor, double error) const {
@@ -337,7 +339,7 @@ double ResponseDistribution::continuous(double p, Mixture& mixture) const {
   const bool positive = kind_ == Kind::positive || kind_ == Kind::tweedie;
   if (kind_ == Kind::tweedie && mixture(0) >= p) return 0;
   // Searches positive responses on the log scale.
-  const auto response = [&](double x) { return positive ? std::exp(x) : x; };
+  const auto response = [&](double x) { return positive ? base::exp(x) : x; };
   const auto excess = [&](double x) { return mixture(response(x)) - p; };
   const double mean = family_.mean(mixture.predictor);
   double low = 0;
@@ -345,7 +347,7 @@ double ResponseDistribution::continuous(double p, Mixture& mixture) const {
   double at_low = -p;
   double at_high = 1 - p;
   if (kind_ != Kind::beta) {
-    const double centre = positive ? std::log(mean) : mean;
+    const double centre = positive ? base::log(mean) : mean;
     double width = positive ? 1
                             : (kind_ == Kind::scaled_t ? scale_ : std::sqrt(scale_)) +
                                   std::abs(family_.derivative(mixture.predictor)) * mixture.error;
@@ -366,7 +368,7 @@ double ResponseDistribution::continuous(double p, Mixture& mixture) const {
   if (at_low == 0) return response(low);
   if (at_high == 0) return response(high);
   if (!(at_low < 0 && at_high > 0)) return nan;
-  constexpr int bits = 33;  // bits of a relative accuracy of 1e-10
+  constexpr int bits = 40;  // bits of a relative accuracy of 1e-12
   std::uintmax_t iterations = 100;
   const auto found = bm::tools::toms748_solve(
       excess, low, high, at_low, at_high, bm::tools::eps_tolerance<double>(bits), iterations, MathPolicy());

@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "base/list_text.hpp"
+#include "base/math/normal.hpp"
 #include "base/math_policy.hpp"
 #include "gam/family/location_scale.hpp"
 #include "gam/family/packet_families.hpp"
@@ -38,7 +39,7 @@ using WholeQuantiles =
 
 /// The distribution of a response at its predictors, which has its mean as an argument.
 ResponseDistribution tweedie_of(const Twlss& family, const double* eta) {
-  const double values[] = {family.power(eta[1]), std::exp(eta[2]), family.a, family.b};
+  const double values[] = {family.power(eta[1]), base::exp(eta[2]), family.a, family.b};
   return {Family(Tw(values)), values[1]};
 }
 
@@ -50,37 +51,37 @@ double quantile_of(const Gaulss& family, double p, const double* eta) {
   return family.mean(eta[0]) + normal_quantile_of(p) / family.inverse_deviation(eta[1]);
 }
 double quantile_of(const Gammals& family, double p, const double* eta) {
-  const double scale = std::exp(family.log_scale(eta[1]));
-  return bm::quantile(bm::gamma_distribution<double, MathPolicy>(1 / scale, scale * std::exp(eta[0])), p);
+  const double scale = base::exp(family.log_scale(eta[1]));
+  return bm::quantile(bm::gamma_distribution<double, MathPolicy>(1 / scale, scale * base::exp(eta[0])), p);
 }
 double quantile_of(const Gumbls& family, double p, const double* eta) {
-  return eta[0] - std::exp(family.log_scale(eta[1])) * std::log(-std::log(p));
+  return eta[0] - base::exp(family.log_scale(eta[1])) * base::log(-base::log(p));
 }
 double quantile_of(const Gevlss& family, double p, const double* eta) {
-  const double q = -std::log(-std::log(p));
+  const double q = -base::log(-base::log(p));
   const double xi = family.shape(eta[2]);
-  return family.location(eta[0]) + std::exp(eta[1]) * (xi == 0 ? q : std::expm1(xi * q) / xi);
+  return family.location(eta[0]) + base::exp(eta[1]) * (xi == 0 ? q : base::expm1(xi * q) / xi);
 }
 double quantile_of(const Shash& family, double p, const double* eta) {
-  const double bent = (std::asinh(normal_quantile_of(p)) + eta[2]) * std::exp(-eta[3]);
-  return eta[0] + std::exp(family.log_deviation(eta[1]) + eta[3]) * std::sinh(bent);
+  const double bent = (base::asinh(normal_quantile_of(p)) + eta[2]) * base::exp(-eta[3]);
+  return eta[0] + base::exp(family.log_deviation(eta[1]) + eta[3]) * base::sinh(bent);
 }
 double quantile_of(const Twlss& family, double p, const double* eta) {
   return tweedie_of(family, eta).quantile(p, family.log_mean(eta[0]), 0);
 }
 double quantile_of(const Ziplss& /*family*/, double p, const double* eta) {
-  const double zero = std::exp(-std::exp(eta[1]));
+  const double zero = base::exp(-base::exp(eta[1]));
   if (p <= zero) return 0;
-  const double rate = std::exp(eta[0]);
+  const double rate = base::exp(eta[0]);
   // Of the counts above 0: the Poisson distribution, less its probability of 0.
   const double above = (p - zero) / (1 - zero);
-  const double q = std::exp(-rate) - above * std::expm1(-rate);
+  const double q = base::exp(-rate) - above * base::expm1(-rate);
   return std::max(
       1.0, bm::quantile(bm::poisson_distribution<double, WholeQuantiles>(rate), std::min(q, 1 - 1e-16)));
 }
 
 double normal_cumulative(double z) {
-  return std::erfc(-z / std::sqrt(2.0)) / 2;
+  return base::erfc(-z / std::sqrt(2.0)) / 2;
 }
 
 /// P(Y <= y).
@@ -88,45 +89,45 @@ double cumulative_of(const Gaulss& family, double y, const double* eta) {
   return normal_cumulative((y - family.mean(eta[0])) * family.inverse_deviation(eta[1]));
 }
 double cumulative_of(const Gammals& family, double y, const double* eta) {
-  const double scale = std::exp(family.log_scale(eta[1]));
-  return bm::gamma_p(1 / scale, y * std::exp(-eta[0]) / scale, MathPolicy());
+  const double scale = base::exp(family.log_scale(eta[1]));
+  return bm::gamma_p(1 / scale, y * base::exp(-eta[0]) / scale, MathPolicy());
 }
 double cumulative_of(const Gumbls& family, double y, const double* eta) {
-  return std::exp(-std::exp((eta[0] - y) * std::exp(-family.log_scale(eta[1]))));
+  return base::exp(-base::exp((eta[0] - y) * base::exp(-family.log_scale(eta[1]))));
 }
 double cumulative_of(const Gevlss& family, double y, const double* eta) {
   const double xi = family.shape(eta[2]);
   const double q = family.reduced(y, eta, xi);
   if (std::isnan(q)) return xi > 0 ? 0 : 1;  // outside the support
-  return std::exp(-std::exp(-q));
+  return base::exp(-base::exp(-q));
 }
 double cumulative_of(const Shash& family, double y, const double* eta) {
-  const double z = (y - eta[0]) * std::exp(-family.log_deviation(eta[1]) - eta[3]);
-  return normal_cumulative(std::sinh(std::exp(eta[3]) * std::asinh(z) - eta[2]));
+  const double z = (y - eta[0]) * base::exp(-family.log_deviation(eta[1]) - eta[3]);
+  return normal_cumulative(base::sinh(base::exp(eta[3]) * base::asinh(z) - eta[2]));
 }
 double cumulative_of(const Twlss& family, double y, const double* eta) {
   return tweedie_of(family, eta).cumulative(y, family.mean(eta[0]));
 }
 double cumulative_of(const Ziplss& /*family*/, double y, const double* eta) {
   if (y < 0) return 0;
-  const double rate = std::exp(eta[0]);
-  const double above = bm::gamma_p(y + 1, rate, MathPolicy()) / -std::expm1(-rate);
-  return 1 + std::expm1(-std::exp(eta[1])) * above;
+  const double rate = base::exp(eta[0]);
+  const double above = bm::gamma_p(y + 1, rate, MathPolicy()) / -base::expm1(-rate);
+  return 1 + base::expm1(-base::exp(eta[1])) * above;
 }
 
 ResponseLevel response_level(const Gaulss& family, const double* eta) {
   return {family.mean(eta[0]), 1 / family.inverse_deviation(eta[1])};
 }
 ResponseLevel response_level(const Gammals& family, const double* eta) {
-  const double mean = std::exp(eta[0]);
-  return {mean, mean * std::exp(family.log_scale(eta[1]) / 2)};
+  const double mean = base::exp(eta[0]);
+  return {mean, mean * base::exp(family.log_scale(eta[1]) / 2)};
 }
 ResponseLevel response_level(const Gumbls& family, const double* eta) {
-  const double scale = std::exp(family.log_scale(eta[1]));
+  const double scale = base::exp(family.log_scale(eta[1]));
   return {eta[0] + euler_gamma * scale, gumbel_deviation * scale};
 }
 ResponseLevel response_level(const Gevlss& family, const double* eta) {
-  const double scale = std::exp(eta[1]);
+  const double scale = base::exp(eta[1]);
   const double xi = family.shape(eta[2]);
   const double location = family.location(eta[0]);
   constexpr double gumbel = 1e-7;  // a shape below which the difference of squares is rounding
@@ -141,25 +142,25 @@ ResponseLevel response_level(const Gevlss& family, const double* eta) {
 }
 /// By the moments of Jones and Pewsey (2009), sec. 2.3.
 ResponseLevel response_level(const Shash& family, const double* eta) {
-  const double inverse = std::exp(-eta[3]);
+  const double inverse = base::exp(-eta[3]);
   const auto moment = [&](double order) {
     constexpr double quarter = 0.25;
     const double sum = bm::cyl_bessel_k((order + 1) / 2, quarter, MathPolicy()) +
                        bm::cyl_bessel_k(std::abs(order - 1) / 2, quarter, MathPolicy());
-    return std::exp(quarter) / std::sqrt(8 * M_PI) * sum;
+    return base::exp(quarter) / std::sqrt(8 * M_PI) * sum;
   };
-  const double unit = std::exp(family.log_deviation(eta[1]) + eta[3]);
-  const double first = std::sinh(eta[2] * inverse) * moment(inverse);
-  const double square = (std::cosh(2 * eta[2] * inverse) * moment(2 * inverse) - 1) / 2;
+  const double unit = base::exp(family.log_deviation(eta[1]) + eta[3]);
+  const double first = base::sinh(eta[2] * inverse) * moment(inverse);
+  const double square = (base::cosh(2 * eta[2] * inverse) * moment(2 * inverse) - 1) / 2;
   return {eta[0] + unit * first, unit * std::sqrt(square - first * first)};
 }
 ResponseLevel response_level(const Twlss& family, const double* eta) {
-  return {family.mean(eta[0]), std::exp((eta[2] + family.power(eta[1]) * family.log_mean(eta[0])) / 2)};
+  return {family.mean(eta[0]), base::exp((eta[2] + family.power(eta[1]) * family.log_mean(eta[0])) / 2)};
 }
 ResponseLevel response_level(const Ziplss& family, const double* eta) {
   double mean = 0;
   family.respond(eta, &mean);
-  return {mean, std::sqrt(mean * (1 + std::exp(eta[0]) - mean))};
+  return {mean, std::sqrt(mean * (1 + base::exp(eta[0]) - mean))};
 }
 
 std::string device_object(std::string_view type, std::string_view constants, std::string_view links = "") {

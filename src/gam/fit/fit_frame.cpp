@@ -2,6 +2,7 @@
 #include "gam/fit/fit_frame.hpp"
 
 #include "base/errors.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/design/build_design.hpp"
 #include "gam/design/coefficient_sums.hpp"
 #include "gam/design/far_fields.hpp"
@@ -320,8 +321,8 @@ class FitRun {
         if (index == labels.size()) labels.push_back(block.penalty->labels[j]);
         if (block.log_sp.empty()) block.log_sp.assign(block.penalty->count(), NAN);
         double& own = block.log_sp[j];
-        if (std::isnan(own) && index < given.size() && given[index] >= 0) own = std::log(given[index]);
-        own += std::log(rows_.prior_factor);
+        if (std::isnan(own) && index < given.size() && given[index] >= 0) own = base::log(given[index]);
+        own += base::log(rows_.prior_factor);
         if (of_penalties.size() < least.size())
           block.least_sp.push_back(least[of_penalties.size()] * rows_.prior_factor);
         of_penalties.push_back(block.penalty->labels[j]);
@@ -540,7 +541,7 @@ class FitRun {
       // is 1 per row, by the log likelihood.
       const double minus_two_log = model_.aic - 2 * model_.edf_total;
       const auto rows = static_cast<double>(model_.rows);
-      model_.reml += (minus_two_log - rows * (1 + std::log(2 * std::numbers::pi))) / (2 * model_.gamma);
+      model_.reml += (minus_two_log - rows * (1 + base::log(2 * std::numbers::pi))) / (2 * model_.gamma);
     }
     model_.reml_gradient = fit.gradient;
     model_.reml_hessian = fit.hessian;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/formula/compile.hpp"
 
+#include "base/math/elementary.hpp"
 #include "gam/formula/call_arguments.hpp"
 #include "gam/formula/constants.hpp"
 #include "gam/formula/polynomial_contrasts.hpp"
@@ -392,7 +393,7 @@ class Compiler {
       push(Op::log2);
     } else {
       push(Op::log);
-      if (base) push_number(std::log(base->front()));
+      if (base) push_number(base::log(base->front()));
       if (base) push(Op::divide);
     }
     return {};

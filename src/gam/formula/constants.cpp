@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/formula/constants.hpp"
 
+#include "base/math/elementary.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -45,7 +47,7 @@ Numbers joined(const Syntax& tree) {
     else if (tree.text == "/")
       out[i] = a / b;
     else if (tree.text == "^")
-      out[i] = b == 2 ? a * a : std::pow(a, b);
+      out[i] = b == 2 ? a * a : base::pow(a, b);
     else
       return std::nullopt;
   }

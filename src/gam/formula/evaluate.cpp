@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluates expressions for rows.
+#include "base/math/normal.hpp"
+#include "base/math/trigonometric.hpp"
 #include "gam/formula/expression.hpp"
 #include "gam/formula/orthogonal_polynomial.hpp"
 
@@ -18,7 +20,7 @@ using Step = Expression::Step;
 constexpr double missing_value = std::numeric_limits<double>::quiet_NaN();
 
 double standard_normal_density(double x) {
-  return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+  return base::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
 // R's pmin() and pmax(): missing if any argument is missing.
@@ -27,8 +29,8 @@ double least(double a, double b) {
 }
 
 // R's arithmetic: x^2 is x * x exactly.
-double power(double base, double exponent) {
-  return exponent == 2 ? base * base : std::pow(base, exponent);
+double power(double x, double exponent) {
+  return exponent == 2 ? x * x : base::pow(x, exponent);
 }
 
 // R's %%: the result has the sign of the divisor.
@@ -43,12 +45,12 @@ double rounded(double x, double digits) {
   digits = std::floor(digits + 0.5);
   if (digits == 0) return std::nearbyint(x);
   if (digits < 0) {
-    const double unit = std::pow(10, -digits);
+    const double unit = base::pow(10.0, -digits);
     return std::nearbyint(x / unit) * unit;
   }
   // A double has about 15 digits: rounding to more leaves x unchanged.
-  if (x == 0 || digits + std::ceil(-std::log10(std::abs(x))) > 15) return x;
-  const double unit = std::pow(10, digits);
+  if (x == 0 || digits + std::ceil(-base::log10(std::abs(x))) > 15) return x;
+  const double unit = base::pow(10.0, digits);
   const double scaled = x * unit;
   const double down = std::floor(scaled) / unit;
   const double up = std::ceil(scaled) / unit;
@@ -183,22 +185,22 @@ void evaluate_strip(std::span<const Step> steps, std::size_t rows, const ValueOf
         push([&](std::size_t i) { return value_of(static_cast<std::size_t>(step.index), i); });
         break;
       case Op::negate: replace([](double x) { return -x; }); break;
-      case Op::log: replace([](double x) { return std::log(x); }); break;
-      case Op::log2: replace([](double x) { return std::log2(x); }); break;
-      case Op::log10: replace([](double x) { return std::log10(x); }); break;
+      case Op::log: replace([](double x) { return base::log(x); }); break;
+      case Op::log2: replace([](double x) { return base::log2(x); }); break;
+      case Op::log10: replace([](double x) { return base::log10(x); }); break;
       case Op::sqrt: replace([](double x) { return std::sqrt(x); }); break;
-      case Op::exp: replace([](double x) { return std::exp(x); }); break;
-      case Op::log1p: replace([](double x) { return std::log1p(x); }); break;
-      case Op::expm1: replace([](double x) { return std::expm1(x); }); break;
-      case Op::sin: replace([](double x) { return std::sin(x); }); break;
-      case Op::cos: replace([](double x) { return std::cos(x); }); break;
-      case Op::tan: replace([](double x) { return std::tan(x); }); break;
+      case Op::exp: replace([](double x) { return base::exp(x); }); break;
+      case Op::log1p: replace([](double x) { return base::log1p(x); }); break;
+      case Op::expm1: replace([](double x) { return base::expm1(x); }); break;
+      case Op::sin: replace([](double x) { return base::sin(x); }); break;
+      case Op::cos: replace([](double x) { return base::cos(x); }); break;
+      case Op::tan: replace([](double x) { return base::tan(x); }); break;
       case Op::abs: replace([](double x) { return std::abs(x); }); break;
       case Op::floor: replace([](double x) { return std::floor(x); }); break;
       case Op::ceiling: replace([](double x) { return std::ceil(x); }); break;
       case Op::trunc: replace([](double x) { return std::trunc(x); }); break;
       case Op::sign: replace([](double x) { return std::isnan(x) ? x : truth(x > 0) - truth(x < 0); }); break;
-      case Op::pnorm: replace([](double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }); break;
+      case Op::pnorm: replace([](double x) { return base::normal_probability(x); }); break;
       case Op::dnorm: replace(standard_normal_density); break;
       case Op::add: join([](double a, double b) { return a + b; }); break;
       case Op::subtract: join([](double a, double b) { return a - b; }); break;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/math/elementary.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/formula/constants.hpp"
 #include "gam/formula/district_list.hpp"
@@ -209,7 +210,7 @@ void take_orders(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syn
       formula_error(k->position, "k={} is too small: bs=\"{}\" needs at least {}", margin.k, margin.basis,
                     least);
   } else if (tensor) {
-    margin.k = static_cast<int>(std::min(std::pow(5, margin.variables), static_cast<double>(max_k)));
+    margin.k = static_cast<int>(std::min(base::pow(5.0, margin.variables), static_cast<double>(max_k)));
   }
 }
 

@@ -2,6 +2,7 @@
 #include "gam/linalg/linalg.hpp"
 
 #include "base/go_on.hpp"
+#include "base/math/elementary.hpp"
 #include "base/stack_left.hpp"
 #include "gam/linalg/blas_buffer.hpp"
 
@@ -326,7 +327,7 @@ double log_abs_determinant(Matrix a) {
   const lapack_int info = ended(LAPACKE_dgetrf(LAPACK_COL_MAJOR, n, n, a.data(), n, pivots.data()));
   if (info < 0) check_info("dgetrf", info);
   double sum = 0;
-  for (int i = 0; i < n; ++i) sum += std::log(std::abs(a(i, i)));
+  for (int i = 0; i < n; ++i) sum += base::log(std::abs(a(i, i)));
   return sum;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/reml/dependent_columns.hpp"
@@ -180,10 +181,10 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
       const double ratio = diagonal_mean_ratio(model.gram, basis, j);
       PenaltyParameter& own_parameter = parameters_[start.size()];
       if (std::isinf(own_parameter.offset))
-        own_parameter.offset = std::log(no_penalty * (ratio > 0 ? ratio : 1));
+        own_parameter.offset = base::log(no_penalty * (ratio > 0 ? ratio : 1));
       const double least = own_parameter.least;
       const double lambda = least > 0 ? std::max(ratio, least) + least : ratio;
-      start.push_back(lambda > 0 ? std::log(lambda) : 0.0);
+      start.push_back(lambda > 0 ? base::log(lambda) : 0.0);
     }
     gram.change_basis(basis.begin, basis.rotation, algebra);
     transform_vector(own.gradient, basis.begin, basis.rotation, true);
@@ -317,7 +318,7 @@ bool RemlCriterion::Factored::factor(const Coordinates& model, const Algebra& al
     std::vector<double> inverse;
     inverse.reserve(block.diagonal.size());
     for (const double d : block.diagonal) {
-      log_det += std::log(d);
+      log_det += base::log(d);
       inverse.push_back(1 / d);
     }
     algebra.go_on();
@@ -328,14 +329,14 @@ bool RemlCriterion::Factored::factor(const Coordinates& model, const Algebra& al
   for (int i = 0; i < q; ++i) {
     if (!(scaled(i, i) > 0) || !std::isfinite(scaled(i, i))) return false;
     scale.push_back(std::sqrt(scaled(i, i)));
-    log_det += 2 * std::log(scale.back());
+    log_det += 2 * base::log(scale.back());
   }
   unscale(scaled, scale);
   algebra.go_on();
   auto factor = cholesky(std::move(scaled), algebra);
   if (!factor) return false;
   lower = std::move(*factor);
-  for (int i = 0; i < q; ++i) log_det += 2 * std::log(lower(i, i));
+  for (int i = 0; i < q; ++i) log_det += 2 * base::log(lower(i, i));
   return true;
 }
 
@@ -404,8 +405,9 @@ double RemlCriterion::degrees_of_freedom() const {
 
 double RemlCriterion::value_of(const Factored& at) const {
   const double phi = scale_of(at);
-  return (at.deviance / (phi * working_.gamma) + degrees_of_freedom() * std::log(2 * std::numbers::pi * phi) +
-          unpenalised_ * std::log(working_.gamma) + at.log_det - at.penalty_det.value) /
+  return (at.deviance / (phi * working_.gamma) +
+          degrees_of_freedom() * base::log(2 * std::numbers::pi * phi) +
+          unpenalised_ * base::log(working_.gamma) + at.log_det - at.penalty_det.value) /
          2;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -163,7 +164,7 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
 
 std::vector<double> BlockBasis::smoothing_parameters(std::span<const double> log_sp) const {
   std::vector<double> lambda(penalty->count());
-  for (std::size_t j = 0; j < lambda.size(); ++j) lambda[j] = std::exp(log_sp[base::at(first_sp) + j]);
+  for (std::size_t j = 0; j < lambda.size(); ++j) lambda[j] = base::exp(log_sp[base::at(first_sp) + j]);
   return lambda;
 }
 
@@ -182,7 +183,7 @@ GradedPenalties grade_penalties(const BlockBasis& basis, std::span<const double>
                                 const Algebra& algebra) {
   // Penalties within this factor of the largest are added up as one penalty: the sum keeps the digits of
   // each, unless the smallest eigenvalue of one is below this fraction of its largest.
-  const double comparable = std::cbrt(epsilon);
+  const double comparable = base::pow(epsilon, 1.0 / 3);
   constexpr double narrow = 1e-4;
   const int size = basis.dense.front().rows();
   GradedPenalties out{{}, basis.dense};
@@ -251,7 +252,7 @@ void add_commuting(const BlockBasis& basis, std::span<const double> lambda, Pena
       share[at] = lambda[at] * penalty.eigenvalues(i, j);
       sum += share[at];
     }
-    total.value += std::log(sum);
+    total.value += base::log(sum);
     for (int j = 0; j < count; ++j) {
       const int row = basis.first_sp + j;
       const double own = share[base::at(j)] / sum;
@@ -288,13 +289,13 @@ bool add_graded(const BlockBasis& basis, std::span<const double> lambda, const A
   for (int i = 0; i < rank; ++i) {
     if (!(sum(i, i) > 0)) return false;
     scale.push_back(std::sqrt(sum(i, i)));
-    total.value += copies * 2 * std::log(scale.back());
+    total.value += copies * 2 * base::log(scale.back());
   }
-  for (const double value : basis.of_level) total.value += rank * std::log(value);
+  for (const double value : basis.of_level) total.value += rank * base::log(value);
   unscale(sum, scale);
   const auto lower = cholesky(sum);
   if (!lower) return false;
-  for (int i = 0; i < rank; ++i) total.value += copies * 2 * std::log((*lower)(i, i));
+  for (int i = 0; i < rank; ++i) total.value += copies * 2 * base::log((*lower)(i, i));
 
   const Matrix inverse = cholesky_inverse(*lower);
   std::vector<Matrix> products;

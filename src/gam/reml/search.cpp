@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/reml/search.hpp"
 
+#include "base/math/elementary.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -43,7 +44,7 @@ constexpr double least_turn = 1e-8;
 double tail_step(double gradient, double curvature) {
   const bool in_tail = gradient < -gradient_tolerance && gradient > -1e-2 &&
                        std::abs(gradient + curvature) < 0.05 * std::abs(gradient);
-  return in_tail ? std::log(-gradient / (0.1 * gradient_tolerance)) : 0.0;
+  return in_tail ? base::log(-gradient / (0.1 * gradient_tolerance)) : 0.0;
 }
 
 /// -H^-1 g over the coordinates that are `moving`, with the absolute values of H's eigenvalues.

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/math/elementary.hpp"
 
 #include <tessera/job/together.hpp>
 
@@ -127,11 +128,11 @@ NeighbourWeights Series::weights() const {
 
 double Series::log_determinant_in_reml(std::int64_t rows) const {
   const std::int64_t begun = start < 0 ? 1 : starts;
-  return correlated() ? static_cast<double>(rows - begun) * std::log(weights().own) : 0;
+  return correlated() ? static_cast<double>(rows - begun) * base::log(weights().own) : 0;
 }
 
 double Series::log_determinant_in_aic(std::int64_t rows) const {
-  return correlated() ? static_cast<double>(rows - starts) * std::log(weights().own) : 0;
+  return correlated() ? static_cast<double>(rows - starts) * base::log(weights().own) : 0;
 }
 
 bool has_complete(const Frame& frame, std::size_t begin, std::size_t end) {

@@ -2,6 +2,7 @@
 #include "gam/fit/coordinates/by_centring.hpp"
 
 #include "base/at.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/terms/point_values.hpp"
@@ -419,7 +420,7 @@ std::optional<ChangedDesign> centre_by_variables(const Design& design, const Sta
           to_formula(parted.in_core(other.coef_begin) + static_cast<int>(i), column) -=
               weight * other.direction[i];
       }
-      change.log_determinant += std::log(unit);
+      change.log_determinant += base::log(unit);
     }
   }
   out.design.count_coefficients();

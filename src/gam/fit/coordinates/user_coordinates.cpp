@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/inference/term_tests.hpp"
 #include "gam/linalg/linalg.hpp"
 
@@ -38,14 +39,14 @@ std::vector<double> column_factors(const Design& design, const std::vector<Colum
 /// REML in the formula's columns minus REML in the columns of the fit.
 double reml_difference(const FittedModel& model, const std::vector<double>& factors, const Rows& units) {
   const double rows = static_cast<double>(model.rows) / model.gamma;
-  double difference = -(rows - model.design.null_space()) * std::log(units.response_factor) -
-                      rows / 2 * std::log(units.prior_factor);
+  double difference = -(rows - model.design.null_space()) * base::log(units.response_factor) -
+                      rows / 2 * base::log(units.prior_factor);
   for (const CoefBlock& block : model.design.blocks) {
     const int penalised = block.penalty ? block.penalty->rank() : 0;
     if (block.penalty) {
-      difference -= (block.coef_size - penalised) * std::log(block.by_scale * block.margin_scale);
+      difference -= (block.coef_size - penalised) * base::log(block.by_scale * block.margin_scale);
     } else {
-      for (int i = 0; i < block.coef_size; ++i) difference -= std::log(factors[at(block.coef_begin + i)]);
+      for (int i = 0; i < block.coef_size; ++i) difference -= base::log(factors[at(block.coef_begin + i)]);
     }
   }
   return difference;
@@ -71,7 +72,7 @@ void undo_scaling(Design& design, std::vector<double>& log_sp, double prior_fact
     }
     block.penalty->ridge /= square;
     for (std::size_t j = 0; j < block.penalty->count(); ++j, ++sp) {
-      log_sp[sp] -= std::log(prior_factor) + 2 * std::log(block.by_scale);
+      log_sp[sp] -= base::log(prior_factor) + 2 * base::log(block.by_scale);
       if (is_given(block, j)) block.log_sp[j] = log_sp[sp];
     }
     for (double& least : block.least_sp) least /= prior_factor;

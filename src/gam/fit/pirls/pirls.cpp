@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/pirls.hpp"
 
+#include "base/math/elementary.hpp"
 #include "gam/fit/coordinates/crowded_variables.hpp"
 #include "gam/fit/pirls/fit_checkpoint.hpp"
 #include "gam/fit/pirls/invalid_rows.hpp"
@@ -533,13 +534,13 @@ double PirlsLoop::criterion() const {
   const double rows = static_cast<double>(rows_.frame->complete_rows) / gamma;
   if (!rows_.family.scale()) {
     const double freedom = rows - design_.null_space();
-    return at.score + freedom / 2 * std::log1p((sums_.deviance - sums_.residual) / at.penalised_deviance);
+    return at.score + freedom / 2 * base::log1p((sums_.deviance - sums_.residual) / at.penalised_deviance);
   }
   const double scale = *rows_.family.scale();
   if (!rows_.family.estimates_parameters())
     return at.score + (sums_.deviance - sums_.residual) / (2 * scale * gamma);
   // Replaces the working model's Gaussian likelihood by the family's, which includes the scale of each row.
-  return at.score - sums_.residual / (2 * scale * gamma) - rows / 2 * std::log(scale) + minus_log_ / gamma;
+  return at.score - sums_.residual / (2 * scale * gamma) - rows / 2 * base::log(scale) + minus_log_ / gamma;
 }
 
 /// Sets the reason for the end without convergence, unless there is one already.

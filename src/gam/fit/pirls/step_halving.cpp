@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/step_halving.hpp"
 
+#include "base/math/elementary.hpp"
 #include "gam/linalg/linalg.hpp"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ PenaltyOnLine penalty_on_line(const Design& design, std::span<const Matrix> root
     const auto from = begin.subspan(index, size);
     const auto to = end.subspan(index, size);
     for (std::size_t j = 0; j < block.penalty->count(); ++j) {
-      const double lambda = std::exp(log_sp[sp]);
+      const double lambda = base::exp(log_sp[sp]);
       const Matrix& root = roots.empty() ? none : roots[sp];
       ++sp;
       if (root.empty()) {

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/go_on.hpp"
+#include "base/math/elementary.hpp"
 #include "base/message.hpp"
 #include "gam/design/coefficient_sums.hpp"
 #include "gam/linalg/device_algebra.hpp"
@@ -95,7 +96,7 @@ Matrix with_penalties(Matrix gram, const Design& design, std::span<const double>
       for (int k = 0; k < penalty.cols(); ++k)
         add_multiple(
             gram.column(block.coef_begin + k).subspan(base::at(block.coef_begin), base::at(penalty.rows())),
-            std::exp(log_sp[sp]), penalty.column(k));
+            base::exp(log_sp[sp]), penalty.column(k));
     }
   }
   return gram;
@@ -215,7 +216,8 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
 /// solution, or to its standard errors.
 double WorkingSolver::step_length(const PartedMatrix& gram, std::span<const double> coef) const {
   const double edf = std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0);
-  const double level = std::hypot(length(gram, fit_.coef), std::sqrt(fit_.scale * edf));
+  const double length_of_fit = length(gram, fit_.coef);
+  const double level = std::sqrt(length_of_fit * length_of_fit + fit_.scale * edf);
   return level > 0 ? length(gram, difference(fit_.coef, coef)) / level : 0;
 }
 

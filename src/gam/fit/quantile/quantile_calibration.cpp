@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/family/elf.hpp"
 #include "gam/family/gaussian.hpp"
 #include "gam/fit/pirls/pirls.hpp"
@@ -94,7 +95,7 @@ class Calibration {
     };
     const auto at = [&](double log_rate) { return Point{log_rate, loss(log_rate)}; };
     double width = std::numbers::ln2;
-    Point middle = at(std::log(deviation / std::numbers::sqrt2 / 2));
+    Point middle = at(base::log(deviation / std::numbers::sqrt2 / 2));
     Point low = at(middle.log_rate - width);
     Point high = at(middle.log_rate + width);
     for (int i = 0; i < most_moves && std::min(low.loss, high.loss) < middle.loss; ++i) {
@@ -197,7 +198,7 @@ class Calibration {
             reader.coefficient_row(row, x);
             const double ratio = dot(x, multiply(sandwich, x)) / dot(x, multiply(posterior, x));
             if (!(ratio > 0)) continue;  // a row of zeros
-            to[0] += std::sqrt(ratio - std::log(ratio));
+            to[0] += std::sqrt(ratio - base::log(ratio));
             to[1] += 1;
           }
         },

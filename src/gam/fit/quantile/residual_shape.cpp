@@ -2,6 +2,7 @@
 #include "gam/fit/quantile/residual_shape.hpp"
 
 #include "base/at.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/family/location_scale.hpp"
 #include "gam/fit/pirls/parameter_step.hpp"
 #include "gam/fit/run/block_sums.hpp"
@@ -51,14 +52,14 @@ std::vector<double> sums_of_residuals(const FitContext& fit, const Rows& rows,
 
 double ResidualShape::up_to(double x) const {
   const auto [location, log_scale, skewness, log_kurtosis] = parameters;
-  const double z = (x - location) * std::exp(-log_scale - log_kurtosis);
-  return normal_probability(std::sinh(std::exp(log_kurtosis) * std::asinh(z) - skewness));
+  const double z = (x - location) * base::exp(-log_scale - log_kurtosis);
+  return normal_probability(base::sinh(base::exp(log_kurtosis) * base::asinh(z) - skewness));
 }
 
 double ResidualShape::quantile(double p) const {
   const auto [location, log_scale, skewness, log_kurtosis] = parameters;
-  return location + std::exp(log_scale + log_kurtosis) *
-                        std::sinh(std::exp(-log_kurtosis) * (std::asinh(probit_of(p)) + skewness));
+  return location + base::exp(log_scale + log_kurtosis) *
+                        base::sinh(base::exp(-log_kurtosis) * (base::asinh(probit_of(p)) + skewness));
 }
 
 ResidualShape::LogDensity ResidualShape::log_density(double x) const {
@@ -83,7 +84,7 @@ ResidualShape residual_shape(const FitContext& fit, const Rows& rows, std::span<
       });
   const auto count = static_cast<double>(rows.frame->complete_rows);
   const double mean = moments[0] / count;
-  ResidualShape shape{{mean, std::log(moments[1] / count - mean * mean) / 2, 0, 0}};
+  ResidualShape shape{{mean, base::log(moments[1] / count - mean * mean) / 2, 0, 0}};
   const auto look = [&](const ResidualShape& there) {
     const std::vector<double> sums =
         sums_of_residuals(fit, rows, raw_coef, deviation, 1 + shape_count + ShapeJet::pairs,
@@ -130,8 +131,8 @@ double best_error(const ResidualShape& shape, double qu, double edf, double rows
   if (std::abs(qu - at_mode) < least_distance)
     qu = std::clamp(at_mode + std::copysign(least_distance, qu - at_mode), outermost, 1 - outermost);
   const auto [density, slope] = shape.log_density(shape.quantile(qu));
-  const double width = std::cbrt(9 * edf / (rows * std::pow(std::numbers::pi, 4))) *
-                       std::exp(-density / 3 - 2 * std::log(std::abs(slope)) / 3);
+  const double width = base::pow(9 * edf / (rows * base::pow(std::numbers::pi, 4)), 1.0 / 3) *
+                       base::exp(-density / 3 - 2 * base::log(std::abs(slope)) / 3);
   return std::min(1.0, width * 2 * std::numbers::ln2 / std::sqrt(2 * std::numbers::pi));
 }
 

@@ -352,7 +352,8 @@ inline T pow(const T& x, const std::type_identity_t<T>& y) {
   const T other = choose(is_whole<T>(0.5 * y), T(0.0), choose(whole, x, T(0.0)));
   const T with_sign = number_of<T>(bits_of(value) | (bits_of(other) & (std::uint64_t{1} << 63)));
   const T real = choose(x < 0.0, choose(whole, with_sign, choose(size < infinity, T(nan), value)), with_sign);
-  return choose((y == 0.0) | (x == 1.0), T(1.0), choose(y == y, real, y));
+  const auto is_number = (y <= 0.0) | (y > 0.0);
+  return choose((y == 0.0) | (x == 1.0), T(1.0), choose(is_number, real, y));
 }
 
 /// log(x) / log(2), to 1 ulp.

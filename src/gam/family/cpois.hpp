@@ -130,8 +130,8 @@ struct Cpois : UsualLink<Link::log> {
     const auto has_top = (within_limits > 0.0) & (up_to < all);
     const T low_end = choose(has_low, below, T(0.0));
     const T top = choose(has_top, up_to, T(0.0));
-    const auto is_up = mu == mu;
-    const auto is_down = mu < 0.0;
+    const auto is_up = (mu < 0.0) | (mu >= 0.0);    // in all rows
+    const auto is_down = (mu < 0.0) & (mu >= 0.0);  // in none
     const T none(0.0);
     const T at_below = choose(has_low, exp(log_probability(low_end, mu)), none);
     const T at_top = choose(has_top, exp(log_probability(top, mu)), none);

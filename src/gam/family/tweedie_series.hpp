@@ -120,7 +120,7 @@ class TweedieSum {
     return (x + to_integer) - to_integer;
   }
   /// Whether a term does not end the sum.
-  auto is_ahead(const T& weight) const {
+  [[nodiscard]] auto is_ahead(const T& weight) const {
     constexpr double negligible = 1e-17;  // relative to the largest term
     return weight >= negligible * sum;
   }

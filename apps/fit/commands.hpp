@@ -168,6 +168,7 @@ struct ManyCommand {
 
 struct CurvesCommand {
   std::string fits;
+  bool values = false;
   NamedArguments options;
   std::string out = "-";
   apps::CollectiveTimeout collective_timeout;

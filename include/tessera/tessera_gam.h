@@ -372,6 +372,10 @@ TESSERA_GAM_API int tessera_gam_many_model(tessera_gam_answer fits, const char* 
 /// `tessera::gam::test_curves` (<tessera/gam/curves.hpp>). Options: those of `CurveTestOptions`, and threads.
 TESSERA_GAM_API int tessera_gam_many_curves(tessera_gam_answer fits, const tessera_gam_call* call,
                                             tessera_gam_answer* answer);
+/// The means of each response on its curves: `tessera::gam::curve_values`. Options: those of
+/// `CurveValueOptions`, and threads.
+TESSERA_GAM_API int tessera_gam_many_curve_values(tessera_gam_answer fits, const tessera_gam_call* call,
+                                                  tessera_gam_answer* answer);
 
 /* Answers of a model, as tables */
 

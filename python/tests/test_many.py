@@ -326,6 +326,26 @@ fit_many({str(self.folder / "cells.csv")!r}, {str(self.folder / "counts.npy")!r}
         with self.assertRaisesRegex(UsageError, "fit with covariances=True"):
             self.fit().test_curves()
 
+    def test_has_curves(self):
+        found = self.fit(covariances=True)
+        means = found.curves(terms="s(t):lineageb", points=4, end=0.8)
+        place = GENES.index("tal1")
+        start = cells()["t"][cells()["lineage"] == "b"].min()
+        points = np.linspace(start, 0.8, 4)
+        self.assertEqual([*means], ["response", *(f"s(t):lineageb@{point:.6g}" for point in points)])
+        new = {"t": points, "lineage": np.array(["b"] * 4), "size": np.ones(4)}
+        expected = found.model("tal1").predict(new, type="response")
+        values = np.array([means[name][place] for name in [*means][1:]])
+        np.testing.assert_allclose(values, expected, rtol=1e-9)
+        scaled = found.curves(terms="s(t):lineageb", points=4, end=0.8, scaled=True)
+        scores = [scaled[name][place] for name in [*scaled][1:]]
+        np.testing.assert_allclose(scores, (expected - expected.mean()) / expected.std(ddof=1), rtol=1e-9)
+        self.assertTrue(all(np.isnan(means[name][GENES.index("silent")]) for name in [*means][1:]))
+        # The other lineage of a gene that it lacks.
+        absent = self.fit(matrix() * (cells()["lineage"] == "a")[:, None], covariances=True).curves(points=2)
+        known = [not np.isnan(absent[name][place]) for name in [*absent][1:]]
+        self.assertEqual(known, [True, True, False, False])
+
     def test_refuses(self):
         for counts, what in (
             (matrix()[:, 0], "counts have 1 dimensions"),

@@ -120,6 +120,8 @@ TEST_F(Many, TestsCurves) {
   successful(
       run(std::string(TESSERA_MPIRUN) + " 3 " + curves + " --test diff-end --out " + path("again.csv")));
   EXPECT_EQ(read("again.csv"), read("ends.csv"));
+  const ProgramResult values = successful(run(curves + " --values --scaled --points 3"));
+  EXPECT_EQ(values.out.substr(0, 40), "response,s(t):lineagea@0,s(t):lineagea@4") << values.out;
   expect_refusal(run(curves + " --out " + path("fits.h5")), 2, "is also an input");
   expect_refusal(run(curves + " --test end"), 2, "association, start-vs-end, diff-end, pattern");
   expect_refusal(run(std::string(TESSERA_FIT " curves ") + path("cells.csv")), 3,

@@ -413,6 +413,7 @@ class Calls {
     const int status_of_model = held(tessera_gam_many_model(fits, "1", &model));
     std::uint64_t curves = 0;
     add(held(tessera_gam_many_curves(fits, nullptr, &curves)), Kind::answer, curves);
+    add(held(tessera_gam_many_curve_values(fits, nullptr, &curves)), Kind::answer, curves);
     add(status_of_model, Kind::model, model);
   }
 

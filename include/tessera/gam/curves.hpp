@@ -57,4 +57,21 @@ struct CurveTestOptions {
 [[nodiscard]] TESSERA_EXPORT Predictions test_curves(Job& job, const ManyResults& fits,
                                                      const CurveTestOptions& options = {});
 
+struct CurveValueOptions {
+  std::optional<std::vector<std::string>> terms{};  ///< as in `CurveTestOptions`; and so are the next three
+  int points = 0;
+  std::optional<double> start{};
+  std::optional<double> end{};
+  /// Standard scores of a response's values, (value - mean) / standard deviation, ready for clustering.
+  bool scaled = false;
+};
+
+/// *Collective.* The means of each response on its curves, without offsets and with other variables at
+/// typical values, as tradeSeq's predictSmooth: a column "CURVE@POINT" for each point. NaN for a response
+/// without a fit and a curve at minus infinity. Throws like `test_curves`.
+[[nodiscard]] TESSERA_EXPORT Predictions curve_values(Job& job, const std::string& fits,
+                                                      const CurveValueOptions& options = {});
+[[nodiscard]] TESSERA_EXPORT Predictions curve_values(Job& job, const ManyResults& fits,
+                                                      const CurveValueOptions& options = {});
+
 }  // namespace TESSERA_NAMESPACE::gam

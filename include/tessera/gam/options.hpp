@@ -45,6 +45,7 @@ enum class OptionSet : std::uint8_t {
   residuals,
   many,
   curves,
+  curve_values,
   table,
   arrow,
   job
@@ -105,6 +106,7 @@ TESSERA_EXPORT void read_options(std::span<NamedOption> given, ResidualOptions& 
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, ManyOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, Responses& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, CurveTestOptions& options);
+TESSERA_EXPORT void read_options(std::span<NamedOption> given, CurveValueOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, TableOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, ArrowOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, JobOptions& options);

@@ -85,7 +85,7 @@ class ManyFits:
             "association": is each curve constant; "start-vs-end": does it end where it starts; "diff-end": do two
             curves end at one value; "pattern": are they the same.
         terms
-            The curves to test: 's(t1):l1,s(t2):l2' (default: all).
+            The curves: 's(t1):l1,s(t2):l2' (default: all).
         points
             Points of each curve; 0: twice its largest number of basis functions (default: 0).
         start
@@ -100,11 +100,46 @@ class ManyFits:
             Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
         """
         options = _given(locals())
-        fits, tests = self._kept(), Answer()
+        return self._of_curves("many_curves", options)
+
+    def curves(
+        self,
+        *,
+        # Options: curve-values job.threads
+        terms: Sequence[str] | str | None = None,
+        points: int | None = None,
+        start: float | None = None,
+        end: float | None = None,
+        scaled: bool | None = None,
+        threads: int | None = None,
+        # End of options
+    ) -> Any:
+        """The means of each response on its curves, without offsets and with other variables at typical values: a
+        column "CURVE@POINT" for each point (docs/many.md). Needs `covariances=True`.
+
+        Parameters
+        ----------
+        terms
+            The curves: 's(t1):l1,s(t2):l2' (default: all).
+        points
+            Points of each curve; 0: twice its largest number of basis functions (default: 0).
+        start
+            Where curves start, if they have data before it (default: their least value).
+        end
+            Where curves end, if they have data after it (default: their greatest value).
+        scaled
+            Standard scores of a response's means on all its curves, for clustering (default: False).
+        threads
+            Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
+        """
+        return self._of_curves("many_curve_values", _given(locals()))
+
+    def _of_curves(self, function: str, options: dict[str, Any]) -> Any:
+        fits, answer = self._kept(), Answer()
         _native.interruptible(
-            lambda call: _native.call("many_curves", fits.number, call, tests.to), _native.option_texts(options)
+            lambda call: _native.call(function, fits.number, call, answer.to), _native.option_texts(options)
         )
-        return _frame_of(tests)
+        return _frame_of(answer)
 
     def _kept(self) -> Answer:
         if self._answer is None:

@@ -109,6 +109,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "fit_many": (c_char_p, c_uint64, POINTER(Responses), _CALL, _HANDLE, _HANDLE),
     "many_model": (c_uint64, c_char_p, _HANDLE),
     "many_curves": (c_uint64, _CALL, _HANDLE),
+    "many_curve_values": (c_uint64, _CALL, _HANDLE),
     "model_close": (c_uint64,),
     "model_to_json": (c_uint64, _TEXT, _SIZE),
     "model_from_json": (c_char_p, c_size_t, _HANDLE),

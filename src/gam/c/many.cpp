@@ -140,6 +140,25 @@ void require_models(const Answer& fits) {
   if (!fits.many) refuse("the answer has no models: give the fits of many responses with covariances");
 }
 
+/// A result of the curves of fits, by `compute(job, fits, options)`.
+template <class Options, class Compute>
+int curves_in(const char* function, tessera_gam_answer fits, const tessera_gam_call* call,
+              tessera_gam_answer* answer, const Compute& compute) {
+  return status_of(function, [&] {
+    require(answer, "answer");
+    const auto of = object_of<Answer>(fits);
+    require_models(*of);
+    Call given(call);
+    Options options;
+    JobOptions job_options;
+    given.read_all(function, options, job_options);
+    job_options.policy = Policy::cpu;
+    Answer found;
+    given.run(job_options, [&](Job& job, FitObserver*) { found.table = compute(job, *of->many, options); });
+    *answer = handle_of(std::move(found));
+  });
+}
+
 }  // namespace
 }  // namespace TESSERA_NAMESPACE::gam::c
 
@@ -199,20 +218,12 @@ int tessera_gam_many_model(tessera_gam_answer fits, const char* response, tesser
 
 int tessera_gam_many_curves(tessera_gam_answer fits, const tessera_gam_call* call,
                             tessera_gam_answer* answer) {
-  constexpr const char* function = "tessera_gam_many_curves";
-  return c::status_of(function, [&] {
-    c::require(answer, "answer");
-    const auto of = c::object_of<c::Answer>(fits);
-    c::require_models(*of);
-    c::Call given(call);
-    gam::CurveTestOptions options;
-    tessera::JobOptions job_options;
-    given.read_all(function, options, job_options);
-    job_options.policy = tessera::Policy::cpu;
-    c::Answer found;
-    given.run(job_options, [&](tessera::Job& job, gam::FitObserver*) {
-      found.table = gam::test_curves(job, *of->many, options);
-    });
-    *answer = c::handle_of(std::move(found));
-  });
+  return c::curves_in<gam::CurveTestOptions>("tessera_gam_many_curves", fits, call, answer,
+                                             [](auto&... of) { return gam::test_curves(of...); });
+}
+
+int tessera_gam_many_curve_values(tessera_gam_answer fits, const tessera_gam_call* call,
+                                  tessera_gam_answer* answer) {
+  return c::curves_in<gam::CurveValueOptions>("tessera_gam_many_curve_values", fits, call, answer,
+                                              [](auto&... of) { return gam::curve_values(of...); });
 }

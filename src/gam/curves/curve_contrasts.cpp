@@ -49,7 +49,9 @@ std::vector<TestedCurve> curves_of(const FittedModel& model) {
   return curves;
 }
 
-std::vector<TestedCurve> chosen_curves(const FittedModel& model, const CurveTestOptions& options) {
+std::vector<TestedCurve> chosen_curves(const FittedModel& model, const auto& options) {
+  if (options.points != 0 && options.points < 2)
+    throw base::usage_error("a curve has {} point: give two or more", options.points);
   const std::vector<TestedCurve> all = curves_of(model);
   std::vector<TestedCurve> chosen = all;
   if (options.terms) {
@@ -89,8 +91,8 @@ void require_pairs(const std::vector<TestedCurve>& curves) {
   }
 }
 
-int points_of(const std::vector<TestedCurve>& curves, const CurveTestOptions& options) {
-  if (options.points > 0) return options.points;
+int points_of(const std::vector<TestedCurve>& curves, int given) {
+  if (given > 0) return given;
   int most = 0;
   for (const TestedCurve& curve : curves)
     most = std::max(most, curve.block->coef_size + (curve.block->centred ? 1 : 0));
@@ -163,12 +165,10 @@ std::vector<CurveContrasts> curve_contrasts(Job& job, const Model& shared, const
   std::vector<TestedCurve> curves;
   const bool of_pairs = options.test == CurveTest::diff_end || options.test == CurveTest::pattern;
   together(job.comm(), [&] {
-    if (options.points != 0 && options.points < 2)
-      throw base::usage_error("a curve has {} point: give two or more", options.points);
     curves = chosen_curves(shared.fitted(), options);
     if (of_pairs) require_pairs(curves);
   });
-  const int points = points_of(curves, options);
+  const int points = points_of(curves, options.points);
   const CurveRows rows(job, shared);
   std::vector<Matrix> of_curves;
   for (const TestedCurve& curve : curves) {
@@ -192,6 +192,18 @@ std::vector<CurveContrasts> curve_contrasts(Job& job, const Model& shared, const
       parts.push_back({curves[i].label() + "-" + curves[j].label(), minus(of_curves[i], of_curves[j])});
   }
   return parts;
+}
+
+std::vector<CurvePoints> curve_points(Job& job, const Model& shared, const CurveValueOptions& options) {
+  std::vector<TestedCurve> curves;
+  together(job.comm(), [&] { curves = chosen_curves(shared.fitted(), options); });
+  const CurveRows rows(job, shared);
+  std::vector<CurvePoints> all;
+  for (const TestedCurve& curve : curves) {
+    const std::vector<double> points = spaced_points(curve, points_of(curves, options.points));
+    all.push_back({curve.label(), points, rows.at_points(curve, points)});
+  }
+  return all;
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

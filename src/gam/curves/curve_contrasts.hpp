@@ -17,6 +17,17 @@ struct CurveContrasts {
   Matrix contrasts;  ///< coefficients x contrasts
 };
 
+/// A curve at points.
+struct CurvePoints {
+  std::string name;
+  std::vector<double> points;
+  Matrix rows;  ///< coefficients x points: the model matrix, transposed
+};
+
+/// *Collective.* The chosen curves at their points, with all other variables at typical values.
+[[nodiscard]] std::vector<CurvePoints> curve_points(Job& job, const Model& shared,
+                                                    const CurveValueOptions& options);
+
 /// *Collective.* The contrasts that a test has, from the model that all responses share. Throws like
 /// `test_curves`.
 [[nodiscard]] std::vector<CurveContrasts> curve_contrasts(Job& job, const Model& shared,

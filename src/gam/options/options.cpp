@@ -437,30 +437,42 @@ const Row<Responses> of_responses[]{
                                  .value = "MATRIX"}),
 };
 
+constexpr Words terms_of_curves{.name = "terms", .help = "The curves: 's(t1):l1,s(t2):l2' (default: all)"};
+constexpr Words points_of_curves{
+    .name = "points",
+    .help = "Points of each curve; 0: twice its largest number of basis functions",
+    .range = {0, 1000}};
+constexpr Words start_of_curves{
+    .name = "start", .help = "Where curves start, if they have data before it (default: their least value)"};
+constexpr Words end_of_curves{
+    .name = "end", .help = "Where curves end, if they have data after it (default: their greatest value)"};
+
 const Row<CurveTestOptions> of_curves[]{
     option<&CurveTestOptions::test>(
         {.name = "test",
          .help =
              "association: is each curve constant; start-vs-end: does it end where it starts; diff-end: do "
              "two curves end at one value; pattern: are they the same"}),
-    option<&CurveTestOptions::terms>(
-        {.name = "terms", .help = "The curves to test: 's(t1):l1,s(t2):l2' (default: all)"}),
-    option<&CurveTestOptions::points>(
-        {.name = "points",
-         .help = "Points of each curve; 0: twice its largest number of basis functions",
-         .range = {0, 1000}}),
-    option<&CurveTestOptions::start>(
-        {.name = "start",
-         .help = "Where curves start, if they have data before it (default: their least value)"}),
-    option<&CurveTestOptions::end>(
-        {.name = "end",
-         .help = "Where curves end, if they have data after it (default: their greatest value)"}),
+    option<&CurveTestOptions::terms>(terms_of_curves),
+    option<&CurveTestOptions::points>(points_of_curves),
+    option<&CurveTestOptions::start>(start_of_curves),
+    option<&CurveTestOptions::end>(end_of_curves),
     option<&CurveTestOptions::l2fc>(
         {.name = "l2fc", .help = "Differences up to this log2 fold change count as zero", .range = from(0)}),
     option<&CurveTestOptions::rank_tolerance>(
         {.name = "rank-tolerance",
          .help = "Eigenvalues of the contrasts' covariance up to this share of the largest count as zero",
          .range = {0, 1}}),
+};
+
+const Row<CurveValueOptions> of_curve_values[]{
+    option<&CurveValueOptions::terms>(terms_of_curves),
+    option<&CurveValueOptions::points>(points_of_curves),
+    option<&CurveValueOptions::start>(start_of_curves),
+    option<&CurveValueOptions::end>(end_of_curves),
+    option<&CurveValueOptions::scaled>(
+        {.name = "scaled",
+         .help = "Standard scores of a response's means on all its curves, for clustering"}),
 };
 
 const Row<TableOptions> of_tables[]{
@@ -601,6 +613,7 @@ void for_each_table(OptionSet set, const Use& use) {
       use(std::span<const Row<Responses>>(of_responses));
       break;
     case OptionSet::curves: use(std::span<const Row<CurveTestOptions>>(of_curves)); break;
+    case OptionSet::curve_values: use(std::span<const Row<CurveValueOptions>>(of_curve_values)); break;
     case OptionSet::table: use(std::span<const Row<TableOptions>>(of_tables)); break;
     case OptionSet::arrow: use(std::span<const Row<ArrowOptions>>(of_arrow)); break;
     case OptionSet::job: use(std::span<const Row<JobOptions>>(of_jobs)); break;
@@ -636,7 +649,7 @@ std::vector<DecidingOption> deciding(const Options& options, std::span<const Row
   return texts;
 }
 
-constexpr std::array<std::pair<std::string_view, OptionSet>, 12> sets{
+constexpr std::array<std::pair<std::string_view, OptionSet>, 13> sets{
     {{"fit", OptionSet::fit},
      {"predict", OptionSet::predict},
      {"smooths", OptionSet::smooths},
@@ -646,6 +659,7 @@ constexpr std::array<std::pair<std::string_view, OptionSet>, 12> sets{
      {"residuals", OptionSet::residuals},
      {"many", OptionSet::many},
      {"curves", OptionSet::curves},
+     {"curve-values", OptionSet::curve_values},
      {"table", OptionSet::table},
      {"arrow", OptionSet::arrow},
      {"job", OptionSet::job}}};
@@ -742,6 +756,9 @@ void read_options(std::span<NamedOption> given, Responses& options) {
 }
 void read_options(std::span<NamedOption> given, CurveTestOptions& options) {
   read<CurveTestOptions>(given, options, of_curves);
+}
+void read_options(std::span<NamedOption> given, CurveValueOptions& options) {
+  read<CurveValueOptions>(given, options, of_curve_values);
 }
 void read_options(std::span<NamedOption> given, TableOptions& options) {
   read<TableOptions>(given, options, of_tables);

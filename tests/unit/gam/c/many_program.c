@@ -183,6 +183,8 @@ int main(void) {
   EXPECT(tessera_gam_many_curves(with_covariances, NULL, &curves) == TESSERA_GAM_OK);
   EXPECT(strcmp(level(curves, "response", 3), "klf4") == 0);
   EXPECT(tessera_gam_answer_close(curves) == TESSERA_GAM_OK);
+  EXPECT(tessera_gam_many_curve_values(with_covariances, NULL, &curves) == TESSERA_GAM_OK);
+  EXPECT(tessera_gam_answer_close(curves) == TESSERA_GAM_OK);
   EXPECT(tessera_gam_answer_close(with_covariances) == TESSERA_GAM_OK); /* the model needs it no more */
   double covariance[36], coefficients[6];
   EXPECT(tessera_gam_model_values(model, "covariance", covariance, 36) == TESSERA_GAM_OK);

@@ -17,10 +17,11 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-constexpr std::array<OptionSet, 12> option_sets{
-    OptionSet::fit,      OptionSet::predict, OptionSet::smooths,   OptionSet::derivatives,
-    OptionSet::simulate, OptionSet::check,   OptionSet::residuals, OptionSet::many,
-    OptionSet::curves,   OptionSet::table,   OptionSet::arrow,     OptionSet::job};
+constexpr std::array<OptionSet, 13> option_sets{
+    OptionSet::fit,      OptionSet::predict,      OptionSet::smooths,   OptionSet::derivatives,
+    OptionSet::simulate, OptionSet::check,        OptionSet::residuals, OptionSet::many,
+    OptionSet::curves,   OptionSet::curve_values, OptionSet::table,     OptionSet::arrow,
+    OptionSet::job};
 
 template <class Options>
 bool takes(std::vector<NamedOption>& given) {
@@ -44,6 +45,7 @@ bool can_be(OptionSet set, const std::string& name, const std::string& value) {
       case OptionSet::residuals: is_read = takes<ResidualOptions>(given); break;
       case OptionSet::many: is_read = takes<ManyOptions>(given) || takes<Responses>(given); break;
       case OptionSet::curves: is_read = takes<CurveTestOptions>(given); break;
+      case OptionSet::curve_values: is_read = takes<CurveValueOptions>(given); break;
       case OptionSet::table: is_read = takes<TableOptions>(given); break;
       case OptionSet::arrow: is_read = takes<ArrowOptions>(given); break;
       case OptionSet::job: is_read = takes<JobOptions>(given); break;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/at.hpp"
+
+#include <tessera/function.hpp>
+#include <tessera/gam/many.hpp>
+#include <tessera/gam/matrix.hpp>
+#include <tessera/gam/model.hpp>
+#include <tessera/gam/predict.hpp>
+#include <tessera/job/job.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+/// The fits whose curves are tested, in a file or in memory.
+namespace TESSERA_NAMESPACE::gam {
+
+/// The coefficients and covariances of some responses, one response after the other.
+struct SomeFits {
+  std::size_t size;              ///< number of coefficients
+  std::vector<double> coef{};    ///< NaN for a coefficient of a curve at minus infinity
+  std::vector<double> packed{};  ///< upper triangles of the covariances, row by row
+  [[nodiscard]] std::span<const double> coef_of(std::size_t i) const {
+    return std::span(coef).subspan(i * size, size);
+  }
+  [[nodiscard]] Matrix covariance_of(std::size_t i) const;
+};
+
+/// The fits of all responses, of which each rank reads some.
+class CurveFits {
+ public:
+  CurveFits(const Model& shared, std::vector<std::string> responses);
+  CurveFits(const CurveFits&) = delete;
+  CurveFits& operator=(const CurveFits&) = delete;
+  virtual ~CurveFits() = default;
+
+  [[nodiscard]] const Model& shared() const noexcept { return shared_; }
+  [[nodiscard]] const std::vector<std::string>& responses() const noexcept { return responses_; }
+  [[nodiscard]] virtual SomeFits read(Range responses, bool with_covariances) const = 0;
+
+ private:
+  Model shared_;
+  std::vector<std::string> responses_;
+};
+
+/// *Collective.* Fits in a file; throws `Error(input)` if it has no covariances.
+[[nodiscard]] std::unique_ptr<CurveFits> fits_of_curves(Job& job, const std::string& path);
+/// Fits in memory; throws `Error(usage)` if they have no covariances. `results` must outlive them.
+[[nodiscard]] std::unique_ptr<CurveFits> fits_of_curves(const ManyResults& results);
+
+/// A result with a row for each response, and their names.
+[[nodiscard]] Predictions row_of_each(const Job& job, const CurveFits& fits);
+
+/// Whether none of the coefficients that these contrasts (coefficients x contrasts) need is NaN.
+[[nodiscard]] bool are_known(const Matrix& contrasts, std::span<const double> coef);
+
+/// *Collective.* The values that `of` computes, on several threads, for each of this rank's responses: for
+/// response `i` of some fits.
+using ValuesOfFit = FunctionRef<std::vector<double>(const SomeFits& some, std::size_t i)>;
+[[nodiscard]] std::vector<std::vector<double>> values_of_fits(Job& job, Range mine, const CurveFits& fits,
+                                                              bool with_covariances, ValuesOfFit of);
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/at.hpp"
 #include "base/errors.hpp"
 #include "gam/curves/contrast_test.hpp"
 #include "gam/curves/curve_contrasts.hpp"
@@ -21,8 +20,6 @@
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
-
-using base::at;
 
 namespace {
 

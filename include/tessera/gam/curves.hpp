@@ -29,7 +29,8 @@ struct CurveTestOptions {
   std::optional<std::vector<std::string>> terms{};  ///< labels of the curves; nothing: all
   /// Number of points of each curve, equally spaced; 0: twice the largest number of basis functions.
   int points = 0;
-  /// Curves run from their least to their greatest value in the data, cut at these.
+  /// Curves run from the least value of all curves in the data to their own greatest one, cut at these; those
+  /// of pattern from their own least value, if that is later than at a hundredth of the curve.
   std::optional<double> start{};
   std::optional<double> end{};
   /// Differences up to this log2 fold change count as zero. Needs a log link.

@@ -89,7 +89,7 @@ class ManyFits:
         points
             Points of each curve; 0: twice its largest number of basis functions (default: 0).
         start
-            Where curves start, if they have data before it (default: their least value).
+            Where curves start (default: at the least value of all, or with their own data).
         end
             Where curves end, if they have data after it (default: their greatest value).
         l2fc
@@ -124,7 +124,7 @@ class ManyFits:
         points
             Points of each curve; 0: twice its largest number of basis functions (default: 0).
         start
-            Where curves start, if they have data before it (default: their least value).
+            Where curves start (default: at the least value of all, or with their own data).
         end
             Where curves end, if they have data after it (default: their greatest value).
         scaled

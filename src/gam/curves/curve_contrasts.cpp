@@ -49,6 +49,13 @@ std::vector<TestedCurve> curves_of(const FittedModel& model) {
   return curves;
 }
 
+bool starts_with_own_data(const CurveTestOptions& options) {
+  return options.test == CurveTest::pattern;
+}
+bool starts_with_own_data(const CurveValueOptions& /*options*/) {
+  return true;
+}
+
 std::vector<TestedCurve> chosen_curves(const FittedModel& model, const auto& options) {
   if (options.points != 0 && options.points < 2)
     throw base::usage_error("a curve has {} point: give two or more", options.points);
@@ -66,8 +73,14 @@ std::vector<TestedCurve> chosen_curves(const FittedModel& model, const auto& opt
   if (chosen.empty())
     throw base::usage_error(
         "the models have no curve: fit again with a smooth of one number, such as s(t, by = lineage)");
+  // The start of all curves, which is 0 in tradeSeq. Its patternTest and predictSmooth begin a curve with its
+  // own data if these start later than at a hundredth of its length.
+  const double root = std::ranges::min(all, {}, &TestedCurve::start).start;
+  constexpr double negligible = 0.01;
   for (TestedCurve& curve : chosen) {
-    curve.start = std::max(curve.start, options.start.value_or(curve.start));
+    const bool from_own =
+        starts_with_own_data(options) && !(curve.start - root < negligible * (curve.end - root));
+    curve.start = std::max(root, options.start.value_or(from_own ? curve.start : root));
     curve.end = std::min(curve.end, options.end.value_or(curve.end));
     if (!(curve.start < curve.end))
       throw base::usage_error("{} has no data between start and end: choose others, or leave the curve out",

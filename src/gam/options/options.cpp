@@ -443,7 +443,8 @@ constexpr Words points_of_curves{
     .help = "Points of each curve; 0: twice its largest number of basis functions",
     .range = {0, 1000}};
 constexpr Words start_of_curves{
-    .name = "start", .help = "Where curves start, if they have data before it (default: their least value)"};
+    .name = "start",
+    .help = "Where curves start (default: at the least value of all, or with their own data)"};
 constexpr Words end_of_curves{
     .name = "end", .help = "Where curves end, if they have data after it (default: their greatest value)"};
 

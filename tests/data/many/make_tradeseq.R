@@ -31,8 +31,9 @@ row_of <- function(lineage, times) {
   new[[paste0("l", lineage)]] <- 1 + 0 * times
   predict(models[[1]], new, type = "lpmatrix")
 }
-range_of <- function(lineage) range(d[d[[paste0("l", lineage)]] == 1, paste0("t", lineage)])
-times <- function(lineage, points, from = -Inf, to = Inf) { ends <- range_of(lineage); seq(max(from, ends[1]), min(to, ends[2]), length.out = points) }
+# .getPredictRangeDf of tradeSeq (02a90506): data from below a hundredth of the last pseudotime on start at 0; .getPredictStartPointDf: 0.
+range_of <- function(lineage) { r <- range(d[d[[paste0("l", lineage)]] == 1, paste0("t", lineage)]); if (r[1] / r[2] < .01) r[1] <- 0; r }
+times <- function(lineage, points, from = range_of(lineage)[1], to = Inf) seq(from, min(to, range_of(lineage)[2]), length.out = points)
 shrunk <- function(est, l2fc) sign(est) * pmax(0, abs(est) - log(2^l2fc))
 # waldTest and waldTestFC: independent contrasts, and the Cholesky factor of their covariance, which may be numerically singular: NA.
 wald <- function(b, V, L, l2fc = 0) {
@@ -48,8 +49,8 @@ eigen_stat <- function(b, V, L, l2fc = 0, threshold = 1e-2) {
   half <- t(est) %*% e$vectors[, seq_len(r), drop = FALSE] %*% diag(1 / sqrt(e$values[seq_len(r)]), r)
   c(sum(half^2), r)
 }
-from_start <- function(lineage, points) { X <- row_of(lineage, times(lineage, points)); t(X[-1, ] - X[rep(1, points - 1), ]) }
-start_end <- function(lineage) { X <- row_of(lineage, range_of(lineage)); t(X[2, , drop = FALSE] - X[1, , drop = FALSE]) }
+from_start <- function(lineage, points) { X <- row_of(lineage, times(lineage, points, 0)); t(X[-1, ] - X[rep(1, points - 1), ]) }
+start_end <- function(lineage) { X <- row_of(lineage, c(0, range_of(lineage)[2])); t(X[2, , drop = FALSE] - X[1, , drop = FALSE]) }
 end <- function(lineage) row_of(lineage, range_of(lineage)[2])
 between <- function(points, ...) t(row_of(1, times(1, points, ...)) - row_of(2, times(2, points, ...)))
 L <- list(association1 = from_start(1, 12), association2 = from_start(2, 12), start_end1 = start_end(1), start_end2 = start_end(2), end = t(end(1) - end(2)), pattern = between(12), early = between(12, 1, 5))

@@ -3,7 +3,8 @@
 """Fails if an object on the way from a row to a model calls a function of libm whose last bits depend on the CPU, in
 place of base/math. Those of libm that are exact may be called, as sqrt, and all of them by the sources in `LISTED`.
 
-Usage: math_symbols.py NM LIST; LIST has the objects, separated by `;`. Objects of a unity build are of no room.
+Usage: math_symbols.py NM LIST; LIST has the objects, separated by `;`. In a unity build, whose objects are of no room,
+the sources are read in their place.
 """
 import pathlib
 import re
@@ -25,7 +26,12 @@ for name in objects:
                                    capture_output=True, text=True).stdout.split()
         found[room[1]] = {symbol for symbol in undefined if INEXACT.fullmatch(symbol.split("@")[0])}
 if not found:
-    sys.exit("no object of these rooms is in the list")
+    call = re.compile(rf"\bstd::({INEXACT.pattern})\(")
+    sources = pathlib.Path(__file__).resolve().parents[2] / "src/gam"
+    for source in sorted(path for room in ROOMS.split("|") for path in (sources / room).rglob("*.[ch]pp")):
+        found[str(source.relative_to(sources))] = {match[0] for match in call.finditer(source.read_text())}
+if not found:
+    sys.exit("there is neither an object nor a source of these rooms")
 faults = [f"{name}: {symbol}" for name, symbols in sorted(found.items()) if name not in LISTED
           for symbol in sorted(symbols)]
 if faults:

@@ -3,14 +3,12 @@
 // Targets are those of NVRTC, which needs no GPU: sm_90, compute_120. Those that this NVRTC does not know are
 // left out. Modules in the folder that the same NVRTC has compiled are not compiled again.
 #include "device/module_library.hpp"
+#include "files/standard_error.hpp"
 #include "gam/modules/built_in_modules.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -63,7 +61,7 @@ void begin_folder(const std::filesystem::path& folder, const std::string& compil
 int build(const std::filesystem::path& folder, int jobs, const std::vector<std::string>& wanted) {
   const auto compiler = nvrtc_compiler();
   if (compiler->version().empty()) {
-    fmt::print("there is no NVRTC here: kernels are compiled at run time\n");
+    files::say_line({"there is no NVRTC here: kernels are compiled at run time"});
     std::filesystem::create_directories(folder);
     return 0;
   }
@@ -74,8 +72,8 @@ int build(const std::filesystem::path& folder, int jobs, const std::vector<std::
     if (is_known)
       targets.push_back(target);
     else
-      fmt::print("{} does not know {}: devices that need it compile their kernels at run time\n",
-                 compiler->version(), target);
+      files::say_line({compiler->version(), " does not know ", target,
+                       ": devices that need it compile their kernels at run time"});
   }
   const std::vector<ModuleSource> modules = gam::built_in_modules();
   const std::vector<Step> steps = steps_of(modules, targets);
@@ -99,7 +97,7 @@ int build(const std::filesystem::path& folder, int jobs, const std::vector<std::
       const std::lock_guard lock(printing);
       const std::string why = compiled != nullptr ? "cannot write to " + folder.string()
                                                   : to_string(std::get<CompileFailure>(outcome));
-      fmt::print(stderr, "build_modules: {}\n", why);
+      files::say_line({"build_modules: ", why});
     }
   };
   std::vector<std::jthread> threads;
@@ -112,7 +110,7 @@ int build(const std::filesystem::path& folder, int jobs, const std::vector<std::
 
 int main(int count, char** arguments) {
   if (count < 4) {
-    std::fputs("usage: build_modules FOLDER JOBS TARGET...\n", stderr);
+    files::say_line({"usage: build_modules FOLDER JOBS TARGET..."});
     return 2;
   }
   try {
@@ -121,7 +119,7 @@ int main(int count, char** arguments) {
     (void)std::from_chars(given.data(), given.data() + given.size(), jobs);
     return build(arguments[1], std::max(1, jobs), {arguments + 3, arguments + count});
   } catch (const std::exception& error) {
-    fmt::print(stderr, "build_modules: {}\n", error.what());
+    files::say_line({"build_modules: ", error.what()});
     return 1;
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any number of threads read the same columns, bit for bit, the same levels, and report the same first fault
 // as a single thread.
+#include "base/math/elementary.hpp"
 #include "gam/data/csv/csv_table.hpp"
 #include "gam/data/frame/extents.hpp"
 #include "gam/data/memory/memory_table.hpp"
@@ -286,7 +287,7 @@ TEST_F(Threads, HaveTheColumnsOfATableInMemory) {
   for (std::int64_t row = mine.begin; row < mine.end; ++row) {
     const auto i = static_cast<std::size_t>(row);
     const auto at = static_cast<std::size_t>(row - mine.begin);
-    const double expected[] = {columns.x[i], std::log(columns.x[i] + 1000), columns.x[i] * columns.z[i]};
+    const double expected[] = {columns.x[i], base::log(columns.x[i] + 1000), columns.x[i] * columns.z[i]};
     const double found[] = {frame.at("x").numbers[at], frame.at("log(x + 1000)").numbers[at],
                             frame.at("I(x * z)").numbers[at]};
     bool complete = true;

@@ -76,10 +76,22 @@ class Cancelled : public ::testing::Test {
         << tessera_gam_error();
     ASSERT_EQ(tessera_gam_fit("y ~ s(x)", many_.table, &call, &model_of_many_), TESSERA_GAM_OK)
         << tessera_gam_error();
+    tessera_gam_responses responses = TESSERA_GAM_RESPONSES;
+    responses.rows = static_cast<std::int64_t>(few_.y.size());
+    responses.columns = 1;
+    responses.values = few_.y.data();
+    responses.value_count = few_.y.size();
+    responses.row_stride = 1;
+    const tessera_gam_option of_fits[] = {one_thread, {"family", "gaussian"}, {"covariances", "true"}};
+    call.options = of_fits;
+    call.option_count = 3;
+    ASSERT_EQ(tessera_gam_fit_many("s(x)", few_.table, &responses, &call, &fits_, nullptr), TESSERA_GAM_OK)
+        << tessera_gam_error();
   }
   void TearDown() override {
     EXPECT_EQ(tessera_gam_model_close(model_), TESSERA_GAM_OK);
     EXPECT_EQ(tessera_gam_model_close(model_of_many_), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_answer_close(fits_), TESSERA_GAM_OK);
   }
 
   [[nodiscard]] std::map<std::string, LongCall> long_calls() {
@@ -131,6 +143,16 @@ class Cancelled : public ::testing::Test {
             responses.row_stride = 1;
             return tessera_gam_fit_many("s(x)", many, &responses, call, none, nullptr);
           }}},
+        {"tessera_gam_many_curves",
+         {{},
+          [=, this](const tessera_gam_call* call) { return tessera_gam_many_curves(fits_, call, none); },
+          true}},
+        {"tessera_gam_many_curve_values",
+         {{},
+          [=, this](const tessera_gam_call* call) {
+            return tessera_gam_many_curve_values(fits_, call, none);
+          },
+          true}},
         {"tessera_gam_columns",
          {{},
           [=](const tessera_gam_call* call) {
@@ -202,6 +224,7 @@ class Cancelled : public ::testing::Test {
   const CancelData many_{300'000};
   tessera_gam_model model_ = 0;          ///< of the few
   tessera_gam_model model_of_many_ = 0;  ///< whose residuals take long
+  tessera_gam_answer fits_ = 0;          ///< of one response
   std::uint64_t none_ = 0;
   testing::ArrowCounts counts_;
 };

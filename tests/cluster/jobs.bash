@@ -14,15 +14,16 @@ job_is() { [[ $(job_field "$1" JobState) == "$2" ]]; }
 job_has_ended() { [[ $(job_field "$1" JobState) =~ ^(COMPLETED|FAILED|TIMEOUT|CANCELLED|NODE_FAIL|BOOT_FAIL)$ ]]; }
 log_says() { grep -q -- "$1" "$log" 2>/dev/null; }
 
-# prepare_fit: makes a script for a table, `fit.sbatch`, from a script of Tessera's, as a user would; and the expected
-# model, by one undisturbed rank. The fit takes a dozen iterations of some 0.1 s.
+# prepare_fit [STOPS]: makes a script for a table, `fit.sbatch`, from a script of Tessera's, as a user would; and the
+# expected model, by one undisturbed rank. With `stops`, every rank of a job without a saved state stops itself after
+# the third iteration: see await_stop.
 prepare_fit() {
   local formula='y ~ g + s(x, bs="ps", k=20) + s(z, bs="ps", k=20) + s(v, bs="ps", k=20) + s(w, bs="ps", k=20)'
   awk 'function uniform() { seed = (seed * 69069 + 1) % 4294967296; return seed / 4294967296 }
     BEGIN {
       seed = 20240229
       print "y,x,z,v,w,g"
-      for (row = 0; row < 150000; ++row) {
+      for (row = 0; row < 20000; ++row) {
         x = uniform(); z = uniform(); v = uniform(); w = uniform(); g = int(4 * uniform())
         mean = 1 / (1 + exp(3 - 8 * sin(6 * x) * z - 6 * (v - 0.5) ^ 2 + 2 * w - 3 * g))
         printf "%d,%.6f,%.6f,%.6f,%.6f,g%d\n", uniform() < mean, x, z, v, w, g
@@ -30,16 +31,16 @@ prepare_fit() {
     }' >table.csv
   sed -e 's|^data=.*|data=table.csv|' -e "s|^formula=.*|formula='$formula'|" -e 's|--device cpu|& --family binomial|' \
     "$scripts/fit-cpu.sbatch" >fit.sbatch
+  [[ -z ${1-} ]] || sed -i "/^data=/i [[ -e model.\$name.checkpoint ]] || export '$stop_after_3'" fit.sbatch
   tessera-fit fit table.csv --formula "$formula" --family binomial --device cpu --out expected.json \
     >/dev/null 2>expected.log
 }
 
-# freeze ITERATION: stops all ranks once the log reports this iteration; thaw: resumes them.
-freeze() {
-  await 60 log_says "iteration $1:"
-  pkill -STOP --exact tessera-fit
-  ! log_says 'the model is in' || fail "the fit was over before it could be disturbed"
-}
+stop_after_3='TESSERA_FAULT=stop@rank*:pass6' # the passes of three iterations, with a halved step, are 5
+
+# await_stop RANKS: waits until this many ranks have stopped themselves; thaw: resumes them.
+await_stop() { await 60 have_stopped "$1"; }
+have_stopped() { (($(pgrep --runstates T --exact tessera-fit | wc -l) == $1)); }
 thaw() { pkill -CONT --exact tessera-fit || true; }
 
 # The job ends by itself with the model of an undisturbed run, and leaves nothing on any node.

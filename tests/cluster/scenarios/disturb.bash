@@ -2,11 +2,11 @@
 # disturb LAUNCHER WHAT: during a fit on nodes n1 and n2 (n1 runs the batch script) something is lost, or hangs. The job
 # still ends with the model of an undisturbed run, without help, on n3 if n1 or n2 is gone.
 launcher=$1 what=$2
-prepare_fit
+prepare_fit stops
 export TESSERA_LAUNCHER=$launcher
 [[ $what != hang ]] || export TESSERA_COLLECTIVE_TIMEOUT=5
 submit fit.sbatch
-freeze 3
+await_stop 4
 
 case $what in
   rank)

@@ -4,10 +4,10 @@
 mkdir disk
 mount -t tmpfs -o size=32m tmpfs disk
 cd disk
-prepare_fit
+prepare_fit stops
 for end in model stop; do
   submit --output="$cluster/home/tessera-fit.%j.log" fit.sbatch
-  freeze 3
+  await_stop 4
   cat /dev/zero >filler 2>/dev/null || true
   [[ $end == model ]] || scancel --batch --signal=USR1 "$job"
   [[ $end == model ]] || await 10 log_says 'SIGUSR1: asking the ranks to stop'

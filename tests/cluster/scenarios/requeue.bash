@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # A job whose rank is killed while slurmctld is down is requeued once slurmctld is back. A job that may not be requeued
 # ends at once, with Slurm's reason.
-prepare_fit
+prepare_fit stops
 export TESSERA_LAUNCHER=mpirun
 submit --nodes=1 --no-requeue fit.sbatch
-freeze 3
+await_stop 2
 pkill -KILL --exact tessera-fit
 await 30 job_has_ended "$job"
 job_is "$job" FAILED
 tail -n 1 "$log" | grep 'could not be put back into the queue: Requested operation is presently disabled'
 
 submit --nodes=1 fit.sbatch
-freeze 3
+await_stop 2
 pkill --exact slurmctld
 await 30 eval '! pgrep --exact slurmctld >/dev/null'
 pkill -KILL --exact tessera-fit

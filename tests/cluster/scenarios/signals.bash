@@ -10,7 +10,7 @@ case $launcher in
 esac
 cat >signals.sbatch <<END
 #!/bin/bash
-export SLURM_MPI_TYPE=pmix
+export SLURM_MPI_TYPE=pmix '$stop_after_3'
 $(grep ^formula= fit.sbatch)
 for signal in TERM KILL SEGV ABRT; do
   $launcher tessera-fit fit table.csv --formula "\$formula" --family binomial --device cpu --out \$signal.json \\
@@ -22,7 +22,7 @@ submit --nodes=2 --ntasks-per-node=2 --output=statuses signals.sbatch
 
 for signal in TERM KILL SEGV ABRT; do
   log=$signal.log
-  freeze 3
+  await_stop 4
   kill -"$signal" "$(processes n2 tessera-fit | head -n 1)"
   thaw
   await 60 grep -q "^$signal " statuses

@@ -3,9 +3,9 @@
 # to resume it, or a later `start` of the same job by Slurm, which cannot reach slurmd on n1. Once the old ranks resume,
 # or are killed, the old script ends without requeueing the job.
 what=$1
-prepare_fit
+prepare_fit stops
 TESSERA_LAUNCHER=mpirun submit --nodes=1 fit.sbatch
-freeze 3
+await_stop 2
 old=$job old_log=$log
 case $what in
   job)

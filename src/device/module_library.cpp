@@ -15,8 +15,12 @@ namespace TESSERA_NAMESPACE {
 namespace {
 
 /// A hash in place of the source's text: the texts of all modules together would be longer than their code.
-std::string key_for(const ModuleSource& source, const std::string& target) {
-  return to_text({target, "of the build", version(), base::hex(base::fnv1a(key_of(source)))});
+std::string digest_of(const ModuleSource& source) {
+  return base::hex(base::fnv1a(key_of(source)));
+}
+
+std::string key_for(const std::string& digest, const std::string& target) {
+  return to_text({target, "of the build", version(), digest});
 }
 
 std::string read_file(const std::filesystem::path& path) {
@@ -42,11 +46,12 @@ std::vector<std::string> targets_for(ComputeCapability capability) {
 
 std::optional<CompiledModule> ModuleLibrary::find(const ModuleSource& source,
                                                   ComputeCapability capability) const {
+  const std::string digest = digest_of(source);
   for (const std::filesystem::path& folder : folders_) {
     std::error_code failed;
     if (!std::filesystem::is_directory(folder, failed)) continue;
     for (const std::string& target : targets_for(capability)) {
-      const std::string key = key_for(source, target);
+      const std::string key = key_for(digest, target);
       if (auto image = unpack_module(read_file(folder / module_file_name(key)), key))
         return CompiledModule{target, std::move(*image), {}};
     }
@@ -56,7 +61,7 @@ std::optional<CompiledModule> ModuleLibrary::find(const ModuleSource& source,
 
 std::filesystem::path ModuleLibrary::file_of(const std::filesystem::path& folder, const ModuleSource& source,
                                              const std::string& target) {
-  return folder / module_file_name(key_for(source, target));
+  return folder / module_file_name(key_for(digest_of(source), target));
 }
 
 bool ModuleLibrary::write(const std::filesystem::path& folder, const ModuleSource& source,
@@ -66,7 +71,7 @@ bool ModuleLibrary::write(const std::filesystem::path& folder, const ModuleSourc
   constexpr mode_t readable_by_all = S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
   base::Descriptor file(
       ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, readable_by_all));
-  return file.is_open() && file.write(pack_module(key_for(source, module.target), module.image)) &&
+  return file.is_open() && file.write(pack_module(key_for(digest_of(source), module.target), module.image)) &&
          file.close() && std::rename(unfinished.c_str(), path.c_str()) == 0;
 }
 

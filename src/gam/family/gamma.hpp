@@ -6,7 +6,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Positive responses whose spread grows with their mean: V(mu) = mu^2, with the log link.
-struct Gamma : UsualParts {
+struct Gamma : LogLinkOfAnyUnit {
   static constexpr char name[] = "Gamma";
   static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::log, Link::inverse, Link::identity};
@@ -17,19 +17,6 @@ struct Gamma : UsualParts {
 
   /// A response of 0 is refused too: it would be at the limit of the means.
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
-  template <FormulaNumber T>
-  static T link(const T& mu) {
-    return log(mu);
-  }
-  /// The lower bound is the smallest normal number, since means may have any unit.
-  template <FormulaNumber T>
-  static T mean(const T& eta) {
-    return exp_at_least(eta, 2.2250738585072014e-308);
-  }
-  template <FormulaNumber T>
-  static T derivative(const T& eta) {
-    return mean(eta);
-  }
   template <FormulaNumber T>
   static T variance(const T& mu) {
     return mu * mu;

@@ -223,6 +223,18 @@ struct UsualLink : UsualParts {
   }
 };
 
+/// The log link of means that may have any unit: the lower bound is the smallest normal number.
+struct LogLinkOfAnyUnit : UsualLink<Link::log> {
+  template <FormulaNumber T>
+  static T mean(const T& eta) {
+    return exp_at_least(eta, 2.2250738585072014e-308);
+  }
+  template <FormulaNumber T>
+  static T derivative(const T& eta) {
+    return mean(eta);
+  }
+};
+
 /// The available families: `BuiltInFamilies`, in list.hpp.
 template <BuiltInFamily... F>
 struct FamilyList {};

@@ -11,7 +11,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Code shared by Tweedie and Tw, which both have a member `p`.
 template <class Self>
-struct TweedieParts : UsualParts {
+struct TweedieParts : LogLinkOfAnyUnit {
   static constexpr bool in_packets = true;
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt, Link::inverse};
   static constexpr bool scale_is_known = false;
@@ -20,19 +20,6 @@ struct TweedieParts : UsualParts {
   static constexpr char residuals[] = " They are far from normal where many responses are 0.";
   static constexpr int shown_count = 1;
 
-  template <FormulaNumber T>
-  static T link(const T& mu) {
-    return link_of(Link::log, mu);
-  }
-  /// The lower bound is the smallest normal number, since means may have any unit.
-  template <FormulaNumber T>
-  static T mean(const T& eta) {
-    return exp_at_least(eta, 2.2250738585072014e-308);
-  }
-  template <FormulaNumber T>
-  static T derivative(const T& eta) {
-    return mean(eta);
-  }
   template <FormulaNumber T>
   [[nodiscard]] T variance(const T& mu) const {
     return pow(mu, p());

@@ -145,6 +145,10 @@ class H5ad(InFolder):
                 change(file)
             return self.refused("many", other, "--formula", "lineage", "--out", self.folder / "no.csv")
 
+        def endless(file):
+            del file["obs/lineage/categories"]
+            file["obs/lineage/categories"] = file["obs/lineage"]
+
         def before_0_8(file):
             codes = file["obs/lineage/codes"][:]
             file["obs/__categories/lineage"] = file["obs/lineage/categories"][:]
@@ -182,6 +186,7 @@ class H5ad(InFolder):
             (before_0_7, "has obs as one dataset, as anndata before 0.7 wrote it"),
             (beyond, "row 8: the code of 'lineage' is not that of a category"),
             (unknown, "'lineage' has the encoding 'ragged'"),
+            (endless, "'lineage' has the encoding 'categorical'"),
             (short_mask, "'lineage' has a mask that is not one byte for each value"),
             (hidden_text, "row 10: the text of 'lineage' is missing: write the column as categories"),
         ):

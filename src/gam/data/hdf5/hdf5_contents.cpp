@@ -311,20 +311,30 @@ Handle open_hdf5_file(const files::InputFile& opened) {
   return file;
 }
 
-std::optional<Hdf5ColumnParts> parts_of_column(hid_t file, const std::string& path) {
+namespace {
+
+/// Those of a dataset, or of values with a mask. Categories are such a column: they have no categories of
+/// their own, which a link could make endless.
+std::optional<Hdf5ColumnParts> parts_of_values(hid_t file, const std::string& path) {
   const Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
   if (H5Iget_type(object.get()) != H5I_GROUP) return Hdf5ColumnParts{.values = path};
-  const std::string encoding = hdf5_attribute(object.get(), "encoding-type");
-  if (encoding == "categorical" && has_object(object.get(), "codes") &&
-      has_object(object.get(), "categories")) {
-    const auto categories = parts_of_column(file, path + "/categories");
-    if (!categories || !categories->categories.empty()) return std::nullopt;
-    return Hdf5ColumnParts{.values = path + "/codes", .categories = categories->values};
-  }
-  if (encoding.starts_with("nullable-") && has_object(object.get(), "values") &&
-      has_object(object.get(), "mask"))
+  if (hdf5_attribute(object.get(), "encoding-type").starts_with("nullable-") &&
+      has_object(object.get(), "values") && has_object(object.get(), "mask"))
     return Hdf5ColumnParts{.values = path + "/values", .mask = path + "/mask"};
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Hdf5ColumnParts> parts_of_column(hid_t file, const std::string& path) {
+  const Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
+  if (H5Iget_type(object.get()) != H5I_GROUP ||
+      hdf5_attribute(object.get(), "encoding-type") != "categorical" || !has_object(object.get(), "codes") ||
+      !has_object(object.get(), "categories"))
+    return parts_of_values(file, path);
+  const auto categories = parts_of_values(file, path + "/categories");
+  if (!categories) return std::nullopt;
+  return Hdf5ColumnParts{.values = path + "/codes", .categories = categories->values};
 }
 
 std::vector<std::string> hdf5_attribute_texts(hid_t object, const char* name) {

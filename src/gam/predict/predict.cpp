@@ -12,8 +12,8 @@
 #include "gam/linalg/linalg.hpp"
 #include "gam/model/model.hpp"
 #include "gam/predict/prediction_plan.hpp"
-#include "gam/rows/evaluation.hpp"
 #include "gam/rows/prediction_pass.hpp"
+#include "gam/terms/evaluation.hpp"
 
 #include <tessera/gam/predict.hpp>
 

@@ -91,15 +91,13 @@ class ShareOnDevice {
   Buffer<CrossGroup> groups_;
 };
 
-/// By formula: bit p is set if its terms are added to linear predictor p. Empty: those of formula p alone
-/// are.
-std::vector<unsigned> reader_masks(const RowLayout& layout) {
-  std::vector<unsigned> masks;
-  for (const std::vector<int>& readers : layout.readers()) {
-    masks.push_back(0);
-    for (const int predictor : readers) masks.back() |= 1U << predictor;
-  }
-  return masks;
+/// As `SliceBatchView::readers`; empty without shared terms.
+std::vector<std::uint8_t> reader_table(const RowLayout& layout, int predictors) {
+  const auto count = base::at(predictors);
+  std::vector<std::uint8_t> are_read(layout.readers().size() * count);
+  for (std::size_t f = 0; f < layout.readers().size(); ++f)
+    for (const int predictor : layout.readers()[f]) are_read[f * count + base::at(predictor)] = 1;
+  return are_read;
 }
 
 }  // namespace
@@ -156,7 +154,7 @@ class DevicePass {
     CrossView view;
   };
   std::optional<Crossproduct> cross_;
-  Task* tasks_ = nullptr;
+  const Task* tasks_ = nullptr;
   unsigned task_count_ = 0;
   std::size_t task_shared_bytes_ = 0;
   std::int32_t* tops_ = nullptr;
@@ -164,8 +162,7 @@ class DevicePass {
 };
 
 void DevicePass::load(const std::vector<Task>& list) {
-  tasks_ = scratch<Task>(std::ssize(list), tile_);
-  upload(tasks_, list.data(), list.size(), tile_);
+  tasks_ = uploaded(list, tile_);
   task_count_ = static_cast<unsigned>(list.size());
   for (const Task& task : list) {
     const auto elements = static_cast<std::size_t>(task.workers * task.elements);
@@ -214,7 +211,7 @@ void DevicePass::add(const Kernels& kernels, const SliceBatchView& batch, std::i
   }
   if (task_count_ > 0) {
     launch(kernels.products.form_partials, {task_count_, slices}, block, task_shared_bytes_, stream, batch,
-           static_cast<const Task*>(tasks_));
+           tasks_);
   }
   launch(kernels.products.form_scalars, {slices}, block, threads_per_block * sizeof(double), stream, batch);
   launch(kernels.products.accumulate, {blocks_for(batch.width)}, block, 0, stream,
@@ -236,12 +233,7 @@ void DevicePass::end(std::int64_t width, std::span<std::int32_t> tops, std::span
 
 DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows,
                        std::shared_ptr<DeviceTable> table)
-    : rows_(rows),
-      layout_(layout),
-      block_rows_(block_rows),
-      cross_(layout),
-      modules_(rows.family, cross_),
-      table_(std::move(table)) {}
+    : rows_(rows), layout_(layout), block_rows_(block_rows), cross_(layout), table_(std::move(table)) {}
 
 DeviceRows::~DeviceRows() = default;
 
@@ -255,12 +247,13 @@ DeviceRows::OnDevice& DeviceRows::on_device(int index) {
 void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile& tile,
                      ReproducibleSum& sum) {
   if (tile.range().empty()) return;
-  const auto terms = load_kernels<TermKernels>(modules_.terms);
+  const RowModules& modules = this->modules();
+  const auto terms = load_kernels<TermKernels>(modules.terms);
   const BackendContext& context = terms.context;
   const bool on_matrix_units = !layout_.products(kind).empty() && cross_.runs_on(context.capability);
-  Kernels kernels{*terms.built, *load_kernels<FamilyKernels>(modules_.family).built,
-                  *load_kernels<ProductKernels>(modules_.products).built, std::nullopt};
-  if (on_matrix_units) kernels.cross = *load_kernels<CrossKernel>(*modules_.crossproduct).built;
+  Kernels kernels{*terms.built, *load_kernels<FamilyKernels>(modules.family).built,
+                  *load_kernels<ProductKernels>(modules.products).built, std::nullopt};
+  if (on_matrix_units) kernels.cross = *load_kernels<CrossKernel>(*modules.crossproduct).built;
   OnDevice& on = on_device(tile.device_index());
   on.layout.load(layout_, tile);
   const std::int64_t rows = tile.range().size();
@@ -296,12 +289,8 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   set_evaluation(
       batch, rows_, layout_, on.layout, pass.stored(), raw_coef,
       layout_.several() ? std::span<const double>(rows_.null_predictors) : rows_.family.parameters(), tile);
-  const std::vector<unsigned> readers = reader_masks(layout_);
-  if (!readers.empty()) {
-    auto* const copy = scratch<unsigned>(std::ssize(readers), tile);
-    upload(copy, readers.data(), readers.size(), tile);
-    batch.readers = copy;
-  }
+  const std::vector<std::uint8_t> readers = reader_table(layout_, rows_.family.predictor_count());
+  if (!readers.empty()) batch.readers = uploaded(readers, tile);
   std::int64_t all_slices = 0;
   while (const auto run = runs.next()) {
     batch.columns = run->columns;

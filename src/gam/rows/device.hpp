@@ -32,7 +32,7 @@ class DeviceRows {
 
   /// The kernels of the pass, to be compiled for the job (`Job::compile`) before its first pass; if the
   /// compilation fails, the tile fails with the reason.
-  [[nodiscard]] const RowModules& modules() const noexcept { return modules_; }
+  [[nodiscard]] const RowModules& modules() { return modules_.get(rows_.family, &cross_); }
 
   /// Adds the contributions of the rows of `tile.range()` to `sum`. Thread-safe for tiles of different
   /// devices; the tile's device is current. Throws `tessera::Error(job_fault)` naming the CUDA call that
@@ -47,7 +47,7 @@ class DeviceRows {
   const RowLayout& layout_;
   std::int64_t block_rows_;
   CrossPlan cross_;
-  RowModules modules_;
+  LazyRowModules modules_;
   std::shared_ptr<DeviceTable> table_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<OnDevice>> devices_;  ///< by `Tile::device_index`

@@ -20,13 +20,19 @@ std::vector<OffsetColumn> offset_columns(const Rows& rows) {
   return columns;
 }
 
-/// The predictors of the curves whose values are not stored, as `RowsView` has them.
+/// The component of a term that is evaluated as one cubic in each slot: a curve whose values are not stored.
+/// Null for other terms.
+const ComponentTable* unstored_curve(const RowLayout& layout, const StoredValues& stored, int term) {
+  return stored.value_begins[base::at(term)] < 0 ? lone_curve(layout.view(), term) : nullptr;
+}
+
+/// The predictors of these curves, as `RowsView` has them.
 struct Curves {
   Curves(const RowLayout& layout, const StoredValues& stored, std::span<const double> raw_coef)
       : begins(layout.terms.size(), -1) {
     for (std::size_t t = 0; t + 1 < layout.terms.size() && !raw_coef.empty(); ++t) {
-      const ComponentTable* curve = lone_curve(layout.view(), static_cast<int>(t));
-      if (curve == nullptr || stored.value_begins[t] >= 0) continue;
+      const ComponentTable* curve = unstored_curve(layout, stored, static_cast<int>(t));
+      if (curve == nullptr) continue;
       begins[t] = std::ssize(cubics);
       const std::vector<double> own =
           curve_cells(*curve, layout.tables.numbers.data(), raw_coef.data() + layout.terms[t].raw_begin);
@@ -53,14 +59,6 @@ void require_supported(const RowLayout& layout) {
                                           " (s) are computed on the CPU");
 }
 
-/// A copy in scratch memory of the tile.
-template <class T>
-const T* uploaded(std::span<const T> host, const Tile& tile) {
-  T* copy = scratch<T>(std::ssize(host), tile);
-  upload(copy, host.data(), host.size(), tile);
-  return copy;
-}
-
 }  // namespace
 
 std::int64_t evaluation_bytes_per_row(const RowLayout& layout, const StoredValues& stored) {
@@ -74,19 +72,19 @@ void set_evaluation(RowsView& view, const Rows& rows, const RowLayout& layout, c
   require_supported(layout);
   const std::vector<OffsetColumn> offsets = offset_columns(rows);
   view.layout = on_device.view();
-  view.offsets = uploaded<OffsetColumn>(offsets, tile);
+  view.offsets = uploaded(offsets, tile);
   view.offset_count = static_cast<int>(offsets.size());
   view.formulas = layout.predictors();
   view.response_factor = rows.response_factor;
   const Curves curves(layout, stored, raw_coef);
-  view.curve_begins = uploaded<std::int64_t>(curves.begins, tile);
-  view.curves = uploaded<double>(curves.cubics, tile);
+  view.curve_begins = uploaded(curves.begins, tile);
+  view.curves = uploaded(curves.cubics, tile);
   view.raw_coef = raw_coef.empty() ? nullptr : uploaded(raw_coef, tile);
   view.parameters = uploaded(parameters, tile);
   view.predictors = scratch<double>(view.capacity * layout.predictors(), tile);
   view.values = scratch<double>(view.capacity * stored.per_row, tile);
-  view.value_begins = uploaded<std::int64_t>(stored.value_begins, tile);
-  view.dense_begins = uploaded<std::int64_t>(stored.dense_begins, tile);
+  view.value_begins = uploaded(stored.value_begins, tile);
+  view.dense_begins = uploaded(stored.dense_begins, tile);
   view.starts = scratch<int>(view.capacity * std::ssize(layout.placements), tile);
 }
 
@@ -96,13 +94,11 @@ void TermKernels::evaluate(const RowsView& batch, const RowLayout& layout, const
     launch(kernel, {blocks_for((batch.slice_rows - 1) / rows_of_thread + 1), slices}, {threads_per_block}, 0,
            stream, batch, arguments...);
   };
-  const auto is_cubic = [&](int t) {
-    return stored.value_begins[base::at(t)] < 0 && lone_curve(layout.view(), t) != nullptr;
-  };
   const auto for_each_dense = [&](bool alone) {
     for (int t = 0; t < batch.layout.term_count; ++t) {
       const TermTable& term = layout.terms[base::at(t)];
-      if (term.dense == 0 || is_dense_alone(term) != alone || is_cubic(t)) continue;
+      if (term.dense == 0 || is_dense_alone(term) != alone || unstored_curve(layout, stored, t) != nullptr)
+        continue;
       for (int i = term.component_begin; i < term.component_end; ++i) {
         const ComponentTable& component = layout.tables.components[base::at(i)];
         if (component.kind != ComponentKind::dense) continue;

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,18 @@ Buffer<T> kept(const std::vector<T>& host, const Tile& tile) {
 template <class T>
 T* scratch(std::int64_t count, const Tile& tile) {
   return tile.arena().take<T>(static_cast<std::size_t>(count));
+}
+
+/// A copy in scratch memory.
+template <class T>
+const T* uploaded(std::span<const T> host, const Tile& tile) {
+  T* const copy = scratch<T>(std::ssize(host), tile);
+  upload(copy, host.data(), host.size(), tile);
+  return copy;
+}
+template <class T>
+const T* uploaded(const std::vector<T>& host, const Tile& tile) {
+  return uploaded(std::span<const T>(host), tile);
 }
 
 /// Number of blocks of `threads_per_block` for this many threads.

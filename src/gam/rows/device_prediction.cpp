@@ -27,8 +27,8 @@ std::int64_t DevicePrediction::bytes_per_row() const {
 
 void DevicePrediction::predict(const Tile& tile, std::span<Prediction> out) const {
   if (out.empty()) return;
-  const auto terms = load_kernels<TermKernels>(terms_);
-  const auto products = load_kernels<ProductKernels>(products_);
+  const auto terms = load_kernels<TermKernels>(modules().terms);
+  const auto products = load_kernels<ProductKernels>(modules().products);
   DeviceLayout layout;
   layout.load(layout_, tile);
   TileColumns& on = table_->of(tile, *terms.context.device);
@@ -46,10 +46,8 @@ void DevicePrediction::predict(const Tile& tile, std::span<Prediction> out) cons
 
   PredictionView prediction{};
   if (!form_.empty()) {
-    auto* const form = scratch<double>(std::ssize(form_), tile);
-    upload(form, form_.data(), form_.size(), tile);
     const auto of_terms = layout_.products_of_terms();
-    prediction.form = form;
+    prediction.form = uploaded(form_, tile);
     prediction.products = layout.view().products + (of_terms.data() - layout_.all_products.data());
     prediction.product_count = static_cast<int>(of_terms.size());
   }
@@ -61,8 +59,8 @@ void DevicePrediction::predict(const Tile& tile, std::span<Prediction> out) cons
     terms.built->evaluate(batch, layout_, stored_, 1, tile.stream());
     launch(products.built->predict_rows, grid, block, 0, tile.stream(), batch, prediction);
     if (response_)
-      launch(load_kernels<FamilyKernels>(family_).built->predict_means, grid, block, 0, tile.stream(), batch,
-             prediction);
+      launch(load_kernels<FamilyKernels>(modules().family).built->predict_means, grid, block, 0,
+             tile.stream(), batch, prediction);
   }
   on.staging.download(out.data(), prediction.out, out.size_bytes(), tile.stream());
 }

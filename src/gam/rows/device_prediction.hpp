@@ -31,14 +31,13 @@ class DevicePrediction {
         form_(form),
         response_(response),
         stored_(layout, std::vector<bool>(layout.terms.size(), !form.empty())),
-        family_(family_module(rows.family)),
         table_(std::move(table)) {}
 
   /// Compiles the kernels for the job, before the pass, as for `DeviceRows`. *Collective.*
   void compile(Job& job) const {
-    (void)job.compile(terms_);
-    (void)job.compile(products_);
-    if (response_) (void)job.compile(family_);
+    (void)job.compile(modules().terms);
+    (void)job.compile(modules().products);
+    if (response_) (void)job.compile(modules().family);
   }
 
   /// Predicts the rows of `tile.range()`; `out` has one element for each. Thread-safe for tiles of different
@@ -50,15 +49,15 @@ class DevicePrediction {
   [[nodiscard]] std::int64_t bytes_per_row() const;
 
  private:
+  [[nodiscard]] const RowModules& modules() const { return modules_.get(rows_.family, nullptr); }
+
   const Rows& rows_;
   const RowLayout& layout_;
   std::span<const double> raw_coef_;
   std::span<const double> form_;
   bool response_;  ///< whether means are predicted
   StoredValues stored_;
-  ModuleSource terms_ = term_module();
-  ModuleSource products_ = product_module();
-  ModuleSource family_;
+  LazyRowModules modules_;
   std::shared_ptr<DeviceTable> table_;
 };
 

@@ -11,11 +11,6 @@
 /// The computations of one row, from the same source on the host and in kernels.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The variance, or 0 if it is negative because of rounding; NaN stays NaN.
-inline double not_negative(double variance) {
-  return variance < 0 ? 0.0 : variance;
-}
-
 /// The contribution of one row to a pass: its weight, its working residual, and four scalars. Step: w r^2,
 /// the deviance, 1 if the row is bad, 0. Moments: prior weight, weighted response, 1 if the row is bad, 0.
 /// Deviance: prior (y - mu)^2, the deviance, 1 if the row is bad, sqrt(prior) (y - mu).

@@ -57,9 +57,10 @@ void keep_outcome(const SliceBatchView& batch, PassKind kind, const F& family, R
   if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row(batch, at);
 }
 
-/// Whether the terms of a formula are added to a linear predictor.
-inline bool reads(const SliceBatchView& batch, int formula, int predictor) {
-  return (batch.readers[formula] >> predictor & 1) != 0;
+/// Whether the terms of a formula are added to one of P linear predictors.
+template <int P>
+bool reads(const SliceBatchView& batch, int formula, int predictor) {
+  return batch.readers[formula * P + predictor] != 0;
 }
 
 /// The weights of the planes of formulas, from those of the linear predictors that their terms are added to:
@@ -70,13 +71,13 @@ void keep_shared_weights(const SliceBatchView& batch, const double* weights, std
   for (int f = 0, plane = 0; f < formulas; ++f) {
     double score = 0;
     for (int p = 0; p < P; ++p)
-      if (reads(batch, f, p)) score += weights[predictor_pairs(P) + p];
+      if (reads<P>(batch, f, p)) score += weights[predictor_pairs(P) + p];
     batch.weights[(predictor_pairs(formulas) + f) * batch.capacity + at] = score;
     for (int g = f; g < formulas; ++g, ++plane) {
       double weight = 0;
       for (int p = 0; p < P; ++p) {
         for (int q = 0; q < P; ++q)
-          if (reads(batch, f, p) && reads(batch, g, q)) weight += weights[predictor_pair(p, q, P)];
+          if (reads<P>(batch, f, p) && reads<P>(batch, g, q)) weight += weights[predictor_pair(p, q, P)];
       }
       batch.weights[plane * batch.capacity + at] = weight;
     }
@@ -97,7 +98,7 @@ void keep_several(const SliceBatchView& batch, PassKind kind, const F& family, d
         eta[p] = batch.predictors[p * batch.capacity + at];
       } else {
         for (int f = 0; f < batch.formulas; ++f)
-          if (reads(batch, f, p)) eta[p] += batch.predictors[f * batch.capacity + at];
+          if (reads<P>(batch, f, p)) eta[p] += batch.predictors[f * batch.capacity + at];
       }
     }
   }

@@ -122,9 +122,9 @@ ModuleSource family_module(const Family& family) {
                     family.device_source());
 }
 
-RowModules::RowModules(const Family& of_rows, const CrossPlan& cross) : family(family_module(of_rows)) {
-  if (!cross.empty())
-    crossproduct = crossproduct_module(cross.quads, cross.shape.rows, cross.cubics.has_value());
+RowModules::RowModules(const Family& of_rows, const CrossPlan* cross) : family(family_module(of_rows)) {
+  if (cross != nullptr && !cross->empty())
+    crossproduct = crossproduct_module(cross->quads, cross->shape.rows, cross->cubics.has_value());
 }
 
 std::vector<ModuleSource> built_in_row_modules() {

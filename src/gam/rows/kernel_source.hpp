@@ -6,6 +6,7 @@
 
 #include <tessera/device/kernel_compiler.hpp>
 
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -25,14 +26,28 @@ namespace TESSERA_NAMESPACE::gam {
 /// family_kernels.cuh. Does not depend on the values of the family's parameters.
 [[nodiscard]] ModuleSource family_module(const Family& family);
 
-/// The modules of the kernels of one pass.
+/// The modules of the kernels of passes and predictions.
 struct RowModules {
-  RowModules(const Family& family, const CrossPlan& cross);
+  /// `cross`: null for predictions, which form no products.
+  RowModules(const Family& family, const CrossPlan* cross);
 
   ModuleSource terms = term_module();
   ModuleSource products = product_module();
   ModuleSource family;
   std::optional<ModuleSource> crossproduct;  ///< empty: matrix units form no products
+};
+
+/// The modules, made at their first use: most jobs on hosts need none. Thread-safe.
+class LazyRowModules {
+ public:
+  [[nodiscard]] const RowModules& get(const Family& family, const CrossPlan* cross) const {
+    std::call_once(made_, [&] { modules_.emplace(family, cross); });
+    return *modules_;
+  }
+
+ private:
+  mutable std::once_flag made_;
+  mutable std::optional<RowModules> modules_;
 };
 
 /// All modules but those of users' families and of chosen constants.

@@ -30,12 +30,7 @@ NumberTaker* begin_upload(DeviceTable& /*table*/, Job& /*job*/, const Plan& /*pl
 
 DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows,
                        std::shared_ptr<DeviceTable> table)
-    : rows_(rows),
-      layout_(layout),
-      block_rows_(block_rows),
-      cross_(layout),
-      modules_(rows.family, cross_),
-      table_(std::move(table)) {}
+    : rows_(rows), layout_(layout), block_rows_(block_rows), cross_(layout), table_(std::move(table)) {}
 
 DeviceRows::~DeviceRows() = default;
 

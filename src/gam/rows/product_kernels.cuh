@@ -206,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(threads_per_block)
               variance_of<shape.row_nonzeros, shape.column_nonzeros>(batch, prediction, product, place.at);
         });
       }
-      se = sqrt(variance < 0 ? 0.0 : variance);  // negative because of rounding
+      se = sqrt(not_negative(variance));
     }
   }
   prediction.out[2 * place.row] = fit;

@@ -38,9 +38,9 @@ struct SliceBatchView : RowsView {
   int limit;         ///< -1: responses have no second number
   int prior_weight;  ///< -1: all ones
   double prior_factor;
-  /// By formula: bit p is set if its terms are added to linear predictor p of the family. Null: those of
-  /// formula p alone are.
-  const unsigned* readers;
+  /// By formula, then by linear predictor of the family: 1 if the terms are added to it. Null: those of
+  /// formula p are added to predictor p alone.
+  const std::uint8_t* readers;
   int planes;  ///< of the weights
   std::int64_t width;
   int scalar_count;

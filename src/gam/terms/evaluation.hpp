@@ -9,6 +9,11 @@
 /// The values of a component in one row, from the same source on the host and in a kernel.
 namespace TESSERA_NAMESPACE::gam {
 
+/// The variance, or 0 if it is negative because of rounding; NaN stays NaN.
+inline double not_negative(double variance) {
+  return variance < 0 ? 0.0 : variance;
+}
+
 /// Standardised value, (x - centre) * factor.
 inline double numeric_part(const double* standard, double x) {
   return (x - standard[0]) * standard[1];

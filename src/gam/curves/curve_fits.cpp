@@ -25,21 +25,15 @@ class FitsInFile final : public CurveFits {
       : CurveFits(Model(std::make_shared<const FittedModel>(file->shared())), file->responses()),
         file_(std::move(file)) {}
 
-  [[nodiscard]] SomeFits read(Range responses, bool with_covariances) const override {
-    const std::vector<std::string> names = shared().coefficient_names();
-    SomeFits fits{.size = names.size()};
-    fits.coef.resize(names.size() * at(responses.size()));
-    for (std::size_t c = 0; c < names.size(); ++c) {
-      const std::vector<double> column = file_->numbers(names[c], 0, responses);
-      for (std::size_t i = 0; i < column.size(); ++i) fits.coef[i * names.size() + c] = column[i];
-    }
-    if (with_covariances)
-      fits.packed =
-          file_->numbers(ManyDatasets::covariance, names.size() * (names.size() + 1) / 2, responses);
-    return fits;
+ private:
+  [[nodiscard]] std::vector<double> column(const std::string& name, Range responses) const override {
+    return file_->numbers(name, 0, responses);
+  }
+  [[nodiscard]] std::vector<double> packed_covariances(Range responses) const override {
+    const std::size_t p = shared().coefficient_names().size();
+    return file_->numbers(ManyDatasets::covariance, p * (p + 1) / 2, responses);
   }
 
- private:
   std::unique_ptr<StoredResults> file_;
 };
 
@@ -53,24 +47,18 @@ class FitsInMemory final : public CurveFits {
   explicit FitsInMemory(const ManyResults& results)
       : CurveFits(*results.shared, values_in<Factor>(results, "response").levels), results_(results) {}
 
-  [[nodiscard]] SomeFits read(Range responses, bool with_covariances) const override {
-    const std::vector<std::string> names = shared().coefficient_names();
-    SomeFits fits{.size = names.size()};
-    fits.coef.resize(names.size() * at(responses.size()));
-    for (std::size_t c = 0; c < names.size(); ++c) {
-      const auto& column = values_in<std::vector<double>>(results_, names[c]);
-      for (std::int64_t i = 0; i < responses.size(); ++i)
-        fits.coef[at(i) * names.size() + c] = column[at(responses.begin + i)];
-    }
+ private:
+  [[nodiscard]] std::vector<double> column(const std::string& name, Range responses) const override {
+    const auto& all = values_in<std::vector<double>>(results_, name);
+    return {all.begin() + responses.begin, all.begin() + responses.end};
+  }
+  [[nodiscard]] std::vector<double> packed_covariances(Range responses) const override {
     const Matrix& packed = results_.matrices.at(ManyDatasets::covariance);
+    const auto all = packed.values().begin();
     const auto size = static_cast<std::ptrdiff_t>(packed.rows());
-    if (with_covariances)
-      fits.packed.assign(packed.values().begin() + responses.begin * size,
-                         packed.values().begin() + responses.end * size);
-    return fits;
+    return {all + responses.begin * size, all + responses.end * size};
   }
 
- private:
   const ManyResults& results_;
 };
 
@@ -88,6 +76,18 @@ Matrix SomeFits::covariance_of(std::size_t i) const {
 
 CurveFits::CurveFits(const Model& shared, std::vector<std::string> responses)
     : shared_(shared), responses_(std::move(responses)) {}
+
+SomeFits CurveFits::read(Range responses, bool with_covariances) const {
+  const std::vector<std::string> names = shared().coefficient_names();
+  SomeFits fits{.size = names.size()};
+  fits.coef.resize(names.size() * at(responses.size()));
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    const std::vector<double> values = column(names[c], responses);
+    for (std::size_t i = 0; i < values.size(); ++i) fits.coef[i * names.size() + c] = values[i];
+  }
+  if (with_covariances) fits.packed = packed_covariances(responses);
+  return fits;
+}
 
 std::unique_ptr<CurveFits> fits_of_curves(Job& job, const std::string& path) {
   std::unique_ptr<CurveFits> fits;
@@ -123,6 +123,12 @@ bool are_known(const Matrix& contrasts, std::span<const double> coef) {
     }
   }
   return true;
+}
+
+std::vector<double> with_zeros(std::span<const double> coef) {
+  std::vector<double> known(coef.begin(), coef.end());
+  for (double& one : known) one = std::isnan(one) ? 0 : one;
+  return known;
 }
 
 std::vector<std::vector<double>> values_of_fits(Job& job, Range mine, const CurveFits& fits,

@@ -40,9 +40,13 @@ class CurveFits {
 
   [[nodiscard]] const Model& shared() const noexcept { return shared_; }
   [[nodiscard]] const std::vector<std::string>& responses() const noexcept { return responses_; }
-  [[nodiscard]] virtual SomeFits read(Range responses, bool with_covariances) const = 0;
+  [[nodiscard]] SomeFits read(Range responses, bool with_covariances) const;
 
  private:
+  /// The values of a column.
+  [[nodiscard]] virtual std::vector<double> column(const std::string& name, Range responses) const = 0;
+  [[nodiscard]] virtual std::vector<double> packed_covariances(Range responses) const = 0;
+
   Model shared_;
   std::vector<std::string> responses_;
 };
@@ -57,6 +61,9 @@ class CurveFits {
 
 /// Whether none of the coefficients that these contrasts (coefficients x contrasts) need is NaN.
 [[nodiscard]] bool are_known(const Matrix& contrasts, std::span<const double> coef);
+
+/// The coefficients with 0 for those that are NaN, which known contrasts do not need.
+[[nodiscard]] std::vector<double> with_zeros(std::span<const double> coef);
 
 /// *Collective.* The values that `of` computes, on several threads, for each of this rank's responses: for
 /// response `i` of some fits.

@@ -46,10 +46,9 @@ Predictions values_of_curves(Job& job, const CurveFits& fits, const CurveValueOp
   }
   const auto of_fit = [&](const SomeFits& some, std::size_t i) {
     std::vector<double> values;
+    const auto coef = some.coef_of(i);
+    const std::vector<double> known = with_zeros(coef);
     for (const CurvePoints& curve : curves) {
-      const auto coef = some.coef_of(i);
-      std::vector<double> known(coef.begin(), coef.end());
-      for (double& one : known) one = std::isnan(one) ? 0 : one;
       const bool is_known = are_known(curve.rows, coef);
       for (const double eta : multiply_t(curve.rows, known))
         values.push_back(is_known ? family.mean(eta) : std::numeric_limits<double>::quiet_NaN());

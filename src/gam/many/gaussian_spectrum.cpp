@@ -544,6 +544,7 @@ bool GaussianSpectrum::fit(const SharedDesign& design, int least_rows, std::span
   out.log_likelihood = log_likelihood_of(ManyFamily::gaussian, constants, 0, 0, out.deviance, 0);
   // For the covariance and the tests an infinite parameter becomes large and finite.
   const double of_tests = log_sp == infinite ? origin_ + range_of_tests : log_sp;
+  out.log_sp_of_tests = {of_tests};
   const Value near = log_sp == infinite ? value_at(design, response, of_tests) : value;
   out.coef_of_tests = log_sp == infinite ? coefficients(response, of_tests) : out.coef;
   out.scale = near.deviance / (rows_ - design.null_space - near.edf);

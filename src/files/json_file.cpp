@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 #include <zlib.h>
+#include "base/text.hpp"
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/errors.hpp"
+#include "base/text.hpp"
 #include "files/input_file.hpp"
 
 namespace tessera::files {
@@ -178,6 +180,12 @@ JsonFile::JsonFile(const std::string& path, std::string_view what, std::string_v
 JsonFile JsonFile::parsed(std::string_view text, std::string name, std::string_view what,
                           std::string_view advice) {
   return {text, std::move(name), what, advice};
+}
+
+JsonFile JsonFile::text_or_file(const std::string& given, std::string name, std::string_view what,
+                                std::string_view advice) {
+  return base::trimmed(given).starts_with('{') ? parsed(given, std::move(name), what, advice)
+                                               : JsonFile(given, what, advice);
 }
 JsonFile::~JsonFile() = default;
 JsonFile::JsonFile(JsonFile&&) noexcept = default;

@@ -88,6 +88,9 @@ class JsonFile {
   /// Parses a text in memory in the same way.
   [[nodiscard]] static JsonFile parsed(std::string_view text, std::string name, std::string_view what,
                                        std::string_view advice = {});
+  /// Parses an option's value: an object, or else the path of a file.
+  [[nodiscard]] static JsonFile text_or_file(const std::string& given, std::string name,
+                                             std::string_view what, std::string_view advice = {});
   ~JsonFile();
   JsonFile(JsonFile&&) noexcept;
   JsonFile& operator=(JsonFile&&) = delete;

@@ -6,6 +6,7 @@
 #include <tessera/job/job.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,12 +21,21 @@ enum class CurveTest : std::uint8_t {
   association,   ///< whether each curve is constant: its points against the first (associationTest)
   start_vs_end,  ///< whether each curve ends where it starts (startVsEndTest)
   diff_end,      ///< whether each pair of curves ends at one value (diffEndTest)
-  pattern        ///< whether each pair of curves is the same at its points (patternTest); with `start` and
+  pattern,       ///< whether each pair of curves is the same at its points (patternTest); with `start` and
                  ///< `end`, within a part of the curves (earlyDETest)
+  condition      ///< whether the curves of one variable are the same at its knots (conditionTest), or, for
+                 ///< other bases than cr and cs, at points of the range that both have; with `start` and
+                 ///< `end`, within a part of it
 };
+
+/// Contrasts that are tested together: the weights of coefficients by their names, those of others being 0.
+using NamedContrasts = std::vector<std::map<std::string, double>>;
 
 struct CurveTestOptions {
   CurveTest test = CurveTest::association;
+  /// In place of a test: contrasts by the name of their test. `terms`, `points`, `start` and `end` are
+  /// unused.
+  std::map<std::string, NamedContrasts> contrasts{};
   std::optional<std::vector<std::string>> terms{};  ///< labels of the curves; nothing: all
   /// Number of points of each curve, equally spaced; 0: twice the largest number of basis functions.
   int points = 0;
@@ -44,14 +54,16 @@ struct CurveTestOptions {
 /// is the inverse on the space of the larger eigenvalues of V; df is the dimension of this space.
 ///
 /// `kept` has the names of the responses; the columns are statistic, df, p and q (adjusted for the false
-/// discovery rate) of all curves together, and with ":CURVE", or ":CURVE-CURVE" for a pair, of each part. The
+/// discovery rate) of all curves together, and with ":CURVE", ":CURVE-CURVE" for a pair, or the name of given
+/// contrasts, of each part; for condition also with ":VARIABLE" of all pairs of a variable with several. The
 /// column "log2_fold_change:…" (with other links than log "difference:…", of the linear predictors) has the
-/// second minus the first for start_vs_end, the first curve minus the second for diff_end, the mean absolute
-/// value over the points for association, and the median of these for pattern. Values are NaN for a response
-/// that has not converged and for a curve at minus infinity, which is left out of the common test.
+/// second minus the first for start_vs_end, the first curve minus the second for diff_end, the value of a
+/// single contrast, the mean absolute value over the points for association, and the median of these for
+/// others. Values are NaN for a response that has not converged and for a curve at minus infinity, which is
+/// left out of the common tests.
 ///
-/// Throws the same `Error` on every rank: `usage` for curves that the model lacks or that cannot be paired,
-/// `input` for a file without covariances.
+/// Throws the same `Error` on every rank: `usage` for curves or coefficients that the model lacks and curves
+/// that cannot be paired, `input` for a file without covariances.
 [[nodiscard]] TESSERA_EXPORT Predictions test_curves(Job& job, const std::string& fits,
                                                      const CurveTestOptions& options = {});
 /// *Collective.* Like the overload above, for results with covariances in memory.

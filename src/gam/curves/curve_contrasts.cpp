@@ -2,6 +2,7 @@
 #include "gam/curves/curve_contrasts.hpp"
 
 #include "base/at.hpp"
+#include "base/did_you_mean.hpp"
 #include "base/errors.hpp"
 #include "gam/model/model.hpp"
 
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -27,6 +29,7 @@ struct TestedCurve {
   double end;
   [[nodiscard]] const std::string& label() const { return block->label; }
   [[nodiscard]] bool has_by() const { return block->variables.size() > 1; }
+  [[nodiscard]] const std::string& variable() const { return block->variables[0]; }
   /// What only one curve of a pair may have: its by variable, and the level.
   [[nodiscard]] std::string by() const { return block->variables[1] + block->by_level; }
 };
@@ -50,7 +53,7 @@ std::vector<TestedCurve> curves_of(const FittedModel& model) {
 }
 
 bool starts_with_own_data(const CurveTestOptions& options) {
-  return options.test == CurveTest::pattern;
+  return options.test == CurveTest::pattern || options.test == CurveTest::condition;
 }
 bool starts_with_own_data(const CurveValueOptions& /*options*/) {
   return true;
@@ -89,19 +92,34 @@ std::vector<TestedCurve> chosen_curves(const FittedModel& model, const auto& opt
   return chosen;
 }
 
-void require_pairs(const std::vector<TestedCurve>& curves) {
-  if (curves.size() < 2)
-    throw base::usage_error("the test needs two curves, but the models have {}", listed_curves(curves));
+struct CurvePair {
+  const TestedCurve& first;
+  const TestedCurve& second;
+  [[nodiscard]] std::string name() const { return first.label() + "-" + second.label(); }
+};
+
+std::vector<CurvePair> pairs_of(const std::vector<TestedCurve>& curves, CurveTest test) {
+  const bool of_one_variable = test == CurveTest::condition;
+  std::vector<CurvePair> pairs;
   for (std::size_t i = 0; i < curves.size(); ++i) {
-    if (!curves[i].has_by())
-      throw base::usage_error("{} has no by variable, so it is no curve of its own: name two in terms",
-                              curves[i].label());
-    for (std::size_t j = 0; j < i; ++j) {
-      if (curves[i].by() == curves[j].by())
+    for (std::size_t j = i + 1; j < curves.size(); ++j) {
+      const CurvePair pair{curves[i], curves[j]};
+      if (of_one_variable && pair.first.variable() != pair.second.variable()) continue;
+      for (const TestedCurve* curve : {&pair.first, &pair.second}) {
+        if (!curve->has_by())
+          throw base::usage_error("{} has no by variable, so it is no curve of its own: name two in terms",
+                                  curve->label());
+      }
+      if (pair.first.by() == pair.second.by())
         throw base::usage_error("{} and {} have one by variable: name one of them in terms",
-                                curves[j].label(), curves[i].label());
+                                pair.first.label(), pair.second.label());
+      pairs.push_back(pair);
     }
   }
+  if (pairs.empty())
+    throw base::usage_error("the test needs two curves{}, but the models have {}",
+                            of_one_variable ? " of one variable" : "", listed_curves(curves));
+  return pairs;
 }
 
 int points_of(const std::vector<TestedCurve>& curves, int given) {
@@ -158,6 +176,60 @@ std::vector<double> spaced_points(const TestedCurve& curve, int points) {
   return values;
 }
 
+bool is_of_pairs(CurveTest test) {
+  return test == CurveTest::diff_end || test == CurveTest::pattern || test == CurveTest::condition;
+}
+
+/// The points of a curve that a test other than condition looks at.
+std::vector<double> own_points(const TestedCurve& curve, int count, CurveTest test) {
+  if (test == CurveTest::start_vs_end) return {curve.start, curve.end};
+  if (test == CurveTest::diff_end) return {curve.end};
+  return spaced_points(curve, count);
+}
+
+/// The points at which condition compares two curves of one variable: the knots if the coefficients are the
+/// values there, as for tradeSeq, whose contrasts are differences of coefficients.
+std::vector<double> common_points(const CurvePair& pair, int count, const CurveTestOptions& options) {
+  const CoefBlock& block = *pair.first.block;
+  std::vector<double> points;
+  if (block.kind == "cr" || block.kind == "cs") {
+    for (const double knot : block.knots[0]) {
+      if (knot >= options.start.value_or(knot) && knot <= options.end.value_or(knot)) points.push_back(knot);
+    }
+  } else {
+    TestedCurve both = pair.first;
+    both.start = std::max(both.start, pair.second.start);
+    both.end = std::min(both.end, pair.second.end);
+    if (both.start < both.end) points = spaced_points(both, count);
+  }
+  if (points.empty())
+    throw base::usage_error("{} has no {} to compare at: choose another start and end", pair.name(),
+                            block.kind.starts_with("c") ? "knot between start and end" : "common range");
+  return points;
+}
+
+/// The matrices of given contrasts.
+std::vector<CurveContrasts> given_contrasts(const std::vector<std::string>& coefficients,
+                                            const std::map<std::string, NamedContrasts>& given) {
+  std::vector<CurveContrasts> parts;
+  for (const auto& [test, contrasts] : given) {
+    Matrix matrix(static_cast<int>(coefficients.size()), static_cast<int>(contrasts.size()));
+    for (int j = 0; j < matrix.cols(); ++j) {
+      for (const auto& [name, weight] : contrasts[at(j)]) {
+        const auto found = std::ranges::find(coefficients, name);
+        if (found == coefficients.end())
+          throw base::usage_error("contrasts '{}': the models have no coefficient '{}'{}", test, name,
+                                  base::names_like(coefficients, name));
+        matrix(static_cast<int>(found - coefficients.begin()), j) = weight;
+      }
+    }
+    if (std::ranges::all_of(matrix.values(), [](double weight) { return weight == 0; }))
+      throw base::usage_error("contrasts '{}': no weight differs from 0: give weights of coefficients", test);
+    parts.push_back({test, std::move(matrix)});
+  }
+  return parts;
+}
+
 Matrix minus(Matrix a, const Matrix& b) {
   for (std::size_t i = 0; i < a.values().size(); ++i) a.values()[i] -= b.values()[i];
   return a;
@@ -175,35 +247,42 @@ Matrix minus_first(const Matrix& rows) {
 }  // namespace
 
 std::vector<CurveContrasts> curve_contrasts(Job& job, const Model& shared, const CurveTestOptions& options) {
+  std::vector<CurveContrasts> parts;
+  if (!options.contrasts.empty()) {
+    together(job.comm(), [&] { parts = given_contrasts(shared.coefficient_names(), options.contrasts); });
+    return parts;
+  }
+  const CurveTest test = options.test;
+  const bool of_pairs = is_of_pairs(test);
   std::vector<TestedCurve> curves;
-  const bool of_pairs = options.test == CurveTest::diff_end || options.test == CurveTest::pattern;
+  std::vector<CurvePair> pairs;
+  std::vector<std::vector<double>> points;  // of each pair for condition, else of each curve
   together(job.comm(), [&] {
     curves = chosen_curves(shared.fitted(), options);
-    if (of_pairs) require_pairs(curves);
-  });
-  const int points = points_of(curves, options.points);
-  const CurveRows rows(job, shared);
-  std::vector<Matrix> of_curves;
-  for (const TestedCurve& curve : curves) {
-    switch (options.test) {
-      case CurveTest::association:
-        of_curves.push_back(minus_first(rows.at_points(curve, spaced_points(curve, points))));
-        break;
-      case CurveTest::start_vs_end:
-        of_curves.push_back(minus_first(rows.at_points(curve, {curve.start, curve.end})));
-        break;
-      case CurveTest::diff_end: of_curves.push_back(rows.at_points(curve, {curve.end})); break;
-      case CurveTest::pattern:
-        of_curves.push_back(rows.at_points(curve, spaced_points(curve, points)));
-        break;
+    if (of_pairs) pairs = pairs_of(curves, test);
+    const int count = points_of(curves, options.points);
+    if (test == CurveTest::condition) {
+      for (const CurvePair& pair : pairs) points.push_back(common_points(pair, count, options));
+    } else {
+      for (const TestedCurve& curve : curves) points.push_back(own_points(curve, count, test));
     }
+  });
+  const CurveRows rows(job, shared);
+  if (test == CurveTest::condition) {
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+      parts.push_back(
+          {pairs[i].name(),
+           minus(rows.at_points(pairs[i].first, points[i]), rows.at_points(pairs[i].second, points[i])),
+           pairs[i].first.variable()});
+    return parts;
   }
-  std::vector<CurveContrasts> parts;
-  for (std::size_t i = 0; i < curves.size(); ++i) {
-    if (!of_pairs) parts.push_back({curves[i].label(), std::move(of_curves[i])});
-    for (std::size_t j = i + 1; of_pairs && j < curves.size(); ++j)
-      parts.push_back({curves[i].label() + "-" + curves[j].label(), minus(of_curves[i], of_curves[j])});
-  }
+  std::vector<Matrix> of_curves;
+  for (std::size_t i = 0; i < curves.size(); ++i) of_curves.push_back(rows.at_points(curves[i], points[i]));
+  const auto place = [&](const TestedCurve& curve) { return at(&curve - curves.data()); };
+  for (const CurvePair& pair : pairs)
+    parts.push_back({pair.name(), minus(of_curves[place(pair.first)], of_curves[place(pair.second)])});
+  for (std::size_t i = 0; !of_pairs && i < curves.size(); ++i)
+    parts.push_back({curves[i].label(), minus_first(of_curves[i])});
   return parts;
 }
 
@@ -214,7 +293,7 @@ std::vector<CurvePoints> curve_points(Job& job, const Model& shared, const Curve
   std::vector<CurvePoints> all;
   for (const TestedCurve& curve : curves) {
     const std::vector<double> points = spaced_points(curve, points_of(curves, options.points));
-    all.push_back({curve.label(), points, rows.at_points(curve, points)});
+    all.push_back({curve.label(), curve.variable(), points, rows.at_points(curve, points)});
   }
   return all;
 }

@@ -11,15 +11,17 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The contrasts of a curve, or of a pair of curves.
+/// The contrasts of a curve, or of a pair of curves, or given ones.
 struct CurveContrasts {
-  std::string name;  ///< "s(t1):l1", "s(t1):l1-s(t2):l2"
-  Matrix contrasts;  ///< coefficients x contrasts
+  std::string name;     ///< "s(t1):l1", "s(t1):l1-s(t2):l2"
+  Matrix contrasts;     ///< coefficients x contrasts
+  std::string group{};  ///< parts of one group are tested together too; empty: none
 };
 
 /// A curve at points.
 struct CurvePoints {
   std::string name;
+  std::string variable;  ///< along which it runs
   std::vector<double> points;
   Matrix rows;  ///< coefficients x points: the model matrix, transposed
 };

@@ -14,10 +14,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numbers>
-#include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -25,37 +27,65 @@ namespace {
 
 constexpr double untested = std::numeric_limits<double>::quiet_NaN();
 
-/// The parts of a test with the contrasts of all of them.
+/// The parts of a test, and tests of several parts together: of all, and of those of each group.
 class CurveTester {
  public:
   CurveTester(std::vector<CurveContrasts> parts, const CurveTestOptions& options, bool is_log)
       : parts_(std::move(parts)), options_(options), unit_(is_log ? std::numbers::ln2 : 1) {
-    for (const CurveContrasts& part : parts_) tests_.emplace_back(part.contrasts);
-    joint_.emplace(joined(std::vector<bool>(parts_.size(), true)));
+    std::map<std::string, std::vector<bool>> groups;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      tests_.emplace_back(parts_[i].contrasts);
+      auto& members = groups[parts_[i].group];
+      members.resize(parts_.size());
+      members[i] = true;
+    }
+    add_joint("", std::vector<bool>(parts_.size(), true));
+    for (const auto& [name, members] : groups) {
+      if (groups.size() > 1 && std::ranges::count(members, true) > 1) add_joint(name, members);
+    }
   }
 
   [[nodiscard]] const std::vector<CurveContrasts>& parts() const noexcept { return parts_; }
-  /// Statistic, df and p value of all parts together, then these and the size of each part.
+  /// The names of the tests of several parts; that of all has none.
+  [[nodiscard]] std::vector<std::string> joint_names() const {
+    std::vector<std::string> names;
+    for (const JointTest& joint : joint_) names.push_back(joint.name);
+    return names;
+  }
+  /// Statistic, df and p value of the tests of several parts, then these and the size of each part.
   [[nodiscard]] std::vector<double> values_of(std::span<const double> coef, const Matrix& covariance) const {
-    std::vector<double> values(3 + 4 * parts_.size(), untested);
+    const std::size_t of_parts = 3 * joint_.size();
+    std::vector<double> values(of_parts + 4 * parts_.size(), untested);
     if (std::ranges::any_of(covariance.values(), [](double one) { return std::isnan(one); })) return values;
     // A coefficient of a curve at minus infinity is NaN: the others do not depend on it.
-    std::vector<double> known(coef.begin(), coef.end());
-    for (double& one : known) one = std::isnan(one) ? 0 : one;
+    const std::vector<double> known = with_zeros(coef);
     std::vector<bool> tested;
     for (const CurveContrasts& part : parts_) tested.push_back(are_known(part.contrasts, coef));
-    const auto count = std::ranges::count(tested, true);
-    if (count == 0) return values;
-    set(values, 0, count == std::ssize(tested) ? *joint_ : ContrastTest(joined(tested)), known, covariance);
+    for (std::size_t g = 0; g < joint_.size(); ++g) {
+      std::vector<bool> members = joint_[g].members;
+      for (std::size_t i = 0; i < members.size(); ++i) members[i] = members[i] && tested[i];
+      if (std::ranges::count(members, true) == 0) continue;
+      set(values, 3 * g, members == joint_[g].members ? joint_[g].test : ContrastTest(joined(members)), known,
+          covariance);
+    }
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (!tested[i]) continue;
-      set(values, 3 + 4 * i, tests_[i], known, covariance);
-      values[6 + 4 * i] = size_of(tests_[i].estimates(known));
+      set(values, of_parts + 4 * i, tests_[i], known, covariance);
+      values[of_parts + 4 * i + 3] = size_of(tests_[i].estimates(known));
     }
     return values;
   }
 
  private:
+  struct JointTest {
+    std::string name;
+    std::vector<bool> members;  ///< of the parts
+    ContrastTest test;
+  };
+
+  void add_joint(const std::string& name, const std::vector<bool>& members) {
+    joint_.push_back({name, members, ContrastTest(joined(members))});
+  }
   [[nodiscard]] Matrix joined(const std::vector<bool>& chosen) const {
     int columns = 0;
     for (std::size_t i = 0; i < parts_.size(); ++i) columns += chosen[i] ? parts_[i].contrasts.cols() : 0;
@@ -82,7 +112,7 @@ class CurveTester {
     for (double& one : estimates) one /= unit_;
     if (estimates.size() == 1) return estimates.front();
     for (double& one : estimates) one = std::abs(one);
-    if (options_.test == CurveTest::association) {
+    if (options_.contrasts.empty() && options_.test == CurveTest::association) {
       double sum = 0;
       for (const double one : estimates) sum += one;
       return sum / static_cast<double>(estimates.size());
@@ -96,7 +126,7 @@ class CurveTester {
   const CurveTestOptions& options_;
   double unit_;  ///< of the differences, on the scale of the linear predictor
   std::vector<ContrastTest> tests_;
-  std::optional<ContrastTest> joint_;
+  std::vector<JointTest> joint_;
 };
 
 Predictions tests_of_curves(Job& job, const CurveFits& fits, const CurveTestOptions& options) {
@@ -124,11 +154,16 @@ Predictions tests_of_curves(Job& job, const CurveFits& fits, const CurveTestOpti
         false_discovery_rates(job.comm().allgatherv(std::span<const double>(add("p" + of, first + 2))));
     out.columns.push_back({"q" + of, {rates.begin() + mine.begin, rates.begin() + mine.end}});
   };
-  add_test("", 0);
-  for (std::size_t i = 0; i < tester.parts().size(); ++i) {
-    const std::string of = ":" + tester.parts()[i].name;
-    add_test(of, 3 + 4 * i);
-    add((is_log ? "log2_fold_change" : "difference") + of, 6 + 4 * i);
+  std::size_t place = 0;
+  for (const std::string& name : tester.joint_names()) {
+    add_test(name.empty() ? "" : ":" + name, place);
+    place += 3;
+  }
+  for (const CurveContrasts& part : tester.parts()) {
+    const std::string of = ":" + part.name;
+    add_test(of, place);
+    add((is_log ? "log2_fold_change" : "difference") + of, place + 3);
+    place += 4;
   }
   return out;
 }

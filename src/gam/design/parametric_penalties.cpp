@@ -3,7 +3,6 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
-#include "base/text.hpp"
 #include "gam/design/general_penalty.hpp"
 #include "gam/linalg/linalg.hpp"
 
@@ -37,11 +36,8 @@ Matrix matrix_of_rows(const JsonField& field) {
 }  // namespace
 
 ParametricPenalties parametric_penalties(const std::string& text_or_file) {
-  constexpr const char* what = "matrices of penalties by term";
-  constexpr const char* advice = "correct it";
-  const files::JsonFile file = base::trimmed(text_or_file).starts_with('{')
-                                   ? files::JsonFile::parsed(text_or_file, "para-pen", what, advice)
-                                   : files::JsonFile(text_or_file, what, advice);
+  const auto file =
+      files::JsonFile::text_or_file(text_or_file, "para-pen", "matrices of penalties by term", "correct it");
   ParametricPenalties out;
   for (const auto& [term, field] : file.root().members()) {
     ParametricPenalty& penalty = out[term];

@@ -79,11 +79,12 @@ struct OptionChoices<ResponsesIn> {
 };
 template <>
 struct OptionChoices<CurveTest> {
-  static constexpr std::array<std::pair<std::string_view, CurveTest>, 4> all{
+  static constexpr std::array<std::pair<std::string_view, CurveTest>, 5> all{
       {{"association", CurveTest::association},
        {"start-vs-end", CurveTest::start_vs_end},
        {"diff-end", CurveTest::diff_end},
-       {"pattern", CurveTest::pattern}}};
+       {"pattern", CurveTest::pattern},
+       {"condition", CurveTest::condition}}};
 };
 template <>
 struct OptionChoices<Policy> {

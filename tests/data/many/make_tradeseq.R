@@ -68,4 +68,16 @@ results <- lapply(seq_along(models), function(i) {
   list(y = counts[, i], coef = unname(coef(m)), covariance = unname(vcov(m)), sp = unname(m$sp), edf = sum(m$edf), theta = m$family$getTheta(TRUE),
     link = unname(c(link$fit)), link_se = unname(c(link$se.fit)), statistics = statistics(m))
 })
-writeLines(jsonlite::toJSON(list(table = as.list(d), knots = knots, grid = as.list(grid), responses = results), digits = NA, auto_unbox = TRUE, null = "null"), "tradeseq.json")
+# Three conditions: a smooth for each lineage and condition. The contrasts of conditionTest are differences of coefficients, which are values at the knots.
+d$condition <- sample(c("c1", "c2", "c3"), n, TRUE)
+by <- outer(1:2, 1:3, function(lineage, condition) paste0("l", lineage, "_", condition))
+for (lineage in 1:2) for (condition in 1:3) d[[by[lineage, condition]]] <- d[[paste0("l", lineage)]] * (d$condition == paste0("c", condition))
+terms <- paste0("s(t", row(by), ", by = ", by, ", bs = 'cr', id = 1, k = 6)")[order(row(by), col(by))]
+m <- gam(as.formula(paste("y ~", paste(terms, collapse = " + "), "+ offset(offset)")), data = cbind(d, y = counts[, 2]), family = nb(), knots = list(t1 = knots, t2 = knots), method = "REML", control = exact)
+between_conditions <- function(lineage, a, b, at = 1:6) sapply(at, function(i) (names(coef(m)) == paste0("s(t", lineage, "):", by[lineage, a], ".", i)) - (names(coef(m)) == paste0("s(t", lineage, "):", by[lineage, b], ".", i)))
+pairs_of <- function(lineage, at = 1:6) do.call(cbind, combn(3, 2, function(p) between_conditions(lineage, p[1], p[2], at), simplify = FALSE))
+of_conditions <- function(L) eigen_stat(coef(m), vcov(m), L)
+conditions <- list(coef = unname(coef(m)), covariance = unname(vcov(m)), names = names(coef(m)), statistics = list(
+  all = of_conditions(cbind(pairs_of(1), pairs_of(2))), t1 = of_conditions(pairs_of(1)), t2 = of_conditions(pairs_of(2)), pair = of_conditions(between_conditions(2, 1, 3)),
+  early = of_conditions(cbind(pairs_of(1, 1:3), pairs_of(2, 1:3))), two = of_conditions(cbind(between_conditions(1, 1, 2), between_conditions(2, 1, 2)))))
+writeLines(jsonlite::toJSON(list(conditions = conditions, table = as.list(d), knots = knots, grid = as.list(grid), responses = results), digits = NA, auto_unbox = TRUE, null = "null"), "tradeseq.json")

@@ -77,12 +77,11 @@ TEST_F(TradeSeq, HasTheModelsOfGam) {
   }
 }
 
-/// Replaces the fits by those of gam: coefficients and covariances of the smooths.
-void take_fits_of_gam(const json& responses, ManyResults& fits) {
-  constexpr std::size_t batches = 3;  // the contrasts do not depend on their coefficients
+/// Replaces the fits by those of gam: coefficients and covariances of the smooths, which come after others.
+void take_fits_of_gam(const json& responses, std::size_t others, ManyResults& fits) {
   const std::vector<std::string> names = fits.shared->coefficient_names();
   for (std::size_t i = 0; i < responses.size(); ++i) {
-    for (std::size_t c = batches; c < names.size(); ++c)
+    for (std::size_t c = others; c < names.size(); ++c)
       std::get<std::vector<double>>(std::ranges::find(fits.fits, names[c], &Table::Column::name)->values)[i] =
           responses[i]["coef"][c];
     auto next = fits.matrices.at("covariance").column(static_cast<int>(i)).begin();
@@ -93,7 +92,7 @@ void take_fits_of_gam(const json& responses, ManyResults& fits) {
 }
 
 TEST_F(TradeSeq, HasTheStatisticsOfItsFormulas) {
-  take_fits_of_gam(all["responses"], fits);
+  take_fits_of_gam(all["responses"], 3, fits);
   struct Case {
     CurveTestOptions options;
     std::vector<std::pair<std::string, std::string>> columns;  // suffix of the columns, name in the fixture
@@ -137,6 +136,58 @@ TEST_F(TradeSeq, HasTheStatisticsOfItsFormulas) {
       }
     }
   }
+}
+
+TEST_F(TradeSeq, HasTheStatisticsOfConditions) {
+  const json& expected = all["conditions"];
+  std::vector<Table::Column> columns = columns_of(all["table"]);
+  std::string formula = "offset(offset)";
+  std::vector<std::string> two;
+  for (const std::string lineage : {"1", "2"}) {
+    for (const std::string condition : {"1", "2", "3"}) {
+      const std::string by = "l" + lineage + "_" + condition;
+      const std::string start = "s(t" + lineage;
+      formula += " + " + start + ", by = " + by + ", bs = 'cr', id = 1, k = 6)";
+      if (condition != "3") two.push_back(start + "):" + by);
+    }
+  }
+  const auto rows = std::ssize(all["table"]["t1"]);
+  const auto counts = all["responses"][1]["y"].get<std::vector<double>>();
+  const auto knots = all["knots"].get<std::vector<double>>();
+  ManyResults of_conditions =
+      fit_many(job, formula, Table{Plan::over_hosts(rows, 1), columns},
+               {.in = ResponsesIn::columns,
+                .matrix = ResponseMatrix{DenseMatrix{std::span<const double>(counts), rows, 1, 1, rows}}},
+               {.family = family("nb"), .knots = {{"t1", knots}, {"t2", knots}}, .covariances = true});
+  take_fits_of_gam(json::array({expected}), 1, of_conditions);
+  const auto expect = [&](const CurveTestOptions& options, const std::string& suffix, const char* name) {
+    const Predictions tests = test_curves(job, of_conditions, options);
+    if (job.local_range(tests.plan).empty()) return;
+    const double statistic = expected["statistics"][name][0];
+    EXPECT_NEAR(tests["statistic" + suffix][0], statistic, 1e-8 * statistic) << name;
+    EXPECT_EQ(tests["df" + suffix][0], expected["statistics"][name][1].get<double>()) << name;
+  };
+  expect({.test = CurveTest::condition}, "", "all");
+  expect({.test = CurveTest::condition}, ":t1", "t1");
+  expect({.test = CurveTest::condition}, ":t2", "t2");
+  expect({.test = CurveTest::condition}, ":s(t2):l2_1-s(t2):l2_3", "pair");
+  expect({.test = CurveTest::condition, .terms = two}, "", "two");
+  expect({.test = CurveTest::condition, .end = knots[2]}, "", "early");
+  // The same contrasts by the names of coefficients.
+  NamedContrasts pair;
+  for (const std::string knot : {"1", "2", "3", "4", "5", "6"})
+    pair.push_back({{"s(t2):l2_1." + knot, 1}, {"s(t2):l2_3." + knot, -1}});
+  expect({.contrasts = {{"drug", pair}}}, ":drug", "pair");
+  const auto refuse = [&](const std::string& words, const CurveTestOptions& wrong) {
+    expect_error(ErrorCode::usage, words, [&] { static_cast<void>(test_curves(job, of_conditions, wrong)); });
+  };
+  refuse("the test needs two curves of one variable, but the models have s(t1):l1_1, s(t2):l2_1",
+         {.test = CurveTest::condition, .terms = {{"s(t1):l1_1", "s(t2):l2_1"}}});
+  refuse("s(t1):l1_1-s(t1):l1_2 has no knot between start and end to compare at",
+         {.test = CurveTest::condition, .start = 0.01, .end = 0.02});
+  refuse("contrasts 'a': the models have no coefficient 's(t1):l1_1.7' (did you mean",
+         {.contrasts = {{"a", {{{"s(t1):l1_1.7", 1}}}}}});
+  refuse("contrasts 'a': no weight differs from 0", {.contrasts = {{"a", {{{"s(t1):l1_1.5", 0}}}}}});
 }
 
 TEST_F(TradeSeq, TestsStoredFits) {

@@ -157,6 +157,7 @@ struct ManyCommand {
   NamedArguments options;
   std::string out;
   std::string tests;
+  std::string evaluated_k;
   apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);
@@ -164,6 +165,7 @@ struct ManyCommand {
 
  private:
   [[nodiscard]] std::string matrix_of_data() const;
+  [[nodiscard]] std::vector<int> sizes_to_evaluate() const;
 };
 
 struct CurvesCommand {

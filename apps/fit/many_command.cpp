@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <tessera/tessera.hpp>
 #include <vector>
 
@@ -42,6 +43,10 @@ CLI::App* ManyCommand::add_to(CLI::App& program) {
       ->check(apps::name_of_whole_file());
   command->add_option("--tests", tests, "p and q values of each term, a row for each response")
       ->check(apps::name_of_whole_file());
+  command->add_option(
+      "--evaluate-k", evaluated_k,
+      "The AIC of each response by k of its smooths of one number, in place of the fits: 3:10, or "
+      "3,6,9");
   time_limit.add_to(*command);
   collective_timeout.add_to(*command);
   return command;
@@ -51,6 +56,25 @@ std::string ManyCommand::matrix_of_data() const {
   if (data.size() != 1 || !data.front().ends_with(".h5ad"))
     throw apps::usage_error("many: give --responses, because DATA is not one file of AnnData (.h5ad)");
   return data.front() + ":/X";
+}
+
+std::vector<int> ManyCommand::sizes_to_evaluate() const {
+  const auto number = [&](std::string_view text) {
+    const auto k = apps::parse_number<int>(apps::trimmed(text));
+    if (!k || *k < 3 || *k > 1000)
+      throw apps::usage_error("many: --evaluate-k {}: give numbers from 3 to 1000, as 3:10 or 3,6,9",
+                              evaluated_k);
+    return *k;
+  };
+  std::vector<int> sizes;
+  if (const auto colon = evaluated_k.find(':'); colon != std::string::npos) {
+    const std::string_view text = evaluated_k;
+    const int last = number(text.substr(colon + 1));
+    for (int k = number(text.substr(0, colon)); k <= last; ++k) sizes.push_back(k);
+  } else {
+    for (const std::string_view k : apps::split(evaluated_k, ',')) sizes.push_back(number(k));
+  }
+  return sizes;
 }
 
 int ManyCommand::run(mpi::Session& session, StopRequest& stop) const {
@@ -72,6 +96,13 @@ int ManyCommand::run(mpi::Session& session, StopRequest& stop) const {
                         {.checkpoint = many.checkpoint});
   });
   Job job(session.world(), job_options(options, collective_timeout, stop));
+  if (!evaluated_k.empty()) {
+    PredictionsFile written(session.world(), out);
+    const Predictions found = evaluate_k(job, formula, Table{data, options.read<TableOptions>()}, source,
+                                         many, sizes_to_evaluate(), &progress);
+    written.add(found);
+    return complete(written, session.is_root(), found.remarks);
+  }
   const ManySummary summary = fit_many(job, formula, Table{data, options.read<TableOptions>()}, source, many,
                                        {.fits = out, .tests = tests}, &progress);
   for (const PhaseTime& phase : summary.phases)

@@ -31,9 +31,9 @@ struct ResponseResult {
 /// any thread may use it.
 class TESSERA_EXPORT ManyDesign {
  public:
-  /// `formula`, `covariates` and `options` as for `fit_many`; a table in memory must have all rows. Not
-  /// collective; the bits are the same on every rank. Throws `Error` like `fit_many`. Cost: a reading of the
-  /// covariates, and some passes of p^2 operations per row for p coefficients.
+  /// `formula`, `covariates` and `options` as for `fit_many`, without `drop`; a table in memory must have all
+  /// rows. Not collective; the bits are the same on every rank. Throws `Error` like `fit_many`. Cost: a
+  /// reading of the covariates, and some passes of p^2 operations per row for p coefficients.
   ManyDesign(const std::string& formula, const Table& covariates, const ManyOptions& options = {});
   ~ManyDesign();
   // A move is a copy.

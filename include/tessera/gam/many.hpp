@@ -5,6 +5,7 @@
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/matrix.hpp>
 #include <tessera/gam/model.hpp>
+#include <tessera/gam/predict.hpp>
 #include <tessera/gam/response_matrix.hpp>
 #include <tessera/gam/table.hpp>
 #include <tessera/job/job.hpp>
@@ -35,6 +36,9 @@ struct Responses {
   std::string path{};
   ResponsesIn in = ResponsesIn::automatic;
   std::string subset{};  ///< file with the names of the responses to fit, one per line; empty: all
+  /// Number of responses of these to fit, as R's `sample` draws them after `set.seed(seed)`; 0: all.
+  int sample = 0;
+  std::uint32_t seed = 1;
   std::optional<ResponseMatrix> matrix{};
   std::optional<Table> table{};
   /// Column of the covariates whose texts match the rows of the covariates to the rows of the responses: to
@@ -71,6 +75,11 @@ struct ManyOptions {
   /// resumes from it, on any number of ranks, and gives the same values (`Checkpoint`). The batches are
   /// beside it, in FILE.batch-N. All these files are removed at the end. Empty: no checkpoint.
   std::string checkpoint{};
+  /// Labels of terms, such as "s(age)": fits without each of them are made too, for the column
+  /// "partial_r2:TERM", the share of the deviance without the term that the term explains. They are computed
+  /// on the CPU, with their own smoothing parameters, from the same rows. Not for an estimated theta.
+  std::vector<std::string> drop{};
+  int basis_size = 0;  ///< k of every smooth of one number, in place of the formula's; 0: the formula's
   /// If a device fails after other devices have computed responses, computes all responses anew on the CPU.
   bool require_one_kind = false;
 };
@@ -133,6 +142,16 @@ struct ManyResults {
                                                   const Table& covariates, const Responses& responses,
                                                   const ManyOptions& options = {},
                                                   FitObserver* observer = nullptr);
+
+/// *Collective.* The AIC of each response by the number of basis functions: fits with each of `sizes` in
+/// place of k of every smooth of one number, as tradeSeq's evaluateK. The columns are "aic:k=3", …, NaN for a
+/// fit that has not converged; `kept` has the names of the responses. A remark has, for each size, the mean
+/// by which AICs exceed the least of their response, and the number of responses for which it is the least.
+/// Throws like `fit_many`, and `usage` for a formula without such a smooth and for a checkpoint.
+[[nodiscard]] TESSERA_EXPORT Predictions evaluate_k(Job& job, const std::string& formula,
+                                                    const Table& covariates, const Responses& responses,
+                                                    const ManyOptions& options, const std::vector<int>& sizes,
+                                                    FitObserver* observer = nullptr);
 
 /// The model of a response from results with covariances: the same as `load_model` reads from a file of these
 /// results. Pure. Throws `Error(usage)` for a response that is not among the results or has no fit, and for

@@ -4,6 +4,7 @@
 #include "base/errors.hpp"
 #include "base/hash.hpp"
 #include "base/pluralised.hpp"
+#include "base/r_random.hpp"
 #include "gam/data/output/table_output.hpp"
 #include "gam/data/table_source.hpp"
 #include "gam/family/family.hpp"
@@ -26,12 +27,15 @@
 #include <tessera/job/together.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -102,6 +106,25 @@ struct TablesOfResults {
   std::function<std::unique_ptr<TableOutput>()> make_tests{};  ///< empty: no tests are written
   bool hold_matrices = false;
   bool hold_texts = false;
+};
+
+/// The model without a term.
+class ReducedModel {
+ public:
+  ReducedModel(SharedDesign design, const ManyEstimator& estimator)
+      : design_(std::move(design)), fitters_(design_, estimator) {}
+
+  /// NaN if the fit does not converge. Thread-safe.
+  [[nodiscard]] double deviance(std::span<const double> values, const RowAdjustments& own) {
+    auto fitter = fitters_.take();
+    const ResponseFit fit = fitter->fit(values, own);
+    fitters_.give_back(std::move(fitter));
+    return fit.status == ManyStatus::converged ? fit.deviance : std::numeric_limits<double>::quiet_NaN();
+  }
+
+ private:
+  SharedDesign design_;
+  FitterPool fitters_;
 };
 
 class ManyFit {
@@ -201,8 +224,15 @@ class ManyFit {
       estimator_ = estimator_of(options_, design_->rows);
       open_matrices(*table, source.options);
       model_ = shared_model(*design_, formula, options_);
-      results_.emplace(*design_, model_, estimator_, options_.covariances);
+      results_.emplace(*design_, model_, estimator_, options_);
       fitters_.emplace(*design_, estimator_);
+      if (!options_.drop.empty() && estimator_.family == ManyFamily::nb && !estimator_.theta)
+        throw base::usage_error(
+            "drop: deviances with another theta cannot be compared: fix it, as in the family nb(theta=3)");
+      for (const std::string& term : options_.drop)
+        reduced_.emplace_back(make_shared_design(alone_, *table, source.options,
+                                                 design_request(without_term(formula, term), options_)),
+                              estimator_);
     });
     for (const ResponseReader& reader : readers_) reader.source().prepare(job_, options_.memory);
     choose_devices();
@@ -288,6 +318,7 @@ class ManyFit {
                                  {"names of the responses", base::hex(base::fnv1a(chosen))},
                                  {"least rows", std::to_string(estimator_.least_rows)},
                                  {"covariances", options_.covariances ? "true" : "false"},
+                                 {"drop", fmt::format("{}", fmt::join(options_.drop, ","))},
                                  {"tests", tests_ ? "true" : "false"},
                                  {"weights of the responses", responses_.weights},
                                  {"offsets of the responses", responses_.offsets},
@@ -363,6 +394,20 @@ class ManyFit {
     if (!missing.empty())
       throw base::usage_error("{}: has no response '{}'{}", name_of(responses_), *missing.begin(),
                               base::names_like(names, *missing.begin()));
+    const auto all = std::ssize(names_);
+    if (responses_.sample > 0 && responses_.sample < all) {
+      std::vector<std::int32_t> drawn =
+          base::RRandom(responses_.seed).sample(static_cast<std::int32_t>(all), responses_.sample);
+      std::ranges::sort(drawn);
+      std::vector<std::int64_t> chosen;
+      std::vector<std::string> drawn_names;
+      for (const std::int32_t i : drawn) {
+        chosen.push_back(readers_.front().chosen[at(i)]);
+        drawn_names.push_back(std::move(names_[at(i)]));
+      }
+      readers_.front().chosen = std::move(chosen);
+      names_ = std::move(drawn_names);
+    }
     if (names_.empty()) throw base::input_error("{}: has no response: give one or more", name_of(responses_));
   }
 
@@ -436,8 +481,13 @@ class ManyFit {
       std::array<std::span<const double>, 3> columns;
       for (std::size_t i = 0; i < values.size(); ++i)
         columns[i + (i == 1 && !has_weights_ ? 1 : 0)] = values[i].column(static_cast<int>(index));
-      return results_->row_of(fitter.fit(columns[0], {.weights = columns[1], .offsets = columns[2]}),
-                              tests_ != nullptr);
+      const RowAdjustments own{.weights = columns[1], .offsets = columns[2]};
+      const ResponseFit fit = fitter.fit(columns[0], own);
+      std::vector<double> deviances;
+      for (ReducedModel& reduced : reduced_) {
+        if (fit.is_fitted()) deviances.push_back(reduced.deviance(columns[0], own));
+      }
+      return results_->row_of(fit, tests_ != nullptr, deviances);
     } catch (const Error& error) {
       const std::int64_t response = batches_.back().responses.begin + mine.begin + index;
       const std::scoped_lock lock(fault_mutex_);
@@ -562,6 +612,7 @@ class ManyFit {
   std::optional<std::pair<std::int64_t, std::string>> fault_;  ///< index and message of the first response
                                                                ///< with an invalid value
   std::optional<FitterPool> fitters_;
+  std::deque<ReducedModel> reduced_;  ///< by `ManyOptions::drop`
   std::vector<Batch> batches_;
   ManySummary summary_;
 };
@@ -581,7 +632,7 @@ ManySummary fit_many(Job& job, const std::string& formula, const Table& covariat
   if (!outputs.tests.empty()) tables.make_tests = [&] { return output(outputs.tests); };
   return ManyFit(job, covariates, responses, options, std::move(tables),
                  observer != nullptr ? *observer : silent)
-      .run(terms_without_response(formula));
+      .run(terms_of_many(formula, options));
 }
 
 ManyResults fit_many(Job& job, const std::string& formula, const Table& covariates,
@@ -598,7 +649,7 @@ ManyResults fit_many(Job& job, const std::string& formula, const Table& covariat
                .make_tests = [&] { return gathered(results.tests, nullptr); },
                .hold_matrices = true},
               observer != nullptr ? *observer : silent);
-  results.summary = fit.run(terms_without_response(formula));
+  results.summary = fit.run(terms_of_many(formula, options));
   if (options.covariances) results.shared.emplace(std::make_shared<const FittedModel>(fit.take_model()));
   return results;
 }

@@ -20,7 +20,7 @@ struct ManyDesign::State {
   State(SharedDesign shared, const FormulaTerms& formula, const ManyOptions& options)
       : design(std::move(shared)),
         estimator(estimator_of(options, design.rows)),
-        results(design, shared_model(design, formula, options), estimator, false) {}
+        results(design, shared_model(design, formula, options), estimator, {}) {}
 
   SharedDesign design;
   ManyEstimator estimator;
@@ -34,7 +34,7 @@ ManyDesign::ManyDesign(const std::string& formula, const Table& covariates, cons
   const Workers alone{serial, team};
   const TableSource source = source_of(covariates);
   const auto table = open_source(alone, source, nullptr);
-  const FormulaTerms terms = terms_without_response(formula);
+  const FormulaTerms terms = terms_of_many(formula, options);
   state_ = std::make_shared<State>(
       make_shared_design(alone, *table, source.options, design_request(terms, options)), terms, options);
 }

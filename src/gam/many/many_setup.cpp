@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/many/many_setup.hpp"
 
+#include "base/did_you_mean.hpp"
 #include "base/errors.hpp"
 #include "gam/family/family.hpp"
 
@@ -9,6 +10,8 @@
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
+
+namespace {
 
 FormulaTerms terms_without_response(const std::string& formula) {
   const auto first = formula.find_first_not_of(" \t\n");
@@ -23,6 +26,39 @@ FormulaTerms terms_without_response(const std::string& formula) {
     for (FormulaError::Refusal& one : refusals) one.position = one.position + begin - response.size();
     throw FormulaError(std::move(refusals));
   }
+}
+
+/// The formula with k of every smooth of one number replaced.
+FormulaTerms with_basis_size(FormulaTerms formula, int k) {
+  bool found = false;
+  for (SmoothSpec& smooth : formula.smooths) {
+    MarginSpec& margin = smooth.margins.front();
+    if (smooth.tensor || smooth.factor_smooth || !margin.others.empty() || margin.basis == "re" ||
+        margin.basis == "mrf")
+      continue;
+    margin.k = k;
+    found = true;
+  }
+  if (!found) throw base::usage_error("the formula has no smooth of one number: give one, such as s(t)");
+  return formula;
+}
+
+}  // namespace
+
+FormulaTerms terms_of_many(const std::string& formula, const ManyOptions& options) {
+  FormulaTerms terms = terms_without_response(formula);
+  return options.basis_size == 0 ? terms : with_basis_size(std::move(terms), options.basis_size);
+}
+
+FormulaTerms without_term(const FormulaTerms& formula, const std::string& label) {
+  FormulaTerms rest = formula;
+  rest.model_frame = formula.variables();
+  const auto is_term = [&](const auto& term) { return term.label == label; };
+  if (std::erase_if(rest.smooths, is_term) + std::erase_if(rest.parametric, is_term) > 0) return rest;
+  std::vector<std::string> labels;
+  for (const ParametricTerm& term : formula.parametric) labels.push_back(term.label);
+  for (const SmoothSpec& smooth : formula.smooths) labels.push_back(smooth.label);
+  throw base::usage_error("drop: the formula has no term '{}'{}", label, base::names_like(labels, label));
 }
 
 SharedDesignRequest design_request(const FormulaTerms& formula, const ManyOptions& options) {

@@ -15,8 +15,11 @@
 /// Preparations that `fit_many` and `fit_response` share.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The terms in a formula without a response.
-[[nodiscard]] FormulaTerms terms_without_response(const std::string& formula);
+/// The terms in a formula without a response, with the basis size of the options if they have one. Throws
+/// `Error(usage)` if it has no smooth of that size.
+[[nodiscard]] FormulaTerms terms_of_many(const std::string& formula, const ManyOptions& options);
+/// The formula without the term of this label, for the same rows. Throws `Error(usage)` if there is none.
+[[nodiscard]] FormulaTerms without_term(const FormulaTerms& formula, const std::string& label);
 [[nodiscard]] SharedDesignRequest design_request(const FormulaTerms& formula, const ManyOptions& options);
 /// `rows`: number of complete rows of the covariates. Throws `Error(usage)` if `fit_many` lacks the family.
 [[nodiscard]] ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows);

@@ -78,7 +78,7 @@ OutputColumn number_column(std::string name, std::span<const double> numbers) {
 }
 
 ResponseResults::ResponseResults(const SharedDesign& design, const FittedModel& model,
-                                 const ManyEstimator& estimator, bool covariances)
+                                 const ManyEstimator& estimator, const ManyOptions& options)
     : design_(design), estimator_(estimator) {
   columns_ = {"rows",           "mean", "zeros",    "iterations",        "reml",
               "log_likelihood", "aic",  "deviance", "deviance_explained"};
@@ -92,6 +92,7 @@ ResponseResults::ResponseResults(const SharedDesign& design, const FittedModel& 
   const std::vector<std::string> names = design.design.coef_names();
   columns_.insert(columns_.end(), names.begin(), names.end());
   for (const std::string& name : names) columns_.push_back("se:" + name);
+  for (const std::string& term : options.drop) columns_.push_back("partial_r2:" + term);
   for (const CoefBlock& block : design.design.blocks) {
     if (!block.penalty) tests_.insert(tests_.end(), block.names.begin(), block.names.end());
   }
@@ -101,7 +102,7 @@ ResponseResults::ResponseResults(const SharedDesign& design, const FittedModel& 
     if (block.penalty) tests_.push_back(block.label);
   }
   const int size = design.design.coef_size;
-  if (covariances && size > 0) {
+  if (options.covariances && size > 0) {
     covariances_ = true;
     matrices_ = {{ManyDatasets::covariance, packed_size(size)}, {ManyDatasets::edf, size}};
     if (design.parameters > 0) matrices_.push_back({ManyDatasets::log_lambda, design.parameters});
@@ -150,7 +151,8 @@ void ResponseResults::add_matrices(const ResponseFit& fit, const RemlFit& model,
   row.matrices.insert(row.matrices.end(), rows.begin(), rows.end());
 }
 
-ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) const {
+ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests,
+                                    std::span<const double> deviances) const {
   ResponseRow row{.status = fit.status, .reason = fit.reason};
   row.p_values.assign(tests_.size(), no_number);
   row.values = {static_cast<double>(fit.rows), fit.mean, fit.zeros};
@@ -211,6 +213,7 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests) con
     const auto j = static_cast<int>(i);
     row.values.push_back(absent[i] ? no_number : std::sqrt(fit.scale * covariance(j, j)));
   }
+  for (const double deviance : deviances) row.values.push_back(1 - fit.deviance / deviance);
   if (fit.status != ManyStatus::converged || !(with_tests || covariances_)) {
     row.matrices.resize(size_of_matrices(), no_number);
     return row;

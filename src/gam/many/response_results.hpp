@@ -28,14 +28,16 @@ struct ResponseRow {
 /// The columns of the results of all responses.
 class ResponseResults {
  public:
-  /// The design must outlive this object. `model`: the model that all responses share. `covariances`: the
-  /// results include `matrices`, which a model of one response needs.
+  /// The design must outlive this object. `model`: the model that all responses share. `options`: whether the
+  /// results include `matrices`, which a model of one response needs, and the terms with a partial R2.
   ResponseResults(const SharedDesign& design, const FittedModel& model, const ManyEstimator& estimator,
-                  bool covariances);
+                  const ManyOptions& options);
 
   /// The results of one response. Thread-safe. Cost: O(p^3) for p coefficients, mostly for the p values of
-  /// smooths. Without tests and covariances the p values are NaN.
-  [[nodiscard]] ResponseRow row_of(const ResponseFit& fit, bool with_tests = true) const;
+  /// smooths. Without tests and covariances the p values are NaN. `deviances`: of the fits without each of
+  /// the dropped terms, for a fit that has begun.
+  [[nodiscard]] ResponseRow row_of(const ResponseFit& fit, bool with_tests = true,
+                                   std::span<const double> deviances = {}) const;
   /// The names of the tests: of a parametric coefficient (Wald), of a parametric term with several
   /// coefficients (Wald, jointly), or of a smooth (Wood 2013).
   [[nodiscard]] const std::vector<std::string>& tests() const noexcept { return tests_; }

@@ -2,6 +2,7 @@
 #include "base/did_you_mean.hpp"
 #include "base/errors.hpp"
 #include "base/list_text.hpp"
+#include "gam/curves/named_contrasts.hpp"
 #include "gam/design/knots.hpp"
 #include "gam/design/parametric_penalties.hpp"
 #include "gam/family/family.hpp"
@@ -411,6 +412,11 @@ const Row<ManyOptions> of_many[]{
         {.name = "checkpoint",
          .help = "Checkpoint file, written after every batch of responses; the same fits resume from it",
          .value = "FILE"}),
+    option<&ManyOptions::drop>(
+        {.name = "drop",
+         .help =
+             "Terms whose partial R2 to compute, the share of the deviance without them that they explain: "
+             "'s(age)'"}),
     option<&ManyOptions::require_one_kind>(
         {.name = "require-one-kind",
          .help = "If a GPU fails after responses were computed on it, compute all anew on the CPU"}),
@@ -422,6 +428,9 @@ const Row<Responses> of_responses[]{
     option<&Responses::subset>({.name = "responses-subset",
                                 .help = "File with the names of the responses to fit, one per line",
                                 .value = "FILE"}),
+    option<&Responses::sample>(
+        {.name = "responses-sample", .help = "Fit a sample of so many responses; 0: all", .range = from(0)}),
+    option<&Responses::seed>({.name = "seed", .help = "Seed of the sample"}),
     option<&Responses::key>(
         {.name = "key",
          .help =
@@ -453,7 +462,18 @@ const Row<CurveTestOptions> of_curves[]{
         {.name = "test",
          .help =
              "association: is each curve constant; start-vs-end: does it end where it starts; diff-end: do "
-             "two curves end at one value; pattern: are they the same"}),
+             "two curves end at one value; pattern: are they the same; condition: are those of one "
+             "variable"}),
+    {{.name = "contrasts",
+      .help = "Contrasts to test in place of 'test', by name: a JSON file, or its text: {\"late\": "
+              "[{\"s(t):a.5\": 1, \"s(t):b.5\": -1}]}, weights of coefficients",
+      .value = "FILE"},
+     OptionKind::text,
+     nullptr,
+     [](CurveTestOptions& o, const NamedOption& g, const NumberRange&) {
+       o.contrasts = named_contrasts(g.value);
+     },
+     [](const CurveTestOptions&) { return std::string(); }},
     option<&CurveTestOptions::terms>(terms_of_curves),
     option<&CurveTestOptions::points>(points_of_curves),
     option<&CurveTestOptions::start>(start_of_curves),

@@ -52,7 +52,7 @@ TEST_P(GamCase, HasTheSameModels) {
   const auto offsets = shifted && own ? numbers_of(table["o"]) : std::vector<double>();
   const auto family = one["family"].get<std::string>();
   const ManyEstimator estimator{.family = family_named(family), .quasi = family.starts_with("quasi")};
-  const ResponseResults results(model.design(), model.model(), estimator, false);
+  const ResponseResults results(model.design(), model.model(), estimator, {});
   ResponseFitter fitter(model.design(), estimator);
   std::vector<ResponseFit> fits;
   double constant = -std::numeric_limits<double>::infinity();

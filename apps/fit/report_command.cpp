@@ -16,12 +16,17 @@
 
 #include "common/file_name.hpp"
 #include "common/streams.hpp"
+#include "common/text.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 CLI::App* ReportCommand::add_to(CLI::App& program) {
   CLI::App* command =
       program.add_subcommand("report", "Write a page with the plots and checks of a model (HTML)");
-  command->add_option("MODEL", model, "model.json of a fit")->required();
+  command
+      ->add_option("MODEL", model,
+                   "model.json of a fit; or fits of tessera-fit many --covariances: fits.h5, for how they "
+                   "ended, their p values, and the curves of the 20 smallest")
+      ->required();
   command->add_option("--run-report", run_report, "Run report of the fit, for the plan and times on the page")
       ->check(apps::file_name());
   command
@@ -67,17 +72,37 @@ std::vector<std::string> ReportCommand::read_files() const {
   return files;
 }
 
+namespace {
+
+/// Whether the path is that of a file of `tessera-fit many`, not of a model or of one response in such a
+/// file.
+bool is_file_of_many(const std::string& path) {
+  return file_of_model(path) == path && (path.ends_with(".h5") || path.ends_with(".hdf5"));
+}
+
+}  // namespace
+
 int ReportCommand::run(mpi::Session& session, StopRequest& stop) const {
   session.set_timeout(collective_timeout.value());
   together(session.world(), [&] {
     if (session.is_root()) refuse_to_overwrite({{"--out", out}}, read_files(), {.model = model});
   });
-  const ReportRows sample = rows(session, stop);
+  const bool of_many = is_file_of_many(model);
+  if (of_many && !(data.empty() && run_report.empty()))
+    throw apps::usage_error("report: the fits of many responses have no rows and no run report: leave out {}",
+                            data.empty() ? "--run-report" : "--data");
+  const ReportRows sample = of_many ? ReportRows() : rows(session, stop);
+  Report made;
+  if (of_many) {
+    Job job(session.world(), cpu_job_options(options, collective_timeout, stop));
+    made = report_many(job, model);
+  }
   together(session.world(), [&] {
     if (!session.is_root()) return;
     Output file(out);
-    const Report made = report(load_model(model),
-                               {.same_y_scale = y_scale == "same", .run_report = run_report, .rows = sample});
+    if (!of_many)
+      made = report(load_model(model),
+                    {.same_y_scale = y_scale == "same", .run_report = run_report, .rows = sample});
     if (stop.requested()) throw Error(ErrorCode::interrupted, "the job was asked to stop");
     if (!figures.empty()) {
       for (const std::string& path : figure_paths(figures, made.figures))

@@ -95,6 +95,12 @@ struct Report {
 /// cannot be read or belongs to another model.
 [[nodiscard]] TESSERA_EXPORT Report report(const Model& model, const ReportOptions& options = {});
 
+/// *Collective.* A page about the fits of many responses, of which `fits` is the HDF5 file of `fit_many` with
+/// covariances: how they ended, the p values of the smooths, and the curves of the responses with the
+/// smallest ones. On rank 0; empty on the others. Throws the same `Error(input)` on every rank for a file
+/// that cannot be read or has no covariances.
+[[nodiscard]] TESSERA_EXPORT Report report_many(Job& job, const std::string& fits);
+
 /// Only the page.
 [[nodiscard]] TESSERA_EXPORT std::string report_html(const Model& model, const ReportOptions& options = {});
 

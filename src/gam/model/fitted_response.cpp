@@ -217,6 +217,10 @@ bool StoredResults::has(const std::string& dataset) const {
   const QuietHdf5 quiet;
   return file_->has(dataset);
 }
+std::vector<std::string> StoredResults::texts(const std::string& column, Range rows) const {
+  const QuietHdf5 quiet;
+  return file_->texts(column, rows);
+}
 std::vector<double> StoredResults::numbers(const std::string& dataset, std::size_t width, Range rows) const {
   const QuietHdf5 quiet;
   return file_->numbers(dataset, width, rows);

@@ -89,6 +89,8 @@ class StoredResults {
   [[nodiscard]] FittedModel shared() const;
   [[nodiscard]] std::vector<std::string> responses() const;
   [[nodiscard]] bool has(const std::string& dataset) const;
+  /// The texts of a column. Throws like `numbers`.
+  [[nodiscard]] std::vector<std::string> texts(const std::string& column, Range rows) const;
   /// `width` numbers for each of these responses, one response after the other; width 0: those of a column.
   /// Throws `Error(input)` for a dataset that is missing or has another size.
   [[nodiscard]] std::vector<double> numbers(const std::string& dataset, std::size_t width, Range rows) const;

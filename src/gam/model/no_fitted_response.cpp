@@ -32,6 +32,9 @@ std::vector<std::string> StoredResults::responses() const {
 bool StoredResults::has(const std::string& /*dataset*/) const {
   return false;
 }
+std::vector<std::string> StoredResults::texts(const std::string& /*column*/, Range /*rows*/) const {
+  return {};
+}
 std::vector<double> StoredResults::numbers(const std::string& /*dataset*/, std::size_t /*width*/,
                                            Range /*rows*/) const {
   return {};

@@ -8,7 +8,7 @@
 #include "gam/report/discrete_plots.hpp"
 #include "gam/report/effects.hpp"
 #include "gam/report/figures.hpp"
-#include "gam/report/page_texts.hpp"
+#include "gam/report/page_writer.hpp"
 #include "gam/report/residual_plots.hpp"
 #include "gam/report/summary.hpp"
 #include "gam/report/term_plots.hpp"
@@ -28,11 +28,10 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Maximum number of plots of terms on a page, and of rows of a table: browsers struggle with more.
+/// Maximum number of plots of terms on a page: browsers struggle with more.
 constexpr std::size_t max_pictures = 200;
-constexpr std::size_t max_table_rows = 500;
 
-class Page {
+class Page : PageWriter {
  public:
   Page(const FittedModel& model, const PageOptions& options)
       : model_(model),
@@ -50,15 +49,16 @@ class Page {
   }
 
   Report report() {
-    head();
+    const std::string response = model_.formula.substr(0, model_.formula.find('~'));
+    head("A model of " + shortened(response.substr(0, response.find_last_not_of(' ') + 1), 60),
+         model_.formula);
     summary();
     smooths();
     factors();
     residuals();
     checks();
     run();
-    foot();
-    return {std::move(out_), std::move(figures_)};
+    return foot();
   }
 
  private:
@@ -67,28 +67,6 @@ class Page {
     CurvePanel curves;
     std::size_t end;  ///< index of the effect after the panel's last one
   };
-
-  template <class... Parts>
-  void add(fmt::format_string<Parts...> form, Parts&&... parts) {
-    fmt::format_to(std::back_inserter(out_), form, std::forward<Parts>(parts)...);
-  }
-
-  void head() {
-    const std::string response = model_.formula.substr(0, model_.formula.find('~'));
-    const std::string title = escaped(shortened(response.substr(0, response.find_last_not_of(' ') + 1), 60));
-    add("<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n"
-        "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" content=\"width=device-width, "
-        "initial-scale=1\"/>\n"
-        "<title>A model of {}</title>\n<style>\n",
-        title);
-    for (const NamedHeader& text : page_texts()) out_ += text.text;
-    add("</style>\n</head>\n<body>\n<main>\n<h1>A model of {}</h1>\n<pre>{}</pre>\n", title,
-        escaped(model_.formula));
-  }
-
-  void fact(std::string_view name, const std::string& value) {
-    add("<div><dt>{}</dt><dd>{}</dd></div>\n", name, escaped(value));
-  }
 
   /// `stars`: whether the last column has significance stars.
   void table(std::string_view caption, const TextTable& rows, bool stars, std::string_view command) {
@@ -108,10 +86,6 @@ class Page {
     }
     add("</tbody>\n</table></div>\n");
     left_out(rows.size() - shown, "row", fmt::format("tessera-fit {} prints all", command));
-  }
-
-  void left_out(std::size_t count, std::string_view what, std::string_view where) {
-    if (count > 0) add("<p class=\"note\">{} more {}s are not shown: {}.</p>\n", count, what, where);
   }
 
   /// A number from the summary, with a true minus sign.
@@ -153,15 +127,6 @@ class Page {
     table("Parametric coefficients", coefficient_table(model_), true, "summary");
     table("Approximate significance of smooth terms", smooth_table(model_), true, "summary");
     add("<p class=\"note\">Signif. codes: 0 *** 0.001 ** 0.01 * 0.05 . 0.1 (blank) 1</p>\n</section>\n");
-  }
-
-  /// `label`: the subject of the picture, used for its file names.
-  void figure(std::string label, Picture picture, const std::string& caption, std::string_view style = {}) {
-    add("<figure{}>\n{}\n", style.empty() ? "" : fmt::format(" class=\"{}\"", style), picture.svg);
-    if (!caption.empty()) add("<figcaption>{}</figcaption>\n", caption);
-    add("</figure>\n");
-    figures_.push_back({figure_name(label, taken_), std::move(label), standalone_svg(picture.svg),
-                        std::move(picture.csv), std::move(picture.points)});
   }
 
   /// The y axis that all curves share, if requested.
@@ -662,21 +627,11 @@ class Page {
     return fmt::format("{:.3g} {}", bytes, unit);
   }
 
-  void foot() {
-    add("</main>\n<footer>Written by tessera-fit {}. Curves are computed from the model's coefficients and "
-        "their "
-        "posterior covariance.</footer>\n</body>\n</html>\n",
-        tessera::version());
-  }
-
   const FittedModel& model_;
   const PageOptions& options_;
   const RowSample* rows_;  ///< sample of the model's rows; null: there is none
   std::vector<Effect> effects_;
   std::vector<Panel> panels_;
-  std::string out_;
-  std::vector<ReportFigure> figures_;
-  std::vector<std::string> taken_;  ///< names of figures so far
 };
 
 }  // namespace

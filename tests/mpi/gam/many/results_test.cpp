@@ -5,6 +5,7 @@
 #include "support/many_model.hpp"
 #include "support/on_cpu.hpp"
 #include "support/table_support.hpp"
+#include "support/well_formed.hpp"
 
 #include <tessera/gam/anova.hpp>
 #include <tessera/gam/fit.hpp>
@@ -313,6 +314,32 @@ TEST_F(ManyResultsInFiles, HaveCovariancesInHdf5Only) {
     static_cast<void>(fit_many(job, "s(t)", Table{covariates.path()}, {.path = counts.path()},
                                {.covariances = true}, {.fits = fits.path() + ".csv"}));
   });
+}
+
+TEST_F(ManyResultsInFiles, HaveAPage) {
+  std::string text = "rises,flat<&>,silent\n";
+  std::mt19937_64 random(4);
+  for (int i = 0; i < observations; ++i) {
+    const int steady = std::poisson_distribution<int>(3)(random);
+    text += fmt::format("{},{},0\n", i % 2 == 0 ? steady : 2 * steady + i % 5, steady);
+  }
+  fit("poisson", "f + s(t, by = l1, k = 5) + s(t, by = l2, k = 5)", text);
+  const Report page = report_many(job, fits.path());
+  if (comm.rank() != 0) {
+    EXPECT_TRUE(page.html.empty());
+  } else {
+    EXPECT_EQ(xml_fault(page.html), "");
+    for (const char* const words :
+         {"<h1>Models of 3 responses</h1>", "<th scope=\"row\">all_zero</th><td>1</td><td>33.3%</td>",
+          "<code>s(t):l1</code>: ", " of 2 tested responses have", "<code>flat&lt;&amp;&gt;</code>: "})
+      EXPECT_NE(page.html.find(words), std::string::npos) << words;
+    // The p values of two smooths, and the curves of two responses.
+    ASSERT_EQ(page.figures.size(), 4U);
+    EXPECT_EQ(page.figures.back().csv.substr(0, page.figures.back().csv.find('\n')), "curve,at,fit,low,high");
+  }
+  fit("poisson", "s(t)", text, false);
+  expect_error(ErrorCode::input, "has no covariances: fit again with covariances",
+               [&] { static_cast<void>(report_many(job, fits.path())); });
 }
 
 }  // namespace

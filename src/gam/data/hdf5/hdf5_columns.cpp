@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <limits>
@@ -60,11 +61,15 @@ struct Scratch {
 /// all threads.
 class Hdf5Column {
  public:
-  Hdf5Column(hid_t hdf5, const files::InputFile& file, const std::string& folder, std::string name)
+  Hdf5Column(hid_t hdf5, const files::InputFile& file, const Hdf5Contents& contents, std::string name)
       : file_(file), path_(file.path()), name_(std::move(name)) {
-    const auto parts = parts_of_column(hdf5, folder + name_);
+    const auto in_matrix = contents.of_matrices.find(name_);
+    const auto parts = in_matrix == contents.of_matrices.end()
+                           ? parts_of_column(hdf5, contents.folder + name_)
+                           : std::optional(in_matrix->second);
     if (parts) dataset_ = open_dataset(hdf5, parts->values);
     if (!dataset_.valid()) fail();
+    in_matrix_ = parts->in_matrix;
     if (!parts->mask.empty()) mask_ = Handle(H5Dopen2(hdf5, parts->mask.c_str(), H5P_DEFAULT), H5Dclose);
     if (!parts->categories.empty()) read_categories(hdf5, parts->categories);
     const Handle type(H5Dget_type(dataset_.get()), H5Tclose);
@@ -80,7 +85,7 @@ class Hdf5Column {
     }
     if (!memory_type_.valid()) fail();
     value_bytes_ = H5Tget_size(memory_type_.get());
-    find_values(type.get());
+    if (!in_matrix_) find_values(type.get());
     space_padded_ = kind_ == Hdf5Kind::fixed_text && H5Tget_strpad(type.get()) == H5T_STR_SPACEPAD;
   }
 
@@ -193,11 +198,11 @@ class Hdf5Column {
 
   void read_by_library(Range rows, std::span<std::byte> values) {
     const std::lock_guard lock(hdf5_mutex());
-    const auto begin = static_cast<hsize_t>(rows.begin);
-    const auto count = static_cast<hsize_t>(rows.size());
+    const std::array begin{static_cast<hsize_t>(rows.begin), in_matrix_.value_or(0)};
+    const std::array count{static_cast<hsize_t>(rows.size()), hsize_t{1}};
     const Handle file_space(H5Dget_space(dataset_.get()), H5Sclose);
-    H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, &begin, nullptr, &count, nullptr);
-    memory_space_ = Handle(H5Screate_simple(1, &count, nullptr), H5Sclose);
+    H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, begin.data(), nullptr, count.data(), nullptr);
+    memory_space_ = Handle(H5Screate_simple(1, count.data(), nullptr), H5Sclose);
     if (H5Dread(dataset_.get(), memory_type_.get(), memory_space_.get(), file_space.get(), H5P_DEFAULT,
                 values.data()) < 0)
       fail();
@@ -336,8 +341,9 @@ class Hdf5Column {
   const std::string& path_;
   std::string name_;
   Handle dataset_;
-  Handle mask_;                  // not valid: no mask
-  bool is_categorical_ = false;  // whether the values are indices in `members_`
+  Handle mask_;                       // not valid: no mask
+  std::optional<hsize_t> in_matrix_;  // column of a matrix, which the library reads
+  bool is_categorical_ = false;       // whether the values are indices in `members_`
   std::optional<std::size_t> first_hidden_text_;
   Handle memory_type_;
   Handle memory_space_;
@@ -367,7 +373,7 @@ class Hdf5Columns {
   Hdf5Columns(const Hdf5Rows& rows, const ReadPlan& plan) {
     for (std::size_t c = 0; c < plan.columns().size(); ++c) {
       if (!plan.columns()[c].position_among(rows.contents.columns)) continue;
-      columns_.emplace_back(rows.hdf5, rows.file, rows.contents.folder, plan.columns()[c].name);
+      columns_.emplace_back(rows.hdf5, rows.file, rows.contents, plan.columns()[c].name);
       places_.push_back(c);
     }
   }

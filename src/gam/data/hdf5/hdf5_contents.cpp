@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/hdf5/hdf5_contents.hpp"
 
+#include "base/at.hpp"
 #include "base/errors.hpp"
 #include "base/pluralised.hpp"
 #include "base/utf8.hpp"
@@ -12,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -22,18 +24,28 @@ std::string not_written(std::int64_t rows) {
   return fmt::format("declares {} values, but not all of them are in the file", rows);
 }
 
-std::string problem_of_chunks(hid_t dataset, hid_t creation, std::size_t value_bytes, std::int64_t rows) {
-  hsize_t chunk = 0;
-  if (H5Pget_chunk(creation, 1, &chunk) != 1 || chunk == 0) return "has chunks without a size";
-  const auto left = static_cast<std::uint64_t>(files::memory_left());
-  if (chunk > left / value_bytes)
-    return fmt::format("has chunks of {} values of {} bytes, which do not fit into memory", chunk,
-                       value_bytes);
-  hsize_t written = 0;
+/// For a dataset of one or two dimensions.
+std::string problem_of_chunks(hid_t dataset, hid_t creation, std::size_t value_bytes, std::int64_t values) {
+  std::array<hsize_t, 2> chunk{};
+  std::array<hsize_t, 2> extent{};
   const Handle space(H5Dget_space(dataset), H5Sclose);
+  const int dimensions = H5Sget_simple_extent_ndims(space.get());
+  H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr);
+  std::uint64_t left = static_cast<std::uint64_t>(files::memory_left()) / value_bytes;
+  hsize_t needed = 1;
+  if (H5Pget_chunk(creation, dimensions, chunk.data()) != dimensions) return "has chunks without a size";
+  for (int d = 0; d < dimensions; ++d) {
+    const auto [size, length] = std::pair(chunk[base::at(d)], extent[base::at(d)]);
+    if (size == 0) return "has chunks without a size";
+    if (size > left)
+      return fmt::format("has chunks of {} values of {} bytes, which do not fit into memory",
+                         fmt::join(chunk.begin(), chunk.begin() + dimensions, " x "), value_bytes);
+    left /= size;
+    needed *= (length - 1) / size + 1;
+  }
+  hsize_t written = 0;
   if (H5Dget_num_chunks(dataset, space.get(), &written) < 0) return "has chunks that cannot be listed";
-  const auto needed = (static_cast<hsize_t>(rows) - 1) / chunk + 1;
-  return written < needed ? not_written(rows) : std::string();
+  return written < needed ? not_written(values) : std::string();
 }
 
 /// Why a link of the root is not followed, in words that follow its name; empty: a hard link to an object of
@@ -48,13 +60,13 @@ std::string problem_of_link(hid_t file, const std::string& name) {
   }
 }
 
-/// Why a dataset of `rows` values cannot be read, in words that follow its name; empty: all values are in
+/// Why a dataset of this many values cannot be read, in words that follow its name; empty: all values are in
 /// this file, of `file_bytes` bytes, and its chunks fit into memory.
 ///
 /// The extent of a dataset is only a number in its header. Its storage shows whether values were written: the
 /// bytes of a contiguous dataset must be in the file, and all chunks of a chunked dataset. HDF5 would read
 /// missing values as zeros.
-std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t rows, std::int64_t file_bytes) {
+std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t values, std::int64_t file_bytes) {
   const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
   const std::size_t value_bytes = H5Tget_size(type);
   if (!creation.valid() || value_bytes == 0) return "has no readable description";
@@ -65,17 +77,18 @@ std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t rows, std
     return "keeps its values in other files, which are not read: copy them to this one";
   switch (H5Pget_layout(creation.get())) {
     case H5D_COMPACT:
-      return static_cast<std::uint64_t>(rows) > H5Dget_storage_size(dataset) / value_bytes ? not_written(rows)
-                                                                                           : std::string();
+      return static_cast<std::uint64_t>(values) > H5Dget_storage_size(dataset) / value_bytes
+                 ? not_written(values)
+                 : std::string();
     case H5D_CONTIGUOUS: {
       const haddr_t begin = H5Dget_offset(dataset);
       const auto bytes = static_cast<haddr_t>(file_bytes);
       const bool inside = begin != HADDR_UNDEF && begin <= bytes &&
-                          static_cast<std::uint64_t>(rows) <= (bytes - begin) / value_bytes &&
-                          static_cast<std::uint64_t>(rows) <= H5Dget_storage_size(dataset) / value_bytes;
-      return inside ? std::string() : not_written(rows);
+                          static_cast<std::uint64_t>(values) <= (bytes - begin) / value_bytes &&
+                          static_cast<std::uint64_t>(values) <= H5Dget_storage_size(dataset) / value_bytes;
+      return inside ? std::string() : not_written(values);
     }
-    case H5D_CHUNKED: return problem_of_chunks(dataset, creation.get(), value_bytes, rows);
+    case H5D_CHUNKED: return problem_of_chunks(dataset, creation.get(), value_bytes, values);
     default: return "is made of parts of other files, which are not read: copy them to this one";
   }
 }
@@ -278,6 +291,57 @@ void find_observations(Hdf5Contents& contents, hid_t file, const std::string& pa
   contents.row_names = hdf5_attribute(obs.get(), "_index");
 }
 
+/// Why an object is no matrix of numbers with this many rows, in words that follow its name; empty: it is
+/// one.
+std::string problem_of_matrix(hid_t file, const std::string& path, std::int64_t rows,
+                              std::array<hsize_t, 2>& extents) {
+  if (std::string problem = problem_of_link(file, path); !problem.empty()) return problem;
+  const Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
+  if (H5Iget_type(object.get()) != H5I_DATASET) return "is no dense matrix: write its columns to obs";
+  const Handle space(H5Dget_space(object.get()), H5Sclose);
+  const Handle type(H5Dget_type(object.get()), H5Tclose);
+  if (hdf5_kind(type.get()) != Hdf5Kind::number || H5Sget_simple_extent_ndims(space.get()) != 2)
+    return "is no matrix of numbers: write its columns to obs";
+  H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
+  if (extents[0] != static_cast<hsize_t>(rows))
+    return fmt::format("has {} rows, but obs has {}: write the file again", extents[0], rows);
+  if (extents[1] > max_columns) return fmt::format("has more than {} columns, the maximum", max_columns);
+  if (!base::is_utf8(path)) return "has a name that is not UTF-8";
+  if (extents[1] == 0) return {};
+  hsize_t file_bytes = 0;
+  H5Fget_filesize(file, &file_bytes);
+  return problem_of_storage(object.get(), type.get(), rows * static_cast<std::int64_t>(extents[1]),
+                            static_cast<std::int64_t>(file_bytes));
+}
+
+/// Adds the columns of a matrix in `obsm`, or the reason why they are none. A name that is taken keeps its
+/// column.
+void add_matrix(Hdf5Contents& contents, hid_t file, const std::string& name) {
+  const std::string path = "obsm/" + name;
+  std::array<hsize_t, 2> extents{};
+  if (std::string problem = problem_of_matrix(file, path, contents.rows, extents); !problem.empty()) {
+    contents.unusable[path] = std::move(problem);
+    return;
+  }
+  for (hsize_t j = 0; j < extents[1]; ++j) {
+    std::string column = fmt::format("{}_{}", name, j + 1);
+    if (std::ranges::find(contents.columns, column) != contents.columns.end()) continue;
+    contents.columns.push_back(column);
+    contents.of_matrices[std::move(column)] = {.values = path, .in_matrix = j};
+  }
+}
+
+/// Calls `use` with the name of each link of a folder.
+void for_each_link(hid_t folder, const std::string& path, FunctionRef<void(const std::string& name)> use) {
+  H5G_info_t group{};
+  if (H5Gget_info(folder, &group) < 0)
+    throw base::input_error("{}: the root of the HDF5 file cannot be read: write the file again", path);
+  if (group.nlinks > max_columns)
+    throw base::input_error("{}: has more than {} columns, the maximum: split the table", path, max_columns);
+  const H5_index_t order = order_of_links(folder);
+  for (hsize_t i = 0; i < group.nlinks; ++i) use(name_of_link(folder, order, i));
+}
+
 }  // namespace
 
 Hdf5Kind hdf5_kind(hid_t type) {
@@ -369,14 +433,11 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
   find_observations(contents, file, path);
   const Handle folder(H5Gopen2(file, contents.folder.empty() ? "/" : contents.folder.c_str(), H5P_DEFAULT),
                       H5Gclose);
-  H5G_info_t group{};
-  if (H5Gget_info(folder.get(), &group) < 0)
-    throw base::input_error("{}: the root of the HDF5 file cannot be read: write the file again", path);
-  if (group.nlinks > max_columns)
-    throw base::input_error("{}: has more than {} columns, the maximum: split the table", path, max_columns);
-  const H5_index_t order = order_of_links(folder.get());
-  for (hsize_t i = 0; i < group.nlinks; ++i)
-    add_object(contents, file, path, name_of_link(folder.get(), order, i));
+  for_each_link(folder.get(), path, [&](const std::string& name) { add_object(contents, file, path, name); });
+  if (!contents.row_names.empty() && has_object(file, "obsm") && problem_of_link(file, "obsm").empty()) {
+    const Handle matrices(H5Gopen2(file, "obsm", H5P_DEFAULT), H5Gclose);
+    for_each_link(matrices.get(), path, [&](const std::string& name) { add_matrix(contents, file, name); });
+  }
   if (contents.columns.empty() && !contents.unusable.empty()) {
     const auto& [name, problem] = *contents.unusable.begin();
     throw base::input_error("{}: no dataset at the root of the HDF5 file is a column: '{}' {}", path, name,

@@ -70,11 +70,12 @@ enum class Hdf5Kind { number, fixed_text, variable_text, enumeration, other };
 [[nodiscard]] Hdf5Kind hdf5_kind(hid_t type);
 
 /// The datasets of a column. A column of AnnData may be a group of them: codes and categories, or values and
-/// their mask.
+/// their mask; or a column of a matrix.
 struct Hdf5ColumnParts {
-  std::string values;        ///< path; of codes if there are categories
-  std::string categories{};  ///< path; empty: none
-  std::string mask{};        ///< path: true where a value is missing; empty: none
+  std::string values;                        ///< path; of codes if there are categories
+  std::string categories{};                  ///< path; empty: none
+  std::string mask{};                        ///< path: true where a value is missing; empty: none
+  std::optional<std::uint64_t> in_matrix{};  ///< the column of a matrix of numbers
 };
 /// The parts of the column at a path, by its encoding; nothing for a group of another encoding.
 [[nodiscard]] std::optional<Hdf5ColumnParts> parts_of_column(hid_t file, const std::string& path);
@@ -88,11 +89,13 @@ struct Hdf5ColumnParts {
 [[nodiscard]] std::vector<std::string> hdf5_texts(hid_t file, const std::string& path,
                                                   const std::string& file_name);
 
-/// The columns of a file: those of AnnData's observations (`obs`), or else the datasets of the root.
+/// The columns of a file: those of AnnData's observations (`obs`), then those of the matrices in `obsm`, as
+/// X_umap_1, X_umap_2, …; or else the datasets of the root.
 struct Hdf5Contents {
   std::string folder;     ///< where the columns are: "obs/", or "" for the root
   std::string row_names;  ///< the column of AnnData's names of observations; empty: none
   std::vector<std::string> columns;
+  std::map<std::string, Hdf5ColumnParts> of_matrices;  ///< the columns in `obsm`, by name
   std::map<std::string, std::string> unusable;  ///< other links, with the reason why they are not columns
   std::int64_t rows = 0;
 };

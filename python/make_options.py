@@ -44,6 +44,7 @@ _OTHER_TYPES = {
     "scratch": "str | os.PathLike[str]",
     "knots": "Mapping[str, Sequence[float] | Numbers]",
     "para-pen": "Mapping[str, Any] | str | os.PathLike[str]",
+    "contrasts": "Mapping[str, Any] | str | os.PathLike[str]",
     "levels": "Mapping[str, Iterable[Any]]",
     "ordered": "Mapping[str, Iterable[Any]] | Sequence[str] | str",
     "rho": 'float | Literal["auto"]',
@@ -56,6 +57,8 @@ _OTHER_TEXTS = {
     "knots": "Limits or knots of variables: {'month': [0.5, 12.5]}",
     "para-pen": "Penalties of parametric terms, as gam's paraPen: matrices by term, {'g': [S1, S2]}, or {'g': {'S': [S1, S2], "
     "'rank': [4, 3], 'sp': [-1, 2]}}; or a JSON file of these",
+    "contrasts": "Contrasts to test in place of `test`, by name: a frame of coefficients x contrasts, or weights of "
+    "coefficients, {'late': [{'s(t):a.5': 1, 's(t):b.5': -1}]}; or a JSON file of these",
     "levels": "Levels of factors in order, the reference first: {'site': ['cape', 'bay']}; other values are missing",
     "ordered": "Columns that are ordered factors: 'dose', or with levels {'dose': ['low', 'mid', 'high']}",
     "na-strings": "Of files: fields that mean a missing value: ['NA', ''] are NA and the empty field",

@@ -19,6 +19,7 @@ from ._errors import (
     TesseraWarning,
     UsageError,
 )
+from ._evaluate_k import evaluate_k
 from ._gam import GAM
 from ._lineages import Lineages, lineages
 from ._many import ManyFits, fit_many
@@ -40,6 +41,7 @@ __all__ = [
     "TesseraWarning",
     "UsageError",
     "columns",
+    "evaluate_k",
     "fit_many",
     "fit_quantiles",
     "lineages",

@@ -31,6 +31,7 @@ from ._columns import (
     result_frame,
     rows_of,
 )
+from ._adata import Cells, is_adata, matrix_of
 from ._errors import InputError, UsageError
 from ._gam import _TABLE_OPTIONS, GAM, Progress, _arrays, _given, _shown
 from ._table import Answer, Table, columns_of, naming_columns
@@ -38,6 +39,8 @@ from ._table import Answer, Table, columns_of, naming_columns
 # Indexed by the values of tessera_gam_number and tessera_gam_layout.
 _NUMBERS = ("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
 _LAYOUTS = ("dense", "csr", "csc")
+_OF_ADATA = ("layer", "use_raw", "key_added")
+_OF_LINEAGES = ("pseudotime", "cell_weights", "conditions", "batch", "k", "seed")
 
 
 @dataclass(frozen=True)
@@ -63,9 +66,10 @@ class ManyFits:
 
     def test_curves(
         self,
-        test: Literal["association", "start-vs-end", "diff-end", "pattern"] = "association",
+        test: Literal["association", "start-vs-end", "diff-end", "pattern", "condition"] = "association",
         *,
         # Options: curves -test job.threads
+        contrasts: Mapping[str, Any] | str | os.PathLike[str] | None = None,
         terms: Sequence[str] | str | None = None,
         points: int | None = None,
         start: float | None = None,
@@ -83,7 +87,10 @@ class ManyFits:
         ----------
         test
             "association": is each curve constant; "start-vs-end": does it end where it starts; "diff-end": do two
-            curves end at one value; "pattern": are they the same.
+            curves end at one value; "pattern": are they the same; "condition": are those of one variable.
+        contrasts
+            Contrasts to test in place of `test`, by name: a frame of coefficients x contrasts, or weights of
+            coefficients, {'late': [{'s(t):a.5': 1, 's(t):b.5': -1}]}; or a JSON file of these.
         terms
             The curves: 's(t1):l1,s(t2):l2' (default: all).
         points
@@ -164,16 +171,25 @@ class ManyFits:
 
 def fit_many(
     covariates: Any,
-    counts: Any,
-    formula: str,
-    family: str = "gaussian",
+    counts: Any = None,
+    formula: str | None = None,
+    family: str | None = None,
     *,
     weights: Any = None,
     offsets: Any = None,
     names: Sequence[str] | None = None,
+    layer: str | None = None,
+    use_raw: bool | None = None,
+    key_added: str = "gam",
+    pseudotime: Any = None,
+    cell_weights: Any = None,
+    conditions: Any = None,
+    batch: Any = None,
+    k: int | None = None,
+    seed: int | None = None,
     progress: Progress = None,
     comm: Any = None,
-    # Options: many.knots many.min-rows many.min-share many.responses-in many.key many.memory many.scratch many.covariances many.checkpoint many.require-one-kind job -nthreads table -block-rows
+    # Options: many.knots many.min-rows many.min-share many.responses-in many.key many.memory many.scratch many.covariances many.checkpoint many.drop many.require-one-kind job -nthreads table -block-rows
     knots: Mapping[str, Sequence[float] | Numbers] | None = None,
     min_rows: int | None = None,
     min_share: float | None = None,
@@ -183,6 +199,7 @@ def fit_many(
     scratch: str | os.PathLike[str] | None = None,
     covariances: bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    drop: Sequence[str] | str | None = None,
     require_one_kind: bool | None = None,
     device: Literal["auto", "gpu", "cpu"] | None = None,
     on_device_failure: Literal["cpu", "error", "exclude"] | None = None,
@@ -207,10 +224,15 @@ def fit_many(
     Each response has its own smoothing parameters, by Laplace REML as in mgcv's `gam(method="REML")`, and its own theta
     of family "nb". Rows that lack a covariate are left out; rows that lack a response are left out of its fit.
 
+    ``fit_many(adata, formula, family)`` fits each gene of an AnnData, with the columns of obs and obsm (X_umap_1) as
+    covariates, and writes the results into it as Scanpy's functions do: var["gam_status"], var["gam_q:TERM"], …,
+    varm["gam_coef"], varm["gam_se"] and uns["gam"]. With pseudotime in place of the formula the model is that of
+    `lineages`. A view keeps no results.
+
     Parameters
     ----------
     covariates
-        A table of n rows as `GAM.fit` takes it, such as `adata.obs`.
+        A table of n rows as `GAM.fit` takes it, or an AnnData.
     counts
         The responses of these rows: an n x G array of numbers of any type and strides, or a CSR or CSC matrix of
         scipy.sparse, which are read in place; a frame, an Arrow table, a dict of arrays or the path of a table, whose
@@ -220,7 +242,8 @@ def fit_many(
     formula
         In R's notation, without a response: ``"s(t, by=lineage) + offset(log_size)"``.
     family
-        "gaussian", "binomial", "poisson", "gamma", "quasipoisson", "quasibinomial" or "nb"; "nb(theta=3)" fixes theta.
+        "gaussian" (default), "binomial", "poisson", "gamma", "quasipoisson", "quasibinomial" or "nb" (default with
+        pseudotime); "nb(theta=3)" fixes theta.
     weights
         Prior weights: a column's name, an expression or an array of n values; or a matrix like `counts`, or its
         `pathlib.Path`, with weights for each response. A weight of 0 leaves a row out of that response.
@@ -229,6 +252,12 @@ def fit_many(
         "offset(log_size)".
     names
         The names of the responses of a matrix (default: "1", "2", …).
+    layer, use_raw
+        Of an AnnData: the matrix of responses, a layer or X of raw, in place of X.
+    key_added
+        Of an AnnData: the name under which results are stored.
+    pseudotime, cell_weights, conditions, batch, k, seed
+        Of an AnnData: as for `lineages`; the first four may be names in obs or obsm, or lists of names in obs.
     progress
         As for `GAM.fit`; Ctrl-C ends the call.
     comm
@@ -254,6 +283,8 @@ def fit_many(
         Keep the covariances of the coefficients, for `covariance` and `model` of the result (default: False).
     checkpoint
         Checkpoint file, written after every batch of responses; the same fits resume from it.
+    drop
+        Terms whose partial R2 to compute, the share of the deviance without them that they explain: 's(age)'.
     require_one_kind
         If a GPU fails after responses were computed on it, compute all anew on the CPU (default: False).
     device
@@ -287,7 +318,28 @@ def fit_many(
     skip
         Of text files: number of lines to skip before the table (default: 0).
     """
-    options = _given(locals(), "covariates", "counts", "formula", "offsets", "names", "progress", "comm")
+    options = _given(
+        locals(), "covariates", "counts", "formula", "offsets", "names", "progress", "comm", *_OF_ADATA, *_OF_LINEAGES
+    )
+    of_lineages = dict(zip(_OF_LINEAGES, (pseudotime, cell_weights, conditions, batch, k, seed), strict=True))
+    cells = None
+    if is_adata(covariates) and (counts is None or isinstance(counts, str)):
+        if counts is not None:  # arguments by position: adata, formula, family
+            formula, family = counts, formula if family is None else family
+        cells = Cells(covariates, formula, family, weights, layer, use_raw)
+        options |= cells.build_model(of_lineages)
+        covariates, counts, formula, family = cells.covariates, cells.counts, cells.formula, cells.family
+        options["family"] = family
+    elif any(one is not None for one in of_lineages.values()):
+        raise UsageError("pseudotime is of fit_many(adata, pseudotime=…): give an AnnData, or use lineages()")
+    elif is_adata(counts):
+        counts = matrix_of(counts, layer, bool(use_raw))
+    elif layer is not None or use_raw is not None:
+        raise UsageError("layer and use_raw name a matrix of an AnnData: give one")
+    if counts is None or formula is None:
+        raise UsageError("give covariates, counts and a formula; or an AnnData and a formula")
+    if options.get("family") is None:
+        options["family"] = "gaussian"
     of_table = _native.option_texts({name: options.pop(name) for name in [*options] if name in _TABLE_OPTIONS})
     terms = _native.encoded(formula, "the formula")
     if offsets is not None and not _is_matrix(offsets):
@@ -333,7 +385,10 @@ def fit_many(
             _native.option_texts(options),
             report,
         )
-    return ManyFits(_frame_of(fits), _frame_of(tests), fits if covariances else None)
+    result = ManyFits(_frame_of(fits), _frame_of(tests), fits if covariances else None)
+    if cells is not None and not cells.is_view:
+        cells.store(result, key_added)
+    return result
 
 
 @dataclass(frozen=True)
@@ -361,10 +416,13 @@ def _differs(name: str) -> UsageError:
 
 @contextlib.contextmanager
 def _naming_layers(counts: Any) -> Iterator[None]:
-    """Reports a layer of an AnnData in the formula: it is no column of the covariates."""
+    """Reports a layer of an AnnData in the formula, which is no column of the covariates; and names `layer` where X is
+    no matrix of counts."""
     try:
         yield
     except InputError as refused:
+        if "is not a count" in str(refused) and hasattr(counts, "layers"):
+            raise InputError(f"{refused}; if X is normalised, name that of the counts, such as layer='counts'") from None
         unknown = re.search(r"unknown column '(.*?)'", str(refused))
         if unknown and unknown[1] in getattr(counts, "layers", ()):
             raise _differs(unknown[1]) from None

@@ -289,6 +289,20 @@ def penalty_text(penalties: Mapping[str, Any]) -> str:
     return json.dumps({term: {name: plain(one) for name, one in given.items()} for term, given in fields.items()})
 
 
+def contrast_text(tests: Mapping[str, Any]) -> str:
+    """Contrasts by the name of their test: a frame of coefficients x contrasts, or the weights of coefficients in a
+    mapping or in a list of them."""
+    import json
+
+    def contrasts(given: Any) -> list[dict[str, float]]:
+        if hasattr(given, "to_dict") and hasattr(given, "columns"):
+            given = [given.iloc[:, j].to_dict() for j in range(given.shape[1])]
+        listed = [given] if isinstance(given, Mapping) else given
+        return [{str(name): float(weight) for name, weight in one.items() if weight != 0} for one in listed]
+
+    return json.dumps({str(name): contrasts(given) for name, given in tests.items()})
+
+
 def option_texts(options: Mapping[str, Any]) -> list[Option]:
     """Options in the library's form; options with value None are omitted."""
     texts = []
@@ -297,6 +311,9 @@ def option_texts(options: Mapping[str, Any]) -> list[Option]:
             continue
         if name == "para_pen" and isinstance(value, Mapping):
             texts.append((name, penalty_text(value)))
+            continue
+        if name == "contrasts" and isinstance(value, Mapping):
+            texts.append((name, contrast_text(value)))
             continue
         if isinstance(value, Mapping):
             for key, values in value.items():

@@ -56,10 +56,9 @@ gam_object <- function(model, json, data, frame, call, control) {
               list(family = family, formula = formula, call = call, control = control), parametric$slots)
   specifications <- do.call(c, lapply(formula_parts(parts), `[[`, "smooth.spec"))
   object$smooth <- model_smooths(json, specifications, parametric$places)
-  if (anyNA(object$Vp)) {
-    object$Vp <- with_pairs(object$Vp, object$smooth)
-    object$tessera$tests <- smooth_tests(model)
-  }
+  # Of a large random effect, or of one of many responses, mgcv cannot compute the tests.
+  if (anyNA(object$Vp) || is.null(object$R) && is.null(data)) object$tessera$tests <- smooth_tests(model)
+  if (anyNA(object$Vp)) object$Vp <- with_pairs(object$Vp, object$smooth)
   object$paraPen <- parametric_penalties(json, object$nsdf)
   object <- c(object, smoothing_slots(model, json, object$family))
   has_effects <- any(field(object$smooth, "null.space.dim") == 0)
@@ -197,9 +196,9 @@ smoothing_slots <- function(model, json, family) {
   terms <- json$terms[penalised]
   full <- stats::setNames(numbers(unlist(lapply(terms, function(term) numbers(term$sp)))),
                           as.character(unlist(lapply(blocks, function(block) texts(block$penalty$labels)))))
-  given <- as.logical(unlist(lapply(blocks, function(block) {
+  given <- unlist(lapply(blocks, function(block) {
     as.logical(unlist(block$given))[seq_along(block$penalty$labels)]
-  })))
+  })) %in% TRUE  # a model of many responses does not say it
   ids <- unlist(lapply(blocks, penalty_ids))
   first <- !given & !duplicated(ids)
   # mgcv 1.9 infers from `optimizer` whether the Hessian includes the family's parameters.

@@ -488,6 +488,144 @@ static SEXP rows(SEXP model, SEXP table, SEXP options, SEXP wanted) {
   return columns;
 }
 
+/* Many models */
+
+/* A matrix of R, which is read in place: a list of its values, its extent, a `tessera_gam_layout` with the
+ * indices and begins of a sparse one, and the names of the responses (NULL: numbers). */
+static tessera_gam_responses matrix_in_place(SEXP matrix) {
+  tessera_gam_responses of = TESSERA_GAM_RESPONSES;
+  SEXP values = VECTOR_ELT(matrix, 0), names = VECTOR_ELT(matrix, 5);
+  const int is_double = TYPEOF(values) == REALSXP;
+  of.values = is_double ? (const void*)REAL(values) : (const void*)INTEGER(values);
+  of.value_type = is_double ? TESSERA_GAM_FLOAT64 : TESSERA_GAM_INT32;
+  of.value_count = (size_t)Rf_xlength(values);
+  of.rows = INTEGER(VECTOR_ELT(matrix, 1))[0];
+  of.columns = INTEGER(VECTOR_ELT(matrix, 1))[1];
+  of.layout = Rf_asInteger(VECTOR_ELT(matrix, 2));
+  if (of.layout == TESSERA_GAM_DENSE) {
+    of.row_stride = 1;
+    of.column_stride = of.rows;
+  } else {
+    of.index_type = TESSERA_GAM_INT32;
+    of.indices = INTEGER(VECTOR_ELT(matrix, 3));
+    of.begins = INTEGER(VECTOR_ELT(matrix, 4));
+  }
+  of.name_count = (size_t)Rf_xlength(names);
+  const char** texts = (const char**)R_alloc(of.name_count + 1, sizeof *texts);
+  for (size_t i = 0; i < of.name_count; ++i) texts[i] = Rf_translateCharUTF8(STRING_ELT(names, (R_xlen_t)i));
+  of.names = texts;
+  return of;
+}
+
+static SEXP texts_of_factor(tessera_gam_answer answer, size_t column, size_t rows) {
+  SEXP texts = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)rows));
+  int32_t* codes = (int32_t*)R_alloc(rows + 1, sizeof *codes);
+  check(tessera_gam_answer_codes(answer, column, codes, rows));
+  for (size_t i = 0; i < rows; ++i) {
+    SET_STRING_ELT(texts, (R_xlen_t)i, NA_STRING);
+    if (codes[i] < 0) continue;
+    const char* text;
+    check(tessera_gam_answer_level(answer, column, (size_t)codes[i], &text));
+    SET_STRING_ELT(texts, (R_xlen_t)i, Rf_mkCharCE(text, CE_UTF8));
+  }
+  UNPROTECT(1);
+  return texts;
+}
+
+/* All columns of an answer as a list with names: texts first, as in the files of docs/many.md. */
+static SEXP columns_of(SEXP pointer) {
+  const tessera_gam_answer answer = handle_of(pointer);
+  tessera_gam_answer_info info;
+  memset(&info, 0, sizeof info);
+  info.size = sizeof info;
+  check(tessera_gam_answer_extent(answer, &info));
+  SEXP names = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)info.columns));
+  SEXP columns = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)info.columns));
+  for (size_t i = 0; i < info.columns; ++i) {
+    const size_t from = (i + info.columns - info.kept) % info.columns;
+    tessera_gam_column_info column;
+    memset(&column, 0, sizeof column);
+    column.size = sizeof column;
+    check(tessera_gam_answer_column(answer, from, &column));
+    SET_STRING_ELT(names, (R_xlen_t)i, Rf_mkCharCE(column.name, CE_UTF8));
+    if (column.is_factor) {
+      SET_VECTOR_ELT(columns, (R_xlen_t)i, texts_of_factor(answer, from, info.rows));
+    } else {
+      SET_VECTOR_ELT(columns, (R_xlen_t)i, Rf_allocVector(REALSXP, (R_xlen_t)info.rows));
+      check(tessera_gam_answer_numbers(answer, from, REAL(VECTOR_ELT(columns, (R_xlen_t)i)), info.rows));
+    }
+  }
+  Rf_setAttrib(columns, R_NamesSymbol, names);
+  UNPROTECT(2);
+  return columns;
+}
+
+/* `matrices`: the responses, and their weights and offsets or NULL. Returns the fits, which keep models, and
+ * the columns of fits and tests. */
+static SEXP fit_many(SEXP formula, SEXP table, SEXP matrices, SEXP options, SEXP told) {
+  watch of = {.progress = told, .told = seconds(), .jump = PROTECT(R_MakeUnwindCont())};
+  SEXP fits = PROTECT(new_pointer("tessera_answer", close_answer));
+  SEXP tests = PROTECT(new_pointer("tessera_answer", close_answer));
+  tessera_gam_responses given[3];
+  for (int i = 0; i < 3; ++i)
+    if (VECTOR_ELT(matrices, i) != R_NilValue) given[i] = matrix_in_place(VECTOR_ELT(matrices, i));
+  if (VECTOR_ELT(matrices, 1) != R_NilValue) given[0].weights = &given[1];
+  if (VECTOR_ELT(matrices, 2) != R_NilValue) given[0].offsets = &given[2];
+  const tessera_gam_call call = call_of(options, &of);
+  tessera_gam_answer fitted, tested;
+  const int status = tessera_gam_fit_many(text_of(formula), handle_of(table), given, &call, &fitted, &tested);
+  if (status == TESSERA_GAM_OK) {
+    set_handle(fits, fitted);
+    set_handle(tests, tested);
+  }
+  if (of.jumped) R_ContinueUnwind(of.jump);
+  check(status);
+  SEXP found = PROTECT(Rf_allocVector(VECSXP, 3));
+  SET_VECTOR_ELT(found, 0, fits);
+  SET_VECTOR_ELT(found, 1, columns_of(fits));
+  SET_VECTOR_ELT(found, 2, columns_of(tests));
+  close_answer(tests);
+  UNPROTECT(4);
+  return found;
+}
+
+static SEXP many_model(SEXP fits, SEXP response) {
+  SEXP pointer = PROTECT(new_pointer("tessera_model", close_model));
+  tessera_gam_model handle;
+  check(tessera_gam_many_model(handle_of(fits), text_of(response), &handle));
+  set_handle(pointer, handle);
+  UNPROTECT(1);
+  return pointer;
+}
+
+/* The covariances of the coefficients of these responses, a list of matrices. */
+static SEXP many_covariances(SEXP fits, SEXP responses) {
+  SEXP name = PROTECT(Rf_mkString("covariance"));
+  SEXP all = PROTECT(Rf_allocVector(VECSXP, Rf_xlength(responses)));
+  for (R_xlen_t i = 0; i < Rf_xlength(responses); ++i) {
+    SEXP model = PROTECT(many_model(fits, PROTECT(Rf_ScalarString(STRING_ELT(responses, i)))));
+    SET_VECTOR_ELT(all, i, value(model, name));
+    close_model(model);
+    UNPROTECT(2);
+  }
+  UNPROTECT(2);
+  return all;
+}
+
+/* The columns of the tests of curves, or of their values. */
+static SEXP many_curves(SEXP fits, SEXP values, SEXP options) {
+  SEXP pointer = PROTECT(new_pointer("tessera_answer", close_answer));
+  const tessera_gam_call call = call_of(options, NULL);
+  tessera_gam_answer handle;
+  check((Rf_asLogical(values) ? tessera_gam_many_curve_values : tessera_gam_many_curves)(handle_of(fits),
+                                                                                         &call, &handle));
+  set_handle(pointer, handle);
+  SEXP columns = PROTECT(columns_of(pointer));
+  close_answer(pointer);
+  UNPROTECT(2);
+  return columns;
+}
+
 /* The versions of the library and of its MPI ("": no MPI). */
 static SEXP version(void) {
   SEXP texts = PROTECT(Rf_allocVector(STRSXP, 2));
@@ -513,6 +651,10 @@ static const R_CallMethodDef routines[] = {{"table", (DL_FUNC)&table, 1},
                                            {"predict", (DL_FUNC)&predict, 3},
                                            {"residuals", (DL_FUNC)&residuals, 3},
                                            {"rows", (DL_FUNC)&rows, 4},
+                                           {"fit_many", (DL_FUNC)&fit_many, 5},
+                                           {"many_model", (DL_FUNC)&many_model, 2},
+                                           {"many_covariances", (DL_FUNC)&many_covariances, 2},
+                                           {"many_curves", (DL_FUNC)&many_curves, 3},
                                            {"close", (DL_FUNC)&close_pointer, 1},
                                            {"version", (DL_FUNC)&version, 0},
                                            {NULL, NULL, 0}};

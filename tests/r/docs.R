@@ -14,9 +14,9 @@ blocks <- function(document) {
 }
 
 guide <- blocks("docs/r.md")
-stopifnot(length(guide) == 3)
+stopifnot(length(guide) == 4)
 for (block in guide) eval(parse(text = block), globalenv())
-stopifnot(inherits(m, "tessera"))
+stopifnot(inherits(m, "tessera"), many["rising", "q:s(t)"] < 0.05, NROW(sce) == 2)
 
 readme <- blocks("README.md")
 stopifnot(length(readme) == 1)

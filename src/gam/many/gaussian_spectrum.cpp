@@ -431,7 +431,10 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
       if (!found) return ManyStatus::converged;
     }
     if (log_sp <= lower && here.slope > 0) return ManyStatus::unbounded;
-    if (log_sp >= upper && here.slope < 0) {
+    // The criterion may also fall to the limit faster than e^-value, for which Newton's steps are too short.
+    const bool is_flat_to_limit =
+        here.slope < 0 && -here.slope < negligible_slope && at_limit.value <= here.value;
+    if ((log_sp >= upper && here.slope < 0) || is_flat_to_limit) {
       log_sp = infinite;
       continue;
     }
@@ -453,9 +456,9 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
     for (int halving = 0; halving < most_halvings && !moved; ++halving, step /= 2) {
       const double next = std::clamp(log_sp + step, lower, upper);
       const Value there = value_at(design, of, next);
-      // For a short step, the difference of the values is rounding: decide by the slope.
+      // For a short step to a minimum, the difference of the values is rounding: decide by the slope.
       constexpr double short_step = 1e-3;
-      moved = std::abs(step) < short_step
+      moved = std::abs(step) < short_step && here.curvature > 0
                   ? std::abs(there.slope) < std::abs(here.slope)
                   : there.value <= here.value + criterion_rounding * (1 + std::abs(here.value));
       if (!moved) continue;
@@ -533,6 +536,8 @@ bool GaussianSpectrum::fit(const SharedDesign& design, int least_rows, std::span
   }
   double log_sp = 0;
   out.status = search(design, response, log_sp, out.iterations);
+  if (out.status == ManyStatus::failed)
+    out.reason = out.iterations == most_iterations ? ManyReason::iterations : ManyReason::no_step;
   if (out.status == ManyStatus::failed) return true;
   const Value value = value_at(design, response, log_sp);
   out.log_sp = {log_sp};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits of many responses that compare formulas: without a term, and with other numbers of basis functions.
+#include "support/design_support.hpp"
 #include "support/errors.hpp"
+#include "support/many_model.hpp"
 #include "support/on_cpu.hpp"
 #include "support/shared_world.hpp"
 
@@ -20,6 +22,7 @@ namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
 using Numbers = std::vector<double>;
+using nlohmann::json;
 
 constexpr std::int64_t subjects = 150;
 constexpr std::int64_t voxels = 12;
@@ -94,6 +97,41 @@ TEST_F(ManyTerms, HavePartialR2OfTheFitsWithoutThem) {
   };
   refuse("drop: the formula has no term 's(motion)' (it has 'sex', 's(age)')", "gaussian", "s(motion)");
   refuse("drop: deviances with another theta cannot be compared", "nb", "sex");
+}
+
+TEST_F(ManyTerms, ConvergeWhereTheSearchIsHard) {
+  const auto status_of = [&](const Table& table, const std::string& formula, const Numbers& y) {
+    const auto rows = std::ssize(y);
+    const ManyResults found =
+        fit_many(job, formula, table,
+                 {.in = ResponsesIn::columns,
+                  .matrix = ResponseMatrix{DenseMatrix{std::span<const double>(y), rows, 1, 1, rows}}});
+    const auto& status =
+        std::get<Factor>(std::ranges::find(found.fits, "status", &Table::Column::name)->values);
+    EXPECT_EQ(status.levels[static_cast<std::size_t>(status.codes[0])], "converged");
+    return numbers_of(found.fits, "lambda:s(age)")[0];
+  };
+  // At the edge between responses whose best curve is a line and others, the criterion falls to that of the
+  // line faster than by 1 / lambda.
+  const Table table{Plan::over_hosts(subjects, 1), columns};
+  const Numbers& age = std::get<Numbers>(columns[0].values);
+  double line = 0;
+  double curve = 1;
+  for (int halving = 0; halving < 45; ++halving) {
+    const double share = (line + curve) / 2;
+    Numbers y;
+    for (std::size_t i = 0; i < age.size(); ++i)
+      y.push_back(age[i] + share * std::sin(5 * age[i]) + 0.2 * std::sin(1000 * age[i]));
+    (std::isinf(status_of(table, "s(age, k = 4)", y)) ? line : curve) = share;
+  }
+  EXPECT_GT(line, 0);
+  EXPECT_LT(curve, 1);
+  // Simulated values whose criterion has a maximum at the start of the search.
+  const json hard = test_data("many/start_at_maximum.json");
+  const auto rows = std::ssize(hard["y"]);
+  EXPECT_LT(status_of(Table{Plan::over_hosts(rows, 1), columns_of(hard)}, "s(age, k = 4) + sex + motion",
+                      hard["y"].get<Numbers>()),
+            1e6);
 }
 
 TEST_F(ManyTerms, KeepTheirTestsForModels) {

@@ -27,24 +27,21 @@ class DenseResponses final : public ResponseSource {
     return in_columns_ ? stored_->chunk().columns : stored_->chunk().rows;
   }
 
-  [[nodiscard]] Matrix read(Range responses) override {
+  void read(Range responses, const ResponseColumns& to) override {
     const Range rows{0, in_columns_ ? stored_->rows() : stored_->columns()};
-    Matrix values(static_cast<int>(rows.end), static_cast<int>(responses.size()));
     const MatrixBlock all = in_columns_ ? MatrixBlock{rows, responses} : MatrixBlock{responses, rows};
     stored_->read(workers_.team, all, [&](const MatrixBlock& block, std::span<const double> from) {
       const auto wide = at(block.columns.size());
       for (std::int64_t j = 0; j < (in_columns_ ? block.columns : block.rows).size(); ++j) {
-        const std::int64_t first = (in_columns_ ? block.columns : block.rows).begin + j - responses.begin;
-        const auto to = values.column(static_cast<int>(first));
+        const std::int64_t column = (in_columns_ ? block.columns : block.rows).begin + j - responses.begin;
         if (!in_columns_) {
-          std::ranges::copy(from.subspan(at(j) * wide, wide), to.begin() + block.columns.begin);
+          to.set(block.columns.begin, column, from.subspan(at(j) * wide, wide));
           continue;
         }
         for (std::int64_t i = 0; i < block.rows.size(); ++i)
-          to[at(block.rows.begin + i)] = from[at(i) * wide + at(j)];
+          to.at(block.rows.begin + i, column) = from[at(i) * wide + at(j)];
       }
     });
-    return values;
   }
 
  private:

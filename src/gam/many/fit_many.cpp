@@ -435,7 +435,7 @@ class ManyFit {
     batches_.push_back({on_devices ? job_.plan(batch.size()) : job_.plan_for_hosts(batch.size()), batch, {}});
     const Plan& plan = batches_.back().plan;
     const Range mine = job_.local_range(plan);
-    const std::vector<Matrix> values = read({batch.begin + mine.begin, batch.begin + mine.end});
+    read({batch.begin + mine.begin, batch.begin + mine.end});
     std::vector<ResponseRow> rows;
     {
       PhaseClock clock(job_.comm(), summary_.phases, "fit", "the fits of the responses");
@@ -444,7 +444,7 @@ class ManyFit {
       const auto on_host = [&](const HostTile& /*tile*/, std::span<const std::int64_t> some,
                                std::span<ResponseRow> out) {
         auto fitter = fitters_->take();
-        for (std::size_t i = 0; i < some.size(); ++i) out[i] = fit_one(*fitter, mine, some[i], values);
+        for (std::size_t i = 0; i < some.size(); ++i) out[i] = fit_one(*fitter, mine, some[i]);
         fitters_->give_back(std::move(fitter));
       };
       const auto on_device = [&](Tile& tile, std::span<const std::int64_t> some, std::span<ResponseRow> out) {
@@ -453,7 +453,7 @@ class ManyFit {
                      [&](std::unique_ptr<LikelihoodSums> sums) {
                        ResponseFitter fitter(*design_, estimator_, std::move(sums));
                        for (std::size_t i = next++; i < some.size(); i = next++) {
-                         out[i] = fit_one(fitter, mine, some[i], values);
+                         out[i] = fit_one(fitter, mine, some[i]);
                          out[i].on_device = true;
                        }
                      });
@@ -474,13 +474,12 @@ class ManyFit {
     keep(rows, batches_.back());
   }
 
-  [[nodiscard]] ResponseRow fit_one(ResponseFitter& fitter, Range mine, std::int64_t index,
-                                    const std::vector<Matrix>& values) {
+  [[nodiscard]] ResponseRow fit_one(ResponseFitter& fitter, Range mine, std::int64_t index) {
     try {
       // The values of a response, its weights and its offsets.
       std::array<std::span<const double>, 3> columns;
-      for (std::size_t i = 0; i < values.size(); ++i)
-        columns[i + (i == 1 && !has_weights_ ? 1 : 0)] = values[i].column(static_cast<int>(index));
+      for (std::size_t i = 0; i < values_.size(); ++i)
+        columns[i + (i == 1 && !has_weights_ ? 1 : 0)] = values_[i].of(index);
       const RowAdjustments own{.weights = columns[1], .offsets = columns[2]};
       const ResponseFit fit = fitter.fit(columns[0], own);
       std::vector<double> deviances;
@@ -494,7 +493,7 @@ class ManyFit {
       if (!fault_ || response < fault_->first)
         fault_.emplace(response,
                        fmt::format("{}: response '{}', {}{}", name_of(responses_), names_[at(response)],
-                                   error.what(), hint_of(values[0].column(static_cast<int>(index)))));
+                                   error.what(), hint_of(values_[0].of(index))));
       return {};
     }
   }
@@ -515,15 +514,15 @@ class ManyFit {
     return at(std::max(1, job_.threads() / std::max(1, static_cast<int>(job_.devices().size()))));
   }
 
-  /// The values of this rank's chosen responses [begin, end): a matrix from each reader.
-  [[nodiscard]] std::vector<Matrix> read(Range some) {
+  /// Reads the values of this rank's chosen responses [begin, end) by each reader.
+  void read(Range some) {
     PhaseClock clock(job_.comm(), summary_.phases, "read", "the reading of the responses");
-    std::vector<Matrix> values;
+    values_.resize(readers_.size());
     together(job_.comm(), [&] {
-      for (const ResponseReader& reader : readers_)
-        values.push_back(reader.read(some, design_->table_rows, [&] { stop_if_asked(job_.options().stop); }));
+      for (std::size_t i = 0; i < readers_.size(); ++i)
+        readers_[i].read(
+            some, design_->table_rows, [&] { stop_if_asked(job_.options().stop); }, values_[i]);
     });
-    return values;
   }
 
   void write(std::span<const ResponseRow> rows, Batch& batch) {
@@ -602,6 +601,7 @@ class ManyFit {
   FittedModel model_;  ///< model that all responses share
   std::optional<ResponseResults> results_;
   std::vector<ResponseReader> readers_;  ///< readers of the responses, then of weights and offsets, if given
+  std::vector<ResponseValues> values_;   ///< those of a batch, from each reader
   std::vector<std::string> names_;       ///< names of the responses to fit
   std::string how_matched_;              ///< how rows of responses and covariates are matched, for a note
   bool has_weights_ = false;  ///< whether the second reader is of weights; otherwise it is of offsets

@@ -51,21 +51,18 @@ class StridedResponses final : public ResponseSource {
 
   [[nodiscard]] const std::vector<std::string>& names() const override { return names_; }
 
-  [[nodiscard]] Matrix read(Range responses) override {
-    Matrix values(static_cast<int>(matrix_.rows), static_cast<int>(responses.size()));
+  void read(Range responses, const ResponseColumns& to) override {
     std::visit(
         [&](const auto& from) {
           team_.for_each_block({0, matrix_.rows}, runs_at_once, [&](int /*thread*/, Range rows) {
-            for (int j = 0; j < values.cols(); ++j) {
+            for (std::int64_t j = 0; j < responses.size(); ++j) {
               const std::int64_t first = (responses.begin + j) * matrix_.column_stride;
               for (std::int64_t i = rows.begin; i < rows.end; ++i)
-                values(static_cast<int>(i), j) =
-                    static_cast<double>(from[at(first + i * matrix_.row_stride)]);
+                to.at(i, j) = static_cast<double>(from[at(first + i * matrix_.row_stride)]);
             }
           });
         },
         matrix_.values);
-    return values;
   }
 
  private:
@@ -96,8 +93,8 @@ class CompressedResponses final : public ResponseSource {
     return matrix_.by_columns || is_sorted_ ? 1 : std::ssize(names_);
   }
 
-  [[nodiscard]] Matrix read(Range responses) override {
-    Matrix values(static_cast<int>(matrix_.rows), static_cast<int>(responses.size()));
+  void read(Range responses, const ResponseColumns& to) override {
+    to.fill(0);
     const Range runs = matrix_.by_columns ? responses : Range{0, matrix_.rows};
     std::visit(
         [&](const auto& from, const auto& indices) {
@@ -109,14 +106,12 @@ class CompressedResponses final : public ResponseSource {
                 const std::int64_t row = matrix_.by_columns ? index : run;
                 const std::int64_t response = matrix_.by_columns ? run : index;
                 if (response >= responses.begin && response < responses.end)
-                  values(static_cast<int>(row), static_cast<int>(response - responses.begin)) +=
-                      static_cast<double>(from[at(e)]);
+                  to.at(row, response - responses.begin) += static_cast<double>(from[at(e)]);
               }
             }
           });
         },
         matrix_.values, matrix_.indices);
-    return values;
   }
 
  private:

@@ -37,12 +37,11 @@ class TableResponses final : public ResponseSource {
   [[nodiscard]] const std::vector<std::string>& row_names() const override { return row_names_; }
   [[nodiscard]] std::int64_t stored_together() const override { return std::ssize(names_); }
 
-  [[nodiscard]] Matrix read(Range responses) override {
-    Matrix values(static_cast<int>(table_->rows()), static_cast<int>(responses.size()));
-    if (responses.size() == 0) return values;
+  void read(Range responses, const ResponseColumns& to) override {
+    if (responses.size() == 0) return;
     ColumnBatches batches;
     batches.names.assign(names_.begin() + responses.begin, names_.begin() + responses.end);
-    int next = 0;
+    std::int64_t next = 0;
     read_in_batches(
         workers_, *table_, {0, table_->rows()}, batches,
         [&](std::span<const std::string> names, const Frame& frame, std::span<const StrayTexts> /*strays*/) {
@@ -52,11 +51,10 @@ class TableResponses final : public ResponseSource {
               throw base::input_error("{}: the response '{}' has texts, such as '{}': leave it out",
                                       table_->name(), names[c],
                                       variable.levels.empty() ? "" : variable.levels.front());
-            const auto column = values.column(next++);
-            for (std::size_t i = 0; i < column.size(); ++i) column[i] = variable.numbers[i];
+            for (std::int64_t i = 0; i < table_->rows(); ++i) to.at(i, next) = variable.numbers[at(i)];
+            ++next;
           }
         });
-    return values;
   }
 
  private:
@@ -229,25 +227,19 @@ void ResponseReader::choose_as(const ResponseReader& of) {
   }
 }
 
-Matrix ResponseReader::read(Range some, std::int64_t rows, FunctionRef<void()> between) const {
-  Matrix values;
+void ResponseReader::read(Range some, std::int64_t rows, FunctionRef<void()> between,
+                          ResponseValues& to) const {
+  to.resize(rows, some.size());
+  const ResponseColumns columns(to.all(), rows, row_of_);
   // Reads each run of consecutive responses at once.
   for (std::int64_t begin = some.begin; begin < some.end;) {
     between();
     std::int64_t end = begin + 1;
     while (end < some.end && chosen[at(end)] == chosen[at(end - 1)] + 1) ++end;
-    Matrix run = source_->read({chosen[at(begin)], chosen[at(end - 1)] + 1});
-    if (row_of_.empty() && end - begin == some.size()) return run;
-    if (values.cols() == 0) values = Matrix(static_cast<int>(rows), static_cast<int>(some.size()));
-    for (int j = 0; j < run.cols(); ++j) {
-      const auto from = run.column(j);
-      const auto to = values.column(static_cast<int>(begin - some.begin) + j);
-      if (row_of_.empty()) std::ranges::copy(from, to.begin());
-      for (std::size_t i = 0; i < row_of_.size(); ++i) to[row_of_[i]] = from[i];
-    }
+    source_->read({chosen[at(begin)], chosen[at(end - 1)] + 1},
+                  columns.part({begin - some.begin, end - some.begin}));
     begin = end;
   }
-  return values;
 }
 
 std::string name_of(const Responses& responses) {

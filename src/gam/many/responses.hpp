@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/at.hpp"
+#include "base/huge_pages.hpp"
 #include "gam/data/frame/workers.hpp"
 #include "gam/data/source/table_reader.hpp"
 #include "gam/formula/expression.hpp"
 
 #include <tessera/gam/many.hpp>
-#include <tessera/gam/matrix.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/partition/plan.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -22,6 +25,67 @@ namespace TESSERA_NAMESPACE::gam {
 inline constexpr const char* name_in_memory = "the responses in memory";
 /// The name of responses for messages: their path, or `name_in_memory`.
 [[nodiscard]] std::string name_of(const Responses& responses);
+
+/// Where responses are read to: a column for each, with its values in the order of the covariates' rows.
+class ResponseColumns {
+ public:
+  /// `row_of`: the row of a column for each row of the source; empty: the same.
+  ResponseColumns(std::span<double> values, std::int64_t rows, std::span<const std::size_t> row_of)
+      : values_(values), rows_(base::at(rows)), row_of_(row_of) {}
+
+  [[nodiscard]] std::int64_t count() const noexcept {
+    return rows_ == 0 ? 0 : static_cast<std::int64_t>(values_.size() / rows_);
+  }
+  /// The place of a value, by the row of the source.
+  [[nodiscard]] double& at(std::int64_t row, std::int64_t column) const {
+    return values_[base::at(column) * rows_ + row_at(row)];
+  }
+  /// Sets the values of a column from a row of the source on.
+  void set(std::int64_t first_row, std::int64_t column, std::span<const double> values) const {
+    const auto to = values_.subspan(base::at(column) * rows_, rows_);
+    if (row_of_.empty()) std::ranges::copy(values, to.begin() + first_row);
+    for (std::size_t i = 0; !row_of_.empty() && i < values.size(); ++i)
+      to[row_of_[base::at(first_row) + i]] = values[i];
+  }
+  void fill(double value) const { std::ranges::fill(values_, value); }
+  /// Some of the columns.
+  [[nodiscard]] ResponseColumns part(Range columns) const {
+    const auto size = base::at(columns.size()) * rows_;
+    return {values_.subspan(base::at(columns.begin) * rows_, size), static_cast<std::int64_t>(rows_),
+            row_of_};
+  }
+
+ private:
+  [[nodiscard]] std::size_t row_at(std::int64_t row) const {
+    return row_of_.empty() ? base::at(row) : row_of_[base::at(row)];
+  }
+
+  std::span<double> values_;
+  std::size_t rows_;
+  std::span<const std::size_t> row_of_;
+};
+
+/// The values of some responses; their memory serves one batch after another.
+class ResponseValues {
+ public:
+  void resize(std::int64_t rows, std::int64_t responses) {
+    rows_ = base::at(rows);
+    const std::size_t size = rows_ * base::at(responses);
+    if (size > values_.capacity()) {
+      values_ = {};
+      base::resize_in_huge_pages(values_, size);
+    }
+    values_.resize(size);
+  }
+  [[nodiscard]] std::span<double> all() noexcept { return values_; }
+  [[nodiscard]] std::span<const double> of(std::int64_t response) const {
+    return std::span(values_).subspan(base::at(response) * rows_, rows_);
+  }
+
+ private:
+  std::vector<double> values_;
+  std::size_t rows_ = 0;
+};
 
 /// A matrix of responses in a file or in memory, read in parts. Each rank opens and reads it for itself.
 class ResponseSource {
@@ -37,9 +101,9 @@ class ResponseSource {
   [[nodiscard]] virtual const std::vector<std::string>& row_names() const;
   /// *Collective.* Must be called before `read`. Throws the same `Error(input)` on every rank.
   virtual void prepare(Job& /*job*/, const MemoryOptions& /*memory*/) {}
-  /// The values of responses [begin, end): a column for each, in the order of the matrix's rows; NaN:
-  /// missing. Throws `Error(input)`.
-  [[nodiscard]] virtual Matrix read(Range responses) = 0;
+  /// Reads the values of responses [begin, end), a column for each; NaN: missing. Sets each value. Throws
+  /// `Error(input)`.
+  virtual void read(Range responses, const ResponseColumns& to) = 0;
   /// The number of consecutive responses that cost as much to read as one of them, e.g. those in a chunk.
   [[nodiscard]] virtual std::int64_t stored_together() const { return 1; }
 };
@@ -98,8 +162,8 @@ class ResponseReader {
   /// Indices in the source of the responses to read.
   std::vector<std::int64_t> chosen{};
 
-  /// The values of the chosen responses [begin, end). `between` is called between reads of the source.
-  [[nodiscard]] Matrix read(Range some, std::int64_t rows, FunctionRef<void()> between) const;
+  /// Reads the values of the chosen responses [begin, end). `between` is called between reads of the source.
+  void read(Range some, std::int64_t rows, FunctionRef<void()> between, ResponseValues& to) const;
 
  private:
   std::unique_ptr<ResponseSource> source_;

@@ -44,13 +44,13 @@ class SparseResponses final : public ResponseSource {
     if (!matrix_.by_response) sorted_.emplace(job, matrix_, memory);
   }
 
-  [[nodiscard]] Matrix read(Range responses) override {
-    Matrix values(static_cast<int>(matrix_.rows), static_cast<int>(responses.size()));
+  void read(Range responses, const ResponseColumns& to) override {
+    to.fill(0);
     if (sorted_) {
-      place(responses, responses, sorted_->begins(), values, [&](std::int64_t element) {
+      place(responses, responses, sorted_->begins(), to, [&](std::int64_t element) {
         return std::pair<double, double>(sorted_->row(element), sorted_->value(element));
       });
-      return values;
+      return;
     }
     // Number of elements read at a time: some megabytes.
     constexpr std::int64_t at_once = std::int64_t{1} << 22;
@@ -62,21 +62,19 @@ class SparseResponses final : public ResponseSource {
       const Range elements{begins[at(some.begin)], begins[at(some.end)]};
       const std::vector<double> rows = matrix_.indices->read(workers_.team, elements);
       const std::vector<double> numbers = matrix_.data->read(workers_.team, elements);
-      place(some, responses, begins, values, [&](std::int64_t element) {
+      place(some, responses, begins, to, [&](std::int64_t element) {
         return std::pair(rows[at(element - elements.begin)], numbers[at(element - elements.begin)]);
       });
       response = some.end;
     }
-    return values;
   }
 
  private:
-  /// Writes the elements of some responses to `values`. `element` returns the row and value of an element.
+  /// Writes the elements of some responses. `element` returns the row and value of an element.
   template <class Element>
-  void place(Range some, Range responses, const std::vector<std::int64_t>& begins, Matrix& values,
+  void place(Range some, Range responses, const std::vector<std::int64_t>& begins, const ResponseColumns& to,
              const Element& element) const {
     workers_.team.for_each_block(some, 1, [&](int /*thread*/, Range one) {
-      const auto to = values.column(static_cast<int>(one.begin - responses.begin));
       for (std::int64_t i = begins[at(one.begin)]; i < begins[at(one.end)]; ++i) {
         const std::pair<double, double> placed = element(i);
         const double row = placed.first;
@@ -85,7 +83,7 @@ class SparseResponses final : public ResponseSource {
           throw base::input_error(
               "{}: the index {} of element {} is outside of the matrix: give indices below {}", matrix_.name,
               row, i + 1, matrix_.rows);
-        double& place = to[static_cast<std::size_t>(row)];
+        double& place = to.at(static_cast<std::int64_t>(row), one.begin - responses.begin);
         const auto refuse = [&](const char* why) -> Error {
           return base::input_error("{}: response '{}', row {}: {}", matrix_.name,
                                    names_.responses[at(one.begin)], row + 1, why);

@@ -73,8 +73,17 @@ class Hdf5Matrix final : public StoredMatrix {
   class ChunkReader final : public Reader {
    public:
     explicit ChunkReader(const Hdf5Matrix& matrix) : matrix_(matrix) {}
+    /// Reads the chunks of a piece, one below the other.
     void read(const MatrixBlock& block, std::span<double> values) override {
-      if (!matrix_.packing_ || !unpack(block, values)) read_by_library(block, values);
+      const std::int64_t height = matrix_.chunk_.rows;
+      for (std::int64_t row = block.rows.begin; row < block.rows.end;) {
+        const std::int64_t end = std::min(block.rows.end, row - row % height + height);
+        const MatrixBlock part{{row, end}, block.columns};
+        const auto begin = static_cast<std::size_t>((row - block.rows.begin) * block.columns.size());
+        const auto to = values.subspan(begin, static_cast<std::size_t>(part.size()));
+        if (!matrix_.packing_ || !unpack(part, to)) read_by_library(part, to);
+        row = end;
+      }
     }
 
    private:
@@ -130,8 +139,14 @@ class Hdf5Matrix final : public StoredMatrix {
   [[nodiscard]] std::unique_ptr<Reader> reader() const override {
     return std::make_unique<ChunkReader>(*this);
   }
+  /// Flat chunks are read several at a time, so that their transpose is written in whole cache lines.
   [[nodiscard]] Piece piece_of(const MatrixBlock& block) const override {
-    return is_chunked_ ? chunk_ : StoredMatrix::piece_of(block);
+    if (!is_chunked_) return StoredMatrix::piece_of(block);
+    constexpr std::int64_t rows_of_line = 8;
+    constexpr std::int64_t most_values = std::int64_t{1} << 17;
+    const std::int64_t wanted = (rows_of_line - 1) / chunk_.rows + 1;
+    const std::int64_t fitting = most_values / std::max<std::int64_t>(1, chunk_.rows * chunk_.columns);
+    return {chunk_.rows * std::clamp<std::int64_t>(fitting, 1, wanted), chunk_.columns};
   }
 
   void find_chunks() {

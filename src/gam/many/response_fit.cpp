@@ -327,7 +327,12 @@ class ResponseFitter::Search {
       predict_coefficients(next, derivatives, change);
       if (!criterion_.settle(next, tolerance)) continue;
       const double rise = next.value - point.value;
-      if (rise <= slack + criterion_rounding * (1 + std::abs(point.value))) {
+      // Without a share of the fall, a search could go to and fro between two points of one height.
+      constexpr double least_share = 0.2;
+      double least_fall = 0;
+      for (std::size_t j = 0; j < change.size(); ++j)
+        least_fall -= least_share * change[j] * derivatives.gradient[j];
+      if (rise <= slack + criterion_rounding * (1 + std::abs(point.value)) - std::max(0.0, least_fall)) {
         slack = std::min(most_slack, 3 * std::sqrt(tolerance));
         point = std::move(next);
         return true;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The code of docs/gallery.md and docs/families.md prints and draws the results shown there.
+"""The code of docs/gallery.md, docs/families.md and docs/cells.md prints and draws the results shown there.
 
 With TESSERA_REWRITE_GALLERY set, texts and figures are rewritten, not compared: review them.
 """
@@ -10,6 +10,7 @@ import importlib.metadata
 import os
 import pathlib
 import re
+import warnings
 
 from support import ROOT, InCopyOfRoot, main, needs, printed_by
 
@@ -26,7 +27,13 @@ class Gallery(InCopyOfRoot):
     def test_families(self):
         self.expect_shown("families.md")
 
-    def expect_shown(self, page):
+    @needs("scanpy")
+    def test_cells(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Scanpy and anndata, about versions
+            self.expect_shown("cells.md", "scanpy")
+
+    def expect_shown(self, page, *packages):
         document = ROOT / "docs" / page
         names = {"__name__": "page"}  # to which warnings are attributed
         made = re.sub(
@@ -42,7 +49,7 @@ class Gallery(InCopyOfRoot):
             for figure in figures:
                 self.write_small(figure)
             return
-        self.skip_unless_pinned("matplotlib", "pandas")
+        self.skip_unless_pinned("matplotlib", "pandas", *packages)
         self.assertEqual(made, document.read_text())
         for figure in figures:
             self.expect_same(figure)

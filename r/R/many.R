@@ -222,11 +222,26 @@ tessera_model <- function(many, response) {
 }
 
 #' Tests of the curves of each response, those of tradeSeq's functions, or their values.
-tessera_curves <- function(many, test = c("association", "start-vs-end", "diff-end", "pattern", "values"), ...) {
+tessera_curves <- function(many, test = c("association", "start-vs-end", "diff-end", "pattern", "condition", "values"), ...,
+                           contrasts = NULL) {
   test <- match.arg(test)
-  options <- c(if (test != "values") c(test = test), option_texts(list(...)))
+  options <- c(if (test != "values") c(test = test), if (!is.null(contrasts)) c(contrasts = contrast_text(contrasts)),
+               option_texts(list(...)))
   columns <- .Call(C_many_curves, fits_of(many), test == "values", options)
   structure(columns, class = "data.frame", row.names = columns$response)
+}
+
+#' Contrasts by the name of their test, matrices of coefficients x contrasts or weights by name, as the engine's JSON.
+contrast_text <- function(tests) {
+  object <- function(names, texts) paste0("{", paste0(encodeString(names, quote = "\""), ": ", texts, collapse = ", "), "}")
+  of_test <- function(L) {
+    L <- as.matrix(L)
+    if (is.null(rownames(L))) usage_error("contrasts have no row names: name the coefficients")
+    of_contrast <- function(weights) object(rownames(L)[weights != 0], number_text(weights[weights != 0]))
+    paste0("[", paste(apply(L, 2, of_contrast), collapse = ", "), "]")
+  }
+  if (!is.list(tests) || is.null(names(tests))) usage_error("contrasts are no named list: give list(late = L)")
+  object(names(tests), vapply(tests, of_test, ""))
 }
 
 #' Coefficients, a row for each response.

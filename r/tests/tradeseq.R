@@ -113,6 +113,21 @@ models <- tessera_many(methods::as(cells$counts + 0, "CsparseMatrix"), pseudotim
                        conditions = cells$drug)
 curves <- c("t1:l1_1", "t1:l1_2", "t2:l2_1", "t2:l2_2")
 slots <- check(models, curves)
+of_lineage <- function(curve) grep(paste0("^s\\(", sub(":", "\\\\):", curve), "\\."), colnames(slots$X))
+L <- sapply(seq(1, 4, 2), function(first) {
+  L <- matrix(0, ncol(slots$X), 6, dimnames = list(colnames(slots$X), NULL))
+  L[cbind(of_lineage(curves[first]), 1:6)] <- 1
+  L[cbind(of_lineage(curves[first + 1]), 1:6)] <- -1
+  L
+}, simplify = FALSE)
+for (l2fc in 0:1) {
+  found <- tessera_curves(models, "condition", l2fc = l2fc)
+  given <- tessera_curves(models, contrasts = list(first = L[[1]], second = L[[2]]), l2fc = l2fc)
+  expected <- vapply(1:5, function(i) statistic(slots$beta[i, ], slots$Sigma[[i]], do.call(cbind, L), l2fc, 0.01), c(0, 0))
+  stopifnot(all.equal(rbind(found$statistic, found$df), expected, tolerance = 1e-6),
+            all.equal(given$statistic, found$statistic, tolerance = 1e-9),
+            all.equal(given$"statistic:second", found$"statistic:s(t2):l2_1-s(t2):l2_2", tolerance = 1e-9))
+}
 found <- tessera_curves(models, "pattern", terms = "s(t1):l1_1,s(t1):l1_2", points = 6)
 stopifnot(identical(slots$conditions, cells$drug), is.factor(slots$conditions), found["drug", "statistic"] > 0,
           sum(grepl("^s\\(t1\\):l1_", colnames(slots$X))) == 12)

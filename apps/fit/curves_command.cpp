@@ -17,7 +17,7 @@ CLI::App* CurvesCommand::add_to(CLI::App& program) {
   command->add_option("FITS", fits, "Fits of tessera-fit many --covariances: fits.h5")->required();
   options.add_to(*command, OptionSet::curves);
   command->add_flag("--values", values, "The means of each response on its curves, in place of tests");
-  options.add_to(*command, OptionSet::curve_values, {"scaled"});
+  options.add_to(*command, OptionSet::curve_values, {"scaled", "interval"});
   options.add_to(*command, OptionSet::job, {"threads"});
   collective_timeout.add_to(*command);
   add_out(*command, out);

@@ -133,6 +133,19 @@ class Adata(unittest.TestCase):
         self.assertAlmostEqual(tests["log2_fold_change:level"][1], coef["lineageb"] / np.log(2), 12)
         self.assertNotIn("statistic:s(t):lineagea", [*tests])
 
+    def test_curves_have_intervals(self):
+        found = fit_many(cells(), "s(t, by=lineage, k=5) + lineage", "nb", layer="counts", covariances=True)
+        curves = found.curves(points=4, end=8, interval=0.9)
+        columns = [name for name in curves if name.startswith("s(t):lineageb@")]
+        times = [float(name.split("@")[1]) for name in columns[::3]]
+        model = found.model("gata1")
+        expected = model.predict({"t": times, "lineage": ["b"] * 4}, type="response", interval=0.9)
+        for suffix, name in (("", "fit"), (".lower", "lower"), (".upper", "upper")):
+            mean = [curves[column + suffix][1] for column in columns[::3]]
+            np.testing.assert_allclose(mean, expected[name], rtol=1e-5)  # times are written with six digits
+        with self.assertRaisesRegex(UsageError, "standard scores have no interval"):
+            found.curves(scaled=True, interval=0.9)
+
     def test_refuses(self):
         adata = cells()
         twice = adata[:, ["sox2", "sox2"]].copy()

@@ -77,11 +77,14 @@ struct CurveValueOptions {
   std::optional<double> end{};
   /// Standard scores of a response's values, (value - mean) / standard deviation, ready for clustering.
   bool scaled = false;
+  /// Bounds of the pointwise credible interval of each mean with this probability; 0: none.
+  double interval = 0;
 };
 
 /// *Collective.* The means of each response on its curves, without offsets and with other variables at
-/// typical values, as tradeSeq's predictSmooth: a column "CURVE@POINT" for each point. NaN for a response
-/// without a fit and a curve at minus infinity. Throws like `test_curves`.
+/// typical values, as tradeSeq's predictSmooth: a column "CURVE@POINT" for each point, with an interval
+/// followed by "CURVE@POINT.lower" and "CURVE@POINT.upper". NaN for a response without a fit and a curve at
+/// minus infinity. Throws like `test_curves`.
 [[nodiscard]] TESSERA_EXPORT Predictions curve_values(Job& job, const std::string& fits,
                                                       const CurveValueOptions& options = {});
 [[nodiscard]] TESSERA_EXPORT Predictions curve_values(Job& job, const ManyResults& fits,

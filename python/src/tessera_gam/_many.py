@@ -117,6 +117,7 @@ class ManyFits:
         points: int | None = None,
         start: float | None = None,
         end: float | None = None,
+        interval: float | None = None,
         scaled: bool | None = None,
         threads: int | None = None,
         # End of options
@@ -134,6 +135,8 @@ class ManyFits:
             Where curves start (default: at the least value of all, or with their own data).
         end
             Where curves end, if they have data after it (default: their greatest value).
+        interval
+            Bounds of the interval of each mean with this probability (default: 0).
         scaled
             Standard scores of a response's means on all its curves, for clustering (default: False).
         threads

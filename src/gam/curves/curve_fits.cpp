@@ -2,6 +2,7 @@
 #include "gam/curves/curve_fits.hpp"
 
 #include "base/errors.hpp"
+#include "gam/linalg/linalg.hpp"
 #include "gam/model/fitted_response.hpp"
 
 #include <tessera/job/stop_request.hpp>
@@ -129,6 +130,15 @@ std::vector<double> with_zeros(std::span<const double> coef) {
   std::vector<double> known(coef.begin(), coef.end());
   for (double& one : known) one = std::isnan(one) ? 0 : one;
   return known;
+}
+
+std::vector<double> standard_errors(const Matrix& contrasts, const Matrix& covariance) {
+  std::vector<double> errors;
+  for (int j = 0; j < contrasts.cols(); ++j) {
+    const auto contrast = contrasts.column(j);
+    errors.push_back(std::sqrt(std::max(0.0, dot(contrast, multiply(covariance, contrast)))));
+  }
+  return errors;
 }
 
 std::vector<std::vector<double>> values_of_fits(Job& job, Range mine, const CurveFits& fits,

@@ -65,6 +65,9 @@ class CurveFits {
 /// The coefficients with 0 for those that are NaN, which known contrasts do not need.
 [[nodiscard]] std::vector<double> with_zeros(std::span<const double> coef);
 
+/// The standard errors of L'b, for the columns of L (coefficients x contrasts).
+[[nodiscard]] std::vector<double> standard_errors(const Matrix& contrasts, const Matrix& covariance);
+
 /// *Collective.* The values that `of` computes, on several threads, for each of this rank's responses: for
 /// response `i` of some fits.
 using ValuesOfFit = FunctionRef<std::vector<double>(const SomeFits& some, std::size_t i)>;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/curves/curve_contrasts.hpp"
 #include "gam/curves/curve_fits.hpp"
+#include "gam/inference/distributions.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/model/model.hpp"
 
 #include <tessera/gam/curves.hpp>
+#include <tessera/job/together.hpp>
 
 #include <fmt/format.h>
 
@@ -37,12 +39,25 @@ void standardise_scores(std::vector<double>& values) {
 }
 
 Predictions values_of_curves(Job& job, const CurveFits& fits, const CurveValueOptions& options) {
+  together(job.comm(), [&] {
+    if (!(options.interval >= 0 && options.interval < 1))
+      throw base::usage_error("interval is {}: give a probability below 1, such as 0.95", options.interval);
+    if (options.scaled && options.interval > 0)
+      throw base::usage_error("standard scores have no interval: leave scaled or interval out");
+  });
+  const bool with_bounds = options.interval > 0;
+  const double factor = with_bounds ? normal_quantile((1 + options.interval) / 2) : 0;
   const std::vector<CurvePoints> curves = curve_points(job, fits.shared(), options);
   const Family& family = fits.shared().fitted().family;
   Predictions out = row_of_each(job, fits);
   for (const CurvePoints& curve : curves) {
-    for (const double point : curve.points)
-      out.columns.push_back({fmt::format("{}@{:.6g}", curve.name, point), {}});
+    for (const double point : curve.points) {
+      const std::string name = fmt::format("{}@{:.6g}", curve.name, point);
+      out.columns.push_back({name, {}});
+      if (!with_bounds) continue;
+      out.columns.push_back({name + ".lower", {}});
+      out.columns.push_back({name + ".upper", {}});
+    }
   }
   const auto of_fit = [&](const SomeFits& some, std::size_t i) {
     std::vector<double> values;
@@ -50,13 +65,25 @@ Predictions values_of_curves(Job& job, const CurveFits& fits, const CurveValueOp
     const std::vector<double> known = with_zeros(coef);
     for (const CurvePoints& curve : curves) {
       const bool is_known = are_known(curve.rows, coef);
-      for (const double eta : multiply_t(curve.rows, known))
+      const auto add = [&](double eta) {
         values.push_back(is_known ? family.mean(eta) : std::numeric_limits<double>::quiet_NaN());
+      };
+      const std::vector<double> etas = multiply_t(curve.rows, known);
+      std::vector<double> errors;
+      if (with_bounds) errors = standard_errors(curve.rows, some.covariance_of(i));
+      for (std::size_t j = 0; j < etas.size(); ++j) {
+        add(etas[j]);
+        if (!with_bounds) continue;
+        // With a falling link, such as 1/mu, the larger predictor has the smaller mean.
+        const double half = std::copysign(factor * errors[j], family.derivative(etas[j]));
+        add(etas[j] - half);
+        add(etas[j] + half);
+      }
     }
     if (options.scaled) standardise_scores(values);
     return values;
   };
-  const auto values = values_of_fits(job, job.local_range(out.plan), fits, false, of_fit);
+  const auto values = values_of_fits(job, job.local_range(out.plan), fits, with_bounds, of_fit);
   for (std::size_t c = 0; c < out.columns.size(); ++c) {
     for (const std::vector<double>& of_response : values) out.columns[c].values.push_back(of_response[c]);
   }

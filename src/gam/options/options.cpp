@@ -491,6 +491,9 @@ const Row<CurveValueOptions> of_curve_values[]{
     option<&CurveValueOptions::points>(points_of_curves),
     option<&CurveValueOptions::start>(start_of_curves),
     option<&CurveValueOptions::end>(end_of_curves),
+    option<&CurveValueOptions::interval>({.name = "interval",
+                                          .help = "Bounds of the interval of each mean with this probability",
+                                          .range = {0, 1}}),
     option<&CurveValueOptions::scaled>(
         {.name = "scaled",
          .help = "Standard scores of a response's means on all its curves, for clustering"}),

@@ -203,11 +203,10 @@ class ManyPage : PageWriter {
     for (const CurvePoints& curve : curves_) {
       if (!are_known(curve.rows, some.coef_of(0))) continue;
       DrawnCurve one{curve, multiply_t(curve.rows, with_zeros(some.coef_of(0))), {}, {}};
+      const std::vector<double> errors = standard_errors(curve.rows, covariance);
       for (std::size_t j = 0; j < one.fit.size(); ++j) {
-        const auto point = curve.rows.column(static_cast<int>(j));
-        const double two = 2 * std::sqrt(std::max(0.0, dot(point, multiply(covariance, point))));
-        one.low.push_back(one.fit[j] - two);
-        one.high.push_back(one.fit[j] + two);
+        one.low.push_back(one.fit[j] - 2 * errors[j]);
+        one.high.push_back(one.fit[j] + 2 * errors[j]);
       }
       drawn.push_back(std::move(one));
     }

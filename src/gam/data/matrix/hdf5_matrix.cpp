@@ -23,8 +23,8 @@ void refuse_filters(hid_t creation, const std::string& name) {
         H5Pget_filter2(creation, i, &flags, &parameters, nullptr, words.size() - 1, words.data(), nullptr);
     if (H5Zfilter_avail(filter) > 0) continue;
     throw base::input_error(
-        "{}: is packed by filter {} ({}), which this HDF5 lacks: run h5repack -f GZIP=1 IN OUT with an HDF5 "
-        "that has it, e.g. by hdf5plugin",
+        "{}: is packed by filter {} ({}), which this HDF5 lacks: write the file with gzip (AnnData: "
+        "write_h5ad(compression=\"gzip\")), or run h5repack -f GZIP=1 IN OUT with an HDF5 that has it",
         name, filter, words.front() == '\0' ? "without a name" : words.data());
   }
 }

@@ -19,7 +19,7 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
-using Numbers = std::vector<double>;
+using Aics = std::vector<double>;
 
 template <class Values>
 const Values& values_of(const std::vector<Table::Column>& columns, const char* name) {
@@ -27,8 +27,8 @@ const Values& values_of(const std::vector<Table::Column>& columns, const char* n
 }
 
 /// The AICs of fits; NaN for those that have not converged.
-Numbers aics_of(const std::vector<Table::Column>& fits) {
-  Numbers aics = values_of<Numbers>(fits, "aic");
+Aics aics_of(const std::vector<Table::Column>& fits) {
+  Aics aics = values_of<Aics>(fits, "aic");
   const auto& status = values_of<Factor>(fits, "status");
   for (std::size_t i = 0; i < aics.size(); ++i) {
     if (status.levels[at(status.codes[i])] != "converged") aics[i] = std::numeric_limits<double>::quiet_NaN();
@@ -37,13 +37,13 @@ Numbers aics_of(const std::vector<Table::Column>& fits) {
 }
 
 /// How the AICs of responses that have all of them compare.
-std::string compared(const std::vector<Numbers>& by_size, const std::vector<int>& sizes) {
-  Numbers excess(sizes.size());
+std::string compared(const std::vector<Aics>& by_size, const std::vector<int>& sizes) {
+  Aics excess(sizes.size());
   std::vector<int> least(sizes.size());
   int count = 0;
   for (std::size_t i = 0; i < by_size.front().size(); ++i) {
-    Numbers own;
-    for (const Numbers& aics : by_size) own.push_back(aics[i]);
+    Aics own;
+    for (const Aics& aics : by_size) own.push_back(aics[i]);
     if (std::ranges::any_of(own, [](double aic) { return std::isnan(aic); })) continue;
     const auto best = std::ranges::min_element(own);
     for (std::size_t s = 0; s < own.size(); ++s) excess[s] += own[s] - *best;
@@ -72,7 +72,7 @@ Predictions evaluate_k(Job& job, const std::string& formula, const Table& covari
       throw base::usage_error("evaluate-k keeps no checkpoint: leave it out, or take a smaller sample");
   });
   Predictions out;
-  std::vector<Numbers> by_size;
+  std::vector<Aics> by_size;
   for (const int size : sizes) {
     if (observer != nullptr) observer->note(fmt::format("k = {}", size));
     with_size.basis_size = size;

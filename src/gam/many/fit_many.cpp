@@ -224,6 +224,7 @@ class ManyFit {
       estimator_ = estimator_of(options_, design_->rows);
       open_matrices(*table, source.options);
       model_ = shared_model(*design_, formula, options_);
+      name_column_.emplace(names_);
       results_.emplace(*design_, model_, estimator_, options_);
       fitters_.emplace(*design_, estimator_);
       if (!options_.drop.empty() && estimator_.family == ManyFamily::nb && !estimator_.theta)
@@ -528,14 +529,15 @@ class ManyFit {
   void write(std::span<const ResponseRow> rows, Batch& batch) {
     PhaseClock clock(job_.comm(), summary_.phases, "write", "the writing of the results");
     const Range mine = job_.local_range(batch.plan);
-    const std::int64_t first = batch.responses.begin + mine.begin;
-    const std::vector<OutputColumn> columns = results_->columns(rows, names_, first);
+    const Range written{batch.responses.begin + mine.begin, batch.responses.begin + mine.end};
     const std::vector<OutputMatrix> matrices = results_->matrices(rows);
-    fits_->add({.plan = batch.plan,
-                .first_row = batch.responses.begin,
-                .table_rows = std::ssize(names_),
-                .columns = columns,
-                .matrices = matrices});
+    name_column_->write_with(written, results_->columns(rows), [&](std::span<const OutputColumn> columns) {
+      fits_->add({.plan = batch.plan,
+                  .first_row = batch.responses.begin,
+                  .table_rows = std::ssize(names_),
+                  .columns = columns,
+                  .matrices = matrices});
+    });
     batch.p_values.assign(results_->tests().size(), {});
     // Responses by status; the last element counts those fitted on devices.
     std::vector<std::int64_t> counts(status_names.size() + 1);
@@ -570,15 +572,17 @@ class ManyFit {
       const auto first = batch.responses.begin + mine.begin;
       const auto count = at(mine.size());
       std::vector<OutputColumn> columns;
-      columns.push_back(results_->name_column(names_, first, mine.size()));
       for (std::size_t t = 0; t < names.size(); ++t) {
         columns.push_back(number_column("p:" + names[t], std::span(p_values[t]).subspan(at(first), count)));
         columns.push_back(number_column("q:" + names[t], std::span(rates[t]).subspan(at(first), count)));
       }
-      tests_->add({.plan = batch.plan,
-                   .first_row = batch.responses.begin,
-                   .table_rows = std::ssize(names_),
-                   .columns = columns});
+      name_column_->write_with({first, first + mine.size()}, std::move(columns),
+                               [&](std::span<const OutputColumn> with_names) {
+                                 tests_->add({.plan = batch.plan,
+                                              .first_row = batch.responses.begin,
+                                              .table_rows = std::ssize(names_),
+                                              .columns = with_names});
+                               });
     }
     for (std::size_t t = 0; t < names.size(); ++t) {
       const auto tested = std::ranges::count_if(p_values[t], [](double p) { return !std::isnan(p); });
@@ -600,6 +604,7 @@ class ManyFit {
   ManyEstimator estimator_;
   FittedModel model_;  ///< model that all responses share
   std::optional<ResponseResults> results_;
+  std::optional<NameColumn> name_column_;
   std::vector<ResponseReader> readers_;  ///< readers of the responses, then of weights and offsets, if given
   std::vector<ResponseValues> values_;   ///< those of a batch, from each reader
   std::vector<std::string> names_;       ///< names of the responses to fit

@@ -309,23 +309,25 @@ std::vector<OutputMatrix> ResponseResults::matrices(std::span<const ResponseRow>
   return matrices;
 }
 
-OutputColumn ResponseResults::name_column(const std::vector<std::string>& names, std::int64_t first,
-                                          std::int64_t count) {
-  OutputColumn column{.name = "response", .values = {}, .has_constant_levels = true};
-  column.values.name = column.name;
-  column.values.factor = true;
-  column.values.levels = names;
-  std::vector<std::int32_t> codes(at(count));
-  std::iota(codes.begin(), codes.end(), static_cast<std::int32_t>(first));
-  column.values.codes = std::move(codes);
-  return column;
+NameColumn::NameColumn(std::vector<std::string> names)
+    : names_{.name = "response", .values = {}, .has_constant_levels = true} {
+  names_.values.name = names_.name;
+  names_.values.factor = true;
+  names_.values.levels = std::move(names);
 }
 
-std::vector<OutputColumn> ResponseResults::columns(std::span<const ResponseRow> rows,
-                                                   const std::vector<std::string>& names,
-                                                   std::int64_t first) const {
+void NameColumn::write_with(Range responses, std::vector<OutputColumn> columns,
+                            FunctionRef<void(std::span<const OutputColumn>)> use) {
+  std::vector<std::int32_t> codes(at(responses.size()));
+  std::iota(codes.begin(), codes.end(), static_cast<std::int32_t>(responses.begin));
+  names_.values.codes = std::move(codes);
+  columns.insert(columns.begin(), std::move(names_));
+  use(columns);
+  names_ = std::move(columns.front());
+}
+
+std::vector<OutputColumn> ResponseResults::columns(std::span<const ResponseRow> rows) const {
   std::vector<OutputColumn> columns;
-  columns.push_back(name_column(names, first, std::ssize(rows)));
   columns.push_back(text_column("status", status_names, rows,
                                 [](const ResponseRow& row) { return static_cast<int>(row.status); }));
   columns.push_back(

@@ -6,6 +6,9 @@
 #include "gam/many/response_fit.hpp"
 #include "gam/model/fitted_response.hpp"
 
+#include <tessera/function.hpp>
+#include <tessera/gam/many.hpp>
+
 #include <cstddef>
 #include <span>
 #include <string>
@@ -44,19 +47,14 @@ class ResponseResults {
   /// The names of `ResponseRow::values`.
   [[nodiscard]] const std::vector<std::string>& value_names() const noexcept { return columns_; }
 
-  /// The columns for some rows. `names`: names of all responses; `first`: index of the first row. The columns
-  /// own their values.
-  [[nodiscard]] std::vector<OutputColumn> columns(std::span<const ResponseRow> rows,
-                                                  const std::vector<std::string>& names,
-                                                  std::int64_t first) const;
+  /// The columns for some rows, without that of the names. The columns own their values.
+  [[nodiscard]] std::vector<OutputColumn> columns(std::span<const ResponseRow> rows) const;
   [[nodiscard]] std::vector<OutputMatrix> matrices(std::span<const ResponseRow> rows) const;
   /// A row as numbers, for checkpoints. `row_size`: how many numbers every row has. `row_from` throws
   /// `Error(input)` for numbers that are not of a row.
   [[nodiscard]] std::size_t row_size() const;
   [[nodiscard]] std::vector<double> numbers_of(const ResponseRow& row) const;
   [[nodiscard]] ResponseRow row_from(std::span<const double> numbers) const;
-  [[nodiscard]] static OutputColumn name_column(const std::vector<std::string>& names, std::int64_t first,
-                                                std::int64_t count);
 
  private:
   struct JointTerm {
@@ -81,6 +79,19 @@ class ResponseResults {
   std::vector<NamedMatrix> matrices_;
   bool covariances_ = false;
   bool absent_curves_ = false;  ///< whether a response may have a curve at minus infinity
+};
+
+/// The column of the names of all responses, for some rows at a time: with a million names, a copy for each
+/// batch would take as long as the fits.
+class NameColumn {
+ public:
+  explicit NameColumn(std::vector<std::string> names);
+  /// Calls `use` with the columns and, before them, that of the names of these responses.
+  void write_with(Range responses, std::vector<OutputColumn> columns,
+                  FunctionRef<void(std::span<const OutputColumn>)> use);
+
+ private:
+  OutputColumn names_;
 };
 
 /// A column with a copy of `numbers`.

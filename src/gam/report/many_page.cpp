@@ -29,7 +29,7 @@ namespace {
 using base::at;
 
 /// Number of responses whose curves are drawn.
-constexpr std::size_t most_drawn = 20;
+constexpr std::size_t most_responses = 20;
 
 /// What a page tells of all responses.
 struct Overview {
@@ -83,7 +83,9 @@ class ManyPage : PageWriter {
  private:
   void ends() {
     add("<section aria-labelledby=\"ends\">\n<h2 id=\"ends\">How the fits ended</h2>\n<dl>\n");
-    fact("Family", model_.family.title());
+    // Each response has its own theta, which the title of the shared family does not know.
+    const std::string title = model_.family.title();
+    fact("Family", model_.family.estimates_parameters() ? title.substr(0, title.find('(')) : title);
     fact("Rows", count_text(model_.rows));
     fact("Responses", count_text(std::ssize(all_.responses)));
     add("</dl>\n");
@@ -178,7 +180,7 @@ class ManyPage : PageWriter {
       return least[a] != least[b] ? least[a] < least[b]
                                   : all_.deviance_explained[a] > all_.deviance_explained[b];
     });
-    order.resize(std::min(order.size(), most_drawn));
+    order.resize(std::min(order.size(), most_responses));
     return order;
   }
 

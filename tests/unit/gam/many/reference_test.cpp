@@ -73,7 +73,7 @@ TEST_P(GamCase, HasTheSameModels) {
       continue;
     ++compared;
     const ResponseRow row = results.row_of(fit);
-    const auto columns = results.columns(std::span(&row, 1), {"y"}, 0);
+    const auto columns = results.columns(std::span(&row, 1));
     const auto value = [&](const std::string& name) {
       const auto found = std::ranges::find(columns, name, &OutputColumn::name);
       EXPECT_NE(found, columns.end()) << name;

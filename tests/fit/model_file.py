@@ -177,7 +177,7 @@ def schema(path, folder, earlier):
     for model in models_of(earlier):
         missing -= names(json.load(open(model)))  # fields that are written no more
         faults += faults_of(jsonschema.Draft202012Validator(text), model)
-    missing -= {"curves", "smooth"}  # of many models, whose files are HDF5
+    missing -= {"curves", "smooth", "undetermined"}  # of many models, whose files are HDF5
     if missing:
         faults.append(f"no model has {', '.join(sorted(missing))}")
     if faults:

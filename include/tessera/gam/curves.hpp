@@ -62,8 +62,8 @@ struct CurveTestOptions {
 /// others. Values are NaN for a response that has not converged and for a curve at minus infinity, which is
 /// left out of the common tests.
 ///
-/// Throws the same `Error` on every rank: `usage` for curves or coefficients that the model lacks and curves
-/// that cannot be paired, `input` for a file without covariances.
+/// Throws the same `Error` on every rank: `usage` for curves or coefficients that the model lacks, curves
+/// that cannot be paired and contrasts that it does not determine, `input` for a file without covariances.
 [[nodiscard]] TESSERA_EXPORT Predictions test_curves(Job& job, const std::string& fits,
                                                      const CurveTestOptions& options = {});
 /// *Collective.* Like the overload above, for results with covariances in memory.

@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "base/did_you_mean.hpp"
 #include "base/errors.hpp"
+#include "gam/linalg/linalg.hpp"
 #include "gam/model/model.hpp"
 
 #include <tessera/gam/posterior.hpp>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <span>
 #include <utility>
@@ -208,9 +210,28 @@ std::vector<double> common_points(const CurvePair& pair, int count, const CurveT
   return points;
 }
 
+/// Throws for a contrast whose value depends on the choice of the coefficients that are 0.
+void require_estimable(const Matrix& contrasts, const std::vector<std::vector<double>>& undetermined,
+                       const std::string& test) {
+  constexpr double rounding = 1e-7;
+  for (const std::vector<double>& change : undetermined) {
+    for (int j = 0; j < contrasts.cols() && std::ssize(change) == contrasts.rows(); ++j) {
+      const auto contrast = contrasts.column(j);
+      if (std::abs(dot(contrast, change)) >
+          rounding * std::sqrt(dot(contrast, contrast) * dot(change, change)))
+        throw base::usage_error(
+            "contrasts '{}': number {} is not determined by the model, whose terms have a function in "
+            "common: give "
+            "a difference that does not change with it",
+            test, j + 1);
+    }
+  }
+}
+
 /// The matrices of given contrasts.
-std::vector<CurveContrasts> given_contrasts(const std::vector<std::string>& coefficients,
+std::vector<CurveContrasts> given_contrasts(const FittedModel& model,
                                             const std::map<std::string, NamedContrasts>& given) {
+  const std::vector<std::string> coefficients = model.design.coef_names();
   std::vector<CurveContrasts> parts;
   for (const auto& [test, contrasts] : given) {
     Matrix matrix(static_cast<int>(coefficients.size()), static_cast<int>(contrasts.size()));
@@ -225,6 +246,7 @@ std::vector<CurveContrasts> given_contrasts(const std::vector<std::string>& coef
     }
     if (std::ranges::all_of(matrix.values(), [](double weight) { return weight == 0; }))
       throw base::usage_error("contrasts '{}': no weight differs from 0: give weights of coefficients", test);
+    require_estimable(matrix, model.outline.undetermined, test);
     parts.push_back({test, std::move(matrix)});
   }
   return parts;
@@ -249,7 +271,7 @@ Matrix minus_first(const Matrix& rows) {
 std::vector<CurveContrasts> curve_contrasts(Job& job, const Model& shared, const CurveTestOptions& options) {
   std::vector<CurveContrasts> parts;
   if (!options.contrasts.empty()) {
-    together(job.comm(), [&] { parts = given_contrasts(shared.coefficient_names(), options.contrasts); });
+    together(job.comm(), [&] { parts = given_contrasts(shared.fitted(), options.contrasts); });
     return parts;
   }
   const CurveTest test = options.test;

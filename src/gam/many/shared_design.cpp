@@ -304,6 +304,7 @@ class SharedDesignMaker {
     constexpr double rounding = 1e-9;
     Matrix orthonormal(out_.rows, static_cast<int>(order.size()));
     int kept = 0;
+    std::vector<int> kept_columns;
     std::vector<bool> dropped(at(out_.columns));
     for (const int j : order) {
       const auto residual = orthonormal.column(kept);
@@ -315,11 +316,30 @@ class SharedDesignMaker {
       }
       const double left = std::sqrt(dot(residual, residual));
       dropped[at(j)] = !(left > rounding * size);
-      if (dropped[at(j)]) continue;
+      if (dropped[at(j)]) {
+        add_undetermined(j, kept_columns, orthonormal);
+        continue;
+      }
       for (double& value : residual) value /= left;
+      kept_columns.push_back(j);
       ++kept;
     }
     keep_columns(dropped);
+  }
+
+  /// Adds the change that a dropped column makes with those that it is a combination of, whose first columns
+  /// of `orthonormal` are Q in X = QR.
+  void add_undetermined(int dropped, const std::vector<int>& kept, const Matrix& orthonormal) {
+    std::vector<double> change(at(out_.columns));
+    change[at(dropped)] = 1;
+    for (int i = static_cast<int>(kept.size()) - 1; i >= 0; --i) {
+      const auto direction = orthonormal.column(i);
+      double rest = dot(direction, x_.column(dropped));
+      for (std::size_t j = at(i) + 1; j < kept.size(); ++j)
+        rest += change[at(kept[j])] * dot(direction, x_.column(kept[j]));
+      change[at(kept[at(i)])] = -rest / dot(direction, x_.column(kept[at(i)]));
+    }
+    out_.undetermined.push_back(multiply(out_.to_formula, change));
   }
 
   void keep_columns(const std::vector<bool>& dropped) {

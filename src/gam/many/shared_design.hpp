@@ -86,6 +86,8 @@ struct SharedDesign {
   /// Number of unpenalised functions of the formula that have no coefficient, because other functions
   /// determine them. Functions of the parametric part are dropped first.
   int dropped = 0;
+  /// For each of these functions, a change of the formula's coefficients that changes no row.
+  std::vector<std::vector<double>> undetermined;
   std::vector<DesignComponent> components;
   std::vector<RowGroup> groups;    ///< sorted by component
   std::vector<int> slot_of_row;    ///< slot of each row of the table; -1: a value is missing

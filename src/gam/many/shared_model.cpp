@@ -36,6 +36,7 @@ FittedModel shared_model(const SharedDesign& design, const FormulaTerms& formula
   model.column_means = design.column_means;
   model.outline.summaries = design.summaries;
   model.outline.curves = design.curves;
+  model.outline.undetermined = design.undetermined;
   return model;
 }
 

@@ -43,6 +43,8 @@ struct DataOutline {
   std::vector<VariableSummary> summaries{};
   std::vector<Occupancy> occupancy{};  ///< for each smooth of two numeric variables
   std::vector<CurveExtent> curves{};   ///< of many models: for each smooth of one number
+  /// Of many models: changes of the coefficients that change no row, since other terms determine a function.
+  std::vector<std::vector<double>> undetermined{};
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

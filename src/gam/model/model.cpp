@@ -117,6 +117,7 @@ Json outline_json(const DataOutline& outline) {
     json["occupancy"].push_back({{"x", one.x}, {"y", one.y}, {"cells", one.cells}});
   for (const CurveExtent& one : outline.curves)
     json["curves"].push_back({{"smooth", one.smooth}, {"min", one.least}, {"max", one.greatest}});
+  for (const std::vector<double>& one : outline.undetermined) json["undetermined"].push_back(one);
   return json;
 }
 
@@ -361,6 +362,9 @@ DataOutline outline_from(const JsonField& field) {
   if (const auto curves = field.find("curves")) {
     for (const JsonField& one : curves->elements())
       outline.curves.push_back({one.at("smooth").text(), one.at("min").number(), one.at("max").number()});
+  }
+  if (const auto undetermined = field.find("undetermined")) {
+    for (const JsonField& one : undetermined->elements()) outline.undetermined.push_back(one.numbers());
   }
   if (outline.linear_predictor.size() != outline.deviance_residual.size())
     field.at("deviance_residual")

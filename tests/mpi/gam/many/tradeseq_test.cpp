@@ -190,6 +190,24 @@ TEST_F(TradeSeq, HasTheStatisticsOfConditions) {
   refuse("contrasts 'a': no weight differs from 0", {.contrasts = {{"a", {{{"s(t1):l1_1.5", 0}}}}}});
 }
 
+TEST_F(TradeSeq, TestsOnlyWhatTheModelDetermines) {
+  // The batches' constants are those of the lineages: a change of all batches is one of all curves.
+  const auto given = [](const std::map<std::string, double>& weights) {
+    return CurveTestOptions{.contrasts = {{"mine", {weights}}}};
+  };
+  for (const auto& weights : {std::map<std::string, double>{{"batcha", 1}, {"batchc", -1}},
+                              {{"s(t1):l1.6", 1}, {"s(t1):l1.1", -1}},
+                              {{"s(t1):l1.6", 1}, {"s(t2):l2.6", -1}},
+                              {{"batcha", 1}, {"s(t1):l1.6", 1}}}) {
+    const Predictions tests = test_curves(job, fits, given(weights));
+    for (const double df : tests["df:mine"]) EXPECT_EQ(df, 1);
+  }
+  for (const auto& weights :
+       {std::map<std::string, double>{{"batcha", 1}}, {{"s(t1):l1.6", 1}}, {{"batchc", 1}}})
+    expect_error(ErrorCode::usage, "contrasts 'mine': number 1 is not determined by the model",
+                 [&] { static_cast<void>(test_curves(job, fits, given(weights))); });
+}
+
 TEST_F(TradeSeq, TestsStoredFits) {
   const SharedFile stored(comm, "fits.h5");
   const auto rows = std::ssize(all["table"]["t1"]);

@@ -94,6 +94,28 @@ class H5ad(InFolder):
         [titles, *lines] = csv.reader(expected.splitlines())
         np.testing.assert_array_equal(found.fits["edf"][:2], [float(line[titles.index("edf")]) for line in lines[:2]])
 
+    def test_matrices_of_obsm_are_covariates(self):
+        made = adata()
+        made.obsm["X_map"] = np.column_stack([cells()["size"], cells()["t"]])
+        made.obsm["lineage"] = np.ones((CELLS, 1))
+        path = self.write(made)
+        self.assertLessEqual({"X_map_1", "X_map_2", "lineage_1"}, {*self.columns(path)})
+        for values in ("/X", "/layers/counts"):
+            found = fit_many(path, f"{path}:{values}", "s(X_map_2, k=5) + X_map_1", "nb", threads=1)
+            expected = fit_many(path, f"{path}:{values}", "s(t, k=5) + size", "nb", threads=1)
+            np.testing.assert_array_equal(found.fits["reml"], expected.fits["reml"])
+        import h5py
+
+        with h5py.File(path, "r+") as file:  # packed, in chunks that do not divide it
+            packed = file["obsm/X_map"][:].astype(np.float32)
+            del file["obsm/X_map"]
+            file.create_dataset("obsm/X_map", data=packed, chunks=(50, 1), shuffle=True, compression="gzip")
+            file.create_dataset("obsm/short", data=packed[1:])
+        again = fit_many(path, f"{path}:/X", "s(X_map_2, k=5)", "nb", threads=1)
+        np.testing.assert_allclose(again.fits["reml"], fit_many(path, f"{path}:/X", "s(t, k=5)", "nb").fits["reml"], 1e-6)
+        said = self.refused("many", path, "--formula", "short_1", "--out", self.folder / "no.csv")
+        self.assertIn("unknown column 'short_1'", said)
+
     def test_rows_of_two_files_are_matched_by_name(self):
         expected = self.expected()
         path = self.write(adata())

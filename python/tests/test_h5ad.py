@@ -185,6 +185,22 @@ class H5ad(InFolder):
         def beyond(file):
             file["obs/lineage/codes"][7] = 2
 
+        def pack_by_other(file, name, shape):
+            """Replaces a dataset by one whose chunk is packed by a filter that no library has."""
+            del file[name]
+            made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            made.set_chunk(shape)
+            made.set_filter(32768, h5py.h5z.FLAG_OPTIONAL)
+            space = h5py.h5s.create_simple(shape)
+            created = h5py.h5d.create(file.id, name.encode(), h5py.h5t.NATIVE_INT8, space, made)
+            created.write_direct_chunk((0,) * len(shape), b"packed")
+
+        def other_column(file):
+            pack_by_other(file, "obs/lineage/codes", (CELLS,))
+
+        def other_matrix(file):
+            pack_by_other(file, "X", (CELLS, len(GENES)))
+
         def unknown(file):
             file["obs/lineage"].attrs["encoding-type"] = "ragged"
 
@@ -208,12 +224,16 @@ class H5ad(InFolder):
             (before_0_7, "has obs as one dataset, as anndata before 0.7 wrote it"),
             (beyond, "row 8: the code of 'lineage' is not that of a category"),
             (unknown, "'lineage' has the encoding 'ragged'"),
+            (other_column, "the dataset 'lineage' cannot be read, since the file is damaged or its filter is unknown"),
+            (other_matrix, "which this HDF5 lacks: write the file with gzip (AnnData: write_h5ad(compression="),
             (endless, "'lineage' has the encoding 'categorical'"),
             (short_mask, "'lineage' has a mask that is not one byte for each value"),
             (hidden_text, "row 10: the text of 'lineage' is missing: write the column as categories"),
         ):
             with self.subTest(words):
-                self.assertIn(words, changed(change))
+                said = changed(change)
+                self.assertIn(words, said)
+                self.assertNotIn("HDF5-DIAG", said)
         said = self.refused("many", self.folder / "data.csv", "--formula", "t", "--out", self.folder / "no.csv")
         self.assertIn("give --responses, because DATA is not one file of AnnData", said)
         with self.assertRaisesRegex(InputError, "unknown column 'day'"):

@@ -198,6 +198,7 @@ class Hdf5Column {
 
   void read_by_library(Range rows, std::span<std::byte> values) {
     const std::lock_guard lock(hdf5_mutex());
+    const QuietHdf5 quiet;  // each thread has an error stack of its own
     const std::array begin{static_cast<hsize_t>(rows.begin), in_matrix_.value_or(0)};
     const std::array count{static_cast<hsize_t>(rows.size()), hsize_t{1}};
     const Handle file_space(H5Dget_space(dataset_.get()), H5Sclose);
@@ -238,6 +239,7 @@ class Hdf5Column {
     std::vector<char> mask(static_cast<std::size_t>(count));
     {
       const std::lock_guard lock(hdf5_mutex());
+      const QuietHdf5 quiet;
       const Handle type(H5Dget_type(mask_.get()), H5Tclose);
       const Handle space(H5Dget_space(mask_.get()), H5Sclose);
       const Handle memory(H5Screate_simple(1, &count, nullptr), H5Sclose);

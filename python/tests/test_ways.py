@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import ctypes
+import difflib
 import functools
 import os
 import shutil
@@ -355,7 +356,8 @@ class Ways(InFolder):
             return
         with self.subTest(case=case.name, way=way):
             if found != expected:
-                self.fail(f"{found[:300]}\nis not\n{expected[:300]}")
+                lines = difflib.unified_diff(expected.splitlines(), found.splitlines(), "expected", "found", n=0, lineterm="")
+                self.fail("\n".join(line[:200] for line in lines))
 
     def cases(self):
         """The results of all cases in this process."""

@@ -395,14 +395,26 @@ static SEXP texts(SEXP model, SEXP name) {
 
 /* Answers */
 
+static tessera_gam_answer_info extent_of(tessera_gam_answer answer) {
+  tessera_gam_answer_info info;
+  memset(&info, 0, sizeof info);
+  info.size = sizeof info;
+  check(tessera_gam_answer_extent(answer, &info));
+  return info;
+}
+
+static tessera_gam_column_info column_at(tessera_gam_answer answer, size_t index) {
+  tessera_gam_column_info info;
+  memset(&info, 0, sizeof info);
+  info.size = sizeof info;
+  check(tessera_gam_answer_column(answer, index, &info));
+  return info;
+}
+
 static SEXP column_names(tessera_gam_answer answer, size_t count) {
   SEXP texts = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)count));
   for (size_t i = 0; i < count; ++i) {
-    tessera_gam_column_info info;
-    memset(&info, 0, sizeof info);
-    info.size = sizeof info;
-    check(tessera_gam_answer_column(answer, i, &info));
-    SET_STRING_ELT(texts, (R_xlen_t)i, Rf_mkCharCE(info.name, CE_UTF8));
+    SET_STRING_ELT(texts, (R_xlen_t)i, Rf_mkCharCE(column_at(answer, i).name, CE_UTF8));
   }
   UNPROTECT(1);
   return texts;
@@ -411,10 +423,7 @@ static SEXP column_names(tessera_gam_answer answer, size_t count) {
 /* Closes an answer, and returns its computed columns with the attributes `constant` and `remarks`. */
 static SEXP matrix_of(SEXP pointer) {
   const tessera_gam_answer answer = handle_of(pointer);
-  tessera_gam_answer_info info;
-  memset(&info, 0, sizeof info);
-  info.size = sizeof info;
-  check(tessera_gam_answer_extent(answer, &info));
+  const tessera_gam_answer_info info = extent_of(answer);
   if (info.rows > INT_MAX)
     raise_error(TESSERA_GAM_INPUT, "a matrix of R has at most 2147483647 rows", "", -1);
   const size_t columns = info.columns - info.kept;
@@ -471,10 +480,7 @@ static SEXP rows(SEXP model, SEXP table, SEXP options, SEXP wanted) {
   tessera_gam_answer answer;
   check(tessera_gam_residuals(handle_of(model), handle_of(table), &call, &answer));
   set_handle(pointer, answer);
-  tessera_gam_answer_info info;
-  memset(&info, 0, sizeof info);
-  info.size = sizeof info;
-  check(tessera_gam_answer_extent(answer, &info));
+  const tessera_gam_answer_info info = extent_of(answer);
   SEXP known = PROTECT(column_names(answer, info.columns));
   SEXP columns = PROTECT(Rf_allocVector(VECSXP, Rf_xlength(wanted)));
   for (R_xlen_t i = 0; i < Rf_xlength(wanted); ++i) {
@@ -535,18 +541,12 @@ static SEXP texts_of_factor(tessera_gam_answer answer, size_t column, size_t row
 /* All columns of an answer as a list with names: texts first, as in the files of docs/many.md. */
 static SEXP columns_of(SEXP pointer) {
   const tessera_gam_answer answer = handle_of(pointer);
-  tessera_gam_answer_info info;
-  memset(&info, 0, sizeof info);
-  info.size = sizeof info;
-  check(tessera_gam_answer_extent(answer, &info));
+  const tessera_gam_answer_info info = extent_of(answer);
   SEXP names = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)info.columns));
   SEXP columns = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)info.columns));
   for (size_t i = 0; i < info.columns; ++i) {
     const size_t from = (i + info.columns - info.kept) % info.columns;
-    tessera_gam_column_info column;
-    memset(&column, 0, sizeof column);
-    column.size = sizeof column;
-    check(tessera_gam_answer_column(answer, from, &column));
+    const tessera_gam_column_info column = column_at(answer, from);
     SET_STRING_ELT(names, (R_xlen_t)i, Rf_mkCharCE(column.name, CE_UTF8));
     if (column.is_factor) {
       SET_VECTOR_ELT(columns, (R_xlen_t)i, texts_of_factor(answer, from, info.rows));

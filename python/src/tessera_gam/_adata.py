@@ -43,14 +43,17 @@ class Cells:
         else:
             if self.formula is not None:
                 raise UsageError("the formula is that of pseudotime: leave one of them out")
-            for name in ("pseudotime", "cell_weights", "conditions", "batch"):
-                if name in given:
-                    given[name] = self._named(given[name])
-            self._model = lineages(**given, counts=self.counts)
+            self._model = self.model_of(given)
             self.formula = self._model.formula
             self.family = self.family or "nb"
         self.covariates = self._covariates() if self._model is None else self._model.covariates
         return {} if self._model is None else {"knots": self._model.knots}
+
+    def model_of(self, given: Mapping[str, Any], offset: Any = None) -> Lineages:
+        """The model of pseudotimes; `offset` in place of that of the counts."""
+        named = ("pseudotime", "cell_weights", "conditions", "batch")
+        resolved = {name: self._named(one) if name in named else one for name, one in given.items()}
+        return lineages(**resolved, counts=self.counts if offset is None else None, offset=offset)
 
     def store(self, fits: Any, key: str) -> None:
         """Writes the results into the AnnData: numbers of genes to var, coefficients to varm, and what was asked for to

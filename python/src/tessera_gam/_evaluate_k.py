@@ -54,26 +54,25 @@ def evaluate_k(
     """
     if not is_adata(adata):
         raise UsageError("evaluate_k needs an AnnData: compare the column aic of fit_many for models of lineages(k=…)")
-    columns: dict[str, Any] = {}
+    cells = Cells(adata, None, family, None, layer, use_raw)
+    names = np.asarray(cells.counts.var_names)
+    drawn = np.sort(np.random.default_rng(seed).permutation(len(names))[:genes])
+    matrix = cells.counts.X[:, drawn]
+    given = {
+        "pseudotime": pseudotime,
+        "cell_weights": cell_weights,
+        "conditions": conditions,
+        "batch": batch,
+        "seed": seed,
+    }
+    columns: dict[str, Any] = {"response": names[drawn]}
+    offset = None
     for size in k:
-        cells = Cells(adata, None, family, None, layer, use_raw)
-        knots = cells.build_model(
-            {
-                "pseudotime": pseudotime,
-                "cell_weights": cell_weights,
-                "conditions": conditions,
-                "batch": batch,
-                "k": size,
-                "seed": seed,
-            }
-        )["knots"]
-        names = np.asarray(cells.counts.var_names)
-        drawn = np.sort(np.random.default_rng(seed).permutation(len(names))[:genes])
-        matrix = cells.counts.X[:, drawn]
+        model = cells.model_of({**given, "k": size}, offset)
+        offset = model.covariates["offset"]
         fits = fit_many(
-            cells.covariates, matrix, cells.formula, family, names=[*names[drawn]], knots=knots, threads=threads
+            model.covariates, matrix, model.formula, family, names=[*names[drawn]], knots=model.knots, threads=threads
         ).fits
         converged = np.asarray(fits["status"], str) == "converged"
-        columns["response"] = names[drawn]
         columns[f"aic:k={size}"] = np.where(converged, np.asarray(fits["aic"], float), np.nan)
     return result_frame(columns)

@@ -43,10 +43,12 @@ CLI::App* ManyCommand::add_to(CLI::App& program) {
       ->check(apps::name_of_whole_file());
   command->add_option("--tests", tests, "p and q values of each term, a row for each response")
       ->check(apps::name_of_whole_file());
-  command->add_option(
-      "--evaluate-k", evaluated_k,
-      "The AIC of each response by k of its smooths of one number, in place of the fits: 3:10, or "
-      "3,6,9");
+  command
+      ->add_option(
+          "--evaluate-k", evaluated_k,
+          "The AIC of each response by k of its smooths of one number, in place of the fits: 3:10, or "
+          "3,6,9")
+      ->excludes("--tests");
   time_limit.add_to(*command);
   collective_timeout.add_to(*command);
   return command;

@@ -221,8 +221,8 @@ void require_estimable(const Matrix& contrasts, const std::vector<std::vector<do
           rounding * std::sqrt(dot(contrast, contrast) * dot(change, change)))
         throw base::usage_error(
             "contrasts '{}': number {} is not determined by the model, whose terms have a function in "
-            "common: give "
-            "a difference that does not change with it",
+            "common: "
+            "give a difference that does not change with it",
             test, j + 1);
     }
   }

@@ -239,9 +239,9 @@ class ManyFit {
     choose_devices();
     observer_.note(fmt::format("{} of {} rows, {} coefficients, {}", design_->rows, design_->table_rows,
                                design_->columns, base::pluralised(names_.size(), "response")));
-    if (design_->dropped > 0)
+    if (!design_->undetermined.empty())
       observer_.note(fmt::format("dropped, linearly dependent on other terms: {}",
-                                 base::pluralised(design_->dropped, "unpenalised function")));
+                                 base::pluralised(design_->undetermined.size(), "unpenalised function")));
     observer_.note(how_matched_);
   }
 

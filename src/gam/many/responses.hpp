@@ -33,9 +33,6 @@ class ResponseColumns {
   ResponseColumns(std::span<double> values, std::int64_t rows, std::span<const std::size_t> row_of)
       : values_(values), rows_(base::at(rows)), row_of_(row_of) {}
 
-  [[nodiscard]] std::int64_t count() const noexcept {
-    return rows_ == 0 ? 0 : static_cast<std::int64_t>(values_.size() / rows_);
-  }
   /// The place of a value, by the row of the source.
   [[nodiscard]] double& at(std::int64_t row, std::int64_t column) const {
     return values_[base::at(column) * rows_ + row_at(row)];

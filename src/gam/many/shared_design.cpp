@@ -303,26 +303,24 @@ class SharedDesignMaker {
     // Gram-Schmidt, applied twice for full precision.
     constexpr double rounding = 1e-9;
     Matrix orthonormal(out_.rows, static_cast<int>(order.size()));
-    int kept = 0;
-    std::vector<int> kept_columns;
+    std::vector<int> kept;  // whose span the first columns of `orthonormal` have
     std::vector<bool> dropped(at(out_.columns));
     for (const int j : order) {
-      const auto residual = orthonormal.column(kept);
+      const auto residual = orthonormal.column(static_cast<int>(kept.size()));
       std::ranges::copy(x_.column(j), residual.begin());
       const double size = std::sqrt(dot(residual, residual));
       for (int pass = 0; pass < 2; ++pass) {
-        for (int k = 0; k < kept; ++k)
+        for (int k = 0; k < static_cast<int>(kept.size()); ++k)
           add_multiple(residual, -dot(residual, orthonormal.column(k)), orthonormal.column(k));
       }
       const double left = std::sqrt(dot(residual, residual));
       dropped[at(j)] = !(left > rounding * size);
       if (dropped[at(j)]) {
-        add_undetermined(j, kept_columns, orthonormal);
+        add_undetermined(j, kept, orthonormal);
         continue;
       }
       for (double& value : residual) value /= left;
-      kept_columns.push_back(j);
-      ++kept;
+      kept.push_back(j);
     }
     keep_columns(dropped);
   }
@@ -358,8 +356,7 @@ class SharedDesignMaker {
     out_.from_formula = submatrix(*inverse, kept, columns);
     all.resize(at(out_.columns));
     out_.to_formula = submatrix(out_.to_formula, all, kept);
-    out_.dropped = out_.columns - static_cast<int>(kept.size());
-    out_.null_space -= out_.dropped;
+    out_.null_space -= out_.columns - static_cast<int>(kept.size());
     out_.columns = static_cast<int>(kept.size());
   }
 

@@ -83,10 +83,9 @@ struct SharedDesign {
   int rows = 0;     ///< number of complete rows
   int packets = 0;  ///< number of packets of all groups
   int columns = 0;  ///< number of coefficients
-  /// Number of unpenalised functions of the formula that have no coefficient, because other functions
-  /// determine them. Functions of the parametric part are dropped first.
-  int dropped = 0;
-  /// For each of these functions, a change of the formula's coefficients that changes no row.
+  /// For each unpenalised function of the formula that has no coefficient, because other functions determine
+  /// it, a change of the formula's coefficients that changes no row. Functions of the parametric part are
+  /// dropped first.
   std::vector<std::vector<double>> undetermined;
   std::vector<DesignComponent> components;
   std::vector<RowGroup> groups;    ///< sorted by component

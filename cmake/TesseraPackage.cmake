@@ -36,6 +36,6 @@ if(TESSERA_R)
 endif()
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "g++, ${mpi_headers}, libhwloc-dev, pkg-config")
 string(CONCAT CPACK_DEBIAN_PACKAGE_SUGGESTS "bash-completion, cmake, gfortran, lmod, man-db, "
-  "libbz2-dev, libdeflate-dev, libfmt-dev, libhdf5-dev, liblapacke-dev, liblzma-dev, libopenblas-dev, libtomlplusplus-dev, "
+  "libbz2-dev, libdeflate-dev, libeigen3-dev, libfmt-dev, libhdf5-dev, liblzma-dev, libtomlplusplus-dev, "
   "libzstd-dev, zlib1g-dev")
 include(CPack)

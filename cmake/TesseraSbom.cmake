@@ -83,16 +83,19 @@ endif()
 
 if(TESSERA_ENABLE_APPS)
   # Sets the versions, which find_package has set only in the programs' folders.
-  foreach(package IN ITEMS CLI11 nlohmann_json fmt tomlplusplus ZLIB BLAS LAPACK)
+  foreach(package IN ITEMS CLI11 nlohmann_json fmt tomlplusplus ZLIB)
     find_package(${package} QUIET REQUIRED)
   endforeach()
   find_package(Boost QUIET REQUIRED CONFIG)
+  find_package(Eigen3 QUIET REQUIRED NO_MODULE)
   part(NAME CLI11 ID cli11 RELATION STATIC_LINK VERSION ${CLI11_VERSION} LICENSE BSD-3-Clause
     URL https://github.com/CLIUtils/CLI11 NOTICE CLI11.txt)
   part(NAME "JSON for Modern C++" ID nlohmann-json RELATION STATIC_LINK VERSION ${nlohmann_json_VERSION} LICENSE MIT
     URL https://github.com/nlohmann/json NOTICE nlohmann-json.txt)
   part(NAME Boost.Math ID boost-math RELATION STATIC_LINK VERSION ${Boost_VERSION} LICENSE BSL-1.0
     URL https://github.com/boostorg/math NOTICE boost.txt)
+  part(NAME Eigen ID eigen RELATION STATIC_LINK VERSION ${Eigen3_VERSION} LICENSE MPL-2.0
+    URL https://eigen.tuxfamily.org NOTICE eigen.txt)
   # The templates of these two are compiled in, and the rest is linked.
   linkage(kind fmt::fmt)
   part(NAME fmt ID fmt RELATION ${kind} VERSION ${fmt_VERSION} LICENSE MIT URL https://github.com/fmtlib/fmt NOTICE fmt.txt)
@@ -118,21 +121,6 @@ if(TESSERA_ENABLE_APPS)
   if("bzip2" IN_LIST TESSERA_PACKINGS)
     linkage(kind ${BZIP2_LIBRARIES})
     part(NAME bzip2 ID bzip2 RELATION ${kind} VERSION ${BZIP2_VERSION_STRING} LICENSE bzip2-1.0.6 URL https://sourceware.org/bzip2)
-  endif()
-  # FindBLAS reports no version; pkg-config does for OpenBLAS of Debian and Spack. The programs have this one.
-  linkage(kind ${BLAS_LIBRARIES})
-  if("${BLAS_LIBRARIES}" MATCHES "openblas")
-    pkg_check_modules(openblas QUIET openblas)
-    part(NAME OpenBLAS ID blas RELATION ${kind} VERSION ${openblas_VERSION} LICENSE BSD-3-Clause
-      URL https://github.com/OpenMathLib/OpenBLAS)
-  else()
-    part(NAME "BLAS and LAPACK" ID blas RELATION ${kind} LICENSE NOASSERTION)
-  endif()
-  if(TESSERA_PRIVATE_BLAS)
-    file(REAL_PATH ${TESSERA_STATIC_OPENBLAS} archive)
-    string(REGEX MATCH "[0-9]+[.][0-9]+[.][0-9]+" version "${archive}")
-    part(NAME "OpenBLAS and LAPACK in libtessera_gam" ID private-blas RELATION STATIC_LINK VERSION ${version}
-      LICENSE BSD-3-Clause URL https://github.com/OpenMathLib/OpenBLAS NOTICE openblas.txt)
   endif()
   if(TESSERA_ENABLE_HDF5)
     find_package(HDF5 QUIET REQUIRED COMPONENTS C)

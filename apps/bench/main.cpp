@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera-bench: measures parts of Tessera on this machine.
-#include "gam/linalg/blas_kernels.hpp"
 #include "suite.hpp"
 
 #include <CLI/CLI.hpp>
@@ -11,7 +10,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-#include "common/blas_kernels.hpp"
+#include "common/instruction_set.hpp"
 #include "common/job_arguments.hpp"
 #include "common/pages.hpp"
 #include "common/program_end.hpp"
@@ -33,9 +32,8 @@ Inventory look_around(const mpi::Communicator& comm, Policy policy) {
 
 void measure(const std::vector<Suite>& suites, const CLI::App& app, const mpi::Session& session,
              const SuiteOptions& options, bool json) {
-  std::string machine = machine_of(look_around(session.world(), options.policy));
-  const std::string kernels = gam::kernels_of_blas();
-  machine += "; BLAS: " + (kernels.empty() ? "no OpenBLAS" : kernels);
+  const std::string machine =
+      machine_of(look_around(session.world(), options.policy)) + "; " + apps::instruction_set();
   for (const Suite& suite : suites) {
     if (!app.got_subcommand(suite.name)) continue;
     const auto measurements = suite.run(session.world(), options);
@@ -95,7 +93,6 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
 
 int main(int argc, char** argv) {
   tessera::apps::keep_memory_in_reserve();
-  tessera::apps::take_better_kernels();
   std::optional<tessera::mpi::Session> session;
   return tessera::apps::exit_status_of(tessera::bench::name, session,
                                        [&] { return tessera::bench::run(argc, argv, session); });

@@ -14,6 +14,7 @@ std::string footer(std::string_view exit_statuses) {
          "  TESSERA_CACHE_DIR     where compiled GPU code is kept; empty: nowhere\n"
          "  TESSERA_CACHE_MIB     size limit of that folder in MiB (256); least recently used code is "
          "removed\n"
+         "  TESSERA_INSTRUCTION_SET  sse2 or avx2: no wider vector instructions; the results are the same\n"
          "  TESSERA_LOCK_DIR      where jobs of a node tell each other which GPUs they drive\n"
          "  TESSERA_SIMULATE      simulated devices, as 'rank0:2xH200; rank1:T4', to rehearse a job\n"
          "  TESSERA_START_TIMEOUT seconds that MPI may take to start on all ranks (600); 0: no limit\n"

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/blas_kernels.hpp"
+#include "common/instruction_set.hpp"
 #include "common/text.hpp"
 
 namespace tessera::info {
@@ -29,7 +29,7 @@ Versions versions_here(const DriverState& driver, bool has_gpu) {
       {"MPI of GPU memory", !mpi.gpu_aware   ? "not known"
                             : *mpi.gpu_aware ? "yes"
                                              : "no"},
-      {"BLAS kernels", apps::kernels_of(TESSERA_BLAS)},
+      {"instruction set", apps::instruction_set()},
       {"CUDA of the build", or_none(cuda_version_of_build())}};
   if (!driver.version.empty())
     versions.emplace_back("NVIDIA driver", fmt::format("{} (CUDA {})", driver.version, or_none(driver.cuda)));

@@ -114,7 +114,7 @@ typedef int32_t (*tessera_gam_cancelled)(void* context);
 ///
 /// Callbacks are called on the thread that made the call, while another thread does the work. `cancelled` is
 /// called before the work begins, and then at least every 50 ms; the work ends soon after a request: between
-/// rows, draws, points of grids and steps of a fit, and before and after each call of LAPACK. With up to 500
+/// rows, draws, points of grids and steps of a fit, and in linear algebra. With up to 500
 /// coefficients that takes some hundredths of a second; for more, docs/library.md gives the longest delay.
 /// Functions without a `tessera_gam_call` run to their end. Callbacks may call functions of this interface,
 /// except `tessera_gam_shutdown`. They must return: longjmp out of one is undefined, and a C++ exception ends

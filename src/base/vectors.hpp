@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdlib>
+#include <string_view>
+
 /// Vectors of 2, 4 or 8 doubles, made of the compiler's vector types: SSE2, AVX2 and AVX-512 on x86-64;
 /// elsewhere 2 doubles. base/each_width.hpp includes a header once per width, and
 /// TESSERA_AT_WIDTH(function(arguments)) calls the version for this processor. Products and sums are rounded
@@ -30,11 +33,15 @@ TESSERA_VECTORS(8);
 // NOLINTEND(readability-non-const-parameter)
 #undef TESSERA_VECTORS
 
-/// Doubles per register of this processor. A test may set fewer.
+/// Doubles per register of this processor, or of the instruction set that the user limits it to. A test may
+/// set fewer.
 inline int& register_width() {
   static int width = [] {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+    const char* const variable = std::getenv("TESSERA_INSTRUCTION_SET");
+    const std::string_view limit = variable != nullptr ? variable : "";
+    if (limit == "sse2") return 2;
+    if (limit != "avx2" && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
       return 8;
     if (__builtin_cpu_supports("avx2")) return 4;
@@ -42,6 +49,15 @@ inline int& register_width() {
     return 2;
   }();
   return width;
+}
+
+/// The name of the instruction set with registers of that width.
+inline const char* instruction_set() {
+#ifdef __x86_64__
+  return register_width() == 8 ? "AVX-512" : register_width() == 4 ? "AVX2" : "SSE2";
+#else
+  return "128 bits";
+#endif
 }
 
 }  // namespace tessera::base

@@ -10,11 +10,11 @@ import re
 import subprocess
 import sys
 
-OWN = re.compile(r"Packet<\d>|_of_width<\d")
+OWN = re.compile(r"Packet<\d>|_of_width<\d|DenseKernels<\d>")
 WEAK = re.compile(r"^[0-9a-f]+ [WVu] (?!DW\.ref\.)(.*)$", re.M)
 
 nm, objects = sys.argv[1], pathlib.Path(sys.argv[2]).read_text().strip().split(";")
-packets = [name for name in objects if re.search(r"/packet_\w+_[248]\.cpp\.", name)]
+packets = [name for name in objects if re.search(r"/(?:packet_\w+|dense_kernels)_[248]\.cpp\.", name)]
 if not packets:
     sys.exit("no object of packets is in the list")
 faults = [f"{pathlib.Path(name).name}: {symbol[1]}" for name in packets

@@ -25,7 +25,7 @@ if [[ -f $tarball ]]; then
   echo "== Of $tarball"
   as_reader mkdir library
   as_reader R CMD INSTALL "$tarball"
-  run_tests TESSERA_LAUNCHER=  # another compiler and BLAS have made tessera-fit, whose bits are others
+  run_tests TESSERA_LAUNCHER=  # another compiler has made tessera-fit, whose bits are others
   as_reader rm -R library
 fi
 

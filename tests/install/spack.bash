@@ -67,7 +67,7 @@ hdf5 hdf5
 hwloc hwloc
 libdeflate libdeflate
 nlohmann-json nlohmann_json
-openblas openblas
+eigen eigen3
 xz liblzma
 zstd libzstd
 tomlplusplus tomlplusplus

@@ -127,14 +127,15 @@ struct Packet {
   Doubles numbers;
 };
 
-/// Calls `use` with the number of doubles in a register of this processor, as an `std::integral_constant`.
+/// Returns what `use` returns for the number of doubles in a register of this processor, as an
+/// `std::integral_constant`.
 template <class Use>
-void at_register_width(const Use& use) {
+auto at_register_width(const Use& use) {
 #ifdef __x86_64__
   if (register_width() == 8) return use(std::integral_constant<int, 8>{});
   if (register_width() == 4) return use(std::integral_constant<int, 4>{});
 #endif
-  use(std::integral_constant<int, 2>{});
+  return use(std::integral_constant<int, 2>{});
 }
 
 template <class T>

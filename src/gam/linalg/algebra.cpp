@@ -11,7 +11,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Columns of a product per BLAS call: enough to run at the full rate, few enough to occupy all threads.
+/// Columns of a product per call: enough to run at the full rate, few enough to occupy all threads.
 constexpr int columns_at_once = 64;
 /// Columns of a block of a factorisation.
 constexpr int columns_of_block = 96;

@@ -8,7 +8,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// The Cholesky factor R'R of a small matrix. Repeated calls allocate no memory. It is computed in SIMD
-/// lanes, so that the bits are the same on every processor, whatever BLAS is installed.
+/// lanes, so that the bits are the same on every processor.
 class SmallCholesky {
  public:
   /// Factors a matrix given as `packed`, its upper triangle by rows. False if it is not numerically positive

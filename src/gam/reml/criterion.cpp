@@ -44,12 +44,6 @@ const BlockBasis& basis_with(const std::vector<BlockBasis>& bases, int index) {
       bases, [&](const BlockBasis& basis) { return index < basis.first_sp + basis.penalties(); });
 }
 
-/// A dot product that adds the elements in order, which BLAS need not do.
-double dot_in_order(std::span<const double> x, std::span<const double> y) {
-  double sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
-  return sum;
-}
 double weighted_dot(std::span<const double> x, std::span<const double> y, std::span<const double> divisors) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i] / divisors[i];
@@ -480,7 +474,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
     const std::vector<double> sb = s.times(at->coef);
     std::vector<double> column(at->coef.size());
     s.add_to(column, 1, sb);
-    deviance_slope[j] = dot_in_order(s.own(at->coef), sb);
+    deviance_slope[j] = dot(s.own(at->coef), sb);
     Factored::Reduced reduced = at->reduced(model, column);
     std::ranges::copy(reduced.outer, penalised.column(static_cast<int>(j)).begin());
     eliminated.push_back(s.is_of_part() ? std::move(reduced.eliminated) : std::vector<double>());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/vectors.hpp"
 #include "files/output_file.hpp"
-#include "gam/linalg/blas_kernels.hpp"
 
 #include <nlohmann/json.hpp>
 #include <tessera/gam/report.hpp>
@@ -50,8 +50,7 @@ std::string save_run_report(const Job& job, const FitResult& result, const std::
   json["ranks"] = std::move(ranks);
   json["threads_per_rank"] = job.threads();
   json["threads_from"] = job.host_threads().from;
-  const std::string kernels = kernels_of_blas();
-  json["blas_kernels"] = kernels.empty() ? Json() : Json(kernels);
+  json["instruction_set"] = base::instruction_set();
   Json devices = Json::array();
   for (const InventoryDevice& device : inventory.devices()) {
     devices.push_back({{"rank", device.rank},

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max() / 4;
 
-/// Memory of any fit: buffers of BLAS, stacks, and rows under evaluation.
+/// Memory of any fit: stacks, and rows under evaluation.
 constexpr std::int64_t overhead_bytes = std::int64_t{16} << 20;
 
 /// Converts a number of doubles, itself a double, since sizes of large models overflow an integer.

@@ -1058,7 +1058,7 @@ TEST_F(CInterface, ShutsDownOnceNoCallIsInProgress) {
 }
 
 /// Runs on a thread with a stack of this many KiB; false if the system refuses such a thread, because the
-/// stack is too small for thread-local storage (60 KiB for OpenBLAS).
+/// stack is too small for thread-local storage.
 bool run_on_stack(std::size_t kib, std::function<void()> work) {
   pthread_attr_t attributes;
   EXPECT_EQ(pthread_attr_init(&attributes), 0);

@@ -27,9 +27,6 @@
 #include <new>
 #include <string>
 
-// Only for OpenBLAS; a private copy of the library is not the host's.
-extern "C" int openblas_get_num_threads() __attribute__((weak));
-
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
@@ -93,8 +90,6 @@ std::map<std::string, std::string> state_of_process() {
     if (!target.starts_with("/proc/")) state["file " + file.path().filename().string()] = target;
   }
   for (char** variable = environ; *variable != nullptr; ++variable) state["environment"] += *variable;
-  if (openblas_get_num_threads != nullptr)
-    state["threads of BLAS"] = std::to_string(openblas_get_num_threads());
   return state;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work shared by the threads of an algebra gives the results of one thread with LAPACK.
+// Work shared by the threads of an algebra gives the results of one thread.
 #include "gam/linalg/algebra.hpp"
 
 #include "gam/linalg/linalg.hpp"
@@ -39,7 +39,7 @@ double largest_difference(const Matrix& a, const Matrix& b) {
 /// Sizes below and above the minimum for several threads, of whole blocks and with a remainder.
 class SharedFactors : public ::testing::TestWithParam<int> {};
 
-TEST_P(SharedFactors, AreThoseOfLapack) {
+TEST_P(SharedFactors, AreThoseOfOneThread) {
   const Matrix a = random_covariance(GetParam());
   const HostAlgebra algebra(2);
   const std::optional<Matrix> lower = cholesky(a, algebra);

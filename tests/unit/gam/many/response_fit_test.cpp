@@ -258,8 +258,7 @@ class RareCounts {
   int response_ = 0;
 };
 
-/// Without a minimum, or with one where curves fall steeply. With the kernels of a Prescott in OpenBLAS a
-/// response of the second seed ended at a slope that was rounding.
+/// Without a minimum, or with one where curves fall steeply.
 TEST_F(Lineages, OfRareCountsNeverFail) {
   for (const unsigned seed : {13U, 51U}) {
     RareCounts counts(seed);

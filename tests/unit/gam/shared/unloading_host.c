@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unloading_host LIBRARY BLAS: a program that has the library as a module, fits in several threads, shuts it
+/* unloading_host LIBRARY: a program that has the library as a module, fits in several threads, shuts it
  * down and closes it, twice. Each time it finds its process afterwards as it was before: threads, mappings of
- * the library's files, open files, handlers, locale, folder and floating-point state. With a BLAS that is
- * "private" the library has no threads before a fit either. */
+ * the library's files, open files, handlers, locale, folder and floating-point state. The library has no
+ * threads before a fit either. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -121,7 +121,7 @@ static void expect_threads(int expected, const char* when) {
   }
 }
 
-static void load_and_unload(const char* path, int has_private_blas, double (*coefficients)[values]) {
+static void load_and_unload(const char* path, double (*coefficients)[values]) {
   const int before = entries("/proc/self/task");
   void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) fail("dlopen", dlerror());
@@ -129,8 +129,7 @@ static void load_and_unload(const char* path, int has_private_blas, double (*coe
   FIND(error), FIND(table_open), FIND(table_add_numbers), FIND(table_close), FIND(fit), FIND(model_values);
   FIND(model_close), FIND(shutdown);
   if (gam.shutdown == NULL) fail("dlsym", dlerror());
-  const int loaded = entries("/proc/self/task");
-  if (has_private_blas && loaded != before) fail("dlopen", "the private BLAS has threads");
+  if (entries("/proc/self/task") != before) fail("dlopen", "the library has threads");
 
   pthread_t thread[threads - 1];
   for (int t = 0; t < threads - 1; ++t) {
@@ -140,7 +139,7 @@ static void load_and_unload(const char* path, int has_private_blas, double (*coe
   for (int t = 0; t < threads - 1; ++t) pthread_join(thread[t], NULL);
   fail_in_the_core(library);
   expect(gam.shutdown(), "shutdown"); /* with tables and models open */
-  expect_threads(loaded, "shutdown");
+  expect_threads(before, "shutdown");
   if (*mapping() == '\0') fail("/proc/self/maps", "the library has another name");
   if (dlclose(library) != 0) fail("dlclose", dlerror());
   if (*mapping() != '\0') fail("dlclose has left", mapping());
@@ -148,8 +147,7 @@ static void load_and_unload(const char* path, int has_private_blas, double (*coe
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
-  const int has_private_blas = strcmp(argv[2], "private") == 0;
+  if (argc != 2) return 2;
   for (int i = 0; i < rows; ++i) {
     x[i] = fmod(0.618034 * i, 1);
     y[i] = sin(6 * x[i]) + fmod(0.754878 * i, 0.5);
@@ -159,8 +157,8 @@ int main(int argc, char** argv) {
   fesetround(FE_TONEAREST);
   char* const before = strdup(state());
   double coefficients[2 * threads][values];
-  load_and_unload(argv[1], has_private_blas, coefficients);
-  load_and_unload(argv[1], has_private_blas, coefficients + threads);
+  load_and_unload(argv[1], coefficients);
+  load_and_unload(argv[1], coefficients + threads);
   if (strcmp(state(), before) != 0) {
     fprintf(stderr, "before:\n%safterwards:\n%s", before, state());
     return 1;

@@ -48,10 +48,9 @@ class Tessera(CMakePackage, CudaPackage):
 
     with when("+apps"):
         depends_on("arrow@15: +parquet +brotli +lz4 +snappy +zlib +zstd", when="+arrow")
-        depends_on("blas")
-        depends_on("lapack")
         depends_on("boost@1.74: +math", type="build")
         depends_on("cli11@2.1:", type="build")
+        depends_on("eigen@3.4:3", type="build")
         depends_on("fmt@9:")
         depends_on("hdf5@1.10.5:", when="+hdf5")
         depends_on("libdeflate@1.6:", when="+libdeflate")
@@ -76,7 +75,6 @@ class Tessera(CMakePackage, CudaPackage):
         depends_on(f"nccl cuda_arch={arch}", when=f"+nccl cuda_arch={arch}")
 
     conflicts("%gcc@:11", msg="Tessera is written in C++20: use GCC 12 or later")
-    conflicts("^openblas +ilp64", msg="Tessera calls BLAS and LAPACK with integers of 32 bits")
 
     def cmake_args(self):
         tests = self.run_tests or self.spec.satisfies("+tests")
@@ -93,9 +91,6 @@ class Tessera(CMakePackage, CudaPackage):
             args.append(self.define_from_variant("TESSERA_ENABLE_LIBDEFLATE", "libdeflate"))
             args.append(self.define_from_variant("TESSERA_ENABLE_PACKINGS", "packings"))
             args.append(self.define_from_variant("TESSERA_ENABLE_ARROW", "arrow"))
-            blas = self.spec["blas"].libs
-            args.append(self.define("BLAS_LIBRARIES", blas))
-            args.append(self.define("LAPACK_LIBRARIES", self.spec["lapack"].libs + blas))
         if self.spec.satisfies("+r"):
             args.append(self.define_from_variant("TESSERA_ENABLE_R", "r"))
             args.append(self.define("TESSERA_INSTALL_RDIR", self.spec["r"].package.r_lib_dir))

@@ -25,6 +25,13 @@ constexpr double wide_spacing = 4;
 constexpr int evaluations_of_wide = 2;
 /// At a log smoothing parameter this far above the default a term has practically no effect.
 constexpr double infinity = 30;
+/// If V there exceeds the optimum by more than this, and no other term could take over the effect, the
+/// optimum is not there: of such starts in 5,000 random designs those from which a descent went lower
+/// exceeded it by at most 3.
+constexpr double out_of_reach = 20;
+/// A term counts as penalised strongly from here on above the default, at which penalties are as large as
+/// X'WX in the mean, and some thousand times smaller for the smoothest functions.
+constexpr double strong = 3;
 /// Starts: log smoothing parameters this far above, and below, the default.
 constexpr double all_above = 8;
 /// V counts as flat along a parameter if its derivatives are smaller than this.
@@ -81,10 +88,20 @@ std::vector<double> shifted(std::vector<double> log_sp, double by) {
   return log_sp;
 }
 
+/// Whether a term is penalised strongly at the optimum, besides that of parameter j: with smaller parameters
+/// it may explain what that one does. Others' coefficients do so at once.
+bool may_be_replaced(std::span<const double> log_sp, std::size_t j, std::span<const double> centres) {
+  for (std::size_t k = 0; k < log_sp.size(); ++k) {
+    if (k != j && log_sp[k] > centres[k] + strong) return true;
+  }
+  return false;
+}
+
 /// Adds starts along parameter j. `values_at` evaluates V along j through `best`, in steps of `step`.
 void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::size_t j,
                const std::function<std::vector<double>(const std::vector<double>& points)>& values_at,
-               double step, double centre) {
+               double step, const std::vector<double>& centres) {
+  const double centre = centres[j];
   const int steps = static_cast<int>(2 * range / step);
   const auto point = [&](int i) { return centre - range + step * i; };
   std::vector<double> points;
@@ -100,20 +117,20 @@ void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::siz
   }
   if (is_flat(best.at, j)) {
     starts.push_back({1, values_at({centre}).front(), with(best.log_sp, j, centre)});
-  } else {
+  } else if (values.back() < best.at.value + out_of_reach || may_be_replaced(best.log_sp, j, centres)) {
     starts.push_back({2, values.back(), with(best.log_sp, j, centre + infinity)});
   }
 }
 
 void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::size_t j,
-               const RemlProfile& profile, double centre) {
+               const RemlProfile& profile, const std::vector<double>& centres) {
   const auto values_at = [&](const std::vector<double>& points) {
     std::vector<double> values;
     values.reserve(points.size());
     for (const double point : points) values.push_back(profile.value(point));
     return values;
   };
-  add_along(starts, best, j, values_at, spacing, centre);
+  add_along(starts, best, j, values_at, spacing, centres);
 }
 
 /// V through `best` along parameter j, infinite where it cannot be evaluated.
@@ -147,7 +164,7 @@ void add_along_each(std::vector<RemlStart>& starts, const RemlCriterion& criteri
       const auto values_at = [&](const std::vector<double>& points) {
         return values_along(criterion, best, j, points);
       };
-      add_along(starts, best, j, values_at, wide_spacing, centre[j]);
+      add_along(starts, best, j, values_at, wide_spacing, centre);
       continue;
     }
     if (!is_flat(best.at, j) && std::abs(best.log_sp[j] - centre[j]) <= range) {
@@ -157,13 +174,13 @@ void add_along_each(std::vector<RemlStart>& starts, const RemlCriterion& criteri
     ++evaluations;
     const std::array<int, 1> alone{static_cast<int>(j)};
     for (const RemlProfile& profile : criterion.profiles(with(best.log_sp, j, centre[j]), alone))
-      add_along(starts, best, j, profile, centre[j]);
+      add_along(starts, best, j, profile, centre);
   }
   ++evaluations;
   const std::vector<RemlProfile> profiles = criterion.profiles(best.log_sp, together);
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     const auto j = static_cast<std::size_t>(together[i]);
-    add_along(starts, best, j, profiles[i], centre[j]);
+    add_along(starts, best, j, profiles[i], centre);
   }
 }
 

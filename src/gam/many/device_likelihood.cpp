@@ -2,6 +2,7 @@
 #include "gam/many/device_likelihood.hpp"
 
 #include "base/at.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/many/request_queue.hpp"
 #include "gam/rows/device_memory.hpp"
 
@@ -116,7 +117,7 @@ class DeviceSums final : public LikelihoodSums {
         .sums = memory_.sums,
         .output = memory_.mapped_output,
         .theta = theta,
-        .log_theta = std::log(theta),
+        .log_theta = base::log(theta),
         .level = 0,
         .tolerance = 0,
         .pass = pass,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Derivatives of each family's log likelihood, for packets of rows.
+#include "base/math/elementary.hpp"
 #include "gam/many/row_kernels.hpp"
 
 #include "gam/many/family_rows.hpp"
@@ -92,7 +93,7 @@ TESSERA_LANE_INLINE void fill_derivatives(const Family& family, const ResponseRo
 TESSERA_LANE_CLONES void first_derivatives_clones(ManyFamily family, double theta, const ResponseRows& rows,
                                                   int packets, double* score, double* weight) {
   switch (family) {
-    case ManyFamily::nb: return fill_first(NbLanes{theta, std::log(theta)}, rows, packets, score, weight);
+    case ManyFamily::nb: return fill_first(NbLanes{theta, base::log(theta)}, rows, packets, score, weight);
     case ManyFamily::poisson: return fill_first(PoissonLanes{}, rows, packets, score, weight);
     case ManyFamily::binomial: return fill_first(BinomialLanes{}, rows, packets, score, weight);
     case ManyFamily::gaussian: return fill_first(GaussianLanes{}, rows, packets, score, weight);
@@ -103,7 +104,7 @@ TESSERA_LANE_CLONES void first_derivatives_clones(ManyFamily family, double thet
 TESSERA_LANE_CLONES void expected_weights_clones(ManyFamily family, double theta, const ResponseRows& rows,
                                                  int packets, double* to) {
   switch (family) {
-    case ManyFamily::nb: return fill_expected(NbLanes{theta, std::log(theta)}, rows, packets, to);
+    case ManyFamily::nb: return fill_expected(NbLanes{theta, base::log(theta)}, rows, packets, to);
     case ManyFamily::poisson: return fill_expected(PoissonLanes{}, rows, packets, to);
     case ManyFamily::binomial: return fill_expected(BinomialLanes{}, rows, packets, to);
     case ManyFamily::gaussian: return fill_expected(GaussianLanes{}, rows, packets, to);
@@ -114,7 +115,7 @@ TESSERA_LANE_CLONES void expected_weights_clones(ManyFamily family, double theta
 TESSERA_LANE_CLONES void add_losses_clones(ManyFamily family, double theta, const ResponseRows& rows,
                                            int packets, LossSums& sums, double* score_by_tau) {
   switch (family) {
-    case ManyFamily::nb: return add_loss(NbLanes{theta, std::log(theta)}, rows, packets, sums, score_by_tau);
+    case ManyFamily::nb: return add_loss(NbLanes{theta, base::log(theta)}, rows, packets, sums, score_by_tau);
     case ManyFamily::poisson: return add_loss(PoissonLanes{}, rows, packets, sums, score_by_tau);
     case ManyFamily::binomial: return add_loss(BinomialLanes{}, rows, packets, sums, score_by_tau);
     case ManyFamily::gaussian: return add_loss(GaussianLanes{}, rows, packets, sums, score_by_tau);
@@ -125,7 +126,7 @@ TESSERA_LANE_CLONES void add_losses_clones(ManyFamily family, double theta, cons
 TESSERA_LANE_CLONES void weight_derivatives_clones(ManyFamily family, double theta, const ResponseRows& rows,
                                                    int packets, const WeightDerivatives& to) {
   switch (family) {
-    case ManyFamily::nb: return fill_derivatives(NbLanes{theta, std::log(theta)}, rows, packets, to);
+    case ManyFamily::nb: return fill_derivatives(NbLanes{theta, base::log(theta)}, rows, packets, to);
     case ManyFamily::poisson: return fill_derivatives(PoissonLanes{}, rows, packets, to);
     case ManyFamily::binomial: return fill_derivatives(BinomialLanes{}, rows, packets, to);
     case ManyFamily::gaussian: return fill_derivatives(GaussianLanes{}, rows, packets, to);

@@ -2,6 +2,7 @@
 #include "gam/many/gaussian_spectrum.hpp"
 
 #include "base/at.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/many/active_columns.hpp"
@@ -88,7 +89,7 @@ std::shared_ptr<const GaussianSpectrum> GaussianSpectrum::of(const SharedDesign&
       const SharedPenalty& penalty = design.penalties[at(index)];
       for (int j = 0; j < penalty.size(); ++j)
         penalty_of[at(penalty.begin + j - component.begin)] =
-            std::exp(penalty.offset) * penalty.diagonal[at(j)];
+            base::exp(penalty.offset) * penalty.diagonal[at(j)];
     }
     std::vector<int> columns;
     for (const bool penalised : {false, true}) {
@@ -121,7 +122,7 @@ std::shared_ptr<const GaussianSpectrum> GaussianSpectrum::of(const SharedDesign&
         const double pivot = (*lower)(j, j);
         constexpr double independent = 1e-10;
         if (!(pivot * pivot > independent * gram(j, j))) return nullptr;
-        out->log_determinant_ += std::log(pivot);
+        out->log_determinant_ += base::log(pivot);
       }
       put(0, 0, triangular_solve(*lower, identity(q), true));
       const Matrix across = submatrix(gram, 0, q, q, p - q);
@@ -156,18 +157,18 @@ std::shared_ptr<const GaussianSpectrum> GaussianSpectrum::of(const SharedDesign&
     out->add_component(design, component, std::move(one));
   }
   constexpr double least = 1e-8;
-  out->origin_ = all_penalties > 0 ? std::log(std::max(information, least) / all_penalties) : 0;
+  out->origin_ = all_penalties > 0 ? base::log(std::max(information, least) / all_penalties) : 0;
   for (std::size_t i = 0; i < values_around_start.size(); ++i) {
-    const double lambda = std::exp(out->origin_ + values_around_start[i]);
+    const double lambda = base::exp(out->origin_ + values_around_start[i]);
     out->for_each_coordinate([&](std::size_t /*index*/, double g, double /*largest*/) {
-      if (g >= 0) out->costs_around_start_[i] += 0.5 * std::log1p(g / lambda);
+      if (g >= 0) out->costs_around_start_[i] += 0.5 * base::log1p(g / lambda);
     });
   }
   for (const double one : out->weight_) {
     if (one == 0) continue;
     ++out->rows_;
     out->sum_of_weights_ += one;
-    out->log_weights_ += std::log(one);
+    out->log_weights_ += base::log(one);
   }
   out->in_order_ = true;
   out->first_row_ = -1;
@@ -361,7 +362,7 @@ struct GaussianSpectrum::Value {
 GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, const Projections& of,
                                                    double log_sp) const {
   const bool linear = log_sp == infinite;
-  const double lambda = linear ? 0 : std::exp(log_sp);
+  const double lambda = linear ? 0 : base::exp(log_sp);
   const double inverse_lambda = linear ? 0 : 1 / lambda;
   Value out;
   out.deviance = of.squares;
@@ -389,7 +390,7 @@ GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, c
     constexpr int most_factors = 16;
     product *= (g + lambda) * inverse_lambda;
     if (++factors % most_factors == 0) {
-      logarithms += std::log(product);
+      logarithms += base::log(product);
       product = 1;
     }
     out.edf += fitted;
@@ -398,8 +399,8 @@ GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, c
   out.penalised_deviance = out.deviance + roughness;
   const double freedom = rows_ - design.null_space;
   const double relative = first / out.penalised_deviance;
-  out.value = 0.5 * freedom * (1 + std::log(2 * M_PI * out.penalised_deviance / freedom)) +
-              0.5 * (logarithms + std::log(product) - log_weights_) + log_determinant_;
+  out.value = 0.5 * freedom * (1 + base::log(2 * M_PI * out.penalised_deviance / freedom)) +
+              0.5 * (logarithms + base::log(product) - log_weights_) + log_determinant_;
   out.slope = 0.5 * (freedom * relative - out.edf);
   out.curvature = 0.5 * (freedom * (second / out.penalised_deviance - relative * relative) + curvature);
   return out;
@@ -418,7 +419,7 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
     if (log_sp == infinite) {
       // Where the deviance can fall by enough, look for a lower minimum at a finite value.
       const double most_gain =
-          0.5 * (rows_ - design.null_space) * std::log(at_limit.penalised_deviance / of.squares);
+          0.5 * (rows_ - design.null_space) * base::log(at_limit.penalised_deviance / of.squares);
       bool found = false;
       for (std::size_t i = 0; i < values_around_start.size() && !found; ++i) {
         if (costs_around_start_[i] > most_gain) continue;
@@ -440,7 +441,7 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
     }
     const double curvature = std::abs(here.curvature);
     if (may_fall_to_limit(here.slope, here.curvature, slope_of_limit)) {
-      const Value between = value_at(design, of, log_sp + std::log(10));
+      const Value between = value_at(design, of, log_sp + base::log(10.0));
       if (falls_by(here.value - at_limit.value, -here.slope) &&
           falls_by(between.value - at_limit.value, 0.1 * -here.slope)) {
         log_sp = infinite;
@@ -472,7 +473,7 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
 
 std::vector<double> GaussianSpectrum::coefficients(const Projections& of, double log_sp) const {
   std::vector<double> b(at(coordinates_));
-  const double lambda = std::exp(log_sp);
+  const double lambda = base::exp(log_sp);
   for (const Component& component : components_) {
     const int p = component.coordinates.rows();
     for (int j = 0; j < p; ++j) {
@@ -487,7 +488,7 @@ std::vector<double> GaussianSpectrum::coefficients(const Projections& of, double
 }
 
 void GaussianSpectrum::write_covariance(const SharedDesign& design, double log_sp, ResponseFit& out) const {
-  const double lambda = std::exp(log_sp);
+  const double lambda = base::exp(log_sp);
   out.gram = gram_;
   out.inverse.assign(gram_.size(), 0);
   std::vector<double> scaled;

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/many/gaussian_moments.hpp"
 
@@ -206,15 +207,15 @@ ManyPoint LaplaceCriterion::start() {
   const double offsets = base::sum_of_lanes(sum_of_offsets);
   double level = 0;
   if (has_log_link())
-    level = std::log(sum_ / offsets);
+    level = base::log(sum_ / offsets);
   else if (estimator_.family == ManyFamily::binomial)
-    level = std::log((sum_ + 0.5) / (constants_.weight - sum_ + 0.5)) - offsets / constants_.weight;
+    level = base::log((sum_ + 0.5) / (constants_.weight - sum_ + 0.5)) - offsets / constants_.weight;
   else
     level = (sum_ - offsets) / constants_.weight;
   start_level_ = level;
   for (std::size_t j = 0; j < point.b.size(); ++j) point.b[j] = level * design_.constant[j];
   if (estimator_.family == ManyFamily::nb)
-    point.tau = std::log(estimator_.theta ? *estimator_.theta : theta_by_moments(level));
+    point.tau = base::log(estimator_.theta ? *estimator_.theta : theta_by_moments(level));
   // Each lambda makes its penalty as large as X'WX on the coefficients that it penalises.
   std::vector<double> by_column(at(design_.columns));
   sums_->for_each(components_.size(), [&](std::size_t c) {
@@ -228,12 +229,12 @@ ManyPoint LaplaceCriterion::start() {
       const double size = one.diagonal.empty() ? one.dense(j, j) : one.diagonal[at(j)];
       if (by_column[at(one.begin + j)] == 0 || size == 0) continue;
       information[at(one.parameter)] += by_column[at(one.begin + j)];
-      penalty[at(one.parameter)] += std::exp(one.offset) * size;
+      penalty[at(one.parameter)] += base::exp(one.offset) * size;
     }
   }
   for (std::size_t j = 0; j < information.size(); ++j) {
     constexpr double least = 1e-8;
-    point.log_sp[j] = penalty[j] > 0 ? std::log(std::max(information[j], least) / penalty[j]) : 0;
+    point.log_sp[j] = penalty[j] > 0 ? base::log(std::max(information[j], least) / penalty[j]) : 0;
   }
   if (has_scale()) {
     double square = 0;
@@ -244,14 +245,14 @@ ManyPoint LaplaceCriterion::start() {
                             : estimator_.family == ManyFamily::poisson  ? mean
                             : estimator_.family == ManyFamily::binomial ? mean * (1 - mean)
                                                                         : 1;
-    point.tau = std::log(square / weight / variance);
+    point.tau = base::log(square / weight / variance);
   }
   return point;
 }
 
 /// The theta for which counts with means e^(level + offset) have the observed variance.
 double LaplaceCriterion::theta_by_moments(double level) const {
-  const double factor = std::exp(level);
+  const double factor = base::exp(level);
   base::Lanes excesses{};
   base::Lanes squares_of_means{};
   for (std::size_t i = 0; i < y_.size(); i += lane_count) {
@@ -301,7 +302,7 @@ void LaplaceCriterion::evaluate(ManyPoint& point) {
     const double phi = phi_at(point);
     penalised_deviance_ = 2 * loss_ + roughness;
     point.value += penalised_deviance_ / (2 * phi) - scale_likelihood_.at(phi).value -
-                   0.5 * null_space_ * std::log(2 * M_PI * phi);
+                   0.5 * null_space_ * base::log(2 * M_PI * phi);
     return;
   }
   saturated_ = {};

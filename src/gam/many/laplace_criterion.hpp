@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/math/elementary.hpp"
 #include "gam/many/component_criterion.hpp"
 #include "gam/many/likelihood_sums.hpp"
 #include "gam/many/response_constants.hpp"
@@ -76,9 +77,9 @@ class LaplaceCriterion {
     return point.poisson ? ManyFamily::poisson : estimator_.family;
   }
   [[nodiscard]] double theta_at(const ManyPoint& point) const {
-    return estimator_.family == ManyFamily::nb ? std::exp(point.tau) : 1;
+    return estimator_.family == ManyFamily::nb ? base::exp(point.tau) : 1;
   }
-  [[nodiscard]] double phi_at(const ManyPoint& point) const { return has_scale() ? std::exp(point.tau) : 1; }
+  [[nodiscard]] double phi_at(const ManyPoint& point) const { return has_scale() ? base::exp(point.tau) : 1; }
 
   /// Sets a weight that differs from the design's, and returns it.
   double set_weight(int slot, double weight);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/many/penalty_sums.hpp"
 
+#include "base/math/elementary.hpp"
 #include "gam/reml/penalty_basis.hpp"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ void PenaltySums::for_each_element(std::span<const double> log_sp, int parameter
   for (const int index : component_.penalties) {
     const SharedPenalty& penalty = design_.penalties[at(index)];
     if (parameter != all && penalty.parameter != parameter) continue;
-    const double lambda = std::exp(log_lambda(penalty, log_sp));
+    const double lambda = base::exp(log_lambda(penalty, log_sp));
     if (!(lambda < infinite)) continue;
     for (int j = 0; j < penalty.size(); ++j) {
       const int column = active_.place(penalty.begin + j);

@@ -2,6 +2,7 @@
 #include "gam/many/response_fit.hpp"
 
 #include "base/at.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/many/gaussian_spectrum.hpp"
 #include "gam/many/host_likelihood_sums.hpp"
@@ -229,7 +230,7 @@ class ResponseFitter::Search {
     const auto j = std::ranges::find(derivatives.parameters, limit) - derivatives.parameters.begin();
     const double expected = -derivatives.gradient[at(j)];
     ManyPoint between = point;
-    value_of(between, limit) += std::log(10);
+    value_of(between, limit) += base::log(10.0);
     ManyPoint next = between;
     go_to_limit(next, limit);
     if (criterion_.settle(between, nearly_exact) && criterion_.settle(next, nearly_exact) &&
@@ -398,7 +399,7 @@ class ResponseFitter::Search {
     out.reason = reason_;
     if (out.status == ManyStatus::failed) return;
     out.log_sp = point.log_sp;
-    out.theta = estimator_.family != ManyFamily::nb ? 0 : point.poisson ? infinite : std::exp(point.tau);
+    out.theta = estimator_.family != ManyFamily::nb ? 0 : point.poisson ? infinite : base::exp(point.tau);
     out.coef = point.b;
     criterion_.describe(point, out);
     // The covariance and the tests use finite values near the limits.

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/many/active_columns.hpp"
@@ -207,7 +208,7 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests,
     const auto begin = model.edf.begin() + block.coef_begin;
     row.values.push_back(is_absent(block) ? no_number : std::accumulate(begin, begin + block.coef_size, 0.0));
   }
-  for (const double log_sp : fit.log_sp) row.values.push_back(std::exp(log_sp));
+  for (const double log_sp : fit.log_sp) row.values.push_back(base::exp(log_sp));
   for (std::size_t i = 0; i < coef.size(); ++i) row.values.push_back(absent[i] ? no_number : coef[i]);
   for (std::size_t i = 0; i < coef.size(); ++i) {
     const auto j = static_cast<int>(i);

@@ -2,6 +2,7 @@
 #include "gam/many/saturated_counts.hpp"
 
 #include "base/at.hpp"
+#include "base/math/elementary.hpp"
 #include "base/math/lanes.hpp"
 #include "gam/family/polygamma.hpp"
 
@@ -70,7 +71,7 @@ TESSERA_LANE_CLONES SaturatedCounts::Value sum_of_large(const double* counts, co
 
 /// The log likelihood of a Poisson count above zero whose mean is the count.
 double poisson_of(double y) {
-  return -0.5 * std::log(2 * M_PI * y) - stirling_rest(y).value;
+  return -0.5 * base::log(2 * M_PI * y) - stirling_rest(y).value;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/many/scale_likelihood.hpp"
 
+#include "base/math/elementary.hpp"
 #include "gam/family/polygamma.hpp"
 
 #include <cmath>
@@ -26,14 +27,14 @@ ScaleLikelihood::Value ScaleLikelihood::at(double phi) const {
   Value sum;
   for (const auto& [weight, rows] : weights_) {
     if (family_ == ManyFamily::gaussian) {
-      sum.value += 0.5 * rows * std::log(weight / (2 * M_PI * phi));
+      sum.value += 0.5 * rows * base::log(weight / (2 * M_PI * phi));
       sum.slope -= 0.5 * rows;
       continue;
     }
     // a log(a) - a - log Gamma(a), with the shape a, by the rest of Stirling's formula.
     const double a = weight / phi;
     const StirlingRest rest = stirling_rest(a);
-    sum.value += rows * (0.5 * std::log(a / (2 * M_PI)) - rest.value);
+    sum.value += rows * (0.5 * base::log(a / (2 * M_PI)) - rest.value);
     sum.slope -= rows * (0.5 + a * rest.first);
     sum.curvature += rows * a * (rest.first - a * rest.second);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/many/small_cholesky.hpp"
+#include "base/math/elementary.hpp"
 
 #include <cmath>
 #include <utility>
@@ -92,7 +93,7 @@ bool SmallCholesky::factor(const std::vector<double>& packed, int size) {
 
 double SmallCholesky::log_determinant() const {
   double sum = 0;
-  for (int i = 0; i < upper_.size(); ++i) sum += std::log(upper_.row(i)[i]);
+  for (int i = 0; i < upper_.size(); ++i) sum += base::log(upper_.row(i)[i]);
   return 2 * sum;
 }
 

@@ -6,8 +6,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <optional>
@@ -64,8 +62,7 @@ template <class Run>
 int exit_status_of(const char* program, const std::optional<mpi::Session>& session, Run&& run) noexcept {
   std::signal(SIGXFSZ, SIG_IGN);  // at the file size limit (ulimit -f) a write then fails, as on a full disk
   try {
-    constexpr std::size_t kib = 160;  // of which dense products take 40 for packed factors
-    base::require_stack(kib, "the program");
+    base::require_stack(base::kib_of_a_call, "the program");
     return std::forward<Run>(run)();
   } catch (const mpi::Failure& fault) {
     end_job(program, session, fault.what());

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # PROGRAM, model_bits, prints the same checksums by every instruction set that this processor has, with a libm that has
-# neither AVX2 nor FMA, and on two ranks of which one is such a processor. LAUNCH is mpirun with its options up to the number of ranks.
+# neither AVX2 nor FMA, and on two ranks of which one is such a processor. LAUNCH is mpirun with its options up to the
+# number of ranks.
 cmake_policy(VERSION 3.25)
 set(old_processor ${CMAKE_COMMAND} -E env TESSERA_INSTRUCTION_SET=sse2
   GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX2_Usable,-FMA_Usable,-AVX512F)

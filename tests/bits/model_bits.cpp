@@ -13,7 +13,6 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -29,8 +28,7 @@ namespace fs = std::filesystem;
 const std::string data = TESSERA_TEST_DATA;
 
 void print_text(const mpi::Communicator& comm, const std::string& name, const std::string& text) {
-  if (comm.rank() == 0)
-    std::printf("%s %016zx\n", name.c_str(), std::hash<std::string>()(text));  // of the whole file
+  if (comm.rank() == 0) std::printf("%s %s\n", name.c_str(), base::hex(base::fnv1a(text)).c_str());
 }
 
 void print_bits(const mpi::Communicator& comm, const std::string& name, const Model& model) {
@@ -81,7 +79,7 @@ void print_all(const mpi::Communicator& comm) {
   std::ranges::sort(names);
   for (const std::string& name : names) {
     const testing::ReferenceCase one = testing::load_reference_case(name);
-    FitOptions options = testing::options_of(one);
+    const FitOptions options = testing::options_of(one);
     print_bits(comm, name,
                fit(job, parse_formula(one.formula), testing::in_blocks(one.data_path, 256), options).model);
   }

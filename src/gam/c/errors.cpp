@@ -145,8 +145,7 @@ int keep_error(const char* function, std::string_view formula) noexcept {
 }
 
 CallInProgress::CallInProgress() {
-  constexpr std::size_t kib = 160;  // of which dense products take 40 for packed factors
-  base::require_stack(kib, "the library");
+  base::require_stack(base::kib_of_a_call, "the library");
   if (calls.fetch_add(1) >= 0) return;
   calls.fetch_sub(1);
   refuse("the library is being shut down: wait for tessera_gam_shutdown");

@@ -21,16 +21,11 @@
 #include <cmath>
 #include <cstddef>
 #include <stdexcept>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using Dense = Eigen::MatrixXd;
-
-void check_shapes(bool agree, const char* what) {
-  if (!agree) throw std::logic_error(fmt::format("linalg: shapes do not agree in {}", what));
-}
 
 /// The matrix for Eigen. A cancellation point: a decomposition may take seconds. Eigen cuts products into
 /// blocks by the sizes of caches, which determines bits: the sizes are set once, for all processors.

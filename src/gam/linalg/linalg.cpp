@@ -14,10 +14,6 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-void check_shapes(bool agree, const char* what) {
-  if (!agree) throw std::logic_error(fmt::format("linalg: shapes do not agree in {}", what));
-}
-
 /// Calls `use` with the kernels for this processor.
 template <class Use>
 auto with_kernels(const Use& use) {
@@ -119,6 +115,10 @@ bool factor(double* a, std::ptrdiff_t stride, int n) {
 }
 
 }  // namespace
+
+void check_shapes(bool agree, const char* operation) {
+  if (!agree) throw std::logic_error(fmt::format("linalg: shapes do not agree in {}", operation));
+}
 
 Matrix identity(int n) {
   Matrix a(n, n);

@@ -12,6 +12,8 @@
 /// decompositions by Eigen (decompositions.cpp).
 namespace TESSERA_NAMESPACE::gam {
 
+/// Throws std::logic_error, which names the operation, unless the shapes of its operands agree.
+void check_shapes(bool agree, const char* operation);
 [[nodiscard]] Matrix identity(int n);
 [[nodiscard]] Matrix transpose(const Matrix& a);
 /// a b, a' b and a b'. Shapes must agree.

@@ -5,8 +5,6 @@
 
 #include "gam/many/family_rows.hpp"
 
-#include <cmath>
-
 namespace TESSERA_NAMESPACE::gam {
 
 using base::lane_count;

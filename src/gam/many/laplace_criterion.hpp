@@ -9,7 +9,6 @@
 #include "gam/many/saturated_counts.hpp"
 #include "gam/many/scale_likelihood.hpp"
 
-#include <cmath>
 #include <memory>
 #include <span>
 #include <vector>

@@ -5,7 +5,6 @@
 #include "gam/reml/penalty_basis.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace TESSERA_NAMESPACE::gam {

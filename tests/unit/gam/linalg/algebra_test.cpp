@@ -3,6 +3,7 @@
 #include "gam/linalg/algebra.hpp"
 
 #include "gam/linalg/linalg.hpp"
+#include "support/random_matrix.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,17 +20,12 @@ constexpr std::uint64_t algebra_seed = 5;
 
 Matrix random_square(int n) {
   std::mt19937_64 random(algebra_seed);
-  Matrix a(n, n);
-  for (double& value : a.values()) value = static_cast<double>(random() >> 11) * 0x1p-52 - 1;
-  return a;
+  return testing::random_matrix(random, n, n);
 }
 
-/// Positive definite.
 Matrix random_covariance(int n) {
-  const Matrix root = random_square(n);
-  Matrix a = multiply_tn(root, root);
-  for (int i = 0; i < n; ++i) a(i, i) += 1;
-  return a;
+  std::mt19937_64 random(algebra_seed);
+  return testing::random_covariance(random, n);
 }
 
 double largest_difference(const Matrix& a, const Matrix& b) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dense linear algebra: what its functions promise of their results, and the same bits at every width of
 // registers.
-#include "base/vectors.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "support/each_width.hpp"
+#include "support/random_matrix.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,22 +22,19 @@ namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
-/// Numbers in [-1, 1) from a fixed seed.
-Matrix drawn(int rows, int columns) {
+std::mt19937_64& source() {
   static std::mt19937_64 random(17);
-  Matrix a(rows, columns);
-  for (double& value : a.values()) value = static_cast<double>(random() >> 11) * 0x1p-52 - 1;
-  return a;
+  return random;
+}
+Matrix drawn(int rows, int columns) {
+  return testing::random_matrix(source(), rows, columns);
 }
 std::vector<double> drawn(int count) {
   const Matrix a = drawn(count, 1);
   return {a.values().begin(), a.values().end()};
 }
 Matrix drawn_covariance(int n) {
-  const Matrix root = drawn(n, n);
-  Matrix a = multiply_tn(root, root);
-  for (int i = 0; i < n; ++i) a(i, i) += 1;
-  return a;
+  return testing::random_covariance(source(), n);
 }
 
 double distance(const Matrix& a, const Matrix& b) {
@@ -67,14 +65,10 @@ Matrix exact_product(const Matrix& a, const Matrix& b) {
   return c;
 }
 
-/// Whether `compute` has the same results at every width that this processor has.
 template <class Compute>
 void expect_same_at_every_width(const Compute& compute) {
-  int& width = base::register_width();
-  const int widest = width;
   const auto result = compute();
-  for (width = 2; width < widest; width *= 2) EXPECT_EQ(compute(), result) << width;
-  width = widest;
+  rows_test::at_each_width([&] { EXPECT_EQ(compute(), result); });
 }
 
 struct Shape {

@@ -9,21 +9,21 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The kind of an error. Programs turn it into an exit status (see `exit_status`).
+/// The kind of an error. `exit_status` gives the exit status of a program for it.
 enum class ErrorCode {
   usage,          ///< the call, command line or environment variable is wrong
   input,          ///< data or a file cannot be used
   not_converged,  ///< an iteration did not converge
-  device_absent,  ///< a device is required and there is none
+  device_absent,  ///< a GPU is required, but none is available
   job_fault,      ///< the job as a whole cannot continue: a lost rank, or a failure of MPI or CUDA
-  outdated_plan,  ///< a rank has lost all of its devices: make a new plan, and move the data to it
-  rolled_back,    ///< a device and its data were lost: arrays were reset to their last copies on the hosts
-  interrupted,    ///< a stop of the job was requested (`StopRequest`): the same command resumes it
+  outdated_plan,  ///< all devices of a rank have failed: make a new plan, and move the data to it
+  rolled_back,    ///< a device and its data were lost: arrays are back at their last versions in host memory
+  interrupted,    ///< a stop of the job was requested (`StopRequest`)
 };
 
 namespace detail {
 
-/// A message that `what()` returns in full: a NUL byte, which would end the C string, is written as `\x00`.
+/// Replaces NUL bytes, which would end the C string of `what()`, by the text `\x00`.
 inline std::string without_nul(std::string message) {
   for (std::size_t at = message.find('\0'); at != std::string::npos; at = message.find('\0', at))
     message.replace(at, 1, "\\x00");
@@ -32,10 +32,10 @@ inline std::string without_nul(std::string message) {
 
 }  // namespace detail
 
-/// The exception of this library, of one of the kinds of `ErrorCode`. The message is one line that says what,
-/// where and what to do; a NUL byte, such as one from a table's text, is written as `\x00`.
+/// The exception of this library. The message is one line: what failed, where, and what to do. NUL bytes in
+/// it are written as `\x00`.
 ///
-/// A missing GPU is not an Error but an `Absence`; a device fault is not an Error but a `Verdict`.
+/// By default, neither a missing GPU nor a failed device is an error: see `Absence` and `Verdict`.
 class TESSERA_EXPORT Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message)
@@ -47,9 +47,8 @@ class TESSERA_EXPORT Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-/// The exit status that every Tessera program uses for an error of this kind:
-/// 2 usage, 3 input, 4 not converged, 5 device required but absent, 6 job fault, outdated plan
-/// or arrays rolled back, 75 interrupted (sysexits' EX_TEMPFAIL: try again).
+/// The exit status of Tessera's programs for an error of this kind. 75 is EX_TEMPFAIL of sysexits.h: running
+/// the same command again resumes the job.
 [[nodiscard]] constexpr int exit_status(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::usage: return 2;

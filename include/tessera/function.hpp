@@ -10,11 +10,10 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Callables for the parameters and members of this library. Both types take any callable with the
-/// signature, move-only ones too, and are empty if the callable is a null pointer or an empty
-/// `std::function`; a call of an empty object is undefined behaviour. C++20 has no such types
-/// (`std::function_ref` is C++26, `std::move_only_function` C++23), and the standard header of
-/// `std::function` takes long to compile.
+/// Type-erased callables: a `FunctionRef` does not own its callable, a `SharedFunction` does. Both accept any
+/// callable with the signature, move-only ones included. They are empty if made from a null pointer or an
+/// empty `std::function`; a call of an empty object is undefined behaviour. The standard equivalents are
+/// newer than C++20 (`std::function_ref`, `std::move_only_function`), and <functional> takes long to compile.
 template <class Signature>
 class FunctionRef;
 template <class Signature>
@@ -41,14 +40,13 @@ template <class Function>
 
 }  // namespace detail
 
-/// A callable of the caller, not owned: for parameters that are called before the function returns. Do not
-/// store it, and do not initialise a variable of this type from a temporary.
+/// A non-owning reference to a callable, for parameters that are called before the function returns. Do not
+/// store it, and do not initialise a variable of this type from a temporary: the reference would dangle.
 template <class Result, class... Args>
 class FunctionRef<Result(Args...)> {
  public:
   FunctionRef() = default;
-  // NOLINTBEGIN(google-explicit-constructor, bugprone-forwarding-reference-overload): a callable converts to
-  // it
+  // NOLINTBEGIN(google-explicit-constructor, bugprone-forwarding-reference-overload): implicit by design
   FunctionRef(std::nullptr_t) noexcept {}
   template <class Function>
   requires(!std::is_same_v<std::remove_cvref_t<Function>, FunctionRef> &&
@@ -81,13 +79,13 @@ class FunctionRef<Result(Args...)> {
   Result (*call_)(Target, Args...) = nullptr;
 };
 
-/// An owned callable; copies share it, and a move is a copy. Calls are not synchronised.
+/// A callable with shared ownership: all copies call the same object, and a move is a copy. Calls are not
+/// synchronised.
 template <class Result, class... Args>
 class SharedFunction<Result(Args...)> {
  public:
   SharedFunction() = default;
-  // NOLINTBEGIN(google-explicit-constructor, bugprone-forwarding-reference-overload): a callable converts to
-  // it
+  // NOLINTBEGIN(google-explicit-constructor, bugprone-forwarding-reference-overload): implicit by design
   SharedFunction(std::nullptr_t) noexcept {}
   template <class Function>
   requires(!std::is_same_v<std::remove_cvref_t<Function>, SharedFunction> &&

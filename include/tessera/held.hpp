@@ -9,12 +9,12 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The name of a type, as a template's argument.
+/// A string literal as a template argument: the name of a type.
 template <std::size_t Size>
 struct TypeName {
   char text[Size]{};
 
-  // NOLINTNEXTLINE(google-explicit-constructor): a literal is one
+  // NOLINTNEXTLINE(google-explicit-constructor): implicit, to accept a literal
   constexpr TypeName(const char (&of)[Size]) noexcept {
     for (std::size_t i = 0; i < Size; ++i) text[i] = of[i];
   }
@@ -23,14 +23,14 @@ struct TypeName {
 /// Throws `Error(usage)`: "this Array was moved from: use the object that it was moved to".
 [[noreturn]] TESSERA_EXPORT void refuse_moved_from(const char* type);
 
-/// The state of an object of a movable type, as a `std::unique_ptr<State>` or any other `Handle` that is null
-/// only in a moved-from object. All access is checked: members of a moved-from object throw by
-/// `refuse_moved_from`. A member that must not throw checks `operator bool` first. Cost: a comparison.
+/// A handle to the state of a movable object, such as a `std::unique_ptr<State>`, which is null only after
+/// the object was moved from. Every access checks the handle, and throws by `refuse_moved_from` if it is
+/// null. Members that must not throw check `operator bool` first. Cost: a comparison.
 template <class Handle, TypeName type>
 class Held {
  public:
   Held() = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): it stands in the place of the handle
+  // NOLINTNEXTLINE(google-explicit-constructor): implicit, as a wrapper of the handle
   Held(Handle handle) noexcept : handle_(std::move(handle)) {}
   ~Held() = default;
   Held(Held&& other) noexcept : handle_(other.take()) {}
@@ -47,7 +47,7 @@ class Held {
   }
   [[nodiscard]] auto& operator*() const { return *handle(); }
   [[nodiscard]] auto* operator->() const { return std::addressof(*handle()); }
-  /// Returns the handle; it is null from then on.
+  /// Returns the handle, and leaves a null handle.
   [[nodiscard]] Handle take() noexcept { return std::exchange(handle_, Handle{}); }
 
  private:

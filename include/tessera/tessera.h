@@ -2,7 +2,7 @@
 #ifndef TESSERA_TESSERA_H
 #define TESSERA_TESSERA_H
 
-/// The verbs of the library for C, and for languages that call C, such as Fortran by iso_c_binding:
+/// The library for C, and for languages that call C, such as Fortran by iso_c_binding:
 ///
 ///     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
 ///     tessera_job* job;
@@ -15,12 +15,19 @@
 ///     tessera_plan_close(plan);
 ///     tessera_job_close(job);
 ///
-/// The verbs, and the rules for their functions, are documented at the members of `tessera::Job` of the same
-/// name (<tessera/job/job.hpp>), arrays at `tessera::Array` (<tessera/job/array.hpp>). Functions that return
-/// `int` return a `tessera_status`; `tessera_error` has the message. Collective functions are marked; after
-/// an error of one of them every rank has an error. All but those of tiles and sums must be called on the
-/// thread that called MPI_Init_thread. MPI is the program's: it calls MPI_Init_thread, with
-/// MPI_THREAD_FUNNELED or more, before the first job, and MPI_Finalize after the last one is closed.
+/// *Terms*: a *unit* is one item of the data, such as a row; units are numbered from 0 over all ranks. A
+/// *plan* divides the units into *tiles*, one for each device. A *pass* (`tessera_map`, `tessera_scatter`,
+/// `tessera_reduce`, `tessera_update`) computes all units by two functions of the program: one computes a
+/// tile on its device, the other computes a *block* of consecutive units on a host thread. If a device fails,
+/// the job *falls back*: all ranks compute the pass again on the CPU.
+///
+/// The members of `tessera::Job` with the same names document the functions of this header
+/// (<tessera/job/job.hpp>), and `tessera::Array` documents arrays (<tessera/job/array.hpp>). Functions that
+/// return `int` return a `tessera_status`; `tessera_error` has the message. Collective functions are marked;
+/// if one of them returns an error on any rank, it returns an error on every rank. Functions, except those of
+/// tiles and sums, must be called on the thread that called MPI_Init_thread. The program owns MPI: it calls
+/// MPI_Init_thread, with MPI_THREAD_FUNNELED or more, before the first job, and MPI_Finalize after the last
+/// one is closed.
 
 #include <tessera/mpi/abi.h>
 
@@ -36,25 +43,26 @@
 extern "C" {
 #endif
 
-/// The version of the C interface of the library that is linked.
+/// The version of the C interface of the linked library.
 TESSERA_API int32_t tessera_c_version(void);
-/// The version of the library itself, "0.3.0".
+/// The version of the linked library, "0.3.0".
 TESSERA_API const char* tessera_library_version(void);
 
-/// The exit statuses of Tessera's programs, and TESSERA_OUTDATED_PLAN and TESSERA_ROLLED_BACK.
+/// Status codes. Except TESSERA_OUTDATED_PLAN and TESSERA_ROLLED_BACK, they are also the exit statuses of
+/// Tessera's programs.
 enum tessera_status {
   TESSERA_OK = 0,
   TESSERA_USAGE = 2,          ///< the call or an environment variable is wrong
   TESSERA_INPUT = 3,          ///< data or a file cannot be used
   TESSERA_NOT_CONVERGED = 4,  ///< an iteration did not converge
-  TESSERA_DEVICE_ABSENT = 5,  ///< a device is required and there is none
+  TESSERA_DEVICE_ABSENT = 5,  ///< a GPU is required, but none is available
   TESSERA_JOB_FAULT = 6,      ///< the job cannot continue
-  TESSERA_OUTDATED_PLAN = 7,  ///< a rank has lost all of its devices: make a new plan and move the data
-  TESSERA_ROLLED_BACK = 8,    ///< a device and its data were lost: arrays are back at the hosts' last copies
-  TESSERA_INTERRUPTED = 75    ///< a stop of the job was requested
+  TESSERA_OUTDATED_PLAN = 7,  ///< all devices of a rank have failed: make a new plan and move the data
+  TESSERA_ROLLED_BACK = 8,  ///< a device and its data were lost: arrays are back at the hosts' last versions
+  TESSERA_INTERRUPTED = 75  ///< a stop of the job was requested
 };
-/// The last error of the calling thread in one line: what, where and what to do; "" if there was none. Cut to
-/// 4095 bytes. Valid until the thread's next error.
+/// The message of the calling thread's last error, in one line: what failed, where, and what to do; "" if
+/// there was none. Truncated to 4095 bytes. Valid until the thread's next error.
 TESSERA_API const char* tessera_error(void);
 
 /// The reaction of a job to a failed device: a `tessera::OnDeviceFailure`.
@@ -70,8 +78,8 @@ enum tessera_policy {
 };
 /// How the relative speed of a device is estimated: a `tessera::ScoreModel`.
 enum tessera_score_model {
-  TESSERA_SCORE_SPEC = 0,        ///< by its specification, as counts of its parts
-  TESSERA_SCORE_THROUGHPUT = 1,  ///< by its specification, as rates of arithmetic and memory
+  TESSERA_SCORE_SPEC = 0,        ///< by the specification: multiprocessors, memory and features
+  TESSERA_SCORE_THROUGHPUT = 1,  ///< by the specification: rates of arithmetic and memory
   TESSERA_SCORE_MEASURED = 2     ///< by timed runs of `tessera_options::measure`
 };
 
@@ -89,25 +97,25 @@ typedef struct tessera_range {
 } tessera_range;
 /// A `tessera::HostTile`.
 typedef struct tessera_host_tile {
-  tessera_range range;  ///< the units to compute now
+  tessera_range range;  ///< the units that this call computes
   int32_t thread;       ///< 0 to threads - 1: no two calls with the same number run concurrently
   int32_t threads;
   int32_t device;  ///< the tile's device, by index among the rank's devices; -1 in a pass on hosts
-  int32_t lane;    ///< the lane, as `tessera_tile_lane` gives it
+  int32_t lane;    ///< see `tessera_tile_lane`
 } tessera_host_tile;
 
-/// Sets whether the library watches how the process leaves the program: `tessera::mpi::watch_exits`
-/// (<tessera/mpi/exit_guard.hpp>). By default it does. A module of a host program that decides how it ends,
-/// such as R or Python, calls this with 0 on every rank before its first job.
+/// Switches the detection of ranks that leave the program too early: `tessera::mpi::watch_exits`
+/// (<tessera/mpi/exit_guard.hpp>). It is on by default. A module that is loaded into another program, such as
+/// R or Python, calls this with 0 on every rank before its first job.
 TESSERA_API void tessera_watch_exits(int32_t watched);
 
-/// A sample of the program's work, on the device of the tile or on the host: returns the number of units that
-/// it did, at least 1, or any other number to fail. The range of the tile is empty.
+/// Runs a sample of the program's work, on the device of the tile or on the host. Returns the number of
+/// computed units, at least 1, or any other number to fail. The range of the tile is empty.
 typedef int64_t (*tessera_device_measure)(tessera_tile* tile, void* context);
 typedef int64_t (*tessera_host_measure)(const tessera_host_tile* tile, void* context);
 
-/// How a job is set up: the same on every rank. A structure of an earlier version ends before the fields that
-/// came later.
+/// How a job is set up. The options must be the same on every rank. Programs compiled with an earlier version
+/// pass a shorter structure, without the later members.
 typedef struct tessera_options {
   int32_t version;                    ///< TESSERA_C_VERSION
   int32_t policy;                     ///< a `tessera_policy`
@@ -117,15 +125,15 @@ typedef struct tessera_options {
   double collective_timeout_seconds;  ///< 0: none
   double memory_fraction;             ///< fraction of a device's memory that the job may use, above 0 and up
                                       ///< to 1 (since version 2)
-  int32_t parts_in_flight;  ///< 1 to 8: parts of a tile that are computed at a time (since version 2)
+  int32_t parts_in_flight;  ///< number of parts of a tile in progress at a time, 1 to 8 (since version 2)
   // Since version 3:
-  int32_t may_move_units;  ///< not 0: as `tessera::JobOptions::may_move_units`
+  int32_t may_move_units;  ///< not 0: see `tessera::JobOptions::may_move_units`
   int32_t hosts;           ///< not 0: CPUs compute too; needs TESSERA_SCORE_MEASURED and `measure_on_host`
   int32_t score_model;     ///< a `tessera_score_model`
   tessera_device_measure measure;        ///< needed by TESSERA_SCORE_MEASURED
   tessera_host_measure measure_on_host;  ///< for simulated devices and `hosts`; on every rank or on none
   void* measure_context;  ///< argument of both functions, valid until `tessera_job_open` returns
-  tessera_stop* stop;     ///< interrupts the passes of the job, and outlives it; on every rank or on none
+  tessera_stop* stop;     ///< interrupts the passes; must outlive the job; set it on every rank or on none
 } tessera_options;
 #define TESSERA_DEFAULT_OPTIONS                                                                 \
   {                                                                                             \
@@ -137,11 +145,11 @@ typedef struct tessera_options {
 TESSERA_API int tessera_job_open(MPI_Comm comm, const tessera_options* options, tessera_job** job);
 /// As `tessera_job_open`, for a communicator of Fortran, an INTEGER (`comm%MPI_VAL` of mpi_f08).
 TESSERA_API int tessera_job_open_fortran(MPI_Fint comm, const tessera_options* options, tessera_job** job);
-/// *Collective.* Null: does nothing.
+/// *Collective.* Ends the job. Does nothing if `job` is null.
 TESSERA_API void tessera_job_close(tessera_job* job);
 /// 1 if the next pass runs on the CPU, else 0.
 TESSERA_API int32_t tessera_job_on_host(const tessera_job* job);
-/// One line about where the last pass ran, and why: the same on every rank. Valid until the next call.
+/// One line that says where the last pass ran, and why; the same on every rank. Valid until the next call.
 TESSERA_API const char* tessera_job_verdict(tessera_job* job);
 
 /// The hardware that computed a pass: a `tessera::Verdict::Ran`.
@@ -163,74 +171,75 @@ typedef struct tessera_failure {
 /// A `tessera::Verdict`: the same on every rank. Later versions may append members.
 typedef struct tessera_verdict {
   int32_t ran;           ///< a `tessera_ran`
-  int32_t devices;       ///< GPUs that computed, by UUID; 0 unless `ran` is TESSERA_RAN_DEVICES
-  int32_t hosts;         ///< hosts that computed too (`tessera_options::hosts`)
+  int32_t devices;       ///< number of GPUs that computed, by UUID; 0 unless `ran` is TESSERA_RAN_DEVICES
+  int32_t hosts;         ///< number of ranks whose CPUs computed too (`tessera_options::hosts`)
   int32_t simulated;     ///< 1 if the devices were simulated, else 0
   int32_t busiest_rank;  ///< the rank with most units per host thread, if the CPU ran a plan for devices
-                         ///< devices
   int32_t excluded_count;
   const tessera_failure*
-      excluded;  ///< `excluded_count` failures for which devices were left out, in order; null if none was
+      excluded;  ///< `excluded_count` failures of the excluded devices, in order; null if there are none
   const tessera_failure* failure;  ///< the first failure; null unless `ran` is TESSERA_RAN_FALLBACK
-  double imbalance;     ///< share of `busiest_rank` divided by that in a plan for hosts; 1: balanced
+  double imbalance;     ///< share of `busiest_rank` divided by its share in a plan for hosts; 1: balanced
   const char* absence;  ///< why no device was used, if `ran` is TESSERA_RAN_HOST; else ""
   const char* reason;   ///< how the pass ended, if `ran` is TESSERA_RAN_NONE; else ""
-  int32_t shares;       ///< where ranks drive a GPU together: pairs of rank and GPU that computed; else 0
+  int32_t shares;       ///< if ranks share GPUs: number of pairs of rank and GPU that computed; else 0
 } tessera_verdict;
-/// The last pass as codes and lists; before the first pass, the set-up. Valid until the next call with `job`.
-/// Null after an error.
+/// The outcome of the last pass; before the first pass, that of `tessera_job_open`. Valid until the next call
+/// with `job`. Null after an error.
 TESSERA_API const tessera_verdict* tessera_job_last_verdict(tessera_job* job);
 
 /// A function of the program: returns 0, or any other number to fail.
 typedef int (*tessera_work)(void* context);
 /// Runs `work` on a host thread of the job and waits for it, replying to other ranks meanwhile: for long
 /// computations between passes. Not collective; `work` must not make collective calls. TESSERA_JOB_FAULT if
-/// it fails.
+/// `work` fails.
 TESSERA_API int tessera_job_run_alive(tessera_job* job, tessera_work work, void* context);
 
 /// Partitions units over the devices of the job in blocks of `block`, 1 or more. No communication. The plan
 /// outlives the job.
 TESSERA_API int tessera_plan_open(const tessera_job* job, int64_t units, int64_t block, tessera_plan** plan);
-/// The work of a unit, as for `tessera::PlanOptions::weights`: the same on every rank, 0 or more.
+/// Returns the work of a unit, 0 or more, the same on every rank: see `tessera::PlanOptions::weights`.
 typedef double (*tessera_weight)(int64_t unit, void* context);
-/// As `tessera_plan_open`, with tiles of equal work. Calls `weight` on this thread, for all units of the job.
+/// Like `tessera_plan_open`, but divides the work of the units instead of their number. Calls `weight` on the
+/// calling thread, for all units of the job.
 TESSERA_API int tessera_plan_open_weighted(const tessera_job* job, int64_t units, int64_t block,
                                            tessera_weight weight, void* context, tessera_plan** plan);
-/// Null: does nothing.
+/// Does nothing if `plan` is null.
 TESSERA_API void tessera_plan_close(tessera_plan* plan);
 /// The units of this rank.
 TESSERA_API tessera_range tessera_plan_local_range(const tessera_plan* plan);
-/// The units of any rank.
+/// The units of the given rank.
 TESSERA_API int tessera_plan_range_of(const tessera_plan* plan, int32_t rank, tessera_range* range);
 
-/// The units to compute now.
+/// The units that this call computes.
 TESSERA_API tessera_range tessera_tile_range(const tessera_tile* tile);
-/// The whole tile that the plan gives the device; the units to compute now may be a part of it.
+/// The whole tile that the plan gives the device; `tessera_tile_range` may be a part of it.
 TESSERA_API tessera_range tessera_tile_whole(const tessera_tile* tile);
-/// The device's index among those of this rank.
+/// The device's index among the devices of this rank.
 TESSERA_API int32_t tessera_tile_device(const tessera_tile* tile);
-/// From 0 to `tessera_options::parts_in_flight` - 1: no two calls for one device in the same lane run
-/// concurrently. State that a function keeps for a device between calls must be kept for each lane.
+/// Number of the lane, from 0 to `tessera_options::parts_in_flight` - 1: concurrent calls for one device are
+/// in different lanes. State that a function keeps for a device between calls must be kept for each lane.
 TESSERA_API int32_t tessera_tile_lane(const tessera_tile* tile);
 /// Bytes of device memory that this call may use.
 TESSERA_API int64_t tessera_tile_memory_budget(const tessera_tile* tile);
 /// The compute capability of the device, 10 times the major number and the minor one: 90.
 TESSERA_API int32_t tessera_tile_capability(const tessera_tile* tile);
-/// The `cudaStream_t` of the tile's lane. It is synchronised after the device function of the pass returns;
-/// that function itself waits for its work on other streams.
+/// The `cudaStream_t` of the tile's lane, synchronised after the device function returns. The function must
+/// itself wait for its work on other streams.
 TESSERA_API void* tessera_tile_stream(const tessera_tile* tile);
-/// Device memory for this call only. Null if there is not enough: the tile has then failed, with the reason.
+/// Device memory for this call only. Null if memory has run out: the tile has then failed, with this reason.
 TESSERA_API void* tessera_tile_memory(tessera_tile* tile, size_t bytes);
 /// 1 once a stop was requested, else 0: a long-running function should then return.
 TESSERA_API int32_t tessera_tile_stopping(const tessera_tile* tile);
 /// Fails the tile: the whole job falls back to the CPU. The first reason is kept.
 TESSERA_API void tessera_tile_fail(tessera_tile* tile, const char* reason);
 
-/// Functions of the program. Arguments: `context` is the caller's; `units` and `results` point to the first
-/// unit of the tile; `arrays` has a pointer for each array, to its first unit of the tile. In a function for
-/// devices, all of these are in the device's memory. Units that are only read must not be written. A function
-/// returns 0, or any other number to fail: on a device the tile, on the host the pass on every rank.
-/// Functions run on threads of the job and must not call MPI; no exception or longjmp may leave them.
+/// Functions of the program, for devices and for host threads. `context` is the argument of the caller;
+/// `units` and `results` point to the first unit of the tile; `arrays` has, for each array, a pointer to the
+/// first unit of the tile. In a function for devices, units, results and elements of arrays are in device
+/// memory. Units that are only read must not be written. A function returns 0, or any other number to fail:
+/// on a device the tile fails, on the host the pass fails on every rank. Functions run on threads of the job
+/// and must not call MPI; no exception or longjmp may leave them.
 typedef int (*tessera_device_function)(tessera_tile* tile, void* units, void* context);
 typedef int (*tessera_host_function)(const tessera_host_tile* tile, void* units, void* context);
 typedef int (*tessera_device_map)(tessera_tile* tile, const void* units, void* results, void* context);
@@ -250,10 +259,10 @@ typedef int (*tessera_host_array_function)(const tessera_host_tile* tile, void* 
                                            void* context);
 
 /// *Collective.* Computes in place: `units` are this rank's `count` units of the plan, of `unit_bytes` each.
-/// Writes of devices are undone before a fallback to the host function. If `on_device` is null, on every
-/// rank, the pass runs only on the hosts. A tile is cut into parts if its units, at `device_bytes_per_unit`
-/// each, exceed the device's memory budget. Two parts are then computed at a time, by calls of `on_device` on
-/// different threads and streams. If `device_bytes_per_unit` is 0, tiles are not cut.
+/// Writes of devices are undone before a fallback to the host function. If `on_device` is null, which it must
+/// be on every rank or on none, the pass runs only on the hosts. A tile is cut into parts if its units, at
+/// `device_bytes_per_unit` each, exceed the device's memory budget. Two parts are then computed at a time, by
+/// calls of `on_device` on different threads and streams. If `device_bytes_per_unit` is 0, tiles are not cut.
 TESSERA_API int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int64_t count,
                                 size_t unit_bytes, size_t device_bytes_per_unit,
                                 tessera_device_function on_device, tessera_host_function on_host,
@@ -274,21 +283,21 @@ TESSERA_API int tessera_map(tessera_job* job, const tessera_plan* plan, const vo
 TESSERA_API int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_t width,
                                size_t device_bytes_per_unit, tessera_device_reduction on_device,
                                tessera_host_reduction on_host, void* context, double* result);
-/// Adds the `width` doubles of one block. Returns a `tessera_status`.
+/// Adds the `width` doubles of one block to a sum. Returns a `tessera_status`.
 TESSERA_API int tessera_sum_add(tessera_sum* sum, const double* block);
 
-/// The operation that combines the values of blocks: <tessera/job/reducer.hpp> has the rules for equal
-/// values, NaN, sums and plans without units.
+/// The operation that combines the values of blocks. <tessera/job/reducer.hpp> has the rules for ties, NaN,
+/// sums and plans without units.
 enum tessera_operation {
-  TESSERA_SUM = 0,  ///< a sum of doubles is rounded at each addition, unlike that of `tessera_reduce`
+  TESSERA_SUM = 0,  ///< sums of doubles are rounded at each addition, unlike those of `tessera_reduce`
   TESSERA_MINIMUM = 1,
   TESSERA_MAXIMUM = 2,
-  TESSERA_MINIMUM_AT = 3,  ///< minimum of a `tessera_double_at`, or of the structure of another type
+  TESSERA_MINIMUM_AT = 3,  ///< minimum and its position, as a `tessera_double_at` or similar structure
   TESSERA_MAXIMUM_AT = 4,
   TESSERA_OWN = 5  ///< uses `tessera_reducer::combine`
 };
 enum tessera_type { TESSERA_DOUBLE = 0, TESSERA_FLOAT = 1, TESSERA_INT32 = 2, TESSERA_INT64 = 3 };
-/// A value and its position, such as the index of a unit; INT64_MAX without units.
+/// A value and its position, such as the index of a unit; the position is INT64_MAX without units.
 typedef struct tessera_double_at {
   double value;
   int64_t at;
@@ -305,21 +314,21 @@ typedef struct tessera_int64_at {
   int64_t value;
   int64_t at;
 } tessera_int64_at;
-/// A program's own operation, associative up to rounding: replaces `left` by the combined value of its units
-/// and of the units of `right`, which follow. Called by several threads.
+/// An operation of the program, associative up to rounding: combines `left` and `right` into `left`. The
+/// units of `right` follow those of `left`. Called by several threads.
 typedef void (*tessera_combine)(void* left, const void* right, void* context);
 /// A reduction: the same on every rank.
 typedef struct tessera_reducer {
   int32_t operation;  ///< a `tessera_operation`
   int32_t type;       ///< a `tessera_type`
-  int64_t count;      ///< 1 or more: number of values, combined element by element
+  int64_t count;      ///< number of values, 1 or more, which are combined element by element
   // For TESSERA_OWN, which has no type:
   size_t value_bytes;    ///< bytes of one value, which is aligned to 16 bytes or less
-  const void* identity;  ///< the neutral value: the result without units
+  const void* identity;  ///< the neutral element, which is the result without units
   tessera_combine combine;
   void* context;  ///< passed to `combine`
 } tessera_reducer;
-/// *Collective.* Combines the values of all blocks of the plan into `result`, of `count` values, on every
+/// *Collective.* Combines the values of all blocks of the plan into the `count` values of `result`, on every
 /// rank: the same bits for any number of ranks, threads, and devices of one kind. `on_device` gets device
 /// memory with `count` values for each block of its tile, in order, and writes all of them on the stream of
 /// the tile; `on_host` gets the values of the single block of its tile, which start as the identity. For a
@@ -329,36 +338,38 @@ TESSERA_API int tessera_reduce_by(tessera_job* job, const tessera_plan* plan, co
                                   tessera_host_function on_host, void* context, void* result);
 
 /// *Collective.* Moves host data from one plan to another of the same units: `units` are this rank's `count`
-/// units under plan `from`; `moved` has room for its units under plan `to`.
+/// units under plan `from`; `moved` receives this rank's units under plan `to`.
 TESSERA_API int tessera_move(const tessera_job* job, const tessera_plan* from, const tessera_plan* to,
                              const void* units, int64_t count, size_t unit_bytes, void* moved);
 
-/// *Collective.* An array over the units of a plan that stays on the devices from pass to pass: `unit_bytes`,
-/// below 2^32, for each unit, at first all zero.
+/// *Collective.* Allocates an array over the units of a plan, which stays on the devices from pass to pass.
+/// It has `unit_bytes`, below 2^32, for each unit, initially zero.
 TESSERA_API int tessera_array_open(tessera_job* job, const tessera_plan* plan, size_t unit_bytes,
                                    tessera_array** array);
-/// Every rank closes the arrays of a job in the same order, between the same passes, and before the job.
-/// Null: does nothing.
+/// Every rank must close the arrays of a job in the same order, between the same passes, and before the job.
+/// Does nothing if `array` is null.
 TESSERA_API void tessera_array_close(tessera_array* array);
-/// This rank's units on the host, to be written as the next version: `tessera::Array::overwrite`. Every rank
-/// calls it; a rank without units gets null. In a function of a pass it returns null, and the pass fails.
+/// This rank's units in host memory, for writing the next version: see `tessera::Array::overwrite`. Every
+/// rank calls it; a rank without units gets null. In a function of a pass it returns null, and the pass
+/// fails.
 TESSERA_API void* tessera_array_overwrite(tessera_array* array);
-/// This rank's units, of the version that the host has. Valid until the next call that changes the array.
+/// This rank's units in host memory, of the version `tessera_array_host_version`. Valid until the next call
+/// that changes the array.
 TESSERA_API const void* tessera_array_host(const tessera_array* array);
-/// The number of changes of the array.
+/// The version of the array: its number of changes.
 TESSERA_API int64_t tessera_array_version(const tessera_array* array);
-/// The version that the host has: the last one after `tessera_download`.
+/// The version of the units in host memory; after `tessera_download` it is the last version.
 TESSERA_API int64_t tessera_array_host_version(const tessera_array* array);
-/// *Collective.* Distributes the units by another plan of the same units.
+/// *Collective.* Redistributes the array by another plan of the same units.
 TESSERA_API int tessera_array_move_to(tessera_array* array, const tessera_plan* plan);
-/// *Collective.* Copies the last versions of `count` arrays to the hosts: either all arrive, or none.
+/// *Collective.* Copies the last versions of `count` arrays to the hosts: either all arrays or none.
 TESSERA_API int tessera_download(tessera_job* job, tessera_array* const* arrays, int32_t count);
 
 /// The use of an array by a pass.
 enum tessera_use {
   TESSERA_READ = 0,   ///< reads the last version
-  TESSERA_WRITE = 1,  ///< writes all of the next version, whose content is undefined before
-  TESSERA_MODIFY = 2  ///< writes the next version, which begins as the last one
+  TESSERA_WRITE = 1,  ///< writes all of the next version, whose initial content is undefined
+  TESSERA_MODIFY = 2  ///< writes the next version, which starts as a copy of the last one
 };
 typedef struct tessera_array_use {
   tessera_array* array;
@@ -380,59 +391,60 @@ TESSERA_API int tessera_reduce_arrays_by(tessera_job* job, const tessera_array_u
                                          tessera_host_array_function on_host, void* context, void* result);
 
 /// *Collective.* Agrees on the outcome of work outside of passes, such as reading a file: each rank gives its
-/// own `tessera_status`, and a reason if that is not TESSERA_OK. Every rank returns the status of the lowest
-/// rank that failed, with its number, node and reason in the message, or TESSERA_OK. `purpose`, "the reading
-/// of the input", is the same on every rank.
+/// own `tessera_status`, and a reason if the status is not TESSERA_OK. Every rank returns TESSERA_OK, or the
+/// status of the lowest rank that failed; the message then has that rank's number, node and reason.
+/// `purpose`, such as "the reading of the input", must be the same on every rank.
 TESSERA_API int tessera_together(const tessera_job* job, const char* purpose, int status, const char* reason);
 
-/// *Collective.* Catches `count` signals, 0 or more, as requests to stop; `signals` null: SIGUSR1 and
-/// SIGTERM. A stop is also requested `time_limit_seconds` after this call; 0: no limit. For the effect of
-/// `tessera_options::stop`, and the rules for handlers of the program, see `tessera::StopRequest`
+/// *Collective.* Catches `count` signals, 0 or more, as requests to stop. If `signals` is null, catches
+/// SIGUSR1 and SIGTERM. A stop is also requested `time_limit_seconds` after this call; 0: no limit. For the
+/// effect of `tessera_options::stop`, and the rules for handlers of the program, see `tessera::StopRequest`
 /// (<tessera/job/stop_request.hpp>). Only one request that catches signals can be open at a time.
 TESSERA_API int tessera_stop_open(MPI_Comm comm, const int32_t* signals, int32_t count,
                                   double time_limit_seconds, tessera_stop** stop);
 /// As `tessera_stop_open`, for a communicator of Fortran, an INTEGER (`comm%MPI_VAL` of mpi_f08).
 TESSERA_API int tessera_stop_open_fortran(MPI_Fint comm, const int32_t* signals, int32_t count,
                                           double time_limit_seconds, tessera_stop** stop);
-/// *Collective.* Call it after closing the jobs that use it. Null: does nothing.
+/// *Collective.* Call it after closing the jobs that use `stop`. Does nothing if `stop` is null.
 TESSERA_API void tessera_stop_close(tessera_stop* stop);
-/// Requests a stop on this rank, as a signal does. On any thread. `cause` is for messages.
+/// Requests a stop on this rank, like a signal. May be called on any thread. `cause` is for messages.
 TESSERA_API int tessera_stop_request(tessera_stop* stop, const char* cause);
-/// 1 once a stop was requested on this rank, or another rank's notification has arrived; else 0. On any
-/// thread.
+/// 1 once a stop was requested on this rank, or another rank's notification has arrived; else 0. May be
+/// called on any thread.
 TESSERA_API int32_t tessera_stop_requested(const tessera_stop* stop);
 /// Notifies other ranks of a request, and receives their notifications: call it about ten times a second in
 /// long work on the thread that calls MPI.
 TESSERA_API int tessera_stop_poll(tessera_stop* stop);
-/// *Collective.* `agreed` becomes 1 on every rank if a stop was requested on any, else 0.
+/// *Collective.* Sets `agreed` to 1 on every rank if a stop was requested on any rank, else to 0.
 TESSERA_API int tessera_stop_agree(tessera_stop* stop, int32_t* agreed);
-/// The cause on which the ranks have agreed, the same on every rank: "SIGUSR1 on rank 3"; "" before. Valid as
-/// long as `stop`.
+/// The cause of the agreed stop, the same on every rank: "SIGUSR1 on rank 3"; "" before the ranks have
+/// agreed. Valid as long as `stop`.
 TESSERA_API const char* tessera_stop_cause(const tessera_stop* stop);
 
-/// Identifies the job that a state belongs to: everything that affects the result, as names and values.
+/// A name and a value that help to identify a job: together, the entries contain everything that affects its
+/// result.
 typedef struct tessera_fingerprint_entry {
   const char* name;
   const char* value;
 } tessera_fingerprint_entry;
 /// *Collective.* Opens a checkpoint and finds the state that a job with the same fingerprint (`count` names
-/// and values) has saved at `path`. TESSERA_INPUT if the state is another job's. See `tessera::Checkpoint`
-/// (<tessera/job/checkpoint.hpp>). The checkpoint outlives the job.
+/// and values) has saved at `path`. TESSERA_INPUT if the state belongs to another job. See
+/// `tessera::Checkpoint` (<tessera/job/checkpoint.hpp>). The checkpoint outlives the job.
 TESSERA_API int tessera_checkpoint_open(const tessera_job* job, const char* path,
                                         const tessera_fingerprint_entry* fingerprint, int32_t count,
                                         tessera_checkpoint** checkpoint);
-/// Null: does nothing. The saved state stays.
+/// Closes the checkpoint, but keeps its files. Does nothing if `checkpoint` is null.
 TESSERA_API void tessera_checkpoint_close(tessera_checkpoint* checkpoint);
-/// The state that was found, `bytes` long, the same on every rank; null if there was none, and the job starts
-/// from the beginning. Valid as long as `checkpoint`.
+/// The state that was found, the same on every rank; null if there was none. `bytes` receives its size. Valid
+/// as long as `checkpoint`.
 TESSERA_API const void* tessera_checkpoint_state(const tessera_checkpoint* checkpoint, size_t* bytes);
 /// One line about each file that was not used, and why: `index` from 0. Null beyond the last one.
 TESSERA_API const char* tessera_checkpoint_remark(const tessera_checkpoint* checkpoint, int32_t index);
 /// The number of this start of the job, from 1.
 TESSERA_API int64_t tessera_checkpoint_generation(const tessera_checkpoint* checkpoint);
-/// *Collective.* Replaces the saved state by rank 0's. TESSERA_INPUT, on every rank, if it could not be
-/// saved, to a full disk, say: the previous state is then intact, and saving may be tried again.
-/// TESSERA_JOB_FAULT if a later start of the job has taken over: this one should end.
+/// *Collective.* Replaces the saved state by rank 0's. TESSERA_INPUT, on every rank, if the state could not
+/// be saved (for example, to a full disk): the previous state is then intact, and the call may be repeated.
+/// TESSERA_JOB_FAULT if a later start of the job has taken over: this job should end.
 TESSERA_API int tessera_checkpoint_save(tessera_checkpoint* checkpoint, const void* state, size_t bytes);
 /// 1 if the last `tessera_checkpoint_save` has replaced the state, else 0. 1 is possible after TESSERA_INPUT:
 /// the state may then be lost in a power failure.
@@ -441,8 +453,8 @@ TESSERA_API int32_t tessera_checkpoint_is_saved(const tessera_checkpoint* checkp
 /// over.
 TESSERA_API void tessera_checkpoint_remove(tessera_checkpoint* checkpoint);
 
-/// Copies a text to the `length` characters of `copy`, cut, or filled with blanks: for `character` variables
-/// of Fortran. Null is "".
+/// Copies a text to the `length` characters of `copy`, truncated or padded with blanks, for `character`
+/// variables of Fortran. Null counts as "".
 TESSERA_API void tessera_copy_text(const char* text, char* copy, size_t length);
 
 #ifdef __cplusplus

@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Includes everything that an application needs.
+/// Includes every header that an application needs, except the component `gam` (<tessera/gam/gam.hpp>).
 ///
-/// An object that was moved from may be destroyed and assigned to. Its members throw `Error(usage)`;
-/// `noexcept` members return an empty value (a `size` of 0, null), or do nothing. Moved-from leases and
-/// buffers equal default-constructed ones; plans and other values that hold vectors are empty.
+/// Terms of these headers:
+/// - unit: one item of the data of a job, such as a row; units are numbered from 0 over all ranks;
+/// - block: consecutive units that are never divided between devices, parts or threads;
+/// - plan: the assignment of all units to ranks and their devices (`Plan`);
+/// - tile: the consecutive units that a plan assigns to one device;
+/// - device function, host function: callbacks that compute a tile on its device, or blocks on a host thread;
+/// - pass: one call of `Job::map`, `scatter`, `reduce` or `update`, which computes all units of a plan;
+/// - vote: an allreduce by which all ranks agree whether a pass has succeeded;
+/// - fallback: after a device fails, host functions compute the pass, and all later passes of the job;
+/// - claim: the assignment of the GPUs of a node to its ranks, exclusive unless sharing is allowed;
+/// - serial communicator: a communicator of this process only, without MPI.
+///
+/// A moved-from object may only be destroyed or assigned to. Its members throw `Error(usage)`, except that
+/// `noexcept` members return an empty value (0 or null) or do nothing. Moved-from leases and buffers equal
+/// default-constructed ones; plans and other values that hold vectors are empty.
 
 #include <tessera/device/backend.hpp>
 #include <tessera/device/cuda_library.hpp>

@@ -16,27 +16,27 @@
 ///     tessera_gam_fit("visits ~ s(hour, bs='cc')", table, &call, &model);
 ///     tessera_gam_model_values(model, "coefficients", coefficients, count);
 ///
-/// Formulas, families and results are those of tessera-fit (docs/fit.md), with the same bits. The process
-/// belongs to the caller: no MPI is needed or started, no handler is installed, nothing is written to
-/// standard output or standard error, and the process is never ended.
+/// Formulas, families and results are those of the program tessera-fit (docs/fit.md), with the same bits. The
+/// process belongs to the caller: the library neither needs nor starts MPI, installs no signal or exit
+/// handler, writes nothing to standard output or standard error, and never ends the process.
 ///
 /// *Functions* that return `int` return a `tessera_gam_status`; `tessera_gam_error` has the message. Results
 /// through pointers are written only if the function returns TESSERA_GAM_OK.
 ///
-/// *Handles* are numbers. A handle that is 0, closed, or of another kind or library is refused
-/// (TESSERA_GAM_USAGE), so that no call can reach freed memory. A handle may be closed while another thread
-/// uses it: the object lives as long as that call.
+/// *Handles* are numbers. A handle that is 0, closed, or of another kind or library is an error
+/// (TESSERA_GAM_USAGE), so that no call can access freed memory. A handle may be closed while another thread
+/// uses it: the object then lives until that thread's call ends.
 ///
-/// *Threads*: any thread may call any function at any time, except `tessera_gam_shutdown`. Calls of several
-/// threads do not affect each other; those that need a GPU queue for it.
+/// *Threads*: any thread may call any function at any time, except `tessera_gam_shutdown`. Calls on different
+/// threads are independent; calls that need a GPU wait for each other.
 ///
-/// *Texts* are UTF-8 and end in a zero byte. Returned texts belong to the calling thread: that of
-/// `tessera_gam_error` is valid until the thread's next error, any other until its next call that returns a
-/// text. Null pointers are refused unless the function says otherwise.
+/// *Texts* are UTF-8 and end in a zero byte. Returned texts belong to the calling thread: the text of
+/// `tessera_gam_error` is valid until the thread's next error, any other text until the thread's next call
+/// that returns a text. Null pointers are errors unless the function says otherwise.
 ///
-/// *Structures* begin with their size, `sizeof` at the caller's compilation. The library takes smaller ones,
-/// of programs compiled with earlier versions, and larger ones with only zeros after the members that it
-/// knows.
+/// *Structures* begin with their size, `sizeof` at the caller's compilation. The library accepts smaller
+/// structures, of programs compiled with earlier versions, and larger structures with only zeros after the
+/// members that it knows.
 
 #include <tessera/gam/arrow_abi.h>
 
@@ -52,60 +52,61 @@
 extern "C" {
 #endif
 
-/// The version of the C interface of the library that is linked.
+/// The version of the C interface of the linked library.
 TESSERA_GAM_API int32_t tessera_gam_c_version(void);
-/// The version of the library itself, "0.3.0".
+/// The version of the linked library, "0.3.0".
 TESSERA_GAM_API const char* tessera_gam_library_version(void);
-/// The MPI library that it is linked with, "Open MPI v4.1.4"; an empty text for a library without MPI.
+/// The MPI library that the linked library uses, "Open MPI v4.1.4"; "" for a build without MPI.
 TESSERA_GAM_API const char* tessera_gam_mpi_version(void);
 
-/// The kind of an error: the exit statuses of tessera-fit.
+/// Status codes, which are also the exit statuses of tessera-fit.
 enum tessera_gam_status {
   TESSERA_GAM_OK = 0,
   TESSERA_GAM_USAGE = 2,          ///< the call, an option or an environment variable is wrong
   TESSERA_GAM_INPUT = 3,          ///< data or a file cannot be used
   TESSERA_GAM_NOT_CONVERGED = 4,  ///< the first step of a fit cannot be computed
-  TESSERA_GAM_DEVICE_ABSENT = 5,  ///< a GPU is required and there is none
-  TESSERA_GAM_FAULT = 6,          ///< a failure of the system, such as a lack of memory, or of a GPU
+  TESSERA_GAM_DEVICE_ABSENT = 5,  ///< a GPU is required, but none is available
+  TESSERA_GAM_FAULT = 6,          ///< the system or a GPU failed, or memory has run out
   TESSERA_GAM_INTERRUPTED = 75    ///< cancelled: the callback `cancelled` returned non-zero
 };
 
-/// The last error of the calling thread: what, where and what to do, in one line; "" if there was none.
-/// Valid until the thread's next call that fails.
+/// The message of the calling thread's last error, in one line: what failed, where, and what to do; "" if
+/// there was none. Valid until the thread's next call that fails.
 TESSERA_GAM_API const char* tessera_gam_error(void);
 
-/// The last error with its place. Texts are valid as long as the text of `tessera_gam_error`.
+/// Details of the last error. Texts are valid as long as the text of `tessera_gam_error`.
 typedef struct tessera_gam_error_info {
   size_t size;           ///< sizeof(tessera_gam_error_info)
   int32_t status;        ///< a `tessera_gam_status`; TESSERA_GAM_OK: there was no error
   const char* message;   ///< the message, in one line
   const char* function;  ///< the function that failed, "tessera_gam_fit"
-  int64_t position;      ///< position of the first fault of a refused formula, in bytes from 0; else -1
-  const char* lines;     ///< each fault of a refused formula in a line, then the formula with carets; else ""
+  int64_t position;      ///< byte offset of the first error in an invalid formula, from 0; else -1
+  const char* lines;  ///< each error in an invalid formula in a line, then the formula with carets; else ""
 } tessera_gam_error_info;
-/// Fills `info`, whose size is set. Does not change the last error unless `info` is refused.
+/// Fills `info`, whose `size` must be set. Does not change the last error unless `info` is invalid.
 TESSERA_GAM_API int tessera_gam_last_error(tessera_gam_error_info* info);
 
-/// Columns of data, or a file of them.
+/// A table: columns in memory, or files.
 typedef uint64_t tessera_gam_table;
 /// A fitted model. It needs neither the table nor the call that produced it.
 typedef uint64_t tessera_gam_model;
 /// A table of results: predictions, smooths, draws.
 typedef uint64_t tessera_gam_answer;
 
-/// An option by name, as `tessera::gam::read_options` reads it (<tessera/gam/options.hpp>): {"gamma", "1.4"}.
-/// Each function lists those that it takes, and refuses others; `tessera_gam_options` describes all of them.
+/// An option by name, in the form of `tessera::gam::read_options` (<tessera/gam/options.hpp>): {"gamma",
+/// "1.4"}. Each function lists the options that it takes; other options are errors. `tessera_gam_options`
+/// describes all options.
 typedef struct tessera_gam_option {
   const char* name;
   const char* value;
 } tessera_gam_option;
 
-/// The table of options as JSON (`tessera::gam::options_json`), in static memory; null, with an error, if
-/// memory has run out.
+/// All options as JSON (`tessera::gam::options_json`), in static memory; null, with an error, if memory has
+/// run out.
 TESSERA_GAM_API const char* tessera_gam_options(void);
 
-/// Progress of a call. `is_line` 0: the current activity, which replaces the previous one; 1: a line for a
-/// log.
+/// Reports the progress of a call. `is_line` 0: `text` is the current activity, which replaces the previous
+/// one; 1: `text` is a line for a log.
 typedef void (*tessera_gam_progress)(int32_t is_line, const char* text, void* context);
 /// Returns 0, or any other number to end the call with TESSERA_GAM_INTERRUPTED.
 typedef int32_t (*tessera_gam_cancelled)(void* context);
@@ -113,12 +114,12 @@ typedef int32_t (*tessera_gam_cancelled)(void* context);
 /// Additional arguments of a call. Null means TESSERA_GAM_CALL.
 ///
 /// Callbacks are called on the thread that made the call, while another thread does the work. `cancelled` is
-/// called before the work begins, and then at least every 50 ms; the work ends soon after a request: between
-/// rows, draws, points of grids and steps of a fit, and in linear algebra. With up to 500
-/// coefficients that takes some hundredths of a second; for more, docs/library.md gives the longest delay.
-/// Functions without a `tessera_gam_call` run to their end. Callbacks may call functions of this interface,
-/// except `tessera_gam_shutdown`. They must return: longjmp out of one is undefined, and a C++ exception ends
-/// the call with TESSERA_GAM_FAULT and its text.
+/// called before the work begins, and then at least every 50 ms. After a request the work ends at the next
+/// row, draw, grid point or step of a fit, or within linear algebra. The delay is some hundredths of a second
+/// for up to 500 coefficients; docs/library.md gives the longest delay for more coefficients. Functions
+/// without a `tessera_gam_call` run to their end. Callbacks may call functions of this interface, except
+/// `tessera_gam_shutdown`. They must return: a longjmp out of a callback is undefined behaviour, and a C++
+/// exception ends the call with TESSERA_GAM_FAULT and the exception's text.
 typedef struct tessera_gam_call {
   size_t size;                        ///< sizeof(tessera_gam_call)
   const tessera_gam_option* options;  ///< array of `option_count` options; null: none
@@ -133,21 +134,21 @@ typedef struct tessera_gam_call {
 /* Tables */
 
 /// A table of `rows` rows, 1 or more, without columns yet. Options: block-rows, the number of rows per block
-/// of the reproducible sums: another number gives other bits.
+/// of the reproducible sums; the last bits of results depend on it.
 TESSERA_GAM_API int tessera_gam_table_open(int64_t rows, const tessera_gam_call* call,
                                            tessera_gam_table* table);
-/// Adds a column of `count` numbers, one per row; NaN for a missing value. They are read in place: keep them
-/// unchanged until the table is closed and no call uses it. TESSERA_GAM_USAGE while a call uses the table.
+/// Adds a column of `count` numbers, one per row; NaN is a missing value. The numbers are read in place: keep
+/// them unchanged until the table is closed and no call uses it. TESSERA_GAM_USAGE while a call uses the
+/// table.
 TESSERA_GAM_API int tessera_gam_table_add_numbers(tessera_gam_table table, const char* name,
                                                   const double* values, size_t count);
-/// Adds a column of `count` whole numbers, INT32_MIN for a missing value, as R's NA_integer_. They are read
-/// in place, like the numbers of `tessera_gam_table_add_numbers`.
+/// Adds a column of `count` integers, one per row; INT32_MIN, R's NA_integer_, is a missing value. The
+/// integers are read in place: see `tessera_gam_table_add_numbers`.
 TESSERA_GAM_API int tessera_gam_table_add_integers(tessera_gam_table table, const char* name,
                                                    const int32_t* values, size_t count);
-/// The order of a factor's levels in a model, the first being the reference level: SORTED: by value if all
-/// are numbers, otherwise by bytes, as for files. GIVEN: the order given, like R's factors. ORDERED: the
-/// order given, as steps of a scale with polynomial contrasts (dose.L, dose.Q, ...), like R's ordered
-/// factors.
+/// The order of a factor's levels in a model; the first is the reference level. SORTED: by value if all are
+/// numbers, otherwise by bytes, as for files. GIVEN: the order of the argument, like R's factors. ORDERED:
+/// the order of the argument, with polynomial contrasts (dose.L, dose.Q, ...), like R's ordered factors.
 #define TESSERA_GAM_LEVELS_SORTED 0
 #define TESSERA_GAM_LEVELS_GIVEN 1
 #define TESSERA_GAM_LEVELS_ORDERED 2
@@ -157,89 +158,93 @@ TESSERA_GAM_API int tessera_gam_table_add_factor(tessera_gam_table table, const 
                                                  const int32_t* codes, size_t count,
                                                  const char* const* levels, size_t level_count,
                                                  int32_t level_order);
-/// Adds an Arrow column of this type, with its values in `chunk_count` consecutive arrays, one per row in
-/// all. <tessera/gam/arrow.hpp> lists the supported types, and those read in place; levels are sorted, except
-/// those of a dictionary with ARROW_FLAG_DICTIONARY_ORDERED, an ordered factor.
+/// Adds an Arrow column of the type of `schema`, with its values in `chunk_count` consecutive arrays; their
+/// total length is the number of rows. <tessera/gam/arrow.hpp> lists the supported types, and those read in
+/// place. Levels are sorted, except that a dictionary with ARROW_FLAG_DICTIONARY_ORDERED gives an ordered
+/// factor.
 ///
-/// Takes over the schema and the arrays: whatever the call returns, each of their release callbacks is called
-/// once, and they are marked as released. Data read in place are released when the table is closed, by the
-/// thread whose call ends its use. TESSERA_GAM_USAGE for structures that are null or were released;
-/// TESSERA_GAM_INPUT for an unsupported type, and for inconsistent structures.
+/// Takes ownership of the schema and the arrays, also if the call fails: each release callback is called
+/// once, and the structures are marked as released. Data read in place are released when the table is closed
+/// and no call uses it, on the thread of the last use. TESSERA_GAM_USAGE for structures that are null or were
+/// released; TESSERA_GAM_INPUT for an unsupported type, and for inconsistent structures.
 TESSERA_GAM_API int tessera_gam_table_add_arrow(tessera_gam_table table, const char* name,
                                                 struct ArrowSchema* schema, struct ArrowArray* chunks,
                                                 size_t chunk_count);
-/// A table from the record batches of an Arrow stream, which is read to its end and released:
-/// `tessera::gam::arrow_table`. More columns can be added. Takes over the stream and its batches, as
-/// `tessera_gam_table_add_arrow` does. Options: those of `ArrowOptions`, and threads. The stream's callbacks
-/// are called on one thread: the caller's, or another one if `call` has callbacks, which can then also cancel
-/// the reading between two batches.
+/// Makes a table from the record batches of an Arrow stream, which is read to its end and released:
+/// `tessera::gam::arrow_table`. More columns can be added. Takes ownership of the stream and its batches,
+/// like `tessera_gam_table_add_arrow`. Options: those of `ArrowOptions`, and threads. The stream's callbacks
+/// are called on one thread: the caller's, or another thread if `call` has callbacks. `cancelled` can then
+/// end the reading between two batches.
 TESSERA_GAM_API int tessera_gam_table_of_arrow(struct ArrowArrayStream* stream, const tessera_gam_call* call,
                                                tessera_gam_table* table);
-/// A table in a file (text, also compressed, HDF5, Parquet or Feather) or in a folder of files:
-/// `tessera::gam::Table`. Each call that uses the table reads the files. Options: na-strings, factor,
+/// Makes a table of a file (text, also compressed, HDF5, Parquet or Feather) or of a folder of files:
+/// `tessera::gam::Table`. The files are read by each call that uses the table. Options: na-strings, factor,
 /// numeric, date, sep, dec, comment, header, skip, block-rows.
 TESSERA_GAM_API int tessera_gam_table_of_file(const char* path, const tessera_gam_call* call,
                                               tessera_gam_table* table);
-/// A table in several files and folders, whose rows follow each other in the order of `paths`. Options: those
-/// of `tessera_gam_table_of_file`.
+/// Makes a table of several files and folders, whose rows follow each other in the order of `paths`. Options:
+/// those of `tessera_gam_table_of_file`.
 TESSERA_GAM_API int tessera_gam_table_of_files(const char* const* paths, size_t count,
                                                const tessera_gam_call* call, tessera_gam_table* table);
 TESSERA_GAM_API int tessera_gam_table_close(tessera_gam_table table);
 
 /* Models */
 
-/// Fits a model: `tessera::gam::fit` (<tessera/gam/fit.hpp>). A fit that has not converged returns a model:
-/// its value "converged" is 0. Options: those of `FitOptions` and of `JobOptions`, and comm.
+/// Fits a model: `tessera::gam::fit` (<tessera/gam/fit.hpp>). A fit that does not converge returns a model
+/// whose value "converged" is 0. Options: those of `FitOptions` and of `JobOptions`, and comm.
 ///
 /// With comm, an MPI communicator as a number from MPI_Comm_c2f, the call is *collective* over its ranks,
-/// with the same arguments, on the thread that initialised MPI. A table of columns has on each rank that
-/// rank's part of the rows, one or more, in the order of ranks, and the same columns and levels on all; a
-/// table in a file is the whole table. Each rank gets the model, which has the bits of one process' fit of
-/// all rows. An error on one rank is an error on all. A rank that does not make the call ends the job, but
-/// the end of the program is not watched (`tessera::mpi::watch_exits`). Callbacks are called between passes,
-/// when there is progress to report; SIGINT stops the fit too. Memory: a copy of the columns.
+/// with the same arguments, on the thread that initialised MPI. A table in memory has on each rank one or
+/// more rows, its part of all rows in the order of ranks, and the same columns and levels on all ranks. A
+/// table in files is the whole table on each rank. Each rank gets the model, which has the same bits as a fit
+/// of all rows by one process. An error on one rank is an error on all ranks. If a rank does not make the
+/// call, the job ends; but a rank that ends the program is not detected (`tessera::mpi::watch_exits`).
+/// Callbacks are called between passes over the rows, when there is progress to report; SIGINT also stops the
+/// fit. Additional memory: a copy of the columns.
 ///
 /// Memory: columns that the model needs, except numbers of a table in memory, and a few p x p matrices for p
 /// coefficients. Cost: an iteration is one pass over the rows and some p^3 operations.
 TESSERA_GAM_API int tessera_gam_fit(const char* formula, tessera_gam_table table,
                                     const tessera_gam_call* call, tessera_gam_model* model);
 TESSERA_GAM_API int tessera_gam_model_close(tessera_gam_model model);
-/// The number of rows of a table in which the quantiles of `count` models cross. Several quantiles are a fit
-/// of each, {"family", "elf(qu=0.1)"} and so on; `models` are in their increasing order. Options: threads.
+/// The number of rows of a table in which the quantiles of `count` models cross. Each model is the fit of one
+/// quantile, with a family such as "elf(qu=0.1)"; `models` are in increasing order of the quantiles. Options:
+/// threads.
 TESSERA_GAM_API int tessera_gam_crossing_rows(const tessera_gam_model* models, size_t count,
                                               tessera_gam_table table, const tessera_gam_call* call,
                                               int64_t* rows);
 
-/// The whole model as one text, of `*length` bytes, with the exact bits of its numbers. `length` may be null.
+/// The complete model as a text of `*length` bytes, from which its numbers are restored exactly. `length` may
+/// be null.
 TESSERA_GAM_API int tessera_gam_model_to_json(tessera_gam_model model, const char** text, size_t* length);
-/// A model from a text of `tessera_gam_model_to_json`, of `length` bytes, or from the text of a model.json
-/// that includes its covariance; the text is untrusted.
+/// Reads a model from a text of `tessera_gam_model_to_json`, of `length` bytes, or from the text of a model
+/// file that includes its covariance. The text may be untrusted.
 TESSERA_GAM_API int tessera_gam_model_from_json(const char* text, size_t length, tessera_gam_model* model);
-/// Writes or reads a model file of tessera-fit; its covariance may be in a separate file next to it.
+/// Writes or reads a model file of tessera-fit. The covariance may be in a separate file in the same folder.
 TESSERA_GAM_API int tessera_gam_model_save(tessera_gam_model model, const char* path);
 TESSERA_GAM_API int tessera_gam_model_load(const char* path, tessera_gam_model* model);
 
-/// Shape of a value of the model: a matrix of `rows` x `columns`. Names:
+/// The shape of a value of the model, a matrix of `rows` x `columns`. Names of values:
 ///
-/// - p x 1 for p coefficients: "coefficients"; "edf", effective degrees of freedom; "edf1" and "edf2",
-///   mgcv's, 0 x 1 where they are not known
-/// - p x p: "covariance", the posterior (Bayesian) one, mgcv's Vp, NaN where a large random effect has none
-///   stored; "Ve", of the estimator; "Vc", with the uncertainty of the smoothing parameters; "R", the factor
-///   of X'WX. The last three are 0 x 0 where they are not known: see `tessera::gam::Model`
+/// - p x 1 for p coefficients: "coefficients"; "edf", effective degrees of freedom; "edf1" and "edf2", as in
+///   mgcv, 0 x 1 if unknown
+/// - p x p: "covariance", the posterior (Bayesian) one, mgcv's Vp, NaN for elements of a large random effect
+///   that are not stored; "Ve", of the estimator; "Vc", with the uncertainty of the smoothing parameters;
+///   "R", the triangular factor, R'R = X'WX. The last three are 0 x 0 if unknown: see `tessera::gam::Model`
 ///   (<tessera/gam/model.hpp>)
 /// - "sp": smoothing parameters, in mgcv's order
 /// - "reml_gradient", of fREML with respect to the logarithms of "sp"; "reml_hessian", square, with respect
-///   to these and, if the scale is estimated, to its logarithm: mgcv's outer.info. 0 x 1 and 0 x 0 where they
-///   are not known
+///   to these logarithms and, if the scale is estimated, to its logarithm: mgcv's outer.info. 0 x 1 and 0 x 0
+///   if unknown
 /// - "rank" of each penalty; "null_space_dim" of each smooth; "block_terms": for each element of
 ///   design.blocks in the model's text, the index of its term in design.terms
-/// - options as they were given: "select" (0 or 1); "given_sp" and "min_sp", 0 x 1 if they were not given
+/// - options of the fit: "select" (0 or 1); "given_sp" and "min_sp", 0 x 1 if not given
 /// - "sample", the rows stored by the option sample: a column's numbers, or the indices of its levels, from 0
 /// - 1 x 1: "n", rows of the fit; "n_dropped", rows with a missing value; "converged" (0 or 1); "iterations";
 ///   "edf_total", "edf1_total", "edf2_total"; "scale"; "scale_is_estimated" (0 or 1); "covariance_scale";
 ///   "deviance"; "null_deviance"; "residual_df"; "deviance_explained"; "r_squared_adjusted"; "reml"; "rho";
 ///   "log_likelihood"; "log_likelihood_df"; "AIC", from these two, R's AIC(); "aic", with the total edf,
-///   mgcv's m$aic. NaN: not known
+///   mgcv's m$aic. NaN: unknown
 TESSERA_GAM_API int tessera_gam_model_shape(tessera_gam_model model, const char* name, size_t* rows,
                                             size_t* columns);
 /// The names of a model's values: static texts, followed by a null pointer.
@@ -249,31 +254,32 @@ TESSERA_GAM_API int tessera_gam_model_values(tessera_gam_model model, const char
                                              size_t count);
 /// A text of the model, by name and index: "formula", "family", "link", "verdict" (where it was computed),
 /// "no_estimate" (why there is no finite estimate, or ""), "why_not_converged", all of index 0;
-/// "coefficients", their names, by index from 0; "smooths", their labels; "response", its name, "" in a model
-/// of an earlier version; "response_type", "number", "factor", "counts" or "limits"; "response_levels";
-/// "knots" as they were given, "x=0,1"; "sample", the names of its columns. TESSERA_GAM_USAGE beyond the
-/// last.
+/// "coefficients", the names of coefficients, by index from 0; "smooths", the labels of smooths; "response",
+/// the name of the response, "" in a model of an earlier version; "response_type", "number", "factor",
+/// "counts" or "limits"; "response_levels"; "knots", in the form of the option, "x=0,1"; "sample", the names
+/// of the sample's columns. TESSERA_GAM_USAGE for an index beyond the last text.
 TESSERA_GAM_API int tessera_gam_model_text(tessera_gam_model model, const char* name, size_t index,
                                            const char** text);
-/// The number of texts of a name.
+/// The number of texts with this name.
 TESSERA_GAM_API int tessera_gam_model_text_count(tessera_gam_model model, const char* name, size_t* count);
 
 /// The form of a report.
 enum tessera_gam_form {
   TESSERA_GAM_TEXT = 0,  ///< text for people
-  /// In ASCII, numbers in full, null for unknown values: docs/fit.md lists the keys.
+  /// JSON in ASCII, with numbers in full precision and null for unknown values; docs/fit.md lists the keys.
   TESSERA_GAM_JSON = 1,
-  TESSERA_GAM_BOTH = 2  ///< both as JSON in ASCII: {"text": "...", "data": {...}}
+  TESSERA_GAM_BOTH = 2  ///< both, as JSON in ASCII: {"text": "...", "data": {...}}
 };
 /// The summary of a model, like mgcv's `summary.gam`.
 TESSERA_GAM_API int tessera_gam_summary(tessera_gam_model model, int32_t form, const char** text,
                                         size_t* length);
 /// Tests of one model's terms, or the analysis of deviance of `count` models of the same rows, like
-/// `anova.gam`. `test`: "F", "Chisq", "none", or "auto": F where the first model's scale is estimated.
+/// `anova.gam`. `test`: "F", "Chisq", "none", or "auto": F if the first model's scale is estimated, else
+/// chi-squared.
 TESSERA_GAM_API int tessera_gam_anova(const tessera_gam_model* models, size_t count, const char* test,
                                       int32_t form, const char** text, size_t* length);
-/// Describes `count` columns of a table, or all columns if `count` is 0, for a look before a fit: kind, range
-/// or levels, and missing values: `tessera::gam::describe_columns`. Options: threads.
+/// Describes `count` columns of a table, or all columns if `count` is 0, for inspection before a fit: kind,
+/// range or levels, and missing values: `tessera::gam::describe_columns`. Options: threads.
 TESSERA_GAM_API int tessera_gam_columns(tessera_gam_table table, const char* const* columns, size_t count,
                                         const tessera_gam_call* call, int32_t form, const char** text,
                                         size_t* length);
@@ -309,9 +315,10 @@ enum tessera_gam_number {
 /// and must not change before the call returns.
 ///
 /// A dense matrix has its element of row i and column j at `values[i * row_stride + j * column_stride]`. In a
-/// sparse matrix, `values[k]` for k from `begins[r]` to `begins[r + 1]` are elements of row r (CSR) or column
-/// r (CSC); `indices[k]` are their columns or rows, from 0, in any order. All other elements are 0; several
-/// elements at one place are added. NaN is a missing value. Unused members must be 0.
+/// sparse matrix, `values[k]` for k from `begins[r]` up to, but excluding, `begins[r + 1]` are elements of
+/// row r (CSR) or column r (CSC). `indices[k]` are their column (CSR) or row (CSC) indices, from 0, in any
+/// order. All other elements are 0; duplicate elements are added. NaN is a missing value. Unused members must
+/// be 0.
 typedef struct tessera_gam_responses {
   size_t size;              ///< sizeof(tessera_gam_responses)
   tessera_gam_table table;  ///< table whose columns are the responses; 0: the matrix is described by the
@@ -325,16 +332,17 @@ typedef struct tessera_gam_responses {
   size_t value_count;        ///< the number of elements that may be read from `values`, and from `indices`
   int64_t row_stride;        ///< stride from row to row of a dense matrix, in elements; not negative
   int64_t column_stride;     ///< stride from column to column, in elements; not negative
-  const void* indices;       ///< indices of a sparse matrix
-  const void* begins;        ///< begins of a sparse matrix: rows + 1 (CSR) or columns + 1 (CSC) elements
+  const void* indices;       ///< column or row indices of a sparse matrix
+  const void* begins;        ///< offsets of a sparse matrix: rows + 1 (CSR) or columns + 1 (CSC) elements
   const char* const* names;  ///< names of the responses, which are copied; null: "1", "2", ...
-  size_t name_count;         ///< number of names: that of the responses, or 0
-  /// Matrices of weights and offsets, with as many rows and columns as this one; null: none. Their responses
-  /// are matched by name if both have names. Weights are multiplied with the prior weights, and 0 leaves a
-  /// row out of that response; offsets are added to its linear predictor.
+  size_t name_count;         ///< number of names: the number of responses, or 0
+  /// Matrices of weights and offsets, with as many rows and columns as this matrix; null: none. Their
+  /// responses are matched to these by name if both matrices have names. Weights are multiplied with the
+  /// prior weights; a weight of 0 excludes a row from the fit of that response. Offsets are added to the
+  /// linear predictor.
   const struct tessera_gam_responses* weights;
   const struct tessera_gam_responses* offsets;
-  /// A matrix in a file in place of one in memory, as `tessera::gam::Responses::path`: "FILE.npy",
+  /// A matrix in a file instead of memory, as in `tessera::gam::Responses::path`: "FILE.npy",
   /// "FILE.h5:/PATH", or a table whose columns are the responses. If the covariates are in a file too, the
   /// option checkpoint may be given. Null: none.
   const char* path;
@@ -344,19 +352,19 @@ typedef struct tessera_gam_responses {
 
 /// Fits a formula without a response, "s(t, by=lineage) + offset(log_size)", to each response:
 /// `tessera::gam::fit_many` (<tessera/gam/many.hpp>). Rows of the covariates and of the responses are matched
-/// by position. `fits` receives an answer with a row for each response, whose columns docs/many.md lists;
-/// texts, such as the name and "status", are kept columns. `tests`, which may be null, receives an answer
-/// with the p and q values of each term. Options: those of `ManyOptions`, of `Responses` and of `JobOptions`,
-/// and comm. After a call was interrupted or killed, a call with the same checkpoint resumes, and gives the
-/// same values.
+/// by position. `fits` receives an answer with a row for each response; docs/many.md lists its columns, and
+/// texts, such as the name and "status", are copied columns (`tessera_gam_answer_info::kept`). `tests`, which
+/// may be null, receives an answer with the p and q values of each term. Options: those of `ManyOptions`, of
+/// `Responses` and of `JobOptions`, and comm. After an interrupted or killed call, a call with the same
+/// checkpoint resumes the work, and gives the same values.
 ///
-/// Which dimension of a matrix has the responses is found by the number of rows of the covariates; where both
-/// dimensions fit, the option responses-in decides. A value that the family does not have is an error with
-/// its response and row (TESSERA_GAM_INPUT).
+/// The responses are along the dimension of the matrix whose length differs from the number of rows of the
+/// covariates; if both dimensions have this length, the option responses-in decides. A value that the family
+/// does not allow is an error that names its response and row (TESSERA_GAM_INPUT).
 ///
-/// With comm the call is *collective*, like `tessera_gam_fit`. But each rank must give all rows of the
-/// covariates and the whole matrix, such as a mapped file: it reads a part of the responses, and gets the
-/// results of all. Results have the same bits on any number of ranks and threads.
+/// With comm the call is *collective*, like `tessera_gam_fit`. Each rank must give all rows of the covariates
+/// and the whole matrix, for example as a mapped file. It reads a part of the responses, and gets the results
+/// of all responses. Results have the same bits on any number of ranks and threads.
 ///
 /// Memory: the model matrix, up to 256 MB of responses at a time, and the results; with covariances also p(p
 /// + 1)/2 numbers for each response of p coefficients, and the fits a second time.
@@ -365,14 +373,15 @@ TESSERA_GAM_API int tessera_gam_fit_many(const char* formula, tessera_gam_table 
                                          tessera_gam_answer* fits, tessera_gam_answer* tests);
 /// The model of a response by its name, from the `fits` of a call with the option covariances: the same model
 /// as `tessera_gam_model_load` reads from a file of fits, without residuals. TESSERA_GAM_USAGE for a response
-/// that has no fit, or is not there.
+/// that does not exist or has no fit.
 TESSERA_GAM_API int tessera_gam_many_model(tessera_gam_answer fits, const char* response,
                                            tessera_gam_model* model);
-/// Tests of the curves of each response, from the `fits` of a call with the option covariances:
-/// `tessera::gam::test_curves` (<tessera/gam/curves.hpp>). Options: those of `CurveTestOptions`, and threads.
+/// Tests of the curves of each response (smooths of one variable, by level of a factor), from the `fits` of a
+/// call with the option covariances: `tessera::gam::test_curves` (<tessera/gam/curves.hpp>). Options: those
+/// of `CurveTestOptions`, and threads.
 TESSERA_GAM_API int tessera_gam_many_curves(tessera_gam_answer fits, const tessera_gam_call* call,
                                             tessera_gam_answer* answer);
-/// The means of each response on its curves: `tessera::gam::curve_values`. Options: those of
+/// The means of each response at points of its curves: `tessera::gam::curve_values`. Options: those of
 /// `CurveValueOptions`, and threads.
 TESSERA_GAM_API int tessera_gam_many_curve_values(tessera_gam_answer fits, const tessera_gam_call* call,
                                                   tessera_gam_answer* answer);
@@ -380,8 +389,8 @@ TESSERA_GAM_API int tessera_gam_many_curve_values(tessera_gam_answer fits, const
 /* Answers of a model, as tables */
 
 /// Predicts the rows of a table: `tessera::gam::predict` (<tessera/gam/predict.hpp>), with columns "fit",
-/// "se", "lower", "s(x)", …, with lpmatrix one per coefficient, followed by the kept columns. Options: those
-/// of `PredictOptions` and of `JobOptions`.
+/// "se", "lower", "s(x)", … (for type lpmatrix one column per coefficient), followed by the columns of the
+/// option keep. Options: those of `PredictOptions` and of `JobOptions`.
 TESSERA_GAM_API int tessera_gam_predict(tessera_gam_model model, tessera_gam_table table,
                                         const tessera_gam_call* call, tessera_gam_answer* answer);
 /// Residuals of the rows of a model's table: `tessera::gam::residuals` (<tessera/gam/residuals.hpp>), a
@@ -391,8 +400,8 @@ TESSERA_GAM_API int tessera_gam_predict(tessera_gam_model model, tessera_gam_tab
 /// Options: those of `ResidualOptions`, and threads.
 TESSERA_GAM_API int tessera_gam_residuals(tessera_gam_model model, tessera_gam_table table,
                                           const tessera_gam_call* call, tessera_gam_answer* answer);
-/// Each smooth on a grid: `tessera::gam::smooth_estimates` (<tessera/gam/posterior.hpp>). Options here and
-/// below: those of the C++ structure of options, and threads.
+/// Each smooth on a grid: `tessera::gam::smooth_estimates` (<tessera/gam/posterior.hpp>). Options of this
+/// function and the next ones: those of the corresponding C++ structure, and threads.
 TESSERA_GAM_API int tessera_gam_smooths(tessera_gam_model model, const tessera_gam_call* call,
                                         tessera_gam_answer* answer);
 /// Derivatives of smooths on a grid.
@@ -401,33 +410,33 @@ TESSERA_GAM_API int tessera_gam_derivatives(tessera_gam_model model, const tesse
 /// Differences of smooths between levels of a factor.
 TESSERA_GAM_API int tessera_gam_level_differences(tessera_gam_model model, const tessera_gam_call* call,
                                                   tessera_gam_answer* answer);
-/// Linear predictors of the rows of one table minus those of another with as many rows.
-/// Options: terms, exclude, keep, new-levels, interval, unconditional, threads.
+/// Linear predictors of the rows of one table minus those of another table with as many rows. Options: terms,
+/// exclude, keep, new-levels, interval, unconditional, threads.
 TESSERA_GAM_API int tessera_gam_table_differences(tessera_gam_model model, tessera_gam_table minuend,
                                                   tessera_gam_table subtrahend, const tessera_gam_call* call,
                                                   tessera_gam_answer* answer);
 /// Draws from the posterior distribution of the coefficients, one row per draw.
 TESSERA_GAM_API int tessera_gam_simulate_coefficients(tessera_gam_model model, const tessera_gam_call* call,
                                                       tessera_gam_answer* answer);
-/// Smooths on their grids at the draws of `tessera_gam_simulate_coefficients`, one column per draw. Options
-/// also: terms, points.
+/// Smooths on their grids at the draws of `tessera_gam_simulate_coefficients`, one column per draw. Further
+/// options: terms, points.
 TESSERA_GAM_API int tessera_gam_simulate_smooths(tessera_gam_model model, const tessera_gam_call* call,
                                                  tessera_gam_answer* answer);
 /// New responses for the rows of a table, one column per draw.
 TESSERA_GAM_API int tessera_gam_simulate_responses(tessera_gam_model model, tessera_gam_table table,
                                                    const tessera_gam_call* call, tessera_gam_answer* answer);
-/// A table with every combination of chosen values, "x=1,2,3;g=a", and typical values of the other variables:
-/// `tessera::gam::data_slice`. It can be used like any other. `typical`, which may be null, receives the
-/// typical values.
+/// Makes a table with every combination of chosen values, "x=1,2,3;g=a", and typical values of the other
+/// variables: `tessera::gam::data_slice`. `typical`, which may be null, receives a text with the typical
+/// values.
 TESSERA_GAM_API int tessera_gam_slice(tessera_gam_model model, const char* at, tessera_gam_table* table,
                                       const char** typical);
 
-/// Extent of an answer.
+/// The size of an answer.
 typedef struct tessera_gam_answer_info {
   size_t size;     ///< sizeof(tessera_gam_answer_info)
   size_t rows;     ///< number of rows of each column
-  size_t columns;  ///< computed columns, followed by columns copied from the table or the grid
-  size_t kept;     ///< number of copied columns
+  size_t columns;  ///< number of columns: first the computed ones, then the copied ones
+  size_t kept;     ///< number of columns copied from the table or the grid
   size_t remarks;
   double constant;  ///< for types terms and iterms: the intercept, which is in no column
 } tessera_gam_answer_info;
@@ -443,25 +452,26 @@ typedef struct tessera_gam_column_info {
 /// Fills `info` with the description of the column of this index, from 0.
 TESSERA_GAM_API int tessera_gam_answer_column(tessera_gam_answer answer, size_t index,
                                               tessera_gam_column_info* info);
-/// Copies the numbers of a column to `values`, NaN for missing values. `count` is the number of rows: any
-/// other is refused, as is a factor.
+/// Copies the numbers of a column to `values`, NaN for missing values. `count` must be the number of rows.
+/// TESSERA_GAM_USAGE for a factor.
 TESSERA_GAM_API int tessera_gam_answer_numbers(tessera_gam_answer answer, size_t index, double* values,
                                                size_t count);
-/// Copies the numbers of all computed columns, column by column: `count` is rows times their number.
+/// Copies the numbers of all computed columns, column by column. `count` must be the number of rows times the
+/// number of computed columns.
 TESSERA_GAM_API int tessera_gam_answer_matrix(tessera_gam_answer answer, double* values, size_t count);
-/// Copies the codes of a factor: indices of its levels, from 0, or a negative number where it is missing.
+/// Copies the codes of a factor: indices of its levels, from 0, or a negative number for a missing value.
 TESSERA_GAM_API int tessera_gam_answer_codes(tessera_gam_answer answer, size_t index, int32_t* codes,
                                              size_t count);
-/// A level of a factor.
+/// The text of a level, by its index from 0, of the factor in column `index`.
 TESSERA_GAM_API int tessera_gam_answer_level(tessera_gam_answer answer, size_t index, size_t level,
                                              const char** text);
-/// A remark about the answer, in one line, for example about levels that the fit lacked.
+/// A remark about the answer, in one line, for example about levels that did not occur in the fit.
 TESSERA_GAM_API int tessera_gam_answer_remark(tessera_gam_answer answer, size_t index, const char** text);
 TESSERA_GAM_API int tessera_gam_answer_close(tessera_gam_answer answer);
 
-/// Closes all handles, ends all threads of the library and frees its texts: the last call before a module is
-/// unloaded, after which dlclose may follow. TESSERA_GAM_USAGE, and nothing is done, while a call is in
-/// progress on any thread. The library can be used again afterwards.
+/// Closes all handles, ends all threads of the library and frees its texts. Call it before unloading the
+/// library by dlclose. While a call is in progress on any thread, returns TESSERA_GAM_USAGE and does nothing.
+/// The library can be used again afterwards.
 TESSERA_GAM_API int tessera_gam_shutdown(void);
 
 #ifdef __cplusplus

@@ -17,14 +17,14 @@ struct ContextAccess;
 
 /// One device opened by this process: its primary context and one non-blocking stream.
 ///
-/// Opening creates the context (a tenth of a second or more) and fills in what NVML does not report in
-/// `info()`. The device is found by its UUID, so its CUDA index in this process does not matter. Move-only.
-/// All const members are thread-safe.
+/// Opening creates the context (a tenth of a second or more) and completes `info()` with the properties that
+/// NVML does not report. The device is found by its UUID, so that its CUDA index in this process does not
+/// matter. Move-only. All const members are thread-safe.
 class TESSERA_EXPORT DeviceContext {
  public:
   /// Opens the device. Throws `Error(job_fault)` naming the device and the driver's reason. A simulated
-  /// device needs no driver. `modules` caches its kernels, and may be shared by devices; null: a cache of its
-  /// own.
+  /// device needs no driver. `modules` caches the device's kernels, and may be shared by devices; null: a new
+  /// cache.
   explicit DeviceContext(DeviceInfo info, std::shared_ptr<ModuleCache> modules = nullptr);
   ~DeviceContext();
   DeviceContext(DeviceContext&&) noexcept;
@@ -38,7 +38,8 @@ class TESSERA_EXPORT DeviceContext {
   /// Makes the context current on the calling thread, and checks that it is. Throws `Error(job_fault)`.
   /// Cost: 0.05 us.
   void bind() const;
-  /// The device last bound on the calling thread by `bind`; null if there is none, or it was closed since.
+  /// The device last bound on the calling thread by `bind`; null if none was bound, or the device was closed
+  /// since.
   [[nodiscard]] static const DeviceContext* bound_to_this_thread() noexcept;
   /// The non-blocking stream of this context.
   [[nodiscard]] StreamView stream() const;

@@ -11,14 +11,14 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// A header of a kernel's source, by the name that `#include` uses.
+/// A header for `ModuleSource`; `name` is the name in `#include` lines.
 struct NamedHeader {
   std::string name;
   std::string text;
 };
 
-/// CUDA C++ source that is compiled at run time, so that values known only then (the shape of a model, say)
-/// can be constants in it.
+/// CUDA C++ source that is compiled at run time, so that values known only at run time, such as the shape of
+/// a model, can be constants of the code.
 ///
 ///     ModuleSource square{.name = "square",
 ///                         .text = "#include <cstdint>\n"
@@ -26,7 +26,7 @@ struct NamedHeader {
 ///                         .headers = standard_headers()};
 ///
 /// Kernels are found by name, so they must be `extern "C"`. Includes are resolved only in `headers`, so the
-/// result does not depend on what is installed.
+/// result does not depend on installed files.
 struct ModuleSource {
   std::string name;  ///< the name of the source in messages
   std::string text;
@@ -54,28 +54,27 @@ using CompileOutcome = std::variant<CompiledModule, CompileFailure>;
 /// One line: the reason, and the first error of the log.
 [[nodiscard]] TESSERA_EXPORT std::string to_string(const CompileFailure& failure);
 
-/// Compiles kernels. An interface, so that caches are tested without a compiler. All members must be
+/// Interface of a kernel compiler; tests of caches implement it without a compiler. All members must be
 /// thread-safe.
 class TESSERA_EXPORT KernelCompiler {
  public:
   virtual ~KernelCompiler() = default;
 
   /// Identifies the compiler in cache keys: "nvrtc 13.0.88". Empty if the compiler is unavailable; `compile`
-  /// then returns the reason. Called for every module that is not in memory; keep it cheap.
+  /// then returns the reason. Must be cheap: it is called for every module that is not in memory.
   [[nodiscard]] virtual std::string version() = 0;
   /// The best target for a device: "sm_90", or "compute_90" (PTX) if the device's major version is newer than
-  /// any that the compiler supports. Empty if there is none.
+  /// any that the compiler supports. Empty if the compiler has no target for the device.
   [[nodiscard]] virtual std::string target_for(ComputeCapability capability) = 0;
-  /// Compiled code for `target`, or the failure.
   [[nodiscard]] virtual CompileOutcome compile(const ModuleSource& source, const std::string& target) = 0;
 };
 
-/// NVRTC, opened at first use as a `CudaLibrary`: never linked; needs neither GPU nor driver. Where it is not
-/// found, every compilation returns a `CompileFailure` that says so.
+/// NVRTC, loaded at first use as a `CudaLibrary`. Needs neither GPU nor driver. If NVRTC is not found, every
+/// compilation returns a `CompileFailure` with this reason.
 [[nodiscard]] TESSERA_EXPORT std::shared_ptr<KernelCompiler> nvrtc_compiler();
 
-/// `<cstddef>`, `<cstdint>`, `<limits>`, `<bit>` and `<cmath>`, as far as kernels need them, since NVRTC has
-/// no standard library: host code and kernels can share a header of plain functions.
+/// Replacements of `<cstddef>`, `<cstdint>`, `<limits>`, `<bit>` and `<cmath>`, because NVRTC has no standard
+/// library. They contain what kernels need, so that host code and kernels can share headers.
 [[nodiscard]] TESSERA_EXPORT std::vector<NamedHeader> standard_headers();
 
 }  // namespace TESSERA_NAMESPACE

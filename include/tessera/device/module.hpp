@@ -13,8 +13,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// A non-owning handle of a kernel: valid as long as its `Module`, on every device that the module's code is
-/// for.
+/// A non-owning handle of a kernel. Valid as long as its `Module`, on every device that can run the module's
+/// code.
 class KernelView {
  public:
   KernelView() = default;

@@ -22,19 +22,19 @@ struct ModuleCacheOptions {
   std::optional<std::string> directory;
   /// Maximum size of each folder. Not given: $TESSERA_CACHE_MIB, or 256 MiB.
   std::optional<std::int64_t> max_bytes = std::nullopt;
-  /// Folder of modules that were compiled with the library, which need no compiler. Not given: the folder
-  /// that is installed with it. Empty: none.
+  /// Folder of precompiled modules, which need no compiler. Not given: the folder that is installed with the
+  /// library. Empty: none.
   std::optional<std::string> library = std::nullopt;
 };
 
 /// The folders of the disk cache: $XDG_CACHE_HOME/tessera, or else $HOME/.cache/tessera if HOME exists; then
-/// $TMPDIR/tessera-UID, or /tmp/tessera-UID, accessible to this user only. All are searched; the first that
-/// is writable is written to. $TESSERA_CACHE_DIR replaces all of them; if it is set but empty, there is no
-/// disk cache.
+/// $TMPDIR/tessera-UID, or /tmp/tessera-UID, accessible to this user only. All of them are searched; new
+/// files go to the first folder that is writable. $TESSERA_CACHE_DIR replaces all of them; if it is set but
+/// empty, there is no disk cache.
 [[nodiscard]] TESSERA_EXPORT std::vector<std::string> default_module_directories();
 
 /// A cache of kernels that are compiled at run time, in memory and on disk: each source is compiled once for
-/// each compute capability, also across runs. Kernels of Tessera itself were compiled with it.
+/// each compute capability, also across runs. Tessera's own kernels are precompiled.
 ///
 ///     ModuleCache cache;
 ///     const Module& module = cache.load(square, context.info().capability);
@@ -42,30 +42,29 @@ struct ModuleCacheOptions {
 ///
 /// Any number of ranks and nodes may share the files: each is written under a temporary name and renamed, so
 /// it is visible only when complete. Its name is a hash of its key (source, headers, options, the device's
-/// capability, the versions of compiler and Tessera). Each file holds its key, which is compared, and a hash
-/// of its content. A file that is truncated, corrupt or of another key is recompiled and replaced, and so is
-/// a file that belongs neither to this user nor to root, or that others may write to. The size of each
-/// folder is bounded: writing a file evicts the least recently used ones. A folder that cannot be written,
-/// because the disk is full or read-only, is not an error: code is then cached in memory only, and `disk()`
-/// has the reason.
+/// capability, the versions of compiler and Tessera). Each file contains its key, which is compared, and a
+/// hash of its content. A file is recompiled and replaced if it is truncated, corrupt or of another key, if
+/// it belongs neither to this user nor to root, or if other users may write to it. The size of each folder is
+/// bounded: writing a file evicts the least recently used ones. A folder that cannot be written, because the
+/// disk is full or read-only, is not an error: code is then cached in memory only, and `disk()` has the
+/// reason.
 ///
-/// All members are thread-safe; if several threads need the same module, one compiles and the others wait.
-/// References remain valid for the lifetime of the cache.
+/// All members are thread-safe; if several threads need the same module, one thread compiles and the other
+/// threads wait. References remain valid for the lifetime of the cache.
 class TESSERA_EXPORT ModuleCache {
  public:
   /// Counts since construction.
   struct Statistics {
-    std::int64_t library_hits = 0;  ///< modules compiled with the library
+    std::int64_t library_hits = 0;  ///< precompiled modules
     std::int64_t compiles = 0;      ///< calls of the compiler, failed ones included
-    std::int64_t memory_hits = 0;   ///< modules found in this process
+    std::int64_t memory_hits = 0;   ///< modules found in memory
     std::int64_t disk_hits = 0;     ///< modules found on disk
     std::int64_t adopted = 0;       ///< outcomes added by `adopt`
     std::int64_t rejected = 0;      ///< files that were truncated, corrupt or of another key
   };
   /// The state of the disk cache.
   struct Disk {
-    std::string directory;  ///< folder last written to, or else the first choice; empty: there is no disk
-                            ///< cache
+    std::string directory;  ///< folder of the last write; before it, the first choice; empty: no disk cache
     std::string problem;    ///< why the last write failed; empty if it succeeded
   };
 
@@ -82,7 +81,7 @@ class TESSERA_EXPORT ModuleCache {
   /// Whether the code is in the library or on disk, so that `compile` does not compile it.
   [[nodiscard]] bool has(const ModuleSource& source, ComputeCapability capability) const;
 
-  /// Adds an outcome that was compiled elsewhere, by another rank say, to the memory cache. An existing
+  /// Adds the outcome of another compilation, such as another rank's, to the memory cache. An existing
   /// outcome is kept, unless it is a failure and the new one is not.
   void adopt(const ModuleSource& source, ComputeCapability capability, CompileOutcome outcome);
 

@@ -31,7 +31,7 @@ class TESSERA_EXPORT DevicePool {
   };
 
   DevicePool();
-  /// `modules` caches the devices' kernels; null: a cache of this pool's own.
+  /// `modules` caches the devices' kernels; null: a new cache.
   explicit DevicePool(std::vector<Entry> entries, std::shared_ptr<ModuleCache> modules = nullptr);
   ~DevicePool();
   DevicePool(DevicePool&&) noexcept;
@@ -41,26 +41,26 @@ class TESSERA_EXPORT DevicePool {
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   /// Ordinals, highest score first; ties to the lower claim index.
   [[nodiscard]] std::vector<Ordinal> ordinals() const;
-  /// Entries in the same order.
+  /// Entries, highest score first.
   [[nodiscard]] std::span<const Entry> entries() const noexcept;
   [[nodiscard]] auto begin() const noexcept { return entries().begin(); }
   [[nodiscard]] auto end() const noexcept { return entries().end(); }
 
-  /// Complete once the device is open (see `DeviceInfo`). Valid as long as the pool.
+  /// Properties of a device, complete only after it was opened (see `DeviceInfo`). Valid as long as the pool.
   [[nodiscard]] const DeviceInfo& device_at(std::size_t index) const;
   /// Opens the device if it is not open. Blocks for a tenth of a second or more the first time. Throws
   /// `Error(job_fault)` if the device cannot be opened; the next call tries again.
   [[nodiscard]] DeviceContext& context_at(std::size_t index);
   [[nodiscard]] DeviceContext& context_of(Ordinal ordinal);
-  /// `DeviceInfo::memory_budget_bytes` of the device, as probed.
+  /// `DeviceInfo::memory_budget_bytes` of the device, from the probe of the hardware.
   [[nodiscard]] std::int64_t memory_budget_bytes(Ordinal ordinal) const;
 
   /// Returns the next device in turn (round robin), to distribute independent work. Skips the host
-  /// (`JobOptions::hosts`) and devices that the job has left out (`OnDeviceFailure::exclude`). Throws
-  /// `Error(usage)` if there is none.
+  /// (`JobOptions::hosts`) and devices that the job has excluded (`OnDeviceFailure::exclude`). Throws
+  /// `Error(usage)` if no device is left.
   [[nodiscard]] Ordinal next_device();
-  /// Among the devices of `next_device`, the one with the most free memory now (queried from the driver for
-  /// open devices, as probed for other devices); ties to the higher score.
+  /// Among the devices of `next_device`, the one with the most free memory now (from the driver for open
+  /// devices, from the probe for other devices); ties to the higher score.
   [[nodiscard]] Ordinal most_free_memory();
 
   /// Excludes a device from `next_device` and `most_free_memory`. Its context stays open.

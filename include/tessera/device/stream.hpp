@@ -11,8 +11,8 @@ namespace TESSERA_NAMESPACE {
 
 class DeviceContext;
 
-/// A non-owning handle of a CUDA stream, as a plain pointer, so that code without CUDA can pass it on. A
-/// `.cu` file converts it by `static_cast<cudaStream_t>(stream.native())`. Null on a simulated device.
+/// A non-owning handle of a CUDA stream. It is a plain pointer, so that code without CUDA headers can pass it
+/// on. A `.cu` file converts it by `static_cast<cudaStream_t>(stream.native())`. Null on a simulated device.
 class StreamView {
  public:
   StreamView() = default;
@@ -38,15 +38,16 @@ class EventView {
   void* native_ = nullptr;
 };
 
-/// A non-blocking stream of one device, destroyed with this object. Move-only; thread-safe as CUDA's are.
+/// A non-blocking stream of one device, destroyed with this object. Move-only; as thread-safe as a CUDA
+/// stream.
 ///
 ///     Stream copies(context);
 ///     Event copied(context);
 ///     copied.record(copies);               // work submitted to `copies` so far is ordered before …
 ///     copied.make_wait(context.stream());  // … work submitted to the context's stream from now on
 ///
-/// The destructor does not wait: pending work still runs. Memory pools keep handles of streams: before a
-/// stream is destroyed, call `release_stream(stream)` of every pool that has leased memory on it.
+/// The destructor does not wait: pending work still runs. Memory pools keep handles of streams: before
+/// destroying a stream, call `release_stream(stream)` of every pool that has leased memory on it.
 class TESSERA_EXPORT Stream {
  public:
   /// Makes `context` current on the calling thread. Throws `Error(job_fault)`. The stream of a simulated
@@ -58,7 +59,7 @@ class TESSERA_EXPORT Stream {
 
   [[nodiscard]] StreamView view() const { return own_->view; }
   [[nodiscard]] void* native() const { return view().native(); }
-  // NOLINTNEXTLINE(google-explicit-constructor): an owner converts to its view
+  // NOLINTNEXTLINE(google-explicit-constructor): implicit conversion to a view
   operator StreamView() const { return view(); }
   /// Waits for the stream. Throws `Error(job_fault)` if the work on it failed. Blocks.
   void synchronize() const;
@@ -71,8 +72,9 @@ class TESSERA_EXPORT Stream {
   detail::Held<std::optional<Own>, "Stream"> own_;
 };
 
-/// A point in the work of a stream, without timing. Move-only. An event that was never recorded is ready. On
-/// a simulated device, where all calls are synchronous, it is always ready.
+/// A CUDA event without timing, which marks a point in the work of a stream. Move-only. An event that was
+/// never recorded is ready. Events of a simulated device, on which all calls are synchronous, are always
+/// ready.
 class TESSERA_EXPORT Event {
  public:
   /// Makes `context` current on the calling thread. Throws `Error(job_fault)`.
@@ -82,7 +84,7 @@ class TESSERA_EXPORT Event {
   Event& operator=(Event&& other) noexcept;
 
   [[nodiscard]] EventView view() const { return own_->view; }
-  /// Records all work that was submitted to `stream`, which must be of the same device, so far. Throws
+  /// Records all work that was submitted to `stream` so far. The stream must be of the same device. Throws
   /// `Error(job_fault)`. Cost: about a microsecond.
   void record(StreamView stream);
   /// Whether the recorded work is complete. Throws `Error(job_fault)` if it failed. Does not block.

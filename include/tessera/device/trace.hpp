@@ -14,13 +14,13 @@ namespace TESSERA_NAMESPACE {
 ///     {
 ///       const tessera::TraceRange range("factorise", block);
 ///       …
-///     }                                                  // nsys profile mpirun … shows it
+///     }                                                  // shown by nsys profile mpirun …
 ///
 /// Ranges of one thread nest: destroy them in the reverse order, on the thread that made them. Thread-safe.
 /// Cost: some nanoseconds without a tool attached; nothing in a build without CUDA.
 class TESSERA_EXPORT TraceRange {
  public:
-  /// `name` is copied by the tool. `number` is the payload, which distinguishes ranges of the same name.
+  /// The profiler copies `name`. `number` is the NVTX payload, which distinguishes ranges of the same name.
   explicit TraceRange(const char* name, std::int64_t number = 0) noexcept;
   ~TraceRange();
   TraceRange(const TraceRange&) = delete;

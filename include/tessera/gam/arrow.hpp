@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-/// Tables from other libraries' data in Arrow's columnar format, passed by its C interfaces: pyarrow, polars,
-/// pandas, DuckDB, nanoarrow and R's arrow make streams of their data frames.
+/// Tables from data in Arrow's columnar format, passed by Arrow's C interfaces. pyarrow, polars, pandas,
+/// DuckDB, nanoarrow and R's arrow can export their data frames as such streams.
 ///
 ///     ArrowArrayStream stream;
 ///     export_rows(&stream);                                    // the other library's
@@ -35,13 +35,13 @@
 /// Values are converted once, batch by batch, on the job's threads. A null is a missing value, as is NaN.
 namespace TESSERA_NAMESPACE::gam {
 
-/// How Arrow's columns become columns of a table: the same on every rank.
+/// How Arrow's columns become columns of a table. The options must be the same on every rank.
 struct ArrowOptions {
-  /// Columns to take; empty: all. Others are not read, and may be of any type.
+  /// Names of the columns to take; empty: all. Other columns are not read, and may be of any type.
   std::vector<std::string> columns{};
-  /// Levels of factors, by column, in the order of `LevelOrder::given`. Other values are missing, as in R's
-  /// factor(x, levels = ...). Factors not named here have the levels that occur, sorted unless they are
-  /// ordered.
+  /// Levels of factors, by column; the model keeps their order (`LevelOrder::given`). Other values are
+  /// missing, as in R's factor(x, levels = ...). Factors not named here have the levels that occur, sorted
+  /// unless the factor is ordered.
   std::map<std::string, std::vector<std::string>> levels{};
   /// Whether levels keep the order of the first batch's dictionary, with new levels of later batches at the
   /// end, like R's factors. Otherwise they are sorted.
@@ -49,25 +49,26 @@ struct ArrowOptions {
   std::int64_t block_rows = 8192;  ///< rows per block of the reproducible sums
 };
 
-/// *Collective.* Takes over a stream of record batches (struct arrays), reads it to its end, and releases
-/// it. Each rank has a stream of its own rows, as many as `job.local_range(job.plan(rows, block_rows))` has,
-/// where `rows` is the number of rows of all ranks. Batches may have any lengths: a model has the same bits
-/// as from a single batch, or from the same columns in a file.
+/// *Collective.* Takes ownership of a stream of record batches (struct arrays), reads it to its end, and
+/// releases it. The stream of each rank has the rows `job.local_range(job.plan(rows, block_rows))`, where
+/// `rows` is the number of rows of all ranks. Batches may have any lengths: a model has the same bits as from
+/// a single batch, or from the same columns in a file.
 ///
-/// The table owns the batches: they are released with the last of its copies, on the thread that destroys it.
-/// In every case each release callback is called once, and `*stream` is marked as released.
+/// The table owns the batches: they are released with the last copy of the table, on the thread that destroys
+/// this copy. Each release callback is called once, also if the function throws, and `*stream` is marked as
+/// released.
 ///
 /// Throws the same `Error` on every rank: `usage` for a structure that is null or was released, options for
 /// columns that do not exist or have no levels, and ranks whose numbers of rows differ from the plan;
 /// `input`, with the column and the batch, for an unsupported type, a structure that is inconsistent or does
 /// not match its schema, more distinct texts than a factor may have, and errors reported by the stream;
-/// `interrupted` if the job is asked to stop. Properties that structures do not contain, such as the length
-/// of most buffers, are trusted. Call it on the thread that calls MPI.
+/// `interrupted` if a stop of the job is requested. Properties that the structures do not contain, such as
+/// the length of most buffers, are not checked. Call it on the thread that calls MPI.
 [[nodiscard]] TESSERA_EXPORT Table arrow_table(Job& job, ArrowArrayStream* stream,
                                                const ArrowOptions& options = {});
 
-/// Like the overload above, from record batches and their schema in place of a stream. Takes ownership of
-/// both.
+/// *Collective.* Like the overload above, with record batches and their schema instead of a stream. Takes
+/// ownership of the batches and the schema.
 [[nodiscard]] TESSERA_EXPORT Table arrow_table(Job& job, ArrowSchema* schema, std::span<ArrowArray> batches,
                                                const ArrowOptions& options = {});
 

@@ -16,13 +16,13 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct CheckOptions {
-  std::uint64_t seed = 1;              ///< seed of the sample, the permutations and quantile residuals
+  std::uint64_t seed = 1;              ///< seed for the sample, the permutations and the quantile residuals
   std::int64_t largest_sample = 5000;  ///< maximum number of rows for the check of bases; at least 4
   int permutations = 400;              ///< permutations for the p-values of the check of bases
   int largest_concurvity = 1000;       ///< maximum number of coefficients for which concurvity is computed
   int lags = 0;                        ///< number of lags of the autocorrelation of residuals; 0: none
-  /// For the autocorrelation: a column that identifies the series of a row; empty: all rows are one series,
-  /// or the series begin by the model's `ar_start`.
+  /// For the autocorrelation: a column that identifies the series of a row. Empty: the series of the model's
+  /// `ar_start`, or a single series of all rows.
   std::string series{};
   MemoryOptions memory{};  ///< where the columns are stored
 };
@@ -47,30 +47,31 @@ struct ResidualSummary {
   double largest = 0;
 };
 
-/// Randomised quantile residuals of the sample, sorted. Each is the normal quantile of P(Y < y) + u P(Y = y)
-/// with a uniform u, and standard normal if the model is correct (Dunn and Smyth, J. Comput. Graph. Stat. 5
-/// (1996)). Excludes rows whose prior weight leaves the distribution unknown.
+/// Randomised quantile residuals of the sample, sorted: standard normal quantiles of P(Y < y) + u P(Y = y)
+/// with a uniform u. They are standard normal if the model is correct (Dunn and Smyth, J. Comput. Graph.
+/// Stat. 5 (1996)). Excludes rows whose prior weight leaves the distribution undefined.
 struct QuantileResiduals {
-  std::vector<double> residuals;  ///< empty for a family with only a variance function
-  std::vector<double> normal;     ///< the quantiles of (i - 1/2) / n
-  std::vector<double> lower;      ///< bounds that contain each residual with probability 0.95
+  std::vector<double> residuals;  ///< empty for a quasi family (variance function only)
+  std::vector<double> normal;     ///< standard normal quantiles of (i - 1/2) / n
+  std::vector<double> lower;      ///< bounds of the pointwise 95 % interval of each residual
   std::vector<double> upper;
 };
 
 struct Concurvity {
-  /// How well other components can represent this component, from 0 (not at all) to 1 (exactly), by the three
-  /// measures of mgcv's `concurvity`: in the worst case, for the fitted function (`observed`), and for the
-  /// basis as a whole (`estimate`).
+  /// How well other components can represent a component, from 0 (not at all) to 1 (exactly), by the three
+  /// measures of mgcv's `concurvity`: for the worst function of its space, for the fitted function
+  /// (`observed`), and for the basis as a whole (`estimate`).
   struct Values {
     double worst = 0;
     double observed = 0;
     double estimate = 0;
   };
-  /// "para", then the smooths; of the second linear predictor "para.1" and its smooths; empty: not computed.
+  /// Components: "para" (all parametric terms), then the smooths; for a second linear predictor "para.1" and
+  /// its smooths. Empty: not computed.
   std::vector<std::string> labels;
   std::vector<Values> whole;     ///< concurvity of each component with all others of its linear predictor
-  std::vector<Values> pairwise;  ///< concurvity of component j with component i, at index i * labels.size()
-                                 ///< + j; 1 if i = j, NaN for components of different linear predictors
+  std::vector<Values> pairwise;  ///< concurvity of component j with component i, at index i * labels.size() +
+                                 ///< j; 1 if i = j; NaN for different linear predictors
 };
 
 struct Check {
@@ -82,8 +83,8 @@ struct Check {
   /// Sum of squared residuals over the residual degrees of freedom; NaN: unknown.
   double pearson_dispersion = 0;
   double deviance_dispersion = 0;
-  /// Number of zero responses, its expectation under a model of counts or Tweedie responses, and its standard
-  /// deviation.
+  /// Number of zero responses, with its expectation and standard deviation under the model, for families of
+  /// counts and for Tweedie.
   struct Zeros {
     double observed = 0;
     double expected = 0;
@@ -95,13 +96,13 @@ struct Check {
 };
 
 /// *Collective.* Checks a model against its table, whose complete rows and responses must be those of the
-/// fit. The table is read once, into memory or scratch files; its rows are scanned twice, for residuals and
-/// for concurvity, and once more for autocorrelation, each time on the job's host threads and reported to
-/// the observer. The bits do not depend on ranks and threads. The result is complete on rank 0; other ranks
-/// get an empty one.
+/// fit. The table is read once, into memory or scratch files. Its rows are scanned twice, for residuals and
+/// for concurvity, and once more for autocorrelation, on the job's host threads; each scan is reported to
+/// `observer`. The bits do not depend on the number of ranks and threads. The result is complete on rank 0;
+/// other ranks get an empty one.
 ///
 /// Throws the same `Error` on every rank: `usage` for invalid options, `input` for a missing column, or for
-/// rows other than those of the fit. Blocks. Cost: 3 p^2 operations per row for the concurvity of p
+/// rows that differ from the rows of the fit. Blocks. Cost: 3 p^2 operations per row for the concurvity of p
 /// coefficients.
 [[nodiscard]] TESSERA_EXPORT Check check(Job& job, const Model& model, const Table& table,
                                          const CheckOptions& options = {}, FitObserver* observer = nullptr);

@@ -11,59 +11,70 @@
 #include <string>
 #include <vector>
 
-/// Tests of the curves of many models, e.g. of a gene's expression along the lineages of its cells. A curve
-/// is a smooth of one number with a by variable: at a level of a factor, or where a number is 1 and the by
-/// numbers of the other curves are 0. Without by variables, all smooths of one number are curves. The tests
-/// are those of tradeSeq (Van den Berge et al., Nature Communications 11 (2020), 1201).
+/// Tests of the curves of many models, e.g. of a gene's expression along the lineages of its cells. A *curve*
+/// is a smooth of one numeric variable with a `by` variable, at one level of a factor `by`, or at the value 1
+/// of a numeric `by`, with the numeric `by` variables of other curves at 0. Without `by` variables, all
+/// smooths of one numeric variable are curves. The tests are those of tradeSeq (Van den Berge et al., Nature
+/// Communications 11 (2020), 1201).
 namespace TESSERA_NAMESPACE::gam {
 
 enum class CurveTest : std::uint8_t {
-  association,   ///< whether each curve is constant: its points against the first (associationTest)
+  association,   ///< whether each curve is constant: its points are compared with the first (associationTest)
   start_vs_end,  ///< whether each curve ends where it starts (startVsEndTest)
-  diff_end,      ///< whether each pair of curves ends at one value (diffEndTest)
-  pattern,       ///< whether each pair of curves is the same at its points (patternTest); with `start` and
-                 ///< `end`, within a part of the curves (earlyDETest)
-  condition      ///< whether the curves of one variable are the same at its knots (conditionTest), or, for
-                 ///< other bases than cr and cs, at points of the range that both have; with `start` and
-                 ///< `end`, within a part of it
+  diff_end,      ///< whether each pair of curves ends at the same value (diffEndTest)
+  pattern,   ///< whether each pair of curves is equal at all points (patternTest); with `start` and `end`,
+             ///< within a part of the curves (earlyDETest)
+  condition  ///< whether the curves of one variable are equal at its knots (conditionTest) or, for other
+             ///< bases than cr and cs, at points of their common range; with `start` and `end`, within a part
+             ///< of this range
 };
 
-/// Contrasts that are tested together: the weights of coefficients by their names, those of others being 0.
+/// Contrasts that are tested jointly. Each maps names of coefficients to weights; all other weights are 0.
 using NamedContrasts = std::vector<std::map<std::string, double>>;
 
 struct CurveTestOptions {
   CurveTest test = CurveTest::association;
-  /// In place of a test: contrasts by the name of their test. `terms`, `points`, `start` and `end` are
-  /// unused.
+  /// Contrasts to test instead of `test`, by a name for each joint test. `terms`, `points`, `start` and `end`
+  /// are then unused.
   std::map<std::string, NamedContrasts> contrasts{};
-  std::optional<std::vector<std::string>> terms{};  ///< labels of the curves; nothing: all
+  std::optional<std::vector<std::string>> terms{};  ///< labels of the curves; nullopt: all
   /// Number of points of each curve, equally spaced; 0: twice the largest number of basis functions.
   int points = 0;
-  /// Curves run from the least value of all curves in the data to their own greatest one, cut at these; those
-  /// of pattern from their own least value, if that is later than at a hundredth of the curve.
+  /// Limits of the curves' variable. By default a curve runs from the least value in the data of all curves
+  /// to the greatest value in its own data. For pattern and condition, a curve begins with the least value in
+  /// its own data if this skips at least a hundredth of its range.
   std::optional<double> start{};
   std::optional<double> end{};
-  /// Differences up to this log2 fold change count as zero. Needs a log link.
+  /// Differences up to this log2 fold change count as zero. Requires a log link.
   double l2fc = 0;
-  /// Eigenvalues of the covariance of the contrasts up to this share of the largest count as zero.
+  /// Tolerance of the numerical rank: eigenvalues of the contrasts' covariance count as zero up to this
+  /// fraction of the largest one.
   double rank_tolerance = 0.01;
 };
 
 /// *Collective.* Tests contrasts of the curves of each response. `fits` is the HDF5 file of `fit_many` with
 /// covariances. With the contrasts e of a response and their covariance V, the statistic is e'V+e, where V+
-/// is the inverse on the space of the larger eigenvalues of V; df is the dimension of this space.
+/// is the pseudoinverse of V with `CurveTestOptions::rank_tolerance`; df is the rank of V.
 ///
-/// `kept` has the names of the responses; the columns are statistic, df, p and q (adjusted for the false
-/// discovery rate) of all curves together, and with ":CURVE", ":CURVE-CURVE" for a pair, or the name of given
-/// contrasts, of each part; for condition also with ":VARIABLE" of all pairs of a variable with several. The
-/// column "log2_fold_change:…" (with other links than log "difference:…", of the linear predictors) has the
-/// second minus the first for start_vs_end, the first curve minus the second for diff_end, the value of a
-/// single contrast, the mean absolute value over the points for association, and the median of these for
-/// others. Values are NaN for a response that has not converged and for a curve at minus infinity, which is
-/// left out of the common tests.
+/// `Predictions::kept` has the names of the responses. The columns are statistic, df, p and q (p adjusted for
+/// the false discovery rate):
+/// - without suffix: for all curves jointly;
+/// - with ":CURVE", ":CURVE-CURVE" or the name of given contrasts: for one curve, one pair, or these
+///   contrasts;
+/// - with ":VARIABLE", for condition: for all pairs of curves of a variable, if there are several variables
+///   and pairs.
 ///
-/// Throws the same `Error` on every rank: `usage` for curves or coefficients that the model lacks, curves
-/// that cannot be paired and contrasts that it does not determine, `input` for a file without covariances.
+/// Further columns are "log2_fold_change:…" ("difference:…" of the linear predictors with other links than
+/// log): the second minus the first value for start_vs_end, the first curve minus the second for diff_end,
+/// the value of a single contrast, and the mean absolute value over the points for association. For all other
+/// tests it is the median of absolute values.
+///
+/// Values are NaN for a response that has not converged, and for a curve at minus infinity (`load_model`),
+/// which the joint tests exclude.
+///
+/// Throws the same `Error` on every rank: `usage` for curves or coefficients that the model does not have,
+/// for curves that cannot be paired, and for contrasts that the model does not determine; `input` for a file
+/// without covariances.
 [[nodiscard]] TESSERA_EXPORT Predictions test_curves(Job& job, const std::string& fits,
                                                      const CurveTestOptions& options = {});
 /// *Collective.* Like the overload above, for results with covariances in memory.
@@ -71,20 +82,21 @@ struct CurveTestOptions {
                                                      const CurveTestOptions& options = {});
 
 struct CurveValueOptions {
-  std::optional<std::vector<std::string>> terms{};  ///< as in `CurveTestOptions`; and so are the next three
+  /// `terms`, `points`, `start` and `end`: as in `CurveTestOptions`, with the range of pattern.
+  std::optional<std::vector<std::string>> terms{};
   int points = 0;
   std::optional<double> start{};
   std::optional<double> end{};
-  /// Standard scores of a response's values, (value - mean) / standard deviation, ready for clustering.
+  /// Standardise the values of each response, (value - mean) / standard deviation, for clustering.
   bool scaled = false;
-  /// Bounds of the pointwise credible interval of each mean with this probability; 0: none.
+  /// Probability of the pointwise credible interval of each mean; 0: no interval.
   double interval = 0;
 };
 
-/// *Collective.* The means of each response on its curves, without offsets and with other variables at
-/// typical values, as tradeSeq's predictSmooth: a column "CURVE@POINT" for each point, with an interval
-/// followed by "CURVE@POINT.lower" and "CURVE@POINT.upper". NaN for a response without a fit and a curve at
-/// minus infinity. Throws like `test_curves`.
+/// *Collective.* The mean of each response at points of its curves, without offsets and with other variables
+/// at typical values, like tradeSeq's predictSmooth. Each point has a column "CURVE@POINT" and, with an
+/// interval, "CURVE@POINT.lower" and "CURVE@POINT.upper". NaN for a response without a fit, and for a curve
+/// at minus infinity. Throws like `test_curves`.
 [[nodiscard]] TESSERA_EXPORT Predictions curve_values(Job& job, const std::string& fits,
                                                       const CurveValueOptions& options = {});
 [[nodiscard]] TESSERA_EXPORT Predictions curve_values(Job& job, const ManyResults& fits,

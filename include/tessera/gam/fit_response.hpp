@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-/// Fits one of many responses, without a job: a function of the response and of a design that all responses
-/// share. For programs whose own units contain or generate the responses:
+/// Fits one of many responses, without a job, from the response and a design that all responses share. For
+/// programs that distribute or generate the responses themselves:
 ///
 ///     const gam::ManyDesign design("s(t, k=6)", cells, {.family = gam::family("nb")});  // on each rank
 ///     job.map<double>(plan, genes, tessera::host_only, [&](const tessera::HostTile&, auto in, auto out) {
@@ -22,18 +22,19 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct ResponseResult {
-  std::string_view status{};       ///< how the fit ended, e.g. "converged": docs/many.md; a static text
-  std::vector<double> values{};    ///< a value for each of `ManyDesign::columns`; NaN: none
-  std::vector<double> p_values{};  ///< a p value for each of `ManyDesign::tests`; NaN: none
+  std::string_view status{};  ///< how the fit ended, e.g. "converged" (docs/many.md lists all); a static text
+  std::vector<double> values{};    ///< one value for each of `ManyDesign::columns`; NaN: none
+  std::vector<double> p_values{};  ///< one p value for each of `ManyDesign::tests`; NaN: none
 };
 
 /// The rows, bases and penalties that the models of many responses share. An immutable value, cheap to copy;
 /// any thread may use it.
 class TESSERA_EXPORT ManyDesign {
  public:
-  /// `formula`, `covariates` and `options` as for `fit_many`, without `drop`; a table in memory must have all
-  /// rows. Not collective; the bits are the same on every rank. Throws `Error` like `fit_many`. Cost: a
-  /// reading of the covariates, and some passes of p^2 operations per row for p coefficients.
+  /// `formula`, `covariates` and `options` (without `drop`) are those of `fit_many`; a table in memory must
+  /// have all rows. Not collective; the bits are the same on every rank. Throws `Error` like `fit_many`.
+  /// Cost: reading the covariates, and some passes over the rows with p^2 operations per row for p
+  /// coefficients.
   ManyDesign(const std::string& formula, const Table& covariates, const ManyOptions& options = {});
   ~ManyDesign();
   // A move is a copy.
@@ -42,7 +43,7 @@ class TESSERA_EXPORT ManyDesign {
 
   /// Rows of the covariates; a response has one value for each row.
   [[nodiscard]] std::int64_t rows() const noexcept;
-  /// The names of `ResponseResult::values`: the numeric columns of the results of `fit_many`.
+  /// The names of `ResponseResult::values`, which are the numeric columns of the results of `fit_many`.
   [[nodiscard]] const std::vector<std::string>& columns() const noexcept;
   /// The names of `ResponseResult::p_values`: the tested terms.
   [[nodiscard]] const std::vector<std::string>& tests() const noexcept;
@@ -57,10 +58,10 @@ class TESSERA_EXPORT ManyDesign {
 
 /// Fits one response on the calling thread. The numbers are those of `fit_many`, with the same bits. `values`
 /// has a value for each row of the covariates; NaN: missing. `weights`, such as those of a bootstrap, are
-/// multiplied with the design's weights, and zero leaves a row out; `offsets` are added to the linear
+/// multiplied with the design's weights; a weight of zero excludes a row. `offsets` are added to the linear
 /// predictor. An empty span: none. Pure; any thread may call it at any time, also within a pass of a job.
 /// Makes at most 60 outer iterations, each with at most 100 inner steps. Throws `Error(usage)` for another
-/// number of values, and `Error(input)`, with the row, for a value that the family does not have.
+/// number of values, and `Error(input)`, with the row, for a value that the family does not allow.
 [[nodiscard]] TESSERA_EXPORT ResponseResult fit_response(const ManyDesign& design,
                                                          std::span<const double> values,
                                                          std::span<const double> weights = {},

@@ -15,17 +15,18 @@ namespace TESSERA_NAMESPACE::gam {
 
 struct FormulaTerms;
 
-/// Penalties of a parametric term: its coefficients b are penalised by the sum of lambda b'S b over the
-/// matrices S, as by `paraPen` of mgcv's gam. Each S is symmetric, without negative eigenvalues, and has a
-/// row for each coefficient of the term.
+/// Penalties of a parametric term, like `paraPen` of mgcv's gam: the sum of lambda b'S b over the matrices S,
+/// for the term's coefficients b. Each S is symmetric and positive semidefinite, with a row for each
+/// coefficient of the term.
 struct ParametricPenalty {
   std::vector<Matrix> matrices{};
-  std::vector<int> ranks{};  ///< ranks of the matrices, which a fit checks; empty: not checked
-  std::vector<double> sp{};  ///< values of lambda; below 0: estimated; empty: all are estimated
+  std::vector<int> ranks{};  ///< ranks of the matrices, which the fit checks; empty: not checked
+  std::vector<double> sp{};  ///< values of lambda; negative: estimated; empty: all are estimated
   friend bool operator==(const ParametricPenalty&, const ParametricPenalty&) = default;
 };
 
-/// An invalid formula, with the positions of all errors. `what()` has them in one line. A move is a copy.
+/// An invalid formula, with the positions of all errors. `what()` has all errors in one line. A move is a
+/// copy.
 class TESSERA_EXPORT FormulaError : public Error {
  public:
   struct Refusal {
@@ -54,11 +55,11 @@ class TESSERA_EXPORT Formula {
 
   /// The formula's text, with normalised blanks.
   [[nodiscard]] const std::string& text() const noexcept;
-  /// The columns of the table that the formula reads, without duplicates, in order of appearance: those of
-  /// the response first.
+  /// Names of the table's columns that the formula reads, without duplicates, in order of appearance; the
+  /// columns of the response come first.
   [[nodiscard]] std::vector<std::string> columns() const;
 
-  /// The engine's representation; not a public type.
+  /// For the library: its internal type.
   [[nodiscard]] const FormulaTerms& terms() const noexcept { return *terms_; }
 
  private:
@@ -70,9 +71,9 @@ class TESSERA_EXPORT Formula {
 
 /// Parses a formula in the syntax of R and mgcv: `y ~ site + s(x, bs="ps", k=20)`, or a list with a formula
 /// for each linear predictor of a family, `list(y ~ s(x), ~ s(z))`. docs/fit.md lists the supported terms.
-/// Throws `FormulaError`, an `Error(usage)`, with the position and what was expected there, for anything
-/// else, including terms that only mgcv supports; if the text is a formula, errors of all terms are reported
-/// at once. Pure. Cost: linear in the length of the text.
+/// Throws `FormulaError`, an `Error(usage)`, for any other text, including terms that only mgcv supports,
+/// with the position of the error and what was expected there. If the syntax is valid, the errors of all
+/// terms are reported at once. Pure. Cost: linear in the length of the text.
 [[nodiscard]] TESSERA_EXPORT Formula parse_formula(std::string_view text);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -20,9 +20,9 @@
 /// each gene in the same cells.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The dimension of a matrix along which the responses are numbered.
+/// Whether the responses of a matrix are its rows or its columns.
 enum class ResponsesIn : std::uint8_t {
-  automatic,  ///< the dimension whose length is not the number of covariate rows
+  automatic,  ///< the dimension whose length differs from the number of rows of the covariates
   rows,
   columns
 };
@@ -30,57 +30,59 @@ enum class ResponsesIn : std::uint8_t {
 /// A matrix of responses in a file that every rank can open. `path` is a table whose columns are the
 /// responses, in any format of `Table`; or NumPy's "FILE.npy"; or, within an HDF5 file, "FILE.h5:/PATH": a
 /// dataset of two dimensions, or a group of a compressed sparse matrix with `data`, `indices`, `indptr` and
-/// `shape`, such as AnnData's `X` and `layers`. In place of the path, `matrix` or `table` may be given: a
-/// matrix in memory, or a table whose columns are the responses; each rank must have all of it.
+/// `shape`, such as AnnData's `X` and `layers`. Instead of `path`, give `matrix`, a matrix in memory, or
+/// `table`, whose columns are the responses; each rank must have all responses.
 struct Responses {
   std::string path{};
   ResponsesIn in = ResponsesIn::automatic;
   std::string subset{};  ///< file with the names of the responses to fit, one per line; empty: all
-  /// Number of responses of these to fit, as R's `sample` draws them after `set.seed(seed)`; 0: all.
+  /// Number of responses to draw from these, like R's `sample` after `set.seed(seed)`; 0: all.
   int sample = 0;
   std::uint32_t seed = 1;
   std::optional<ResponseMatrix> matrix{};
   std::optional<Table> table{};
-  /// Column of the covariates whose texts match the rows of the covariates to the rows of the responses: to
-  /// AnnData's names of observations, or to the column of the same name in a table. Empty: rows are matched
-  /// by position, or by the names of observations if covariates and responses are AnnData of two files.
+  /// Column of the covariates whose texts identify the rows of the responses: names of observations in
+  /// AnnData, or values of the column of the same name in a table. Empty: rows are matched by position, or by
+  /// the names of observations if covariates and responses are two AnnData files.
   std::string key{};
   /// Matrices of weights and offsets, in the formats of `path` and of the same shape. Their responses are
   /// matched to those at `path` by name if both matrices have names. Empty: none. Weights are multiplied with
-  /// the prior weights, and zero leaves a row out of that response; offsets are added to the linear
-  /// predictors.
+  /// the prior weights; a weight of zero excludes a row from the fit of that response. Offsets are added to
+  /// the linear predictors.
   std::string weights{};
   std::string offsets{};
-  std::optional<ResponseMatrix> weights_matrix{};  ///< matrix in memory, in place of `weights`
+  std::optional<ResponseMatrix> weights_matrix{};  ///< weights in memory, instead of `weights`
   std::optional<ResponseMatrix> offsets_matrix{};
 };
 
-/// Options of `fit_many`: the same on every rank.
+/// Options of `fit_many`. They must be the same on every rank.
 struct ManyOptions {
   /// nb, poisson, binomial, gaussian, gamma, quasipoisson or quasibinomial, with mgcv's default link (log for
   /// gamma); nb(theta = 3) fixes theta.
   ResponseFamily family{};
   std::string weights{};  ///< prior weights, a column or an expression of the covariates; empty: none
   std::map<std::string, std::vector<double>> knots{};  ///< see `FitOptions::knots`
-  /// A response with fewer values, or with values in a smaller share of the rows, is not fitted (`too_few`).
+  /// Minimum number of values of a response, and minimum fraction of rows with a value. Other responses are
+  /// not fitted (status `too_few`).
   int min_rows = 2;
   double min_share = 0;
-  /// A matrix that is compressed by rows is sorted. Each rank sorts up to 64 MiB, or its part of
-  /// `node_bytes`, in its memory; a larger matrix is sorted in a scratch file of each node.
+  /// Memory for sorting a matrix that is compressed by rows. Each rank sorts up to 64 MiB, or its part of
+  /// `node_bytes`, in memory; a larger matrix is sorted in a scratch file on each node.
   MemoryOptions memory{};
-  /// Keeps the covariances of the coefficients, in HDF5 or in `ManyResults`. Standard errors of a response's
-  /// predictions need them.
+  /// Keep the covariances of the coefficients, in HDF5 or in `ManyResults`. Standard errors of predictions
+  /// require them.
   bool covariances = false;
   /// Checkpoint file, written after every batch of responses; a later call with the same input and options
-  /// resumes from it, on any number of ranks, and gives the same values (`Checkpoint`). The batches are
-  /// beside it, in FILE.batch-N. All these files are removed at the end. Empty: no checkpoint.
+  /// resumes from it, on any number of ranks, and gives the same values (`Checkpoint`). The results of the
+  /// batches are in FILE.batch-N in the same folder. All these files are removed at the end. Empty: no
+  /// checkpoint.
   std::string checkpoint{};
-  /// Labels of terms, such as "s(age)": fits without each of them are made too, for the column
-  /// "partial_r2:TERM", the share of the deviance without the term that the term explains. They are computed
-  /// on the CPU, with their own smoothing parameters, from the same rows. Not for an estimated theta.
+  /// Labels of terms, such as "s(age)". For each of them the model is also fitted without the term, to the
+  /// same rows and with its own smoothing parameters, on the CPU. The column "partial_r2:TERM" is the
+  /// relative reduction of the deviance by the term. Not for an estimated theta.
   std::vector<std::string> drop{};
-  int basis_size = 0;  ///< k of every smooth of one number, in place of the formula's; 0: the formula's
-  /// If a device fails after other devices have computed responses, computes all responses anew on the CPU.
+  int basis_size = 0;  ///< k of every smooth of one numeric variable; 0: as in the formula
+  /// If a device fails after other devices have computed responses, compute all responses again on the CPU.
   bool require_one_kind = false;
 };
 
@@ -91,7 +93,7 @@ struct ManyOutputs {
   std::string tests{};  ///< tests: a row for each response, with the p and q value of each term; empty: none
 };
 
-/// The number of responses for each way in which a fit can end.
+/// Summary of all fits, with the number of responses for each status.
 struct ManySummary {
   std::int64_t responses = 0;
   std::map<std::string, std::int64_t> by_status{};
@@ -104,11 +106,10 @@ struct ManyResults {
   std::vector<Table::Column> fits{};   ///< columns as in a file of `ManyOutputs::fits`
   std::vector<Table::Column> tests{};  ///< columns as in a file of `ManyOutputs::tests`
   ManySummary summary{};
-  /// Only with `ManyOptions::covariances`: the matrices of a file of `ManyOutputs::fits` by name, with a
-  /// column for each response. A column of "covariance" has the upper triangle, row by row.
+  /// With `ManyOptions::covariances`: the matrices of a file of `ManyOutputs::fits`, by name, with a column
+  /// for each response. A column of "covariance" is the upper triangle of the matrix, row by row.
   std::map<std::string, Matrix> matrices{};
-  std::optional<Model> shared{};  ///< the part that all models share, with estimates of zero; only with
-                                  ///< covariances
+  std::optional<Model> shared{};  ///< with covariances: what all models share; estimates are 0
 };
 
 /// *Collective.* Fits the formula to each response by Laplace REML, like mgcv's `gam(method = "REML")`. Each
@@ -116,19 +117,19 @@ struct ManyResults {
 /// Saefken, JASA 111 (2016)). The results have the same bits for any number of ranks and threads, and do not
 /// depend on other responses. The formula has no response: "s(t, by = lineage) + offset(log_size)".
 ///
-/// A table of covariates in memory must have all rows on each rank. Rows without a value of a variable are
-/// left out; a missing value of a response leaves its row out of that fit only. Throws the same `Error` on
-/// every rank: `usage` for a family or a term that is not supported, or options that contradict each other;
-/// `input`, with response and row, for data that cannot be read or that the family does not have;
-/// `interrupted` when the job is asked to stop. No output file is left then.
+/// A table of covariates in memory must have all rows on each rank. Rows with a missing value of a covariate
+/// are excluded; a missing value of a response excludes its row from that fit only. Throws the same `Error`
+/// on every rank: `usage` for a family or a term that is not supported, or options that contradict each
+/// other; `input`, with response and row, for data that cannot be read or that the family does not allow;
+/// `interrupted` after a stop request. After an exception there is no output file.
 ///
 /// The fits run on the GPUs of all ranks. They run on the host threads if there is no GPU or, under
 /// `Policy::automatic`, if the CPU is expected to be faster; the last bits then differ. Gaussian and quasi
 /// responses always run on the CPU. Memory of a rank: the model matrix, with 8 bytes for each nonzero
 /// element, and some hundred megabytes of responses at a time (on a GPU a gigabyte). Cost of a response of n
-/// rows with k nonzero coefficients in each: about 20 passes of n k^2 operations, plus 6 more passes for each
-/// smoothing parameter that a row depends on. A gaussian response with one smoothing parameter takes one pass
-/// of n k operations.
+/// rows with k nonzero coefficients in each: about 20 passes of n k^2 operations, plus 6 passes for each
+/// smoothing parameter that affects a row. A gaussian response with one smoothing parameter takes one pass of
+/// n k operations.
 [[nodiscard]] TESSERA_EXPORT ManySummary fit_many(Job& job, const std::string& formula,
                                                   const Table& covariates, const Responses& responses,
                                                   const ManyOptions& options, const ManyOutputs& outputs,
@@ -143,19 +144,20 @@ struct ManyResults {
                                                   const ManyOptions& options = {},
                                                   FitObserver* observer = nullptr);
 
-/// *Collective.* The AIC of each response by the number of basis functions: fits with each of `sizes` in
-/// place of k of every smooth of one number, as tradeSeq's evaluateK. The columns are "aic:k=3", …, NaN for a
-/// fit that has not converged; `kept` has the names of the responses. A remark has, for each size, the mean
-/// by which AICs exceed the least of their response, and the number of responses for which it is the least.
-/// Throws like `fit_many`, and `usage` for a formula without such a smooth and for a checkpoint.
+/// *Collective.* The AIC of each response by the number of basis functions, like tradeSeq's evaluateK: fits
+/// with each of `sizes` as the k of every smooth of one numeric variable. The columns are "aic:k=3", …, NaN
+/// for a fit that has not converged; `Predictions::kept` has the names of the responses. A remark has, for
+/// each size, the mean difference from the response's minimum AIC, and the number of responses with their
+/// minimum at this size. Throws like `fit_many`, and `usage` for a formula without such a smooth, and with a
+/// checkpoint.
 [[nodiscard]] TESSERA_EXPORT Predictions evaluate_k(Job& job, const std::string& formula,
                                                     const Table& covariates, const Responses& responses,
                                                     const ManyOptions& options, const std::vector<int>& sizes,
                                                     FitObserver* observer = nullptr);
 
-/// The model of a response from results with covariances: the same as `load_model` reads from a file of these
-/// results. Pure. Throws `Error(usage)` for a response that is not among the results or has no fit, and for
-/// results without covariances.
+/// The model of a response from results with covariances, equal to the model that `load_model` reads from a
+/// file of these results. Pure. Throws `Error(usage)` for a response that does not exist or has no fit, and
+/// for results without covariances.
 [[nodiscard]] TESSERA_EXPORT Model model_of(const ManyResults& results, const std::string& response);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -11,11 +11,11 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// A dense matrix of doubles, column-major as in LAPACK, R and Fortran: element (i, j), indexed from 0, is
-/// `values()[j * rows() + i]`. A value; one that was moved from is 0 x 0. Indices are not checked.
+/// `values()[j * rows() + i]`. A moved-from matrix is 0 x 0. Indices are not checked.
 class Matrix {
  public:
   Matrix() = default;
-  /// Zeros.
+  /// A matrix of zeros.
   Matrix(int rows, int cols)
       : rows_(rows), cols_(cols), values_(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols)) {}
   Matrix(const Matrix&) = default;

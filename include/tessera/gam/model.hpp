@@ -18,8 +18,8 @@ namespace TESSERA_NAMESPACE::gam {
 
 struct FittedModel;
 
-/// A fitted model: everything needed to predict, summarise and plot, without any row of the data. An
-/// immutable value, cheap to copy; a move is a copy. Any thread may read it.
+/// A fitted model: everything needed to predict, summarise and plot, without the rows of the data (except
+/// `sample`). An immutable value, cheap to copy; a move is a copy. Any thread may read it.
 ///
 /// After a fit rank 0 has the complete model. On other ranks the members marked *every rank* have the same
 /// bits as on rank 0, and the remaining fields are empty. A model read from a file is complete.
@@ -31,12 +31,12 @@ class TESSERA_EXPORT Model {
 
   [[nodiscard]] const std::string& formula() const noexcept;  ///< the formula's text; *every rank*
   [[nodiscard]] std::int64_t rows() const noexcept;           ///< number of complete rows, n; *every rank*
-  /// False if the iteration did not converge; the model then holds its last state. *Every rank.*
+  /// False if the iteration did not converge; the model is then that of the last iteration. *Every rank.*
   [[nodiscard]] bool converged() const noexcept;
-  /// Why no finite estimate exists, for example with separated groups; empty if it exists. *Every rank.*
+  /// Why no finite estimate exists, for example with separated groups; empty if one exists. *Every rank.*
   [[nodiscard]] const std::string& no_estimate() const noexcept;
-  /// Why the iteration stopped short of an estimate that exists, with advice; empty if it converged.
-  /// *Every rank.*
+  /// Why the iteration stopped without convergence although an estimate exists, with advice; empty if it
+  /// converged. *Every rank.*
   [[nodiscard]] const std::string& why_not_converged() const noexcept;
   [[nodiscard]] int iterations() const noexcept;              ///< *every rank*
   [[nodiscard]] const std::string& verdict() const noexcept;  ///< where the fit was computed; *every rank*
@@ -44,9 +44,9 @@ class TESSERA_EXPORT Model {
       const;  ///< "(Intercept)", "s(x).1"; *every rank*
   [[nodiscard]] std::span<const double> coefficients() const noexcept;  ///< *every rank*
   /// Posterior covariance of the coefficients, p x p, column by column, in the units of the data. Empty if a
-  /// random effect has more coefficients than are tested (`FitOptions::largest_tested_effect`): for such
-  /// effects, which may have 10^5 levels, only the diagonal and the pairs of levels that occur in rows are
-  /// stored.
+  /// random effect has more than `FitOptions::largest_tested_effect` coefficients. For such effects, which
+  /// may have 10^5 levels, only the diagonal and the elements for pairs of levels that occur together in a
+  /// row are stored.
   [[nodiscard]] std::span<const double> covariance() const noexcept;
   /// An element of the covariance, indexed from 0; NaN if it is not stored. Throws `Error(usage)` for an
   /// index out of range.
@@ -63,16 +63,17 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] const std::string& ar_start() const noexcept;
   [[nodiscard]] double rho() const noexcept;  ///< given or estimated: mgcv's `AR1.rho`
   [[nodiscard]] double gamma() const noexcept;
-  /// The options `select`, `sp`, `min_sp` and `knots`, as given; in a model of an earlier version their
-  /// defaults.
+  /// The options `select`, `sp`, `min_sp` and `knots` of the fit; their defaults in a model of an earlier
+  /// version.
   [[nodiscard]] const SmoothingOptions& smoothing_options() const noexcept;
   [[nodiscard]] std::int64_t rows_dropped() const noexcept;  ///< rows outside the subset, or with a missing
                                                              ///< value
 
-  /// Whether the scale was estimated, by REML together with the smoothing parameters: R's `scale.estimated`.
-  /// Otherwise the family fixes it. *Every rank.*
+  /// Whether the scale was estimated, by REML together with the smoothing parameters, instead of fixed by the
+  /// family: R's `scale.estimated`. *Every rank.*
   [[nodiscard]] bool scale_is_estimated() const noexcept;
-  /// The scale of the covariance: if estimated, the Pearson statistic over n minus the edf, as in mgcv.
+  /// The scale factor of `covariance`. If estimated, it is the Pearson statistic divided by n - edf, as in
+  /// mgcv.
   [[nodiscard]] double covariance_scale() const noexcept;
   [[nodiscard]] double null_deviance() const noexcept;       ///< R's `null.deviance`, with the offset
   [[nodiscard]] double residual_df() const noexcept;         ///< n minus the edf: R's `df.residual`
@@ -81,7 +82,7 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] double reml() const noexcept;                ///< the minimum of fREML: mgcv's `gcv.ubre`
   [[nodiscard]] double aic() const noexcept;                 ///< NaN for a custom family
 
-  // Parts of the model, with R's names in <tessera/gam/terms.hpp>. Each call constructs them anew.
+  // Parts of the model, described in <tessera/gam/terms.hpp>. Each call constructs them anew.
   [[nodiscard]] std::vector<Term> terms() const;
   [[nodiscard]] std::vector<TermPenalty> penalties() const;  ///< mgcv's `S` and `full.sp`, by term
   [[nodiscard]] std::vector<SmoothingParameter> smoothing_parameters() const;  ///< mgcv's `sp`
@@ -91,34 +92,33 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] const SampledRows& sample() const noexcept;
   [[nodiscard]] std::vector<MeasuredExpression> measured() const;
 
-  /// Effective degrees of freedom of each coefficient: mgcv's `edf`, the diagonal of F = (X'WX + S)^-1 X'WX;
-  /// `edf1`, the diagonal of 2F - FF, NaN where unknown and empty in a model of an earlier version; and
-  /// `edf2`, corrected for the uncertainty of the smoothing parameters, empty if `triangle` is.
+  /// Effective degrees of freedom of each coefficient. mgcv's `edf`: the diagonal of F = (X'WX + S)^-1 X'WX.
+  /// `edf1`: the diagonal of 2F - FF, NaN if unknown, empty in a model of an earlier version. `edf2`:
+  /// corrected for the uncertainty of the smoothing parameters, empty if `triangle` is empty.
   [[nodiscard]] std::span<const double> coefficient_edf() const noexcept;
   [[nodiscard]] std::span<const double> coefficient_edf1() const noexcept;
   [[nodiscard]] std::vector<double> coefficient_edf2() const;
-  /// mgcv's `R`, p x p and upper triangular, except for the signs of its rows: R'R = X'WX with the weights W
-  /// of the last iteration, so that (R'R + sum_j lambda_j S_j)^-1 times the scale of the covariance is the
-  /// covariance. Empty for more than 2,000 coefficients, if `covariance()` is, and in a model of an earlier
-  /// version.
+  /// mgcv's `R` up to the signs of its rows: p x p, upper triangular, R'R = X'WX with the weights W of the
+  /// last iteration. The covariance is (R'R + sum_j lambda_j S_j)^-1 times `covariance_scale()`. Empty for
+  /// more than 2,000 coefficients, if `covariance()` is empty, and in a model of an earlier version.
   [[nodiscard]] const Matrix& triangle() const noexcept;
   /// mgcv's `Ve`, the covariance of the estimator, p x p: V R'R V / s, where V is the posterior covariance
-  /// and s its scale. Empty if `triangle` is. Cost: O(p^3).
+  /// and s its scale. Empty if `triangle` is empty. Cost: O(p^3).
   [[nodiscard]] Matrix estimator_covariance() const;
   /// mgcv's `Vc`, p x p: the posterior covariance with the uncertainty of the smoothing parameters (Wood, Pya
-  /// and Saefken, JASA 111, 2016, sec. 4, the first order term). Empty if `covariance()` is. Cost: O(q^3) for
-  /// each pair of penalties of q coefficients, and O(p^2) for each penalty.
+  /// and Saefken, JASA 111, 2016, sec. 4, the first order term). Empty if `covariance()` is empty. Cost:
+  /// O(q^3) for each pair of penalties of q coefficients, and O(p^2) for each penalty.
   [[nodiscard]] Matrix corrected_covariance() const;
 
   /// The gradient of fREML with respect to the logarithms of the smoothing parameters, in the order of
-  /// `smoothing_parameters`, and the Hessian with respect to these logarithms and, where REML estimates phi,
-  /// to log phi: square, column by column. mgcv's `outer.info`, which sp.vcov() and gam.vcomp() read. With
-  /// several large random effects the Hessian is the average information. Empty without a smoothing
-  /// parameter, and in a model of an earlier version.
+  /// `smoothing_parameters`, and the Hessian with respect to these logarithms and, if REML estimates the
+  /// scale phi, to log phi: square, column by column. mgcv's `outer.info`, which sp.vcov() and gam.vcomp()
+  /// read. With several large random effects the Hessian is the average information. Empty without a
+  /// smoothing parameter, and in a model of an earlier version.
   [[nodiscard]] std::span<const double> reml_gradient() const noexcept;
   [[nodiscard]] std::span<const double> reml_hessian() const noexcept;
 
-  /// Conversion from the engine's representation; not a public type.
+  /// For the library: conversion from and to its internal type.
   explicit Model(std::shared_ptr<const FittedModel> fitted) : fitted_(std::move(fitted)) {}
   [[nodiscard]] const FittedModel& fitted() const noexcept { return *fitted_; }
 
@@ -129,40 +129,40 @@ class TESSERA_EXPORT Model {
 /// Result of `save_model`.
 struct SavedModel {
   std::string checksum;  ///< checksum of the model's file, which identifies the model in a run report
-  std::string problem;   ///< why the written model may not survive a power failure; else empty
-  std::vector<std::string> strangers;  ///< other files next to it whose names are those of covariance files
+  std::string problem;   ///< why the written file may not survive a power failure; else empty
+  std::vector<std::string> strangers;  ///< other files with names of covariance files of this model
 };
 
-/// Writes a complete model to a file, atomically: JSON, and for a model of more than 512 coefficients the
-/// covariance in a separate file next to it. Numbers read back to the same bits. Not collective: rank 0 calls
-/// it, within `together`. Throws `Error(input)` if a file cannot be written: an existing file is left
+/// Writes a complete model to a JSON file, atomically. The covariance of a model of more than 512
+/// coefficients is in a separate file in the same folder. Numbers are restored exactly. Not collective: rank
+/// 0 calls it, within `together`. Throws `Error(input)` if a file cannot be written; an existing file is then
 /// unchanged.
 TESSERA_EXPORT SavedModel save_model(const Model& model, const std::string& path);
 
-/// Suffix of the covariance's file name after the model's: ".cov-" and eight hexadecimal digits, or ".cov" as
-/// earlier programs wrote it.
+/// Whether `text` is the suffix of the covariance's file name after the model's: ".cov-" and eight
+/// hexadecimal digits, or ".cov" from earlier versions.
 [[nodiscard]] TESSERA_EXPORT bool is_covariance_suffix(std::string_view text);
 
 /// Reads and validates a model from an untrusted file. Not collective. Throws `Error(input)`, with the field,
 /// for a file that cannot be read, is damaged, or is not a model of a supported version.
 ///
 /// "FITS.h5:NAME" is the model of a response among the results of `fit_many` in HDF5. If the response has no
-/// count at the levels of a curve, the fit left out that curve's coefficients (docs/many.md): they are NaN,
-/// and the linear predictor is minus infinity in rows where their columns are not all zero. The model has a
-/// covariance if the results have covariances (`ManyOptions::covariances`), and no residuals. Throws
-/// `Error(usage)` for a response without a fit.
+/// count at the levels of a curve (a smooth by levels of a factor), the fit excluded the curve's coefficients
+/// (docs/many.md): they are NaN, and the linear predictor is minus infinity in rows with a nonzero element in
+/// their columns. The model has a covariance if the results have covariances (`ManyOptions::covariances`),
+/// and no residuals. Throws `Error(usage)` for a response without a fit.
 [[nodiscard]] TESSERA_EXPORT Model load_model(const std::string& path);
 
-/// The file that `load_model` reads: FITS.h5 of "FITS.h5:NAME".
+/// The name of the file that `load_model` reads: FITS.h5 for "FITS.h5:NAME".
 [[nodiscard]] TESSERA_EXPORT std::string file_of_model(const std::string& path);
 
-/// A complete model as a single text: the text of its file including the covariance, whatever its size, for a
-/// database, or an object of R or Python. Numbers read back to the same bits. Pure. Cost: some 20 bytes for
+/// A complete model as a single text: the content of its file, always including the covariance. For
+/// databases, and for objects of R or Python. Numbers are restored exactly. Pure. Memory: about 20 bytes for
 /// each number of the covariance.
 [[nodiscard]] TESSERA_EXPORT std::string to_json(const Model& model);
 
 /// Reads and validates a model from a text of `to_json`, which may be untrusted, or from the text of a model
-/// file without a separate covariance. Pure. Throws `Error(input)`, with the field, as `load_model`.
+/// file without a separate covariance. Pure. Throws `Error(input)`, with the field, like `load_model`.
 [[nodiscard]] TESSERA_EXPORT Model model_from_json(std::string_view text);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-/// Results of a fitted model other than predictions of a table. Every function takes a complete model, as
-/// `load_model` returns it, which must be the same on every rank. Every function is *collective*, and
+/// Results of a fitted model other than predictions of a table. Every function takes a complete model, such
+/// as that of `load_model`, which must be the same on every rank. Every function is *collective*, and
 /// computes on the hosts of the job. Results do not depend on ranks and threads.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Values of a column at which to predict.
+/// A column of a `data_slice`, and its values.
 struct ChosenValues {
   std::string column;
   std::vector<std::string> values;  ///< numbers, or levels of a factor
@@ -26,44 +26,44 @@ struct ChosenValues {
 
 struct DataSlice {
   Table table;
-  std::string typical;  ///< the columns with typical values: "z = 0.31, g = 'a'"; empty: none
+  std::string typical;  ///< typical values of the other columns: "z = 0.31, g = 'a'"; empty: none
 };
 
-/// A table for `predict`, with every combination of the chosen values, where the values of the last column
-/// change fastest. Other columns that the formula reads have a typical value: the observation nearest to the
+/// A table for `predict`, with every combination of the chosen values; the last column's values change
+/// fastest. All other columns that the formula reads have a typical value: the observation nearest to the
 /// median, or the most frequent level. Throws `Error(usage)` for a column that the formula does not read, or
-/// a text that is not a number; `Error(input)` if the model lacks typical values of a column.
+/// a text that is not a number; `Error(input)` if the model has no typical value of a column.
 [[nodiscard]] TESSERA_EXPORT DataSlice data_slice(const Job& job, const Model& model,
                                                   std::span<const ChosenValues> chosen);
 
 struct SmoothOptions {
-  std::optional<std::vector<std::string>> terms{};  ///< labels of smooths; nothing: all
-  int points = 0;              ///< grid points per numeric variable; 0: 100 for smooths of one, 40 of two, 15
-                               ///< of three, 6 of more
+  std::optional<std::vector<std::string>> terms{};  ///< labels of smooths; nullopt: all
+  int points = 0;  ///< grid points per numeric variable; 0: 100, 40, 15 or 6 for 1, 2, 3 or more variables
   double interval = 0.95;      ///< probability of the bands; 0: none
-  int draws = 10'000;          ///< number of draws for simultaneous bands; 0: no such bands
+  int draws = 10'000;          ///< number of draws for simultaneous bands; 0: no simultaneous bands
   std::uint64_t seed = 1;      ///< seed of the draws
   bool unconditional = false;  ///< include the uncertainty of the smoothing parameters
 };
 
-/// *Collective.* Evaluates each smooth on a grid over the data, or, for a random effect, at its levels. A
-/// smooth with a factor `by` variable is evaluated at each level of the factor, a smooth with a numeric one
-/// at the value 1. `kept` has the smooth's label and the variables of all smooths, missing where the smooth
-/// has no such variable. Columns: fit, se, lower, upper, lower.simultaneous and upper.simultaneous; the last
-/// two contain the whole smooth with probability `interval`, by the quantile of the largest standardised
-/// deviation on the grid over draws from the posterior distribution (Ruppert, Wand and Carroll,
-/// Semiparametric Regression, 2003, sec. 6.5). Throws `Error(usage)` for a smooth that the model lacks.
+/// *Collective.* Evaluates each smooth on a grid over the range of the data or, for a random effect, at its
+/// levels. A smooth with a factor `by` variable is evaluated at each level of the factor, a smooth with a
+/// numeric `by` variable at the value 1. `Predictions::kept` has the smooth's label and the variables of all
+/// smooths; variables of other smooths are missing values. Columns: fit, se, lower, upper, lower.simultaneous
+/// and upper.simultaneous. The last two contain the whole smooth with probability `interval`. They use the
+/// quantile of the largest standardised deviation on the grid over draws from the posterior distribution
+/// (Ruppert, Wand and Carroll, Semiparametric Regression, 2003, sec. 6.5). Throws `Error(usage)` for a smooth
+/// that is not in the model.
 [[nodiscard]] TESSERA_EXPORT Predictions smooth_estimates(Job& job, const Model& model,
                                                           const SmoothOptions& options = {});
 
 struct DerivativeOptions : SmoothOptions {
   int order = 1;                         ///< 1 or 2
-  std::vector<std::string> variables{};  ///< variables of differentiation; empty: each in turn
+  std::vector<std::string> variables{};  ///< variables to differentiate by; empty: each in turn
 };
 
 /// *Collective.* Like `smooth_estimates`, for the derivatives of smooths with respect to numeric variables;
-/// `kept` names the variable. Derivatives of splines are exact; those of isotropic smooths of several
-/// variables are central differences, and a remark says so.
+/// `kept` also has the name of the variable. Derivatives of splines are exact; those of isotropic smooths of
+/// several variables are central differences, and a remark says so.
 [[nodiscard]] TESSERA_EXPORT Predictions derivatives(Job& job, const Model& model,
                                                      const DerivativeOptions& options = {});
 
@@ -74,10 +74,10 @@ struct DerivativeOptions : SmoothOptions {
 [[nodiscard]] TESSERA_EXPORT Predictions level_differences(Job& job, const Model& model,
                                                            const SmoothOptions& options = {});
 
-/// *Collective.* Linear predictors of the rows of one table minus those of another with the same number of
-/// rows. Uses only the options terms, kept columns (of the first table), new levels, interval and
-/// `unconditional`. The job must have `Policy::cpu`; both model matrices are in memory. The differences are
-/// distributed over the ranks like predictions of the first table.
+/// *Collective.* Linear predictors of the rows of one table minus those of another table with the same number
+/// of rows. Uses only the options `terms`, `exclude`, `keep` (of the first table), `new_levels`, `interval`
+/// and `unconditional`. The job must have `Policy::cpu`. Memory: both model matrices. The differences are
+/// distributed over the ranks like the rows of the first table.
 [[nodiscard]] TESSERA_EXPORT Predictions table_differences(Job& job, const Model& model, const Table& minuend,
                                                            const Table& subtrahend,
                                                            const PredictOptions& options = {});
@@ -85,30 +85,29 @@ struct DerivativeOptions : SmoothOptions {
 struct SimulateOptions {
   int draws = 1;
   std::uint64_t seed = 1;
-  bool unconditional = false;         ///< for coefficients: include the uncertainty of the smoothing
-                                      ///< parameters
-  bool posterior_predictive = false;  ///< for responses: draw the coefficients anew for each draw
-  std::string weights{};  ///< for responses: the table's column of prior weights, or of trials; empty: 1
+  bool unconditional = false;         ///< for coefficients: include the uncertainty of smoothing parameters
+  bool posterior_predictive = false;  ///< for responses: each draw has its own draw of the coefficients
+  std::string weights{};  ///< for responses: column of prior weights or numbers of trials; empty: 1
   NewLevels new_levels = NewLevels::mgcv;  ///< for responses: how unseen levels are treated
   std::vector<std::string> keep{};         ///< for responses: columns of the table to copy to the output
 };
 
-/// *Collective.* Draws from the posterior distribution of the coefficients, N(b, V), one row per draw, by a
-/// generator whose numbers depend only on the seed and the draw. Throws `Error(usage)` for a model with an
-/// incomplete covariance.
+/// *Collective.* Draws from the posterior distribution of the coefficients, N(b, V), one row per draw. The
+/// random numbers depend only on the seed and the number of the draw. Throws `Error(usage)` for a model with
+/// an incomplete covariance.
 [[nodiscard]] TESSERA_EXPORT Predictions simulate_coefficients(Job& job, const Model& model,
                                                                const SimulateOptions& options = {});
 
-/// *Collective.* Smooths on their grids at the draws of `simulate_coefficients`: one column `draw.1`, … per
-/// draw. Uses only the options terms and points.
+/// *Collective.* Evaluates smooths on their grids with the coefficients of each draw of
+/// `simulate_coefficients`: columns `draw.1`, …. Of `smooths`, uses only `terms` and `points`.
 [[nodiscard]] TESSERA_EXPORT Predictions simulate_smooths(Job& job, const Model& model,
                                                           const SimulateOptions& options = {},
                                                           const SmoothOptions& smooths = {});
 
-/// *Collective.* Draws new responses for the rows of a table: a column `draw.1`, … for each draw. Means are
-/// the estimated ones, as in R's `simulate`, or those for the coefficients of each draw of
-/// `simulate_coefficients`. The random numbers depend only on the seed, the row and the draw. (If covariates
-/// are centred internally, the coefficients' draws differ from `simulate_coefficients`'.) `take` gets the
+/// *Collective.* Draws new responses for the rows of a table: columns `draw.1`, …. The means are those of the
+/// estimate, as in R's `simulate`, or those of a draw of the coefficients (`posterior_predictive`). The
+/// random numbers depend only on the seed, the row and the number of the draw. (If covariates are centred
+/// internally, the draws of the coefficients differ from those of `simulate_coefficients`.) `take` gets the
 /// responses in parts, as in `predict_in_parts`. Returns the remarks. Throws `Error(usage)` for a family with
 /// only a variance function; `Error(input)` for invalid weights.
 TESSERA_EXPORT std::vector<std::string> simulate_responses(Job& job, const Model& model, const Table& table,

@@ -11,13 +11,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Whether predictions with this name are written as HDF5: it ends in .h5 or .hdf5.
+/// Whether `PredictionsFile` writes HDF5 to this path: whether the path ends in .h5 or .hdf5.
 [[nodiscard]] TESSERA_EXPORT bool is_hdf5_name(const std::string& path);
 
-/// A file of the predictions of all ranks, with one line for each row of the table in its order: CSV, with NA
-/// for missing values and texts in quotes. By the path's ending it is HDF5 with a dataset per column, Parquet
-/// or Feather instead. A path that ends in '/' is a new folder with a file for each rank and part, whose
-/// names sort in the order of the rows:
+/// A file with the predictions of all ranks, in the order of the table's rows. The ending of the path
+/// determines the format: HDF5 with a dataset per column, Parquet or Feather; otherwise CSV with NA for
+/// missing values and texts in quotes. A path that ends in '/' is a new folder with a file for each rank and
+/// part, whose names sort in the order of the rows:
 ///
 ///     gam::PredictionsFile file(job.comm(), "predictions.csv");
 ///     gam::predict_in_parts(job, model, table, [&](const gam::Predictions& part) { file.add(part); });
@@ -27,16 +27,16 @@ namespace TESSERA_NAMESPACE::gam {
 /// written. Rank 0 writes the file, as an `Output`. Memory: some megabytes, whatever the size of the table.
 class TESSERA_EXPORT PredictionsFile {
  public:
-  /// Creates the file, so that errors are found before the work. `row_numbers`: the first column, `row`, has
-  /// the row numbers from 1 on. `comm` must outlive this object.
+  /// Creates the file, so that errors are found before the work. `row_numbers`: the file begins with a column
+  /// `row`, which has the row numbers from 1. `comm` must outlive this object.
   PredictionsFile(const mpi::Communicator& comm, const std::string& path, bool row_numbers = false);
   ~PredictionsFile();
   PredictionsFile(const PredictionsFile&) = delete;
   PredictionsFile& operator=(const PredictionsFile&) = delete;
 
-  /// HDF5 only, before any rows: columns of the table to copy, as `convert_table` writes them; empty: all
-  /// with a name. If texts of `Predictions::kept` are used instead, they must have the same levels in every
-  /// part.
+  /// For HDF5 only, before the first `add`: copies columns of the table, in the encoding of `convert_table`.
+  /// `columns`: their names; empty: all columns with a name. Without this call, text columns of
+  /// `Predictions::kept` must have the same levels in every part.
   void add_columns(Job& job, const Table& table, const std::vector<std::string>& columns);
   /// Adds the next rows, preceded by the header if they are the first.
   void add(const Predictions& predictions);

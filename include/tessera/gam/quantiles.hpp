@@ -12,19 +12,19 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The family of one of several quantiles.
+/// A quantile, and the family that fits it.
 struct QuantileFamily {
   double qu = 0;
-  std::string text;  ///< for `family`
+  std::string text;  ///< argument of `family`, such as "elf(qu=0.1)"
 };
 
-/// One family for each of a list of quantiles, `elf(qu = c(0.1, 0.5, 0.9))`, in increasing order of the
-/// quantiles; each is fitted by itself. If another argument has as many numbers, each family gets its own of
-/// them. Empty for a text without such a list.
+/// Splits a family with a list of quantiles, `elf(qu = c(0.1, 0.5, 0.9))`, into one family for each quantile,
+/// in increasing order. Each family is for a separate fit. If another argument is a list of the same length,
+/// each family gets one of its numbers. Empty for a text without a list of quantiles.
 [[nodiscard]] TESSERA_EXPORT std::vector<QuantileFamily> quantile_families(const std::string& text);
 
-/// *Collective.* The number of rows of a table in which quantiles cross: of models in increasing order of
-/// their quantiles, a prediction is below that of an earlier one. Throws the errors of `predict`.
+/// *Collective.* The number of rows of a table in which quantiles cross: the prediction of a model is below
+/// that of an earlier model. `models` must be in increasing order of their quantiles. Throws like `predict`.
 [[nodiscard]] TESSERA_EXPORT std::int64_t crossing_rows(Job& job, std::span<const Model> models,
                                                         const Table& table);
 

@@ -22,8 +22,8 @@ using NumbersInPlace =
 /// Indices in the caller's memory, counted from 0.
 using IndicesInPlace = std::variant<std::span<const std::int32_t>, std::span<const std::int64_t>>;
 
-/// A matrix whose element in row i and column j is `values[i * row_stride + j * column_stride]`. Stored by
-/// rows, the strides are (columns, 1); stored by columns, (1, rows). Strides must not be negative.
+/// A matrix whose element in row i and column j is `values[i * row_stride + j * column_stride]`. The strides
+/// (row, column) are (columns, 1) if row-major, and (1, rows) if column-major. Strides must not be negative.
 struct DenseMatrix {
   NumbersInPlace values;
   std::int64_t rows = 0;
@@ -33,12 +33,12 @@ struct DenseMatrix {
 };
 
 /// A compressed sparse matrix, by rows (CSR) or by columns (CSC). Row (or column) r has the elements
-/// `begins[r]` to `begins[r + 1]` of `values`, in the columns (or rows) `indices`, in any order. All other
-/// elements are 0; several elements at one place are added.
+/// `values[k]`, in the columns (or rows) `indices[k]`, for k from `begins[r]` up to, but excluding, `begins[r
+/// + 1]`. Indices may be in any order. All other elements are 0; duplicate elements are added.
 struct SparseMatrix {
   NumbersInPlace values;
   IndicesInPlace indices;
-  IndicesInPlace begins;  ///< number of rows (or columns) plus one
+  IndicesInPlace begins;  ///< one element more than rows (CSR) or columns (CSC)
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   bool by_columns = false;
@@ -51,7 +51,7 @@ struct SparseMatrix {
 ///     cells}}};
 struct ResponseMatrix {
   std::variant<DenseMatrix, SparseMatrix> elements;
-  std::vector<std::string> names{};  ///< names of the responses; none: "1", "2", …
+  std::vector<std::string> names{};  ///< names of the responses; empty: "1", "2", …
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

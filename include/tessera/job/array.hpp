@@ -16,31 +16,33 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Copies between the host and the devices of this rank, since the construction of the array.
+/// Number and size of an array's copies between host memory and the devices of this rank, since its
+/// construction.
 struct ArrayTraffic {
-  std::int64_t uploads = 0;  ///< copies of whole tiles, or of their parts
+  std::int64_t uploads = 0;  ///< copies to devices, each of a tile or of a part of one
   std::int64_t uploaded_bytes = 0;
   std::int64_t downloads = 0;
   std::int64_t downloaded_bytes = 0;
 };
 
-/// The part of an `Array` that does not depend on the type of its elements.
+/// Base class of `Array`, independent of the element type.
 class TESSERA_EXPORT ArrayBase {
  public:
   ArrayBase(ArrayBase&& other) noexcept;
   ArrayBase& operator=(ArrayBase&& other) noexcept;
 
-  /// The plan of the current distribution of the units.
+  /// The plan by which the elements are currently distributed.
   [[nodiscard]] const Plan& plan() const;
-  /// The number of changes so far: each pass that wrote the array counts, and each call of
+  /// The version of the array: the number of passes that wrote it, plus the number of calls of
   /// `Array::overwrite`. The same on every rank. It decreases after an `Error(rolled_back)`.
   [[nodiscard]] std::int64_t version() const;
-  /// The version that the host has: `version()`, unless passes on devices have changed the array since.
+  /// The version of the elements in host memory. It is less than `version()` if passes on devices have
+  /// changed the array since.
   [[nodiscard]] std::int64_t host_version() const;
   [[nodiscard]] ArrayTraffic traffic() const;
 
-  /// *Collective.* Distributes the units by `plan`, which must be of the same units. Copies the array to the
-  /// hosts first. Throws like `Job::download` and `Job::move`.
+  /// *Collective.* Redistributes the elements by `plan`, which must have the same number of units. Copies the
+  /// array to the hosts first. Throws like `Job::download` and `Job::move`.
   void move_to(const Plan& plan);
 
  protected:
@@ -61,19 +63,18 @@ namespace detail {
 
 enum class ArrayUse {
   read,    ///< reads the last version
-  write,   ///< writes the next version, from scratch
-  modify,  ///< writes the next version, which begins as the last one
+  write,   ///< writes all of the next version, whose initial content is undefined
+  modify,  ///< writes the next version, which starts as a copy of the last one
 };
 
-/// The use of an array in a pass.
 struct ArrayAccess {
   ArrayState* array = nullptr;
   ArrayUse use = ArrayUse::read;
 };
 
-/// The elements of the units of `tile`, on its device: from the device's copy of the whole tile, or of its
-/// current part. `units_on_host`, for a host function: from the copy of the device `HostTile::device`, or
-/// else of the host. Null if there are no units.
+/// The array's elements for the units of `tile`. `units_on_device`: in the memory of the tile's device.
+/// `units_on_host`, for a host function: in the memory of the device `HostTile::device` if it holds the
+/// array, else in the rank's host memory. Null without units.
 [[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_device(const ArrayAccess& access,
                                                                   const Tile& tile);
 [[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_host(const ArrayAccess& access,
@@ -92,8 +93,8 @@ struct TypedAccess : ArrayAccess {
 
 }  // namespace detail
 
-/// An array over the units of a plan, for repeated passes: the host has the elements of this rank's units;
-/// each device has the elements of its tile, and keeps them from pass to pass.
+/// An array with a fixed number of elements per unit of a plan, which stays in device memory from pass to
+/// pass. Host memory holds the elements of this rank's units; each device holds those of its tile.
 ///
 ///     tessera::Array<double> matrix(job, plan, columns);    // units are rows
 ///     tessera::Array<double> state(job, plan);
@@ -103,63 +104,64 @@ struct TypedAccess : ArrayAccess {
 ///     job.download(state);
 ///     save(state.host());
 ///
-/// `matrix` is copied to the devices once; `state` is not copied until the download, since new arrays are
-/// zeros.
+/// `matrix` is copied to the devices once. `state` is copied only by the download, because a new array is
+/// zero-filled on the devices.
 ///
-/// A pass that writes or modifies an array makes a new version of it, valid once the pass has its verdict; a
-/// pass that fails leaves the last version unchanged. A device therefore has two copies of an array that
-/// passes change; the host has two copies while a version is copied to it, and after a fallback. Devices
-/// copy through pinned memory, on up to eight threads each.
+/// *Versions*: a pass that writes or modifies an array makes a new version of it, which is valid once all
+/// ranks have voted that the pass succeeded. A failed pass leaves the last version unchanged. A device
+/// therefore holds two copies of an array that passes change; the host holds two copies during a download and
+/// after a fallback. Devices copy through pinned memory, on up to eight threads each.
 ///
-/// Arrays stay on the devices as long as they fit the memory budgets (`JobOptions::memory_fraction`). A pass
-/// that needs more room evicts arrays that it does not use, least recently used first; versions that only
-/// devices have are copied to the hosts. A pass whose own arrays exceed the budget of a device *streams*
-/// them, on all devices: each tile comes in parts, which are copied to the device, computed and copied back,
-/// `JobOptions::parts_in_flight` of them at a time (`Tile`); all versions are then on the hosts. A block must
-/// fit, or the pass falls back.
+/// *Memory*: arrays stay on the devices as long as they fit the memory budgets
+/// (`JobOptions::memory_fraction`). A pass that needs more memory evicts arrays that it does not use, least
+/// recently used first; a version that exists only on devices is first copied to the hosts. If the arrays of
+/// one pass exceed the budget of a device, all devices *stream* them: each tile is processed in parts, which
+/// are copied to the device, computed and copied back, `JobOptions::parts_in_flight` of them at a time
+/// (`Tile`). All versions are then on the hosts. If a single block does not fit, the pass falls back.
 ///
-/// If a device fails, the versions that only devices have are copied to the hosts before the job falls back,
-/// or goes on without the device (`OnDeviceFailure`), and the pass is computed again from there. If they
-/// cannot be copied, all arrays of the job return to the versions of the hosts, on every rank, and every rank
-/// throws `Error(rolled_back)`: resume from `version()`. Download arrays that belong together in one call of
+/// *Device failures*: versions that exist only on devices are copied to the hosts. Then the job falls back,
+/// or excludes the device (`OnDeviceFailure`), and computes the pass again from these versions. If they
+/// cannot be copied, all arrays of the job return to their versions in host memory, and every rank throws
+/// `Error(rolled_back)`: resume from `version()`. Download arrays that belong together in one call of
 /// `Job::download`, often enough that repeating the passes since then is affordable.
 ///
-/// `T` is trivially copyable, aligned to 16 bytes or less. Not thread-safe. Every rank makes and destroys the
-/// arrays of a job in the same order, and between the same passes. The job, possibly moved, must outlive its
-/// arrays. Move-only.
+/// `T` is trivially copyable, aligned to 16 bytes or less. Not thread-safe. Every rank constructs and
+/// destroys the arrays of a job in the same order, and between the same passes. The job, possibly moved, must
+/// outlive its arrays. Move-only.
 template <class T>
 class Array : public ArrayBase {
   static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "devices copy byte by byte");
   static_assert(alignof(T) <= alignof(std::max_align_t));
 
  public:
-  /// `width` elements for each unit of `plan`, consecutive, all zero bytes. Throws `Error(usage)` if the plan
-  /// has another number of ranks, or the width is below 1.
+  /// Allocates `width` consecutive elements for each unit of `plan`, filled with zero bytes. Throws
+  /// `Error(usage)` if the plan's number of ranks is not the job's, or the width is below 1.
   Array(Job& job, const Plan& plan, std::int64_t width = 1) : ArrayBase(job, plan, width, sizeof(T)) {}
 
-  /// This rank's elements, of the version `host_version()`. Valid until the next call that changes the array.
+  /// This rank's elements in host memory, of the version `host_version()`. Valid until the next call that
+  /// changes the array.
   [[nodiscard]] std::span<const T> host() const {
     const auto bytes = host_bytes();
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  /// Writable elements of the next version: every rank makes this call, and writes before the next
-  /// pass. Elements that are not written keep their values in `host()`; versions that only devices have are
-  /// dropped. Throws `Error(usage)` in a function of a pass.
+  /// Starts the next version in host memory, and returns this rank's elements for writing. Every rank makes
+  /// this call, and writes before the next pass. Elements that are not written keep their values in `host()`;
+  /// versions that exist only on devices are discarded. Throws `Error(usage)` in a function of a pass.
   [[nodiscard]] std::span<T> overwrite() {
     const auto bytes = overwritten_bytes();
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
 
-  /// How a pass uses the array; with both `read` and `write` in one pass, `read` has the last version and
-  /// `write` the next.
+  /// Arguments of `arrays`, which say how a pass uses the array. With both `read` and `write` in one pass,
+  /// `read` has the last version and `write` the next.
   [[nodiscard]] detail::TypedAccess<const T> read() const { return {{&state(), detail::ArrayUse::read}}; }
-  /// The content is undefined until it is written: write all of it.
+  /// The initial content is undefined: the pass must write every element.
   [[nodiscard]] detail::TypedAccess<T> write() { return {{&state(), detail::ArrayUse::write}}; }
-  /// Costs a copy on the device, unless the pass streams it.
+  /// Cost: a copy within device memory, unless the pass streams the array.
   [[nodiscard]] detail::TypedAccess<T> modify() { return {{&state(), detail::ArrayUse::modify}}; }
 };
 
-/// The arrays of a pass.
+/// The result of `arrays`.
 template <class... Elements>
 struct Arrays {
   std::tuple<detail::TypedAccess<Elements>...> accesses;

@@ -10,21 +10,20 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// When a `Balancer` replaces its plan: the same on every rank.
+/// When a `Balancer` replaces its plan. The options must be the same on every rank.
 struct BalancerOptions {
-  /// Iterations that are measured before a plan is judged, at least 1. The shortest time of each device
-  /// counts, since noise and the start of a device only add to times. Until a first plan is kept after such a
-  /// judgement, plans are judged from the second iteration on, so that a large first correction comes early.
+  /// Iterations to measure before the current plan is compared with a new one, at least 1. Each device counts
+  /// with its shortest time, because noise and start-up only add to times. Until a comparison has kept the
+  /// plan, comparisons start after the second iteration, so that a large imbalance is corrected early.
   int iterations = 3;
-  /// The plan is replaced if a new one is expected to reduce the time of the slowest device, or the ratio of
-  /// that time to the mean of all devices, by this factor: a smaller gain may be noise, and does not pay for
-  /// moving the data. More is demanded of a plan that might be worse because the work of the units that move
-  /// is not well known: the factor 1 + 1.5 (gain - 1); and if only one of several iterations was measured
-  /// yet, 1 + 3 (gain - 1).
+  /// Minimum gain of a new plan, 1 or more: the factor by which it is expected to reduce the time of the
+  /// slowest device, or the ratio of that time to the mean over all devices. A smaller gain may be noise, and
+  /// does not pay for moving the data. If the work of the units that move is uncertain, the factor is 1 + 1.5
+  /// (gain - 1); if only one of several iterations has been measured, it is 1 + 3 (gain - 1).
   double gain = 1.05;
 };
 
-/// Load balancing: divides the work of a loop by the measured times of its passes.
+/// Dynamic load balancing: repartitions the units of a loop by the measured times of its passes.
 ///
 ///     tessera::Balancer balancer(job, job.plan(n, 64));
 ///     std::vector<double> state = load(job.local_range(balancer.plan()));
@@ -33,22 +32,22 @@ struct BalancerOptions {
 ///       if (const auto left = balancer.rebalance()) state = job.move(state, *left, balancer.plan());
 ///     }
 ///
-/// The times under the last plans determine the work of units and the speeds of devices together: a tile is
-/// slow because of its device or because of heavy units, and the times of blocks that move to another device
-/// tell which. The first new plan assumes equal units and wrong scores; later plans correct this. If the
-/// work of units changes, it is estimated anew.
+/// The speed of each device and the work of each unit are estimated together, from the times under the last
+/// plans. A tile is slow because of its device or because its units need more work; the times of blocks that
+/// move to another device distinguish the two causes. The first new plan assumes units of equal work and
+/// wrong scores; later plans correct this. If the work of units changes, it is estimated anew.
 ///
-/// If the work does not change between passes and each device ends up with at least 200 blocks, the longest
-/// time of a device divided by the mean is at most 1.05 after five passes if units are alike, and 1.10 after
-/// ten if not, for scores that are wrong by up to a factor of ten each; later it rises by no more than noise
-/// and 0.02. This held in all but some thousandths of simulated jobs of up to 16 devices, with noise up to 5
-/// %. If the work of neighbouring units jumps by a factor of a hundred, one job in twenty takes more passes.
-/// With fewer blocks times may stay uneven: the job's first rank then says so once, on standard error.
+/// *Accuracy*: the imbalance is the longest time of a device divided by the mean time. If the work is
+/// constant and each device has at least 200 blocks, the imbalance is at most 1.05 after five passes over
+/// units of equal work, and 1.10 after ten passes otherwise, for scores that are wrong by up to a factor of
+/// ten. Later it rises by no more than noise and 0.02. This held in all but some thousandths of simulated
+/// jobs of up to 16 devices, with noise up to 5 %. If the work of neighbouring units differs by a factor of a
+/// hundred, one job in twenty takes more passes. With fewer blocks an imbalance may remain: rank 0 then says
+/// so once, on standard error.
 ///
-/// After a fallback the hosts are balanced in the same way. A plan with a device that the job has left out
+/// After a fallback the hosts are balanced in the same way. A plan with an excluded device
 /// (`OnDeviceFailure::exclude`) is replaced at once, by the estimates for the remaining devices, without a
-/// measurement. Results have the same bits under any plan, as always; the plans themselves differ from run to
-/// run, since times do.
+/// measurement. Plans differ from run to run, because times do; results have the same bits under any plan.
 ///
 /// Passes over other plans are not measured, and neither are host-only passes of a job with devices. The job
 /// must outlive its balancers. Not thread-safe.
@@ -63,10 +62,10 @@ class TESSERA_EXPORT Balancer {
   /// The plan to use now; the same on every rank.
   [[nodiscard]] const Plan& plan() const noexcept;
 
-  /// *Collective.* Ends an iteration, of any number of passes over `plan()`. If another plan pays
-  /// (`BalancerOptions::gain`), it becomes `plan()`, and the old plan is returned: move the data from the
-  /// old plan to the new one by `Job::move`. Cost: nothing in most iterations; an iteration that judges the
-  /// plan costs one allgather and, if times have changed since the last judgement, O(devices) arithmetic:
+  /// *Collective.* Ends an iteration, which may consist of any number of passes over `plan()`. If a new plan
+  /// has enough gain (`BalancerOptions::gain`), it becomes `plan()`, and the old plan is returned: move the
+  /// data from the old plan to the new one by `Job::move`. Cost: nothing in most iterations; a comparison of
+  /// plans costs one allgather and, if times have changed since the last comparison, O(devices) arithmetic:
   /// some milliseconds for ten devices, half a second for a thousand.
   [[nodiscard]] std::optional<Plan> rebalance();
 

@@ -9,20 +9,20 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Adds vectors that are in the memory of a tile's device to its part of a reduction (`Job::reduce`), on the
-/// device: only one vector of 40 bytes per element is copied to the host, however many are added.
+/// Adds vectors in device memory to the sum of a reduction (`Job::reduce`), on the device: only 40 bytes per
+/// element are copied to the host, however many vectors are added.
 ///
-///     block_sums<<<…>>>(values, sums);                       // a vector of `sum.width()` for each block
+///     block_sums<<<…>>>(values, sums);                       // a vector of `sum.width()` per block
 ///     tessera::add_on_device(tile, sum, sums, blocks);
 ///
 /// `summands` has `count` vectors of `sum.width()` doubles, one after another, in the device's memory,
 /// written by work on `Tile::stream`. They are added on that stream; their memory may be reused on return.
 /// The result has the same bits as `ReproducibleSum::add` on the host. If kernels cannot be compiled (no
-/// NVRTC), the vectors are copied to the host and added there. To be called in a device function, on that
-/// function's thread. Throws `Error(usage)` for a negative `count`, and `Error(job_fault)` if the device
+/// NVRTC), the vectors are copied to the host and added there. Call it in a device function, on the
+/// function's own thread. Throws `Error(usage)` for a negative `count`, and `Error(job_fault)` if the device
 /// fails. Waits for the stream. Memory: up to 1.4 MB of the tile's arena, and 40 bytes per element. Cost:
-/// reading the vectors at the memory's speed, and ten to twenty microseconds; the first time in a process it
-/// loads the kernels (a second if no cache has them).
+/// reading the vectors at memory bandwidth, and ten to twenty microseconds; the first call in a process loads
+/// the kernels, and compiles them in about a second if no cache has them.
 TESSERA_EXPORT void add_on_device(Tile& tile, ReproducibleSum& sum, const double* summands,
                                   std::int64_t count);
 

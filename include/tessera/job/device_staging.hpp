@@ -15,35 +15,36 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Copies between pageable memory of the host and one device, in pieces through pinned memory: each host
-/// thread takes the next piece, copies it to pinned memory while pieces of other threads cross the bus, and
-/// submits its transfer. CUDA itself copies pageable memory on one thread, at a fraction of the bus' rate.
-/// To be used by one thread at a time, the thread of a tile, on which the device's context is current. The
-/// destructor waits for the streams used. On a simulated device, whose memory is the host's, it copies
-/// directly.
+/// Copies between pageable host memory and one device, in pieces through pinned memory. Each of several host
+/// threads copies the next piece to its pinned memory and submits the transfer, while other pieces are in
+/// transfer. (CUDA's own copies of pageable memory use one thread, at a fraction of the bus bandwidth.) On a
+/// simulated device, whose memory is host memory, it copies directly.
+///
+/// Not thread-safe: call it on one thread at a time, with the device's context current. The destructor waits
+/// for the streams used.
 class TESSERA_EXPORT DeviceStaging {
  public:
-  /// Starts `threads` host threads at first use, each of which pins some pieces.
+  /// The first copy starts `threads` host threads, and allocates pinned memory for each.
   DeviceStaging(const DeviceContext& context, int threads) : context_(&context), threads_(threads) {}
 
-  /// Copies from the host to the device, in stream order. The host's memory may change after the call, even
-  /// if the last copies are not complete. Throws `Error(job_fault)` naming the CUDA call that failed.
+  /// Copies from the host to the device, in stream order. `host` may be overwritten after the call, even
+  /// before the transfer is complete. Throws `Error(job_fault)` naming the CUDA call that failed.
   void upload(void* device, const void* host, std::size_t bytes, StreamView stream);
-  /// Copies from the device to the host, in stream order. The host's memory is complete after the call.
+  /// Copies from the device to the host, in stream order. Blocks until `host` has all data.
   void download(void* host, const void* device, std::size_t bytes, StreamView stream);
 
  private:
   struct Piece {
     PinnedMemory memory;
-    std::optional<Event> copied;  ///< recorded after the last copy from or to the piece
+    std::optional<Event> copied;  ///< recorded after the last transfer from or to `memory`
   };
-  /// The pieces of one thread, used in turn.
+  /// The pinned memory of one thread, used round robin.
   struct Ring {
     std::vector<Piece> pieces;
     std::size_t next = 0;
   };
   void prepare();
-  /// Calls `work` for each piece of a copy of `bytes` on the threads; the device's context is bound to each.
+  /// Calls `work` on the host threads for each piece of a copy of `bytes`, with the device's context current.
   void for_each_piece(std::size_t bytes,
                       FunctionRef<void(Piece& piece, std::size_t begin, std::size_t size)> work);
 

@@ -7,9 +7,9 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The fault points active in jobs of this process: the value of TESSERA_FAULT. Empty if it is not set, or in
-/// a build without TESSERA_ENABLE_FAULTS, as users have it. Does not check the value. Not collective.
-/// Thread-safe as long as no thread changes the environment.
+/// The fault injection points of this process: the value of the environment variable TESSERA_FAULT,
+/// unchecked. Empty if it is not set, or in a build without TESSERA_ENABLE_FAULTS, such as a release. Not
+/// collective. Thread-safe as long as no thread changes the environment.
 [[nodiscard]] TESSERA_EXPORT std::string active_fault_points();
 
 }  // namespace TESSERA_NAMESPACE

@@ -13,7 +13,8 @@ namespace TESSERA_NAMESPACE {
 
 class StopRequest;
 
-/// A thread pool of the host, parked between calls: waking a thread takes a tenth of the time of starting it.
+/// A pool of host threads, which sleep between calls: waking a thread takes a tenth of the time of starting
+/// one.
 ///
 ///     HostTeam team(8);
 ///     std::vector<double> sums(8);
@@ -23,8 +24,9 @@ class StopRequest;
 /// thread-safe; `work` must not use the team that it runs on.
 class TESSERA_EXPORT HostTeam {
  public:
-  /// `threads` is at least 1; each is started when it first has work. Without a progress callback the calling
-  /// thread is thread 0. With one the calling thread only waits, and runs the callback fifty times a second.
+  /// `threads` is at least 1; a thread is started when it first has work. Without a progress callback the
+  /// calling thread works as thread 0. With a callback the calling thread only waits, and runs the callback
+  /// fifty times a second.
   explicit HostTeam(int threads, SharedFunction<void()> progress = {});
   ~HostTeam();
   HostTeam(HostTeam&&) noexcept;
@@ -32,17 +34,16 @@ class TESSERA_EXPORT HostTeam {
 
   [[nodiscard]] int size() const noexcept;
 
-  /// Calls `work(thread, block)` for each block of `range`, the last of which may be short, and waits for
-  /// all. Blocks are scheduled dynamically, in order, on the threads that are awake: on a busy machine the
-  /// call does not wait for a thread that the system did not run before the last block was taken. `thread`
-  /// counts from 0, and no two calls with the same `thread` run concurrently. If the system grants fewer
-  /// threads, those do all the work.
+  /// Calls `work(thread, block)` for each block of `range`, and waits for completion. The last block may be
+  /// short. Blocks are scheduled dynamically, in order. The call does not wait for a thread that the system
+  /// did not run before the last block was taken. `thread` counts from 0, and no two calls with the same
+  /// `thread` run concurrently. If the system cannot start all threads, the started ones do all the work.
   ///
   /// After an exception no further block is started; the exception of the earliest block is rethrown, the
   /// same for any number of threads. An exception of the progress callback is rethrown when all work has
   /// ended. With a `stop`, no block is started after a request. Returns true if every block was completed.
-  /// Throws `Error(job_fault)` if there is a callback and the system grants no thread; throws `Error(usage)`
-  /// if `work` ends its thread (pthread_exit); the next call starts a new thread instead.
+  /// Throws `Error(job_fault)` if there is a callback and no thread can be started; throws `Error(usage)` if
+  /// `work` ends its thread (pthread_exit); the next call starts a new thread instead.
   bool for_each_block(Range range, std::int64_t block, FunctionRef<void(int thread, Range block)> work,
                       const StopRequest* stop = nullptr);
 

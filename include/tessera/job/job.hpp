@@ -44,21 +44,22 @@ struct Arrays;
 /// Which hardware a job may use.
 enum class Policy {
   automatic,  ///< GPUs if there are any, else the CPU
-  gpu,        ///< GPUs: Error(device_absent) if there is none, Error(job_fault) if one fails
+  gpu,        ///< GPUs; throws Error(device_absent) without a GPU, and Error(job_fault) if a GPU fails
   cpu,        ///< the CPU, without looking for GPUs
 };
 
 /// "auto", "gpu" or "cpu".
 [[nodiscard]] TESSERA_EXPORT std::string_view to_string(Policy policy);
 
-/// The reaction of a job to a failed device, in a pass or in the set-up. Misuse by the program, and
-/// exceptions of its functions, lead to no fallback: they are thrown on every rank.
+/// The reaction of a job to a failed device, in a pass or in the constructor. An exception of a device
+/// function counts as a failure of its device. Misuse of the library, and exceptions of host functions, cause
+/// no fallback: every rank throws.
 enum class OnDeviceFailure {
-  cpu,    ///< the job falls back: the CPU computes the pass, and all later ones
-  error,  ///< `Error(job_fault)`, in that pass and in any later one, so that a restart can get working
-          ///< devices
-  /// The job leaves the device out: the other devices compute the pass again from the untouched input, and
-  /// all later passes. Once no device is left, the job falls back.
+  cpu,    ///< the job falls back: host functions compute the pass, and all later ones
+  error,  ///< every rank throws `Error(job_fault)`, in this pass and any later one: restart the job on
+          ///< working devices
+  /// The job excludes the device: the other devices compute the pass again from the unchanged input, and all
+  /// later passes. If no device is left, the job falls back.
   exclude,
 };
 
@@ -71,54 +72,55 @@ struct JobOptions {
   /// Under `Policy::gpu` a job never falls back: `cpu` acts as `error`, and so does `exclude` once no device
   /// is left.
   OnDeviceFailure on_device_failure = OnDeviceFailure::cpu;
-  /// Under `OnDeviceFailure::exclude`: functions of `map` and `scatter` use only the units that they are
-  /// given, and no other data of their rank, so that the units of a rank that has lost all of its devices may
-  /// be computed on others.
+  /// For `OnDeviceFailure::exclude`: a promise that functions of `map` and `scatter` use only the units that
+  /// they are given, and no other data of their rank. If a rank then loses all of its devices, other ranks
+  /// compute its units.
   bool may_move_units = false;
   ScoreModel score_model = ScoreModel::throughput;
   /// For `ScoreModel::measured`: a sample of the application's work, run on the tile's device; returns the
   /// number of units done, at least 1. Called twice for each device, on the device's thread: once to warm up,
   /// once timed; the tile's ranges are empty. The timed runs of all ranks start together, so that a shared
-  /// device is timed as shared. The fastest device of the job scores `measured_score_of_fastest`, the others
-  /// in proportion. If the function throws, fails the tile or returns less than 1 on any rank, the job falls
-  /// back to the CPU. A collective call in it, or pthread_exit, is an `Error(usage)` on every rank, as in
-  /// a pass. The rank replies to other ranks however long the function takes.
+  /// device is timed as shared. The fastest device of the job gets the score `measured_score_of_fastest`,
+  /// other devices a proportional score. If the function throws, fails the tile or returns less than 1 on any
+  /// rank, the job falls back to the CPU. If the function makes a collective call or calls pthread_exit,
+  /// every rank throws `Error(usage)`, as in a pass. The rank counts as alive however long the function
+  /// takes.
   SharedFunction<std::int64_t(Tile&)> measure;
-  /// Like `measure`, for simulated devices and for `hosts`: runs on the host, with an empty range too. Set it
-  /// on every rank or on none. Without it simulated devices are scored by their specification
+  /// Like `measure`, for simulated devices and for `hosts`: runs on the host, also with an empty range. Set
+  /// it on every rank or on none. Without it simulated devices are scored by their specification
   /// (`ScoreModel::throughput`), which cannot be compared with timed scores: a job with real and simulated
   /// devices throws `Error(usage)`.
   SharedFunction<std::int64_t(const HostTile&)> measure_on_host;
-  /// CPUs in addition to GPUs: in a job that has a GPU, the host of each rank is one more device, the last
-  /// of its rank, also on ranks without a GPU (`InventoryDevice::host`). Plans give it a tile by its score.
-  /// The host function computes the tile on `threads` minus one for each GPU of the rank, at least 1, while
-  /// the GPUs compute theirs. The host's copies of an `Array` are in host memory; its memory budget is
-  /// `memory_fraction` of the rank's share of host memory (`share_memory`).
+  /// Use of CPUs in addition to GPUs. In a job that has a GPU, the host of every rank, also of a rank without
+  /// a GPU, is one more device, the last of its rank (`InventoryDevice::host`). Plans give it a tile by its
+  /// score. The host function computes this tile while the GPUs compute theirs. It runs on `threads` minus
+  /// one thread for each GPU of the rank, at least 1. The host's copy of an `Array` is in host memory; its
+  /// memory budget is `memory_fraction` of the rank's share of host memory (`share_memory`).
   ///
   /// Scores are measured: `hosts` needs `ScoreModel::measured` and `measure_on_host`, else `Error(usage)`.
   /// `measure_on_host` runs on all threads of the tile at once, while the GPUs are measured. A slow host has
   /// a small tile, or none.
   ///
-  /// *The rule about bits*: kinds of hardware are mixed only with this option. A host function and a device
+  /// *Reproducibility*: only this option mixes kinds of hardware in a pass. A host function and a device
   /// function may differ in the last bits, and measured times decide which of them computes a unit: results
-  /// may differ from run to run, and with the number of ranks. Sums of the functions' results are exact
-  /// (`ReproducibleSum`): if both functions give the same bits, so do all passes.
+  /// may differ between runs, and between numbers of ranks. If both functions give the same bits, so do all
+  /// passes, because sums of their results are reproducible (`ReproducibleSum`).
   ///
-  /// An exception of the host function ends the pass, as it does on the CPU; an exception of
-  /// `measure_on_host` ends the construction of the job. If no rank has a GPU, or under `Policy::cpu`, the
-  /// job computes on the CPU, as without this option. `Policy::gpu` requires GPUs as always; hosts compute
-  /// in addition.
+  /// An exception of the host function ends the pass without a fallback, as in a job on the CPU; an exception
+  /// of `measure_on_host` is rethrown by the constructor of the job. If no rank has a GPU, or under
+  /// `Policy::cpu`, the job computes on the CPU, as without this option. `Policy::gpu` still requires GPUs.
   bool hosts = false;
   /// Lets several ranks drive one GPU (oversubscription) if a node has more ranks than GPUs.
   bool allow_sharing = false;
-  /// Fraction of a device's memory that the job may use, above 0 and up to 1; ranks that share it have equal
-  /// parts (`Tile::memory_budget_bytes`). Memory that is free when the job is constructed is the upper limit:
-  /// leave room for allocations of the program and its libraries.
+  /// Fraction of a device's memory that the job may use, above 0 and up to 1, divided equally among the ranks
+  /// that share the device (`Tile::memory_budget_bytes`). The budget never exceeds the memory that is free
+  /// when the job is constructed: leave room for allocations of the program and its libraries.
   double memory_fraction = 0.5;
-  /// How many parts of a tile that exceeds the memory budget are computed at a time, 1 to 8: each has an
-  /// equal part of the budget, and is copied while others are computed (`Tile`). With 1 there is no overlap.
+  /// Number of parts in progress at a time, 1 to 8, of a tile that exceeds the memory budget (`Tile`). Each
+  /// part has an equal share of the budget. With 2 or more, copies of one part overlap with the computation
+  /// of another.
   int parts_in_flight = 2;
-  /// Host threads of this rank for host functions; 0: chosen by `choose_threads`.
+  /// Number of threads of this rank for host functions; 0: chosen by `choose_threads`.
   int threads = 0;
   /// Timeout of the job's collectives, measured from a rank's own call; 0: none. When it expires, the job
   /// ends with a message that names the missing ranks (see `mpi::Communicator`). Applies to the construction
@@ -137,15 +139,14 @@ struct HostOnly {
   /// Never called.
   void operator()(const Tile&, const auto&...) const noexcept {}
 };
-/// Replaces the device function of `map`, `scatter` or `reduce`: the pass runs the host function on the host
-/// threads of every rank, over any plan, also in a job with devices. This is not a fallback: later passes use
-/// the devices. On every rank, or on none.
+/// Takes the place of the device function of `map`, `scatter` or `reduce`: the pass runs the host function on
+/// the host threads of every rank, over any plan, also in a job with devices. This is not a fallback: later
+/// passes use the devices. Give it on every rank, or on none.
 ///
 ///     job.scatter(plan, ages, tessera::host_only, [](const tessera::HostTile&, std::span<int> part) { … });
 ///
-/// Under `Policy::gpu` such a pass runs too: the policy requires that the job has GPUs, and that none fails.
-/// Results of host functions and of devices may differ in the last bits: the caller is responsible if it
-/// mixes them.
+/// `Policy::gpu` allows such passes. Results of host functions and device functions may differ in the last
+/// bits: a caller that mixes them is responsible for the difference.
 inline constexpr HostOnly host_only;
 
 namespace detail {
@@ -154,14 +155,14 @@ class JobArrays;
 struct ArrayAccess;
 struct JobAccess;
 
-/// A reduction of values whose type the library does not know: see `Reducer`.
+/// A type-erased `Reducer`, with the functions of its pass.
 struct BlockReduction {
   std::size_t value_bytes = 0;
   const void* identity = nullptr;
   FunctionRef<void(void* left, const void* right)> combine{};
   bool has_functions = true;
   bool host_only = false;
-  /// `values`, in the device's memory, has one value for each block of the tile.
+  /// `values` is device memory for one value per block of the tile.
   FunctionRef<void(Tile&, void* values, std::size_t blocks)> on_device{};
   FunctionRef<void(const HostTile&, void* value)> on_host{};
   std::int64_t device_bytes_per_unit = 0;
@@ -174,7 +175,6 @@ template <class Units>
 concept ContiguousUnits = requires(Units& units) {
   std::span(units);
 };
-/// The type of the elements of a contiguous range.
 template <ContiguousUnits Units>
 using UnitOf = typename decltype(std::span(std::declval<Units&>()))::value_type;
 }  // namespace detail
@@ -185,8 +185,10 @@ struct JobModule {
   CompileOutcome outcome;
 };
 
-/// Runs work on all devices of an MPI job: probes the hardware, assigns devices to ranks, partitions the
-/// units, executes them, and votes on the outcome.
+/// Runs work on all devices of an MPI job. A job probes the hardware, assigns devices to ranks, and
+/// partitions the *units* (items of the data, numbered from 0) by a *plan*, which gives each device a
+/// contiguous *tile*. A *pass* is one call of `map`, `scatter`, `reduce` or `update`. It computes all units,
+/// and ends with a *vote*: an allreduce by which all ranks agree whether the pass has succeeded.
 ///
 ///     tessera::mpi::Session session(argc, argv);
 ///     tessera::Job job(session.world());                // probe, claim, inventory
@@ -201,52 +203,52 @@ struct JobModule {
 ///         });
 ///     if (session.is_root()) std::cout << job.last_verdict() << '\n';
 ///
-/// The constructor and the three verbs (`map`, `scatter`, `reduce`) are *collective* over the communicator:
-/// every rank calls them in the same order, with the same options, plan, types and width. Device functions
-/// run on one thread for each of this rank's tiles, or on `JobOptions::parts_in_flight` threads for a tile in
-/// parts; host functions run on `threads()` threads. The job owns all of them. Functions must not call MPI:
-/// only the calling thread does. During a pass that thread waits and replies to other ranks, so a rank counts
-/// as alive however long a function takes. If the system grants fewer threads, the job uses those; if it
-/// grants none, passes fail. On a simulated device the host function does the tile's work. A job is not
-/// thread-safe.
+/// The constructor and the passes are *collective* over the communicator: every rank calls them in the same
+/// order, with the same options, plan, types and width. Device functions run on one thread for each of this
+/// rank's tiles, or on `JobOptions::parts_in_flight` threads if the tile is computed in parts; host functions
+/// run on `threads()` threads. All these threads belong to the job. Functions must not call MPI: only the
+/// calling thread does. During a pass the calling thread waits and replies to other ranks, so that its rank
+/// counts as alive however long a function takes. If the system cannot start all threads, the job uses the
+/// started ones; if it can start none, passes fail. The host function computes the tiles of simulated
+/// devices. A job is not thread-safe.
 ///
-/// Jobs of serial communicators in one process claim the same devices and take turns on them: a pass may wait
-/// for its turn (<tessera/job/device_turn.hpp>). Other jobs keep devices to themselves, also two of one
-/// process, unless both allow sharing.
+/// Jobs over serial communicators in one process claim the same devices and take turns on them: a pass may
+/// wait for its turn (<tessera/job/device_turn.hpp>). Any other two jobs, even of one process, never have the
+/// same device, unless both allow sharing.
 ///
 /// Errors:
-/// - A device function throws or calls `tile.fail`; a device cannot be opened, bound or allocated on; a
-///   rank's probe fails: the pass falls back. All ranks run the host function over their untouched input,
-///   each over its units of the plan, and the job stays on the CPU. Plans do not change: see `plan` and
-///   `plan_for_hosts`. `JobOptions::on_device_failure` changes this: under `error`, and under `Policy::gpu`,
-///   every rank throws `Error(job_fault)`.
-/// - Under `OnDeviceFailure::exclude` the failed devices are left out: inputs are restored, and the remaining
+/// - A device function throws or calls `tile.fail`, a device cannot be opened, bound or allocated on, or a
+///   rank's probe fails: the pass *falls back*. All ranks run the host function over their unchanged input,
+///   each over its units of the plan, and all later passes run on the CPU. Plans do not change: see `plan`
+///   and `plan_for_hosts`. Under `OnDeviceFailure::error`, and under `Policy::gpu`, every rank throws
+///   `Error(job_fault)` instead.
+/// - Under `OnDeviceFailure::exclude`, failed devices are excluded: inputs are restored, and the remaining
 ///   devices compute the pass again, as often as others fail. Later plans are over the remaining devices.
-///   Earlier plans stay valid: the units of an excluded device are computed by the other devices of its rank.
-///   If the rank has no device left, every rank throws `Error(outdated_plan)`: make a new plan, move its data
-///   (`move`), and repeat the pass. With `JobOptions::may_move_units`, `map` and `scatter` continue in that
-///   case too: they move units of trivially copyable types to other ranks, and results back, in every pass
-///   over such a plan. Results have the same bits as without the failure, given devices of one kind. The
-///   verdict names the devices that were left out.
-/// - A host function throws, or one rank misuses the call (a span that is not the rank's part of the plan):
-///   after the vote the exception is rethrown on that rank, and the other ranks throw `Error(job_fault)`
-///   naming it.
-/// - Ranks that do not make the same call (another verb, plan, width or type of unit or result): every rank
-///   throws `Error(usage)` that names the difference.
-/// - A verb, another collective call or a `Job` inside a function of a pass, and a function that ends its
-///   thread (pthread_exit): every rank throws `Error(usage)`, as soon as the pass has ended.
-/// - A stop is requested on any rank (`JobOptions::stop`): each thread finishes its current part, or returns
-///   where a device function checks `Tile::stopping`, and every rank throws `Error(interrupted)` with the
-///   cause, in that pass and in any later one. A pass that every rank has completed returns its result.
+///   Earlier plans stay valid: the other devices of its rank compute the units of an excluded device. If the
+///   rank has no device left, every rank throws `Error(outdated_plan)`: make a new plan, move the data
+///   (`move`), and repeat the pass. With `JobOptions::may_move_units`, `map` and `scatter` do not throw in
+///   this case: in every pass over such a plan, they move units of trivially copyable types to other ranks,
+///   and the results back. Results have the same bits as without the failure if all devices are of one kind.
+///   The verdict names the excluded devices.
+/// - A host function throws, or one rank misuses the call (a span whose size is not that of the rank's part
+///   of the plan): after the vote the exception is rethrown on that rank, and the other ranks throw
+///   `Error(job_fault)`, which names the rank.
+/// - The ranks do not make the same call (with the same function, plan, width, and types of units and
+///   results): every rank throws `Error(usage)`, which names the difference.
+/// - A device or host function makes a collective call, constructs a `Job`, or ends its thread
+///   (pthread_exit): every rank throws `Error(usage)`, as soon as the pass has ended.
+/// - A stop is requested on any rank (`JobOptions::stop`): each thread finishes its current part (a device
+///   function may return earlier if it checks `Tile::stopping`), and every rank throws `Error(interrupted)`
+///   with the cause, in this pass and any later one. A pass that every rank has completed returns its result.
 /// - A rank does not reach a vote or a sum within `JobOptions::collective_timeout`: the job ends with status
 ///   6 and a line on standard error that names the rank and its node.
 class TESSERA_EXPORT Job {
  public:
   /// Probes the hardware, claims devices and gathers the inventory. *Collective.* Makes no CUDA call unless
   /// CUDA is already initialised or `ScoreModel::measured` is chosen. Throws `Error(device_absent)` under
-  /// `Policy::gpu` if no rank has a device, and `Error(usage)` for an invalid environment variable or option,
-  /// and in a forked child that sees a GPU and whose parent has used one, unless under `Policy::cpu`.
-  /// Cost: tens of milliseconds for the probe, and a few small collectives.
+  /// `Policy::gpu` if no rank has a device, and `Error(usage)` for an invalid environment variable or option.
+  /// Except under `Policy::cpu`, also throws `Error(usage)` in a forked child that sees a GPU, if its parent
+  /// has used one. Cost: tens of milliseconds for the probe, and a few small collectives.
   explicit Job(const mpi::Communicator& comm, JobOptions options = {});
   ~Job();
   Job(Job&&) noexcept;
@@ -256,9 +258,9 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] const mpi::Communicator& comm() const;
   [[nodiscard]] const JobOptions& options() const;
   [[nodiscard]] const Inventory& inventory() const;
-  /// The devices that this rank drives. Empty if it drives none, and after a fallback. Devices that were left
-  /// out stay, so that indices do not change: see `InventoryDevice::excluded`. With `JobOptions::hosts` one
-  /// of them is the host: `DeviceInfo::host`.
+  /// The devices that this rank drives. Empty if it drives none, and after a fallback. Excluded devices
+  /// (`InventoryDevice::excluded`) stay in the pool, so that indices do not change. With `JobOptions::hosts`
+  /// one of the devices is the host (`DeviceInfo::host`).
   [[nodiscard]] DevicePool& devices();
   /// Sums and broadcasts of device data over all ranks: include <tessera/job/device_collectives.hpp>. This
   /// function is not collective. Valid as long as the job.
@@ -268,28 +270,28 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] DeviceBufferPools& buffers();
   /// Host threads of this rank, at least 1.
   [[nodiscard]] int threads() const;
-  /// The number of `threads()`, with the reason for it.
+  /// `threads()`, with the source of the number.
   [[nodiscard]] const HostThreads& host_threads() const;
-  /// The host threads, for parallel work between passes. The calling thread, which must be the thread of
-  /// the job's collective calls, waits for them and replies to other ranks. Valid as long as the job.
+  /// The host threads, for parallel work between passes. Use it on the thread of the job's collective calls,
+  /// which waits for the work and replies to other ranks meanwhile. Valid as long as the job.
   [[nodiscard]] HostTeam& host_team() const;
 
   /// The cache of compiled kernels, shared with this rank's devices.
   [[nodiscard]] ModuleCache& modules();
 
-  /// *Collective.* Compiles `source` once for each compute capability among the job's devices; the lowest
-  /// rank that drives such a device compiles, or loads from its disk cache. Returns the outcomes in order of
-  /// capability, failures with their logs included, the same on every rank. All outcomes are added to
-  /// `modules()`, so that `load` in a device function compiles nothing. Empty if the job is on the CPU. A
-  /// compiler that throws counts as a failed compilation. Throws `Error(usage)` if the source has no text or
-  /// differs between ranks. Makes no CUDA call. Blocks. Cost: the slowest compilation (about a second), a
-  /// vote, and a broadcast for each capability.
+  /// *Collective.* Compiles `source` once for each compute capability among the job's devices; for each, the
+  /// lowest rank that drives such a device compiles the source, or loads the module from its disk cache.
+  /// Returns the outcomes in order of capability, failures with their logs included, the same on every rank.
+  /// All outcomes are added to `modules()`, so that `ModuleCache::load` in a device function compiles
+  /// nothing. Empty if the job is on the CPU. An exception of the compiler counts as a failed compilation.
+  /// Throws `Error(usage)` if the source has no text or differs between ranks. Makes no CUDA call. Blocks.
+  /// Cost: the slowest compilation (about a second), a vote, and a broadcast for each capability.
   [[nodiscard]] std::vector<JobModule> compile(const ModuleSource& source);
 
   /// Partitions units `0 … units-1` over the job's devices, or over its hosts (like `plan_for_hosts`) if the
   /// job never had a device. Equal arguments give equal plans for the lifetime of the job, also after a
-  /// fallback: data that was loaded by a plan need not move. Only the exclusion of a device changes plans. No
-  /// communication; identical on every rank. See `Plan` for blocks and weights.
+  /// fallback: data that was loaded by a plan need not move. Only the exclusion of a device changes later
+  /// plans. No communication; identical on every rank. See `Plan` for blocks and weights.
   ///
   ///     const Plan plan = job.plan(n, {.block = 64, .weights = nonzeros_of_row});
   [[nodiscard]] Plan plan(std::int64_t units, const PlanOptions& options) const;
@@ -308,9 +310,9 @@ class TESSERA_EXPORT Job {
     return comm().alltoallv(mine, counts);
   }
 
-  /// Partitions over the job's hosts, in proportion to the host threads of each rank: for work that runs on
-  /// the CPU only, and for a program that can reload its data after a fallback. (On the CPU, a plan over
-  /// devices would give most work to the ranks with the fastest devices.) No communication; identical on
+  /// Partitions units over the job's hosts, in proportion to the host threads of each rank: for work that
+  /// runs on the CPU only, and for a program that can reload its data after a fallback. (On the CPU, a plan
+  /// over devices would give most work to the ranks with the fastest devices.) No communication; identical on
   /// every rank.
   [[nodiscard]] Plan plan_for_hosts(std::int64_t units, const PlanOptions& options) const;
   [[nodiscard]] Plan plan_for_hosts(std::int64_t units, std::int64_t block = 1) const {
@@ -321,24 +323,24 @@ class TESSERA_EXPORT Job {
 
   /// True if the next pass runs on the CPU: no device, policy `cpu`, or an earlier fallback.
   [[nodiscard]] bool on_host() const;
-  /// The verdict of the last pass, the same on every rank; before the first pass, the outcome of the set-up.
-  /// After a pass that ended with an exception: `Verdict::Ran::none` and the reason. An exception that is
-  /// local to one rank (`mpi::Failure`) appears only in the verdict of that rank.
+  /// The verdict of the last pass, the same on every rank; before the first pass, the outcome of the
+  /// constructor. After an exception, `Verdict::ran` is `none`, and the verdict has the reason. An exception
+  /// that is local to one rank (`mpi::Failure`) appears only in the verdict of that rank.
   [[nodiscard]] const Verdict& last_verdict() const;
 
   /// Runs `work` on a host thread of the job and waits for it, replying to other ranks meanwhile: for long
   /// computations between passes. Not collective. `work` must not make collective calls; its exception is
-  /// rethrown. Throws `Error(job_fault)` if the system grants no thread. Cost: waking a thread.
+  /// rethrown. Throws `Error(job_fault)` if no thread can be started. Cost: waking a thread.
   void run_alive(FunctionRef<void()> work);
 
-  /// *Collective.* Computes one result for each unit, out of place. `units`, a vector, an array, a span or
-  /// any other contiguous range, holds this rank's units of `plan`; the returned vector has one element for
-  /// each of them. `on_device(Tile&, std::span<const Unit>, std::span<Result>)` and `on_host(const
-  /// HostTile&, std::span<const Unit>, std::span<Result>)` get the parts of `units` and of the result that
-  /// belong to their range; results start as `Result{}`.
+  /// *Collective.* Computes one result for each unit, out of place. `units`, any contiguous range, holds this
+  /// rank's units of `plan`; the returned vector has one result for each of them. `on_device(Tile&,
+  /// std::span<const Unit>, std::span<Result>)` and `on_host(const HostTile&, std::span<const Unit>,
+  /// std::span<Result>)` get the parts of `units` and of the result that belong to their range; results start
+  /// as `Result{}`.
   ///
-  /// A tile that exceeds the device's memory budget at `device_bytes_per_unit` bytes per unit is processed
-  /// in parts of whole blocks. `JobOptions::parts_in_flight` of them fit the budget together, and are
+  /// A tile whose units, at `device_bytes_per_unit` bytes each, exceed the device's memory budget is
+  /// processed in parts of whole blocks. `JobOptions::parts_in_flight` parts fit the budget together, and are
   /// computed concurrently: see `Tile`. If `device_bytes_per_unit` is 0, the whole tile is computed at once.
   /// Blocks until the vote. Cost without the functions: waking a thread for each tile, and one allreduce.
   template <class Result, detail::ContiguousUnits Units, class DeviceFn, class HostFn>
@@ -449,13 +451,13 @@ class TESSERA_EXPORT Job {
 
   /// *Collective.* Sums one vector of `width` doubles per block over all blocks of `plan`, and returns the
   /// sum on every rank: bit-identical for any number of ranks, threads, and devices of one kind, given the
-  /// same `plan.block()`. `on_device` adds one vector to `sum` for each block of `tile.range()`, which
-  /// consists of whole blocks, in any order; `on_host` adds the one block `tile.range` to `partial`, which
-  /// starts as zeros. A tile is processed in parts as in `map`; no two concurrent calls have the same `sum`.
-  /// Blocks until the sum is known. Memory: 40 `width` bytes for each host thread, or for each part of a tile
-  /// that is computed at a time; in a pass on hosts with a `width` of `ReproducibleSum::shared_width` or
-  /// more, 40 `width` bytes for all threads and 8 `width` for each. Throws `Error(usage)`, before any work,
-  /// for a plan of more than 2^30 blocks (`ReproducibleSum`).
+  /// same `plan.block()`. `on_device` adds one vector to `sum` for each block of `tile.range()`, in any
+  /// order; the range consists of whole blocks. `on_host` adds the vector of the single block `tile.range` to
+  /// `partial`, which starts as zeros. A tile is processed in parts as in `map`; no two concurrent calls have
+  /// the same `sum`. Blocks until the sum is known. Memory: 40 `width` bytes for each host thread, or for
+  /// each part of a tile that is computed at a time; in a pass on hosts with a `width` of
+  /// `ReproducibleSum::shared_width` or more, 40 `width` bytes for all threads and 8 `width` for each. Throws
+  /// `Error(usage)`, before any work, for a plan of more than 2^30 blocks (`ReproducibleSum`).
   [[nodiscard]] std::vector<double> reduce(
       const Plan& plan, std::size_t width, FunctionRef<void(Tile& tile, ReproducibleSum& sum)> on_device,
       FunctionRef<void(const HostTile& tile, std::span<double> partial)> on_host,
@@ -464,11 +466,11 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] std::vector<double> reduce(
       const Plan& plan, std::size_t width, HostOnly,
       FunctionRef<void(const HostTile& tile, std::span<double> partial)> on_host);
-  /// *Collective.* Combines one value for each block over all blocks of `plan`, by a minimum, say, and
+  /// *Collective.* Combines one value per block over all blocks of `plan`, for example by a minimum, and
   /// returns the result on every rank: bit-identical for any number of ranks, threads, and devices of one
   /// kind, given the same `plan.block()`. `reducer` is `Minimum<T>{}`, `MaximumAt<T>{}`, `Sum<T>{}`,
-  /// `Fields<…>{}` or a program's own: see `Reducer` (<tessera/job/reducer.hpp>) for the order of
-  /// combination.
+  /// `Fields<…>{}` or a reducer of the application: see `Reducer` (<tessera/job/reducer.hpp>) for the order
+  /// of combination.
   ///
   ///     const double step = job.reduce(plan, tessera::Minimum<double>{}, steps_on_device,
   ///         [&](const tessera::HostTile& tile, double& least) {
@@ -476,11 +478,12 @@ class TESSERA_EXPORT Job {
   ///             least = tessera::Minimum<double>::combine(least, step_of(unit));
   ///         });
   ///
-  /// `on_device(Tile&, std::span<Value> values)` gets memory of the device, from the tile's arena, with one
-  /// element for each block of `tile.range()`, in order, and writes all of them by work on `Tile::stream`.
-  /// `on_host(const HostTile&, Value& value)` adds the one block `tile.range` to `value`, which starts as the
-  /// identity. Parts and errors as in `map`. Blocks until the result is known. Cost without the functions: as
-  /// `map`, and an allgather of a few values for each rank, at most twice the logarithm of its blocks.
+  /// `on_device(Tile&, std::span<Value> values)` gets device memory, from the tile's arena, with one element
+  /// for each block of `tile.range()`, in order. It must write all elements by work on `Tile::stream`.
+  /// `on_host(const HostTile&, Value& value)` combines the single block `tile.range` into `value`, which
+  /// starts as the identity. Processes parts and throws like `map`. Blocks until the result is known. Cost
+  /// without the functions: that of `map`, and an allgather of a few values for each rank, at most twice the
+  /// logarithm of its number of blocks.
   template <Reducer R, class DeviceFn, class HostFn>
   [[nodiscard]] typename R::Value reduce(const Plan& plan, const R& reducer, DeviceFn&& on_device,
                                          HostFn&& on_host, std::int64_t device_bytes_per_unit = 0) {
@@ -490,14 +493,15 @@ class TESSERA_EXPORT Job {
 
   // Passes over arrays that stay on the devices: include <tessera/job/array.hpp>.
 
-  /// *Collective.* Runs the functions over the units of `arrays`, which `tessera::arrays` makes. All arrays
-  /// must have the same plan, by which the pass is distributed: `on_device(Tile&, std::span<Element>...)`
-  /// gets device memory, with the elements of the units `tile.range()`, and `on_host(const HostTile&,
-  /// std::span<Element>...)` host memory. Elements of an array that is only read are const. Before the
-  /// functions of a tile run, arrays that are not on its device are copied there on `Tile::stream`. If the
-  /// memory budget does not hold the arrays, they are copied and computed in parts, several at a time
-  /// (`Array`, `Tile`). Errors as for `map`, and `Error(rolled_back)` (`Array`). Throws `Error(usage)` for
-  /// arrays of several plans or of another job, or one that is written twice. Blocks until the vote.
+  /// *Collective.* Runs the functions over the units of `arrays`, the result of `tessera::arrays`. All arrays
+  /// must have the same plan, by which the pass is distributed. `on_device(Tile&, std::span<Element>...)`
+  /// gets the elements of the units `tile.range()` in device memory; `on_host(const HostTile&,
+  /// std::span<Element>...)` gets those of `tile.range` in host memory. Elements of an array that is only
+  /// read are const. Before the functions of a tile run, arrays that are not on its device are copied there
+  /// on `Tile::stream`. If the memory budget does not hold the arrays, they are copied and computed in parts,
+  /// several at a time (`Array`, `Tile`). Throws like `map`, and `Error(rolled_back)` (`Array`). Throws
+  /// `Error(usage)` for arrays of several plans or of another job, or an array that is written twice. Blocks
+  /// until the vote.
   template <class DeviceFn, class HostFn, class... Elements>
   void update(const Arrays<Elements...>& arrays, DeviceFn&& on_device, HostFn&& on_host);
   /// *Collective.* Like `update`, with a sum over blocks, as `reduce` above: `on_device(Tile&,
@@ -512,8 +516,8 @@ class TESSERA_EXPORT Job {
   template <Reducer R, class DeviceFn, class HostFn, class... Elements>
   [[nodiscard]] typename R::Value reduce(const Arrays<Elements...>& arrays, const R& reducer,
                                          DeviceFn&& on_device, HostFn&& on_host);
-  /// *Collective.* Copies the last versions of the arrays to the hosts: either of all arrays or of none. If
-  /// a device fails, the job falls back, or goes on without it, and every rank throws `Error(rolled_back)`.
+  /// *Collective.* Copies the last versions of the arrays to the hosts: either of all arrays or of none. If a
+  /// device fails, the job falls back or excludes the device, and every rank throws `Error(rolled_back)`.
   template <class... Elements>
   void download(Array<Elements>&... arrays);
 
@@ -523,7 +527,7 @@ class TESSERA_EXPORT Job {
   friend class detail::ArrayState;
   friend class detail::JobArrays;
 
-  /// A verb (`map`, `scatter` or `reduce`) and its element types: the same on every rank.
+  /// The function of a pass and its element types, which must be the same on every rank.
   struct Call {
     const char* verb = "";
     std::string types;  ///< "of double (8 bytes) to float (4 bytes)"
@@ -538,16 +542,16 @@ class TESSERA_EXPORT Job {
     else
       return call_of(verb, {&typeid(Unit), &typeid(Result)}, {sizeof(Unit), sizeof(Result)});
   }
-  /// The call of a reduction whose data only its functions know.
+  /// The `Call` of a `reduce` without arrays and reducer, which has no element types.
   [[nodiscard]] static const Call& plain_call();
-  /// The steps of a verb (`map`, `scatter` or `reduce`). Everything that can throw on only one rank happens
-  /// inside these functions, so that the failure reaches the vote and no other rank waits there for ever.
+  /// The steps of a pass. Code that can throw on a single rank runs inside these functions: the failure then
+  /// reaches the vote, and other ranks do not wait there for ever.
   struct Pass {
     const Call* call = nullptr;
     bool has_functions = true;                ///< neither function of the caller is null
     bool host_only = false;                   ///< the same on every rank
-    std::optional<std::int64_t> local_units;  ///< units that the caller brought, to be checked
-    std::int64_t width = 0;                   ///< doubles of a reduction; the same on every rank
+    std::optional<std::int64_t> local_units;  ///< number of units from the caller, checked against the plan
+    std::int64_t width = 0;                   ///< width of a reduction; the same on every rank
     std::int64_t max_blocks = std::numeric_limits<std::int64_t>::max();
     std::int64_t device_bytes_per_unit = 0;
     FunctionRef<void()> prepare;                 ///< runs before any work
@@ -555,7 +559,8 @@ class TESSERA_EXPORT Job {
     FunctionRef<void(const HostTile&)> on_host;  ///< computes whole blocks of units on a host
     FunctionRef<void()> restore;                 ///< undoes the writes of device functions
     FunctionRef<void()> finish{};                ///< runs after the work, before the vote; may be empty
-    /// The data of the pass can be moved to the ranks of another plan, and back: the same on every rank.
+    /// Whether the data of the pass can be moved to the ranks of another plan, and back. The same on every
+    /// rank.
     bool can_move = false;
     /// *Collective.* Moves the data to the ranks of `other`, before the work.
     FunctionRef<void(const Plan& other)> bring{};
@@ -563,12 +568,12 @@ class TESSERA_EXPORT Job {
     FunctionRef<void(const Plan& other)> take_back{};
     std::span<const detail::ArrayAccess> arrays{};
   };
-  /// The plan of the arrays of a pass (at least one).
+  /// The common plan of `arrays`, of which there must be one or more.
   [[nodiscard]] const Plan& plan_of(std::span<const detail::ArrayAccess> arrays) const;
   void download_together(std::span<ArrayBase* const> arrays);
   void run(const Plan& plan, const Pass& pass);
-  /// *Collective.* For each rank: how many of this rank's `units` under plan `from` belong to it under plan
-  /// `to`.
+  /// *Collective.* For each rank r, the number of this rank's units under plan `from` that belong to rank r
+  /// under plan `to`.
   [[nodiscard]] std::vector<std::size_t> units_for_ranks(std::int64_t units, std::size_t unit_bytes,
                                                          const Plan& from, const Plan& to) const;
   template <class T>
@@ -578,7 +583,7 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] std::vector<T> moved(std::span<const T> units, const Plan& from, const Plan& to) const {
     return comm().alltoallv(units, counts_for_ranks(from, to));
   }
-  /// How many of this rank's units under `from` belong to each rank under `to`.
+  /// Like `units_for_ranks`, but not collective and without checks.
   [[nodiscard]] std::vector<std::size_t> counts_for_ranks(const Plan& from, const Plan& to) const;
   /// `on_device` is null in a host-only pass.
   [[nodiscard]] std::vector<double> sum_blocks(const Plan& plan, std::size_t width,
@@ -625,7 +630,7 @@ class TESSERA_EXPORT Job {
   static void overwrite(std::span<Unit> units, const std::vector<Unit>& by) {
     for (std::size_t i = 0; i < by.size(); ++i) units[i] = by[i];
   }
-  /// Asks the system for huge pages of a memory area that was not written to yet.
+  /// Advises the system to use huge pages for memory that was not written to yet.
   static void prefer_huge_pages(void* memory, std::size_t bytes) noexcept;
   /// True if a pass over `plan` begins on devices.
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const;

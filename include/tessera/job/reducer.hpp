@@ -7,28 +7,29 @@
 #include <limits>
 #include <type_traits>
 
-/// Reducers for `Job::reduce`: minimum, maximum, their positions, sum, several reducers at once, or a
-/// program's own. For host and device code: nvcc takes `constexpr` functions into kernels with
+/// Reducers for `Job::reduce`: minimum, maximum, their positions, sum, several reducers at once, or an
+/// operation of the application. For host and device code: nvcc takes `constexpr` functions into kernels with
 /// --expt-relaxed-constexpr, NVRTC with --device-as-default-execution-space and `standard_headers()`.
 namespace TESSERA_NAMESPACE {
 
 /// A type with
 /// - `Value`, trivially copyable and aligned to 16 bytes or less: the combined value of consecutive units,
-/// - `identity()`, the value of no unit, also the result for a plan without units, and
-/// - `combine(left, right)`, the value of the units of `left` and those of `right`, which follow them. It is
-///   associative, if only up to rounding; it need not be commutative. Several threads call it.
+/// - `identity()`, the neutral element, which is also the result for a plan without units, and
+/// - `combine(left, right)`, the combined value of the units of `left` and the units of `right`, which follow
+///   them. It must be associative, at least up to rounding; it need not be commutative. Several threads call
+///   it.
 ///
-/// The same on every rank. A program's own:
+/// It must be the same on every rank. Example of an application's reducer:
 ///
-///     struct Product {                      // of 2 by 2 matrices
+///     struct Product {                      // 2 x 2 matrices
 ///       using Value = Matrix;
 ///       static constexpr Value identity() { return {1, 0, 0, 1}; }
 ///       static constexpr Value combine(const Value& left, const Value& right) { … }
 ///     };
 ///
-/// The order of combination depends only on the number of blocks, so that results have the same bits at any
-/// scale: a binary tree over the blocks, combining block 0 with 1, 2 with 3, and so on, then these results in
-/// the same way; an unpaired last value moves up a level unchanged.
+/// Values are combined in a binary tree over the blocks: block 0 with 1, 2 with 3, and so on, then the
+/// results in the same way; an unpaired last value moves up a level unchanged. The order depends only on the
+/// number of blocks, so that results have the same bits for any number of ranks and threads.
 template <class R>
 concept Reducer = std::is_trivially_copyable_v<typename R::Value> &&
     requires(const R& reducer, const typename R::Value& value) {
@@ -36,8 +37,8 @@ concept Reducer = std::is_trivially_copyable_v<typename R::Value> &&
   requires std::is_convertible_v<decltype(reducer.combine(value, value)), typename R::Value>;
 };
 
-/// The sum: of integers modulo 2 to the power of their bits, of floating-point numbers rounded at each
-/// addition. The sum of doubles that is rounded once is `Job::reduce` with a width.
+/// The sum. Integers wrap modulo 2^bits. Floating-point sums are rounded at each addition; `Job::reduce` with
+/// a width gives sums of doubles that are rounded once.
 template <class T>
 struct Sum {
   static_assert(std::is_arithmetic_v<T>);
@@ -55,11 +56,11 @@ namespace detail {
 /// False for NaN. Usable in kernels and, unlike `std::isnan`, constexpr.
 template <class T>
 constexpr bool is_number(T x) {
-  return x == x;  // NOLINT(misc-redundant-expression): a NaN is not
+  return x == x;  // NOLINT(misc-redundant-expression): false for NaN
 }
 }  // namespace detail
 
-/// The minimum: the first NaN if there is a NaN; of equal values (0 and -0) the first. Without values:
+/// The minimum. If there is a NaN, the result is the first NaN. Ties (0 and -0): the first. Without values:
 /// infinity, or the largest integer.
 template <class T>
 struct Minimum {
@@ -97,7 +98,7 @@ struct Located {
 };
 
 namespace detail {
-/// The more extreme of two numbers, with its position: the lower position if both are equal, or both NaN.
+/// The extreme of two numbers, with its position. Ties, also of two NaNs: the lower position.
 template <class Extreme>
 struct ExtremeAt {
   using Value = Located<typename Extreme::Value>;
@@ -109,7 +110,7 @@ struct ExtremeAt {
 };
 }  // namespace detail
 
-/// The minimum and its position. A NaN takes precedence over numbers; ties and several NaNs give the lowest
+/// The minimum and its position. A NaN takes precedence over numbers. Ties, also of NaNs: the lowest
 /// position. Without values: the identity of `Minimum`, at `nowhere`.
 template <class T>
 struct MinimumAt : detail::ExtremeAt<Minimum<T>> {};
@@ -130,7 +131,7 @@ struct Field<member, R> {
   }
 };
 
-/// Several reducers at once, each for one member of a structure of the program's:
+/// Several reducers in one pass, each for one member of an application's structure:
 ///
 ///     struct Look {
 ///       double step;

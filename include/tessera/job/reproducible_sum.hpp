@@ -21,13 +21,13 @@ namespace TESSERA_NAMESPACE {
 ///     sum.allreduce(comm);                 // collective
 ///     std::vector<double> total = sum.values();
 ///
-/// Every summand is split into integer slices at fixed exponents, the multiples of 32, and slices of one
-/// position are added as 64-bit integers, which is associative. For each element the four highest positions
-/// among all summands are kept (at least 96 bits below the largest summand); lower slices are dropped.
-/// Whether a slice is dropped depends only on its position, so the same slices are dropped in any order of
-/// the summands. The sum is rounded to double once, at the end; `reproducible_sum_core.hpp` has the
-/// arithmetic and the proof. Source: the indexed type of Ahrens, Demmel and Nguyen, "Algorithms for
-/// efficient reproducible floating point summation", ACM TOMS 46 (2020), with integer bins.
+/// Every summand is split into integer slices of 32 bits at fixed exponents (*positions*), the multiples of
+/// 32. Slices at one position are added as 64-bit integers, which is associative. Each element keeps the four
+/// highest positions among all summands (at least 96 bits below the largest summand); lower slices are
+/// dropped. Whether a slice is dropped depends only on its position, so the same slices are dropped in any
+/// order of the summands. The sum is rounded to double once, at the end; `reproducible_sum_core.hpp` has the
+/// arithmetic and the proof. Source: the indexed type of Ahrens, Demmel and Nguyen, "Algorithms for efficient
+/// reproducible floating point summation", ACM TOMS 46 (2020), with integer bins.
 ///
 /// At most 2^30 vectors may be added in all. An infinite or NaN summand makes its element NaN. Not
 /// thread-safe: use one object for each thread, then `merge`. Memory: 40 bytes per element.
@@ -37,11 +37,11 @@ class TESSERA_EXPORT ReproducibleSum {
   static constexpr int bin_count = sum_bin_count;
   static constexpr int bin_bits = sum_bin_bits;
   static constexpr std::int64_t max_summands = std::int64_t{1} << 30;
-  /// From this width on the host threads of a rank share one sum in `Job::reduce`; narrower sums are cheaper
-  /// with one for each thread.
+  /// From this width on, the host threads of a rank share one sum in `Job::reduce`. For narrower vectors one
+  /// sum per thread is cheaper.
   static constexpr std::size_t shared_width = std::size_t{1} << 17;
 
-  /// Throws `Error(usage)` for more elements than an address space holds.
+  /// Throws `Error(usage)` if `width` elements exceed the address space.
   static void require_width(std::size_t width);
   /// Throws like `require_width`.
   explicit ReproducibleSum(std::size_t width);
@@ -57,8 +57,8 @@ class TESSERA_EXPORT ReproducibleSum {
   /// Adds the summands of `other`. Throws `Error(usage)` for another width.
   void merge(const ReproducibleSum& other);
 
-  /// Adds a state that was accumulated elsewhere by `add_to`, on a GPU say: `tops` has `width()` elements
-  /// (-1: nothing added), `bins` has `bin_count` consecutive arrays of `width()`, the highest position first;
+  /// Adds sums that were accumulated by `add_to`, for example on a GPU: `tops` has `width()` elements (-1:
+  /// nothing added), `bins` has `bin_count` consecutive arrays of `width()`, the highest position first;
   /// `count` is the number of vectors added. Throws `Error(usage)` for other sizes.
   void merge(std::span<const std::int32_t> tops, std::span<const std::int64_t> bins, std::int64_t count);
 
@@ -78,8 +78,8 @@ class TESSERA_EXPORT ReproducibleSum {
 
   std::vector<SumElement> elements_;
   std::int64_t count_ = 0;
-  std::vector<std::int32_t> tops_;  ///< buffers of `allreduce`: the tops of all elements,
-  std::vector<std::int64_t> bins_;  ///< and their bins, element by element
+  std::vector<std::int32_t> tops_;  ///< buffer of `allreduce`: `SumElement::top` of each element
+  std::vector<std::int64_t> bins_;  ///< buffer of `allreduce`: the bins, element by element
 };
 
 }  // namespace TESSERA_NAMESPACE

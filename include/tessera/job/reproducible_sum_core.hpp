@@ -11,7 +11,7 @@
 /// `constexpr` functions into kernels with --expt-relaxed-constexpr, NVRTC with
 /// --device-as-default-execution-space and `standard_headers()`.
 ///
-///     SumElement sum;                                     // a CUDA thread can own one
+///     SumElement sum;                                     // a CUDA thread may hold one
 ///     for (double x : summands) add_to(sum, x);
 ///     double total = rounded(sum);
 ///
@@ -22,20 +22,20 @@
 ///
 ///   - a summand's slices and its own top depend only on the summand;
 ///   - `top` only grows, and ends as the highest of the summands' tops, T, in any order;
-///   - a slice at position k is in a bin at the end exactly if k > T - 4: until then `top` was no higher,
-///     so it was taken in and never shifted out; and if k <= T - 4 it was passed over, or was shifted
+///   - a slice at position k is in a bin at the end exactly if k > T - 4. If k > T - 4, `top` never exceeded
+///     k + 3, so the slice was added and never shifted out. If k <= T - 4, the slice was skipped, or shifted
 ///     out when `top` reached T, together with everything else at its position;
-///   - slices of one position are added as integers, without carries between positions.
+///   - slices at one position are added as integers, without carries between positions.
 ///
 /// A slice is below 2^32, so 2^30 summands keep every bin below 2^62 in absolute value. All slices of a
-/// negative number are negative, so that the slices of x and -x cancel. A summand that is not finite has a
-/// top above every other, which shifts all bins out and lets no slice in again.
+/// negative number are negative, so that the slices of x and -x cancel. An infinite or NaN summand has a top
+/// above all others: it shifts all bins out, and later slices are skipped.
 namespace TESSERA_NAMESPACE {
 
 inline constexpr int sum_bin_count = 4;  ///< bins of an element
 inline constexpr int sum_bin_bits = 32;  ///< bits between the positions of neighbouring bins
 
-/// The sum of one element of the vector so far.
+/// The running sum of one element of the vector.
 struct SumElement {
   /// `top` of an element with an infinite or NaN summand.
   static constexpr std::int32_t not_finite = 1 << 16;
@@ -44,7 +44,7 @@ struct SumElement {
   std::int64_t bins[sum_bin_count] = {};
 };
 
-/// A double cut into slices, the first at position `top`, the others right below.
+/// A double as three slices, at the positions `top`, `top - 1` and `top - 2`.
 struct SumSlices {
   std::int32_t top;
   std::int64_t high;
@@ -52,12 +52,12 @@ struct SumSlices {
   std::int64_t low;
 };
 
-/// The slices of `x`; if `x` is not finite, a top above every other, and no slices.
+/// The slices of `x`; if `x` is infinite or NaN, zeros with the top `SumElement::not_finite`.
 [[nodiscard]] constexpr SumSlices slices_of(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const auto exponent = static_cast<std::int32_t>(bits >> 52 & 0x7ff);
   if (exponent == 0x7ff) return {SumElement::not_finite, 0, 0, 0};
-  // |x| is significand * 2^scale units; `leading` is the position of the highest bit that it can have.
+  // |x| is significand * 2^scale in units of 2^-1074; `leading` is the index of its highest possible bit.
   const std::uint64_t hidden = exponent != 0 ? std::uint64_t{1} << 52 : 0;
   const std::uint64_t significand = (bits & ((std::uint64_t{1} << 52) - 1)) | hidden;
   const std::int32_t scale = exponent != 0 ? exponent - 1 : 0;
@@ -105,7 +105,6 @@ constexpr void add_to(SumElement& sum, double x) {
   }
 }
 
-/// Adds the sum of another element.
 constexpr void merge_into(SumElement& sum, SumElement other) {
   if (other.top > sum.top) raise_to(sum, other.top);
   if (sum.top > other.top) raise_to(other, sum.top);
@@ -117,7 +116,7 @@ constexpr void merge_into(SumElement& sum, SumElement other) {
 [[nodiscard]] constexpr double rounded(SumElement sum) {
   if (sum.top >= SumElement::not_finite) return std::numeric_limits<double>::quiet_NaN();
 
-  // Carries, from the lowest bin up, make digits of base 2^32; the sign is left in the highest.
+  // Carry propagation from the lowest bin up gives digits in base 2^32; the highest digit has the sign.
   constexpr int digit_count = sum_bin_count + 1;
   std::uint32_t digits[digit_count] = {};
   const auto carry_through = [&] {
@@ -141,18 +140,18 @@ constexpr void merge_into(SumElement& sum, SumElement other) {
     if (digits[i] != 0) length = i * sum_bin_bits + static_cast<int>(std::bit_width(digits[i]));
   if (length == 0) return 0.0;
 
-  // The significand is the 53 bits below `length`, or fewer if the result is subnormal. Below position 0
-  // there are only zeros.
-  const int unit = -sum_bin_bits * (sum.top - (sum_bin_count - 1));  // the bit of weight one unit
+  // The significand is the 53 bits below `length`, or fewer if the result is subnormal. Bits below index 0
+  // are zero.
+  const int unit = -sum_bin_bits * (sum.top - (sum_bin_count - 1));  // index of the bit of weight 2^-1074
   const int lowest = length - 53 > unit ? length - 53 : unit;
   const auto bit = [&](int i) { return i >= 0 ? digits[i / sum_bin_bits] >> (i % sum_bin_bits) & 1U : 0U; };
   std::uint64_t significand = 0;
   for (int i = length - 1; i >= lowest; --i) significand = significand << 1 | bit(i);
-  bool above_half = false;  // whether the bit of weight one half is set
+  bool above_half = false;  // whether a bit below the half bit is set
   for (int i = 0; i < lowest - 1; ++i) above_half = above_half || bit(i) != 0;
   if (bit(lowest - 1) != 0 && (above_half || (significand & 1) != 0)) ++significand;
 
-  // The hidden bit, or a carry into 2^53, adds one to the exponent field by itself.
+  // The addition carries the hidden bit, or a carry into 2^53, into the exponent field.
   constexpr std::uint64_t infinity = std::uint64_t{0x7ff} << 52;
   const std::uint64_t magnitude = (static_cast<std::uint64_t>(lowest - unit) << 52) + significand;
   const std::uint64_t sign_bit = negative ? std::uint64_t{1} << 63 : 0;

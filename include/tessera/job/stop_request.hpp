@@ -32,15 +32,15 @@ struct StopOptions {
 ///     options.stop = &stop;
 ///     tessera::Job job(session.world(), options);
 ///     try {
-///       while (!done) step(job), checkpoint.save(state);   // its passes are cut short
+///       while (!done) step(job), checkpoint.save(state);   // passes throw after a request
 ///     } catch (const tessera::Error& error) {
 ///       if (error.code() != tessera::ErrorCode::interrupted) throw;
 ///       return exit_status(error.code());                  // 75: the same command resumes
 ///     }
 ///
 /// Batch systems signal some or all ranks, at different moments. A rank with a request therefore notifies the
-/// others, all ranks cut their work short, and the vote at the end of the pass (or `agree`) makes one common
-/// decision. A request cannot be withdrawn.
+/// other ranks, all ranks cut their work short, and an allreduce (the vote at the end of a pass, or `agree`)
+/// makes one common decision. A request cannot be withdrawn.
 ///
 /// The signal handlers set a flag, then call the application's previous handler, if there is one. Handlers
 /// are process-wide: only one `StopRequest` that catches signals can exist at a time, and its destructor
@@ -53,8 +53,9 @@ struct StopOptions {
 /// signal out of `StopOptions::signals`.
 ///
 /// A second SIGTERM or SIGINT, more than a second after the first, terminates the process at once by the
-/// default action (exit status 128 + n), unless the application handles or ignores the signal: the orderly
-/// stop itself may hang. Two signals within a second, as Slurm sends them, count as one request.
+/// default action (exit status 128 + n), in case the orderly stop hangs. This does not apply if the
+/// application handles or ignores the signal. Two signals within a second, as Slurm sends them, count as one
+/// request.
 ///
 /// Thread safety: `requested` and `request` may be called on any thread; all other members only on the thread
 /// that calls MPI, else they throw `Error(usage)`.
@@ -71,7 +72,7 @@ class TESSERA_EXPORT StopRequest {
   void request(std::string cause);
 
   /// True once a stop was requested on this rank, or `poll` has received another rank's notification. May
-  /// differ between ranks until they agree. Does not block. Cost: reading the clock.
+  /// differ between ranks until `agree` or a vote. Does not block. Cost: reading the clock.
   [[nodiscard]] bool requested() const noexcept;
 
   /// Notifies the other ranks of a request on this one, and receives their notifications. Passes of a job
@@ -82,10 +83,10 @@ class TESSERA_EXPORT StopRequest {
   /// *Collective.* True on every rank if a stop was requested on any; `agreed` is true from then on. Cost: an
   /// allreduce.
   [[nodiscard]] bool agree();
-  /// True once all ranks have agreed to stop: the same on all of them.
+  /// True once all ranks have agreed to stop. The same on every rank.
   [[nodiscard]] bool agreed() const noexcept;
-  /// The cause on which the ranks have agreed, the same on every rank: "SIGUSR1 on rank 3", or "the time
-  /// limit of 7200 s". Empty until then.
+  /// The cause of the agreed stop, the same on every rank: "SIGUSR1 on rank 3", or "the time limit of 7200
+  /// s". Empty before the ranks have agreed.
   [[nodiscard]] const std::string& cause() const noexcept;
 
  private:

@@ -19,24 +19,26 @@ class BufferPool;
 class StopRequest;
 class WorkspacePool;
 
-/// The argument of a device function: the work of one device in one pass. The function runs on a thread of
-/// its own, bound to cores near the device, with the device's context current.
+/// The argument of a device function (the callback of a pass that computes units on a device): the units of
+/// one device in one pass (a call of `Job::map`, `scatter`, `reduce` or `update`). Each device has its own
+/// thread, bound to cores near the device, with the device's context current.
 ///
-/// A tile that exceeds the memory budget comes in parts, up to `JobOptions::parts_in_flight` of them at a
-/// time: the function is called from several threads, each with a stream, an arena and workspaces of its own,
-/// so that copies of one part overlap with the kernels of another. Parts begin in the order of their units;
-/// parts in different lanes are not ordered otherwise. A tile in one part is one call, in lane 0.
+/// A tile that exceeds the memory budget is processed in parts, up to `JobOptions::parts_in_flight` of them
+/// at a time. Parts that run concurrently are in different *lanes*. Each lane has its own thread, stream,
+/// arena and workspaces, so that copies of one part overlap with the kernels of another. Parts begin in the
+/// order of their units; parts in different lanes are not ordered otherwise. A tile in one part is one call,
+/// in lane 0.
 class TESSERA_EXPORT Tile {
  public:
-  /// The units to compute now.
+  /// The units that this call computes.
   [[nodiscard]] Range range() const noexcept { return range_; }
   /// The whole tile that the plan gives the device; `range()` is a part of it if the tile exceeds the memory
   /// budget.
   [[nodiscard]] Range whole() const noexcept { return whole_; }
   /// Index among this rank's claimed devices. Use it to index state that stays on the device between passes.
   [[nodiscard]] int device_index() const noexcept { return device_index_; }
-  /// From 0 to `JobOptions::parts_in_flight` - 1: no two calls for one device in the same lane run
-  /// concurrently, and the calls in a lane follow each other on one thread and one stream.
+  /// Number of the lane, from 0 to `JobOptions::parts_in_flight` - 1. All calls for one device in one lane
+  /// run in sequence, on one thread and one stream.
   [[nodiscard]] int lane() const noexcept { return lane_; }
   [[nodiscard]] const DeviceInfo& device() const noexcept { return *device_; }
   /// The stream of this tile's lane, synchronised after the function returns or throws. The function must
@@ -46,17 +48,17 @@ class TESSERA_EXPORT Tile {
   /// Device memory that this call may use: `InventoryDevice::memory_budget_bytes`, divided among the ranks
   /// that share the device, and among the parts that are computed at a time. Size large allocations by it.
   [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept { return memory_.budget_bytes; }
-  /// Device memory that outlives the tile: keep the leases by `device_index()`.
+  /// Device memory that may outlive the call: store its leases by `device_index()`.
   [[nodiscard]] BufferPool& buffers() const noexcept { return *memory_.buffers; }
   /// Scratch memory for a vendor library such as cuBLAS, bound to `stream()`, from a `WorkspacePool`.
   [[nodiscard]] MemoryLease workspace(std::size_t bytes) const;
-  /// Device memory for this call only: reset before the next call.
+  /// Device memory for this call only. The arena is reset before the next call.
   [[nodiscard]] Arena& arena() const noexcept { return *memory_.arena; }
 
   /// True once a stop of the job was requested (`JobOptions::stop`). A long-running function may check this
   /// between launches, and return early or throw. Once `stopping` has returned true, the part counts as
-  /// incomplete, even if the function finishes it: check only where the function can return. Cost: reading
-  /// the clock.
+  /// incomplete, even if the function finishes it: call it only at points where the function can return.
+  /// Cost: reading the clock.
   [[nodiscard]] bool stopping() const noexcept;
   /// True if `stopping` has returned true.
   [[nodiscard]] bool told_to_stop() const noexcept { return told_to_stop_; }
@@ -104,14 +106,15 @@ class TESSERA_EXPORT Tile {
   std::string reason_;
 };
 
-/// The argument of a host function: a part of the work, computed on one of several threads.
+/// The argument of a host function (the callback of a pass that computes units on a host thread): the units
+/// of one call.
 ///
-/// No two calls with the same `thread` run concurrently, so it can index scratch space. Allocate scratch
-/// space for `threads`, not `Job::threads()`: in a pass on devices each simulated device has a thread with
-/// the device's number, or, if tiles may come in parts, a thread per lane; threads of the host's tile
+/// No two calls with the same `thread` run concurrently, so `thread` can index scratch space. Allocate it for
+/// `threads`, not for `Job::threads()`: in a pass on devices, each simulated device has one thread, numbered
+/// as the device, or one thread per lane if tiles may be computed in parts. Threads of the host's tile
 /// (`JobOptions::hosts`) are numbered after those of the rank's GPUs.
 struct HostTile {
-  Range range;      ///< the units to compute now
+  Range range;      ///< the units that this call computes
   int thread = 0;   ///< 0 to threads - 1
   int threads = 1;  ///< constant in a pass, and in its fallback
   int device = -1;  ///< the tile's device, by index among the rank's devices; -1 in a pass on hosts

@@ -12,7 +12,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// A bump allocator for the many small buffers of one tile: allocations are freed together, by `reset`.
+/// A bump allocator of device memory, for the many small buffers of one call: allocations are freed together,
+/// by `reset`.
 ///
 ///     Arena arena(pool, stream);
 ///     for (…) {                                    // one tile after another
@@ -21,12 +22,14 @@ namespace TESSERA_NAMESPACE {
 ///       auto* offsets = arena.take<int>(blocks);
 ///     }
 ///
-/// Slabs are leased from the pool. When a slab is full, the arena leases another, which doubles the
-/// capacity, but adds at most 64 MiB or, if that is more, the size of the request. After a `reset` of
-/// several slabs, the first is large enough for everything they held, so that later tiles need a single
-/// slab. If the pool cannot provide that much, a slab has just the size of the request. The memory is for
-/// work on the arena's stream: reuse after a reset is ordered by that stream, without a wait. The caller
-/// must order work on other streams before the reset. Not thread-safe. The pool must outlive the arena.
+/// The arena leases slabs from a pool. A new slab doubles the capacity, but adds at most 64 MiB or, if that
+/// is more, the size of the request. If the pool cannot provide a slab of this size, the slab has just the
+/// size of the request. A `reset` of several slabs replaces them, at the next `take`, by one slab for
+/// everything that they held.
+///
+/// The memory is for work on the arena's stream: reuse after a reset is ordered by that stream, without a
+/// wait. The caller must order work on other streams before the reset. Not thread-safe. The pool must outlive
+/// the arena.
 class TESSERA_EXPORT Arena {
  public:
   static constexpr std::size_t default_alignment = 256;
@@ -58,15 +61,15 @@ class TESSERA_EXPORT Arena {
   [[nodiscard]] std::size_t slabs() const noexcept { return slabs_.size(); }
 
  private:
-  /// A slab of max(`next_bytes_`, `needed`) bytes, or of `needed` if the pool cannot provide that much.
+  /// A slab of max(`next_bytes_`, `needed`) bytes, or of `needed` bytes if the pool cannot provide more.
   [[nodiscard]] MemoryLease take_slab(BufferPool& pool, std::size_t needed) const;
 
   detail::Held<BufferPool*, "Arena"> pool_;
   StreamView stream_;
   std::size_t next_bytes_;  ///< minimum size of the next slab
   std::vector<MemoryLease> slabs_;
-  std::size_t used_ = 0;         ///< bytes used of the last slab
-  std::size_t used_before_ = 0;  ///< bytes used of the slabs before it
+  std::size_t used_ = 0;         ///< bytes used in the last slab
+  std::size_t used_before_ = 0;  ///< bytes used in all slabs before the last
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -40,9 +40,9 @@ class Buffer {
 
 /// Limits of the memory that a buffer pool reserves.
 struct BufferPoolOptions {
-  /// Reserved bytes (in use and cached) stay within (1 + slack) times the high-water mark of bytes in use.
+  /// Reserved bytes (in use and cached) are at most (1 + slack) times the high-water mark of bytes in use.
   double slack = 0.05;
-  /// Fewer reserved bytes than this are never trimmed, whatever the slack.
+  /// Reserved bytes up to this number are never trimmed, whatever the slack.
   std::size_t floor_bytes = std::size_t{32} << 20;
   /// Maximum of reserved bytes; a `take` that would exceed it fails as out of memory.
   std::size_t limit_bytes = std::numeric_limits<std::size_t>::max();
@@ -60,23 +60,23 @@ enum class Fill {
 ///     {
 ///       const auto sums = pool.take<double>(1024, stream, Fill::zero);
 ///       add_kernel<<<…, static_cast<cudaStream_t>(stream.native())>>>(sums.data());
-///     }                                                      // back in the pool, the kernel still runs
+///     }                                                      // back in the pool while the kernel still runs
 ///     const auto next = pool.take<double>(1000, stream);     // the same memory, after the kernel
 ///
 /// Sizes are rounded up to size classes: multiples of 512 bytes up to 4 KiB, then eight classes per power of
 /// two (at most 12.5 % more than requested), from 1 MiB sixteen (6.25 %), from 64 MiB sixty-four (1.6 %).
 /// Blocks are never split or merged. A `take` gets a block of its class, in this order of preference: the
-/// block that its stream returned last; a block of another stream whose work is known to be complete; a
-/// block of another stream, for whose work the taking stream then waits; a new block from the upstream. The
-/// host waits for a stream only when memory has run out.
+/// block that its stream returned last; a block of another stream whose work is known to be complete; a block
+/// of another stream, for whose work the taking stream then waits; a new block from the upstream allocator.
+/// The host waits for a stream only when memory has run out.
 ///
 /// Thread-safe, by one lock. Streams must be of the pool's device, and be released (`release_stream`) before
-/// they are destroyed. A hit makes no CUDA call and costs a fraction of 0.1 us.
+/// they are destroyed. A `take` from the cache makes no CUDA call and costs a fraction of 0.1 us.
 class TESSERA_EXPORT BufferPool {
  public:
-  /// Throws `Error(usage)` for a negative slack or a null upstream, such as one moved to another pool.
+  /// Throws `Error(usage)` for a negative slack or a null upstream.
   explicit BufferPool(std::unique_ptr<MemoryUpstream> upstream, BufferPoolOptions options = {});
-  /// Returns cached memory to the upstream; leases that are still in use return theirs when they end.
+  /// Returns cached memory to the upstream. Leases that are still in use return their memory when they end.
   ~BufferPool();
   BufferPool(BufferPool&&) noexcept;
   BufferPool& operator=(BufferPool&&) noexcept;

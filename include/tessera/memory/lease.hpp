@@ -17,12 +17,12 @@ class BlockCache;
 
 /// Memory of a pool, leased for one stream; the destructor returns it. Move-only.
 ///
-/// Work on the lease's stream may use the memory as soon as it is taken, and may still be using it when the
-/// lease ends: the host does not wait, and the pool makes other streams that reuse the memory wait for that
-/// work. Work on any *other* stream must be ordered after the `take` by the caller, and registered by
+/// Work on the lease's stream may use the memory as soon as the lease begins, and may still be running when
+/// the lease ends: the host does not wait, and the pool makes other streams that reuse the memory wait for
+/// that work. Work on any *other* stream must be ordered after the `take` by the caller, and registered by
 /// `record_stream`, or the memory may be reused while that work still runs. A lease is not thread-safe, but
-/// may be returned on any thread. A lease may outlive its pool, and, if it is bound to a context's own
-/// stream (that of a tile), also the context and the job; a `Stream` must outlive its leases.
+/// may be returned on any thread. A lease may outlive its pool, and, if it is bound to a context's own stream
+/// (such as a tile's stream), also the context and the job; a `Stream` must outlive its leases.
 class TESSERA_EXPORT MemoryLease {
  public:
   MemoryLease() = default;
@@ -68,10 +68,10 @@ class TESSERA_EXPORT MemoryLease {
   std::size_t size_bytes_ = 0;
 };
 
-/// Counts and sizes of a pool: a consistent snapshot; bytes are as rounded by the pool.
+/// A consistent snapshot of a pool's counts and sizes. Bytes include the pool's rounding.
 struct PoolStatistics {
-  std::uint64_t hits = 0;     ///< takes served from the cache
-  std::uint64_t misses = 0;   ///< takes served by the upstream
+  std::uint64_t hits = 0;     ///< calls of `take` served from the cache
+  std::uint64_t misses = 0;   ///< calls of `take` served by the upstream allocator
   std::uint64_t returns = 0;  ///< leases returned
   std::uint64_t waits = 0;    ///< hits that made a stream wait for another
   std::uint64_t freed = 0;    ///< blocks returned to the upstream

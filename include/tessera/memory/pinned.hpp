@@ -17,13 +17,13 @@ class DeviceContext;
 /// Pinned (page-locked) host memory on the NUMA node nearest to a device, for asynchronous copies at full
 /// speed. Zeroed. Move-only.
 ///
-/// For a simulated device it is pageable memory. If the device's NUMA node is not known, or the system does
-/// not let the process bind memory (containers), the system places it; see `near_device()`.
+/// For a simulated device it is pageable memory. If the device's NUMA node is unknown, or the process may not
+/// bind memory (as in some containers), the system places the memory; see `near_device()`.
 class TESSERA_EXPORT PinnedMemory {
  public:
   PinnedMemory() = default;
-  /// Makes `context` current on the calling thread. Throws `Error(job_fault)` if there is not enough memory
-  /// or it cannot be pinned. Blocks. Cost: about a third of a second per GiB for touching and pinning.
+  /// Makes `context` current on the calling thread. Throws `Error(job_fault)` if memory cannot be allocated
+  /// or pinned. Blocks. Cost: about a third of a second per GiB for touching and pinning.
   PinnedMemory(std::size_t bytes, const DeviceContext& context);
   /// Blocks until the memory is unpinned. Copies from or to it must be complete.
   ~PinnedMemory();
@@ -67,7 +67,7 @@ class PinnedBuffer {
 
  public:
   PinnedBuffer() = default;
-  /// Arguments and errors as for `PinnedMemory`.
+  /// Like the constructor of `PinnedMemory`.
   PinnedBuffer(std::size_t size, const DeviceContext& context)
       : memory_(size > std::numeric_limits<std::size_t>::max() / sizeof(T)
                     ? std::numeric_limits<std::size_t>::max()

@@ -11,13 +11,13 @@ namespace TESSERA_NAMESPACE {
 
 class DeviceContext;
 
-/// The source of a pool's memory, with the stream operations that a pool needs: allocates memory and events
-/// of one device, or, in tests, of a fake device.
+/// The allocator behind a memory pool, with the stream operations that a pool needs. It allocates memory and
+/// events of one device or, in tests, of a fake device.
 ///
-/// Allocation is stream-ordered: memory may be used by work that is submitted to its stream after `allocate`,
-/// and `deallocate` may be called while work on the stream still uses it. A pool serialises its calls, which
-/// come from any thread; an implementation need not be thread-safe. Members throw `Error(job_fault)` with the
-/// device's reason, unless stated otherwise.
+/// Allocation is stream-ordered: work that is submitted to the stream after `allocate` may use the memory,
+/// and `deallocate` may be called while work on the stream still uses the memory. A pool serialises its
+/// calls, which come from any thread; an implementation need not be thread-safe. Members throw
+/// `Error(job_fault)` with the device's reason, unless stated otherwise.
 class TESSERA_EXPORT MemoryUpstream {
  public:
   /// The device's memory, as cudaMemGetInfo reports it.
@@ -31,11 +31,11 @@ class TESSERA_EXPORT MemoryUpstream {
   MemoryUpstream(const MemoryUpstream&) = delete;
   MemoryUpstream& operator=(const MemoryUpstream&) = delete;
 
-  /// Memory aligned to 256 bytes, or null if there is not enough; `bytes` is not 0.
+  /// Allocates memory aligned to 256 bytes; null if memory has run out. `bytes` must not be 0.
   [[nodiscard]] virtual void* allocate(std::size_t bytes, StreamView stream) = 0;
   /// Frees memory of `allocate` after the work on `stream`.
   virtual void deallocate(void* memory, std::size_t bytes, StreamView stream) noexcept = 0;
-  /// Returns memory that was deallocated, but is cached for reuse, to the system. Best effort.
+  /// Returns deallocated memory that is cached for reuse to the system. Best effort.
   virtual void trim() noexcept {}
   [[nodiscard]] virtual MemoryInfo memory_info() const = 0;
   /// Sets the memory to zero, on `stream`.
@@ -50,21 +50,21 @@ class TESSERA_EXPORT MemoryUpstream {
   virtual void record(EventView event, StreamView stream) = 0;
   /// Whether the recorded work is complete. Does not block.
   [[nodiscard]] virtual bool ready(EventView event) = 0;
-  /// Makes work that is submitted to `stream` later wait for the event as recorded now. Does not block.
+  /// Makes work that is submitted to `stream` later wait for the event's last recording. Does not block.
   virtual void make_wait(StreamView stream, EventView event) = 0;
   /// Waits for the event. Called only when memory has run out.
   virtual void synchronize(EventView event) = 0;
 };
 
-/// The upstream of a context's device; it keeps the context's stream alive. For a simulated device: host
-/// memory, of the size that the device is specified with. Makes the context current on the calling thread.
-/// Allocates by cudaMallocAsync from a memory pool of its own, which never blocks, or, if the driver does not
-/// support memory pools, by cudaMalloc: freeing then waits for the stream, and may wait for the device.
-/// Throws `Error(job_fault)`.
+/// The allocator of a context's device; it keeps the context's stream alive. For a simulated device it
+/// allocates host memory, up to the device's specified size. Makes the context current on the calling thread.
+/// Allocates from its own CUDA memory pool by cudaMallocAsync, which never blocks. If the driver does not
+/// support memory pools, allocates by cudaMalloc: freeing then waits for the stream, and may wait for the
+/// device. Throws `Error(job_fault)`.
 [[nodiscard]] TESSERA_EXPORT std::unique_ptr<MemoryUpstream> make_upstream(const DeviceContext& context);
 
-/// An upstream of host memory, of which at most `capacity_bytes` are allocated at a time. Streams may be
-/// null; all operations are synchronous.
+/// An allocator of at most `capacity_bytes` of host memory at a time. Streams may be null; all operations are
+/// synchronous.
 [[nodiscard]] TESSERA_EXPORT std::unique_ptr<MemoryUpstream> make_host_upstream(std::size_t capacity_bytes);
 
 }  // namespace TESSERA_NAMESPACE

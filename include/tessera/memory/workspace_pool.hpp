@@ -13,9 +13,10 @@ namespace TESSERA_NAMESPACE {
 
 /// Limits of the memory that a workspace pool caches.
 struct WorkspacePoolOptions {
-  /// Maximum of cached slabs of one size, at least 1; further slabs are freed when they are returned.
+  /// Maximum number of cached memory blocks (slabs) of one size, at least 1; further slabs are freed when
+  /// they are returned.
   std::size_t slabs_per_class = 4;
-  /// Maximum of cached bytes; a return that exceeds it frees the least recently used slabs.
+  /// Maximum of cached bytes; if a returned slab exceeds it, the least recently used slabs are freed.
   std::size_t high_water_bytes = std::size_t{1} << 30;
 };
 
@@ -27,13 +28,13 @@ struct WorkspacePoolOptions {
 ///                    static_cast<cudaStream_t>(stream.native()));
 ///
 /// Sizes are rounded up to powers of two from 1 KiB, because libraries request many different sizes for short
-/// times. Slabs are returned without a wait, and reused like blocks of a `BufferPool`: by their own stream at
-/// once, by other streams after waiting for its work. Thread-safe.
+/// times. Slabs are returned without a wait. As in a `BufferPool`, their own stream reuses them at once;
+/// other streams first wait for the work of that stream. Thread-safe.
 class TESSERA_EXPORT WorkspacePool {
  public:
-  /// Throws `Error(usage)` if the options keep no slab, or the upstream is null.
+  /// Throws `Error(usage)` if `slabs_per_class` is below 1, or the upstream is null.
   explicit WorkspacePool(std::unique_ptr<MemoryUpstream> upstream, WorkspacePoolOptions options = {});
-  /// Returns cached slabs to the upstream; leases that are still in use return theirs when they end.
+  /// Returns cached slabs to the upstream. Leases that are still in use return their memory when they end.
   ~WorkspacePool();
   WorkspacePool(WorkspacePool&&) noexcept;
   WorkspacePool& operator=(WorkspacePool&&) noexcept;

@@ -21,7 +21,7 @@
 namespace TESSERA_NAMESPACE::mpi {
 
 /// An MPI call of this rank failed; the message is MPI's. Unlike other errors of the library it is local to
-/// this rank: the others may be waiting in a collective, so a program ends the job by `abort_job`.
+/// this rank: other ranks may be waiting in a collective, so a program ends the job by `abort_job`.
 class TESSERA_EXPORT Failure : public Error {
  public:
   explicit Failure(const std::string& message) : Error(ErrorCode::job_fault, message) {}
@@ -39,19 +39,19 @@ struct CommunicatorAccess;
 enum class Number { float64, int32, int64, uint32, uint64 };
 }  // namespace detail
 
-/// Typed wrappers of the MPI collectives that the library needs, over a communicator that it owns.
+/// Typed wrappers of MPI collectives, over an MPI communicator that this object owns.
 ///
 ///     auto all = comm.allgather(my_record);          // one record of every rank, in rank order
 ///     comm.allreduce(std::span(sums), Reduction::sum);
 ///
 /// Every member marked *Collective* must be called by every rank in the same order. Counts are 64 bits wide:
-/// transfers above 2^31 - 1 elements are cut into pieces. An MPI call that fails throws `Failure`, at once
-/// or on completion, whatever the error handlers of the caller's communicators are. (Under
-/// MPI_THREAD_MULTIPLE the library does not change the error handler of MPI_COMM_WORLD, which Open MPI 4
-/// calls for errors of collectives: these errors are thrown only if that handler is MPI_ERRORS_RETURN.)
-/// `Error(usage)` is thrown, before anything is sent, by a call on an empty (default-made or moved-from)
-/// communicator, after MPI_Finalize, on a thread other than the one that made the communicator, or in a
-/// child that a rank has made by `fork`.
+/// transfers above 2^31 - 1 elements are cut into pieces. An MPI call that fails throws `Failure`, at once or
+/// on completion, whatever the error handlers of the caller's communicators are. (Under MPI_THREAD_MULTIPLE
+/// the library does not change the error handler of MPI_COMM_WORLD, which Open MPI 4 calls for errors of
+/// collectives: these errors are thrown only if that handler is MPI_ERRORS_RETURN.) A call throws
+/// `Error(usage)`, before anything is sent, if the communicator is empty (default-constructed or moved from),
+/// after MPI_Finalize, on a thread other than the one that constructed the communicator, or in a forked child
+/// of a rank.
 ///
 /// A collective that not all ranks call blocks for ever. With a timeout it ends the job instead (exit status
 /// 6), with a line on standard error that names the ranks (and their nodes) that are missing or in another
@@ -59,33 +59,34 @@ enum class Number { float64, int32, int64, uint32, uint64 };
 ///
 ///     tessera: rank 2 (node7) did not come to the vote of pass 1 within 1800 s: the job is ended
 ///
-/// A rank is missing if it does not reply: it is dead, stopped, unreachable, or computes between passes for
-/// longer than the timeout without calling `alive()`. A rank that runs a pass of a job replies, however long
-/// the pass takes. Even without a timeout, a rank that has reached the end of the program (`Session`) ends
-/// the job, with a line that names it, once another rank waits for it. Messages number ranks as in the
-/// communicator from which the others were derived. A waiting rank yields its core. Cost of a collective of 8
-/// bytes between 2 ranks of one node: 1.6 us, where MPI's own blocking call takes 0.9 us.
+/// A rank is missing if it does not reply, because it is dead, stopped or unreachable, or because it computes
+/// between passes for longer than the timeout without calling `alive()`. A rank that runs a pass of a job
+/// replies, however long the pass takes. Even without a timeout, a rank that has reached the end of the
+/// program (`Session`) ends the job, with a line that names this rank, as soon as another rank waits for it.
+/// Messages number ranks as in the original communicator, from which duplicates and splits are derived. A
+/// waiting rank yields its core. Cost of a collective of 8 bytes between 2 ranks of one node: 1.6 us; MPI's
+/// own blocking call takes 0.9 us.
 ///
 /// A *serial* communicator has one rank, this process, and calls no MPI: for a library in the process of
-/// another program. Everything that takes a communicator takes a serial one. Its collectives do not wait, so
-/// it has no timeout; any thread may make and use it, one thread at a time; no handler of signals or of the
-/// program's end is installed, and the process is never ended. In a process without ranks and without a
-/// `Session`, and after `watch_exits(false)`, threads of the library block asynchronous signals, so that the
-/// host program's threads get them.
+/// another program. Every function that takes a communicator accepts a serial one. Its collectives do not
+/// wait, so it has no timeout. Any thread may construct and use it, one thread at a time. No signal or exit
+/// handler is installed, and the process is never ended. Threads of the library block asynchronous signals,
+/// so that the host program's threads get them, in a process that uses neither MPI nor a `Session`, and after
+/// `watch_exits(false)`.
 class TESSERA_EXPORT Communicator {
  public:
   Communicator() = default;
 
 #if TESSERA_HAVE_MPI
-  /// A private duplicate of `other`, so that the library's messages never match the caller's. It has no
-  /// timeout. *Collective*, without a timeout; a rank that has reached the end of the program is noticed as
-  /// in any collective. Calls on `other` itself are not watched. Throws `Error(usage)` for MPI_COMM_NULL or
-  /// an inter-communicator, before MPI_Init and after MPI_Finalize, in a forked child, and on a thread other
-  /// than the main one, at whatever level MPI was initialised.
+  /// A private duplicate of `other`, so that the library's messages never match the caller's. *Collective*,
+  /// without a timeout; the new communicator has no timeout either. A rank that has reached the end of the
+  /// program is detected as in any collective. Calls on `other` itself are not watched. Throws `Error(usage)`
+  /// for MPI_COMM_NULL or an inter-communicator, before MPI_Init and after MPI_Finalize, in a forked child,
+  /// and on a thread other than the main one, whatever the thread level of MPI.
   ///
-  /// From the first call on, the library watches the end of a program without a `Session`: see
-  /// <tessera/mpi/exit_guard.hpp>. For this MPI keeps a small communicator for each set of ranks that has
-  /// been duplicated.
+  /// From the first call on, the library watches how ranks leave a program without a `Session`: see
+  /// <tessera/mpi/exit_guard.hpp>. This takes a small MPI communicator for each set of ranks that has been
+  /// duplicated.
   [[nodiscard]] static Communicator duplicate_of(MPI_Comm other);
 #endif
   /// A serial communicator. Not collective. In a forked child, a job over a communicator made before the fork
@@ -119,27 +120,28 @@ class TESSERA_EXPORT Communicator {
   }
 #endif
 
-  /// How long a collective may wait, measured from this rank's call; inherited by duplicates and splits that
-  /// are made later. 0, the default: without limit; at most a hundred years. Set it on every rank.
+  /// Sets the timeout of collectives, measured from this rank's call. Later duplicates and splits inherit it.
+  /// 0, the default: none; maximum: a hundred years. Set it on every rank.
   void set_timeout(std::chrono::milliseconds timeout) noexcept;
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept {
     return self_.timeout;
   }
 
-  /// Replies to the watchdogs of other ranks. For long computations between collectives, on the thread that
-  /// constructed the communicator: ranks that wait for this rank go on waiting as long as it calls `alive`
-  /// once a second. Not collective. Does not block. Cost: below a microsecond.
+  /// Replies to other ranks that wait for this rank in a collective. For long computations between
+  /// collectives, on the thread that constructed the communicator: the other ranks wait beyond their timeout
+  /// as long as this rank calls `alive` once a second. Not collective. Does not block. Cost: below a
+  /// microsecond.
   void alive() const;
 
   /// A communicator of the ranks that give the same color, ordered by their rank here. *Collective.* Throws
-  /// `Error(usage)`, on every rank, if one gives a negative color, such as MPI_UNDEFINED.
+  /// `Error(usage)`, on every rank, if any rank gives a negative color, such as MPI_UNDEFINED.
   [[nodiscard]] Communicator split(int color) const;
 
   /// *Collective.* Waits for every rank.
   void barrier() const;
 
-  /// *Collective.* Element-wise over ranks, in place; the result is the same on every rank. Sums of
-  /// `double` depend on the number of ranks: use `ReproducibleSum` where bits matter.
+  /// *Collective.* Element-wise over ranks, in place; the result is the same on every rank. The last bits of
+  /// sums of `double` depend on the number of ranks: see `ReproducibleSum`.
   template <class T>
   void allreduce(std::span<T> values, Reduction how) const {
     if (!is_serial()) allreduce_elements(values.data(), values.size(), number<T>(), how);
@@ -181,8 +183,8 @@ class TESSERA_EXPORT Communicator {
   /// *Collective.* The text of every rank, in rank order.
   [[nodiscard]] std::vector<std::string> allgather_text(std::string_view mine) const;
 
-  /// *Collective.* Sends `counts[r]` consecutive elements of `outgoing` to each rank r; returns what
-  /// was received, in the order of the sending ranks.
+  /// *Collective.* Sends `counts[r]` consecutive elements of `outgoing` to each rank r; returns the received
+  /// elements, in the order of the sending ranks.
   template <class T>
   requires std::is_trivially_copyable_v<T>
   [[nodiscard]] std::vector<T> alltoallv(std::span<const T> outgoing,
@@ -216,9 +218,9 @@ class TESSERA_EXPORT Communicator {
   [[nodiscard]] std::string broadcast_text(std::string_view text, int root) const;
 
 #if TESSERA_HAVE_MPI
-  /// *Collective.* Waits for a non-blocking collective of the caller's own over `native()`, to which
-  /// `timeout()` then applies too. `kind` names it in messages ("a scan"); `bytes`, the size of the transfer,
-  /// determines how long it is polled without sleeping.
+  /// *Collective.* Waits for a non-blocking collective that the caller has started on `native()`, with the
+  /// timeout `timeout()`. `kind` names the collective in messages ("a scan"); `bytes`, the size of the
+  /// transfer, determines how long the wait polls without sleeping.
   void wait(MPI_Request& request, std::string_view kind, std::size_t bytes = 0) const {
     wait(request, kind, bytes, timeout());
   }
@@ -234,23 +236,23 @@ class TESSERA_EXPORT Communicator {
                std::chrono::milliseconds timeout);
   void wait(MPI_Request& request, std::string_view kind, std::size_t bytes,
             std::chrono::milliseconds timeout) const;
-  /// Waits for `request`, the `number`-th collective.
+  /// Waits for `request`, the collective with this number among all of the communicator.
   void wait_at(std::int64_t number, MPI_Request& request, std::string_view kind, std::size_t bytes,
                std::chrono::milliseconds timeout) const;
   [[nodiscard]] std::uint64_t id_of_child(std::uint64_t which) const noexcept;
   /// The native handle. Throws `Error(usage)` if the communicator is empty, MPI has been finalised, or
-  /// another thread made the communicator.
+  /// another thread constructed the communicator.
   [[nodiscard]] MPI_Comm usable() const;
 #endif
 
-  /// MPI counts are `int`: transfers above INT_MAX elements are split into pieces of this many.
+  /// Maximum number of elements of one MPI call, whose counts are `int`; longer transfers are split.
   static constexpr std::size_t largest_piece = std::numeric_limits<int>::max();
 
   /// Throws `Error(usage)` unless this process and the calling thread may use the communicator.
   void require_usable() const;
   /// Throws `Error(usage)` unless `counts` has one element per rank and adds up to `total`.
   void check_counts(std::span<const std::size_t> counts, std::size_t total) const;
-  /// Throws `Error(usage)` if the least color of a split is negative.
+  /// Throws `Error(usage)` if `least`, the minimum color of a split, is negative.
   static void check_color(int least);
 
   // The members below are for communicators over MPI only.
@@ -268,14 +270,14 @@ class TESSERA_EXPORT Communicator {
   void broadcast_bytes(void* data, std::size_t bytes, int root, std::size_t piece = largest_piece) const;
   /// Offsets of each rank's bytes in the gathered result: one more than there are ranks.
   [[nodiscard]] std::vector<std::size_t> gathered_offsets(std::size_t my_bytes) const;
-  /// `out` holds `offsets.back()` bytes.
+  /// `out` has room for `offsets.back()` bytes.
   void allgatherv_bytes(std::span<const std::byte> mine, std::span<const std::size_t> offsets, std::byte* out,
                         std::size_t piece = largest_piece) const;
-  /// The number of elements that each rank sends to this one, given the numbers that this one sends. Throws
-  /// as `check_counts`.
+  /// *Collective.* The number of elements that each rank sends to this rank; `counts[r]` is the number that
+  /// this rank sends to rank r. Throws like `check_counts`.
   [[nodiscard]] std::vector<std::size_t> incoming_counts(std::span<const std::size_t> counts,
                                                          std::size_t total) const;
-  /// `out` holds the sum of `incoming` bytes.
+  /// `out` has room for the sum of `incoming`, in bytes.
   void alltoallv_bytes(const std::byte* outgoing, std::span<const std::size_t> counts,
                        std::span<const std::size_t> incoming, std::byte* out,
                        std::size_t piece = largest_piece) const;
@@ -302,11 +304,11 @@ class TESSERA_EXPORT Communicator {
 #endif
     int rank = 0;
     int size = 1;
-    std::shared_ptr<detail::RankGroup> group;  // shared by all communicators that derive from one origin
+    std::shared_ptr<detail::RankGroup> group;  // shared by a communicator and all duplicates and splits of it
     std::uint64_t id = 0;  // index of the communicator in its group, the same on every rank
     std::chrono::milliseconds timeout{};
     SharedFunction<void()> progress{};
-    std::int64_t* waits = nullptr;  // counts the collective calls
+    std::int64_t* waits = nullptr;  // number of collective calls so far
     bool serial = false;
     bool owns_process = false;  // whether a serial communicator belongs to a `Session`
     int forks = 0;              // serial: number of forks before its process was made
@@ -314,13 +316,13 @@ class TESSERA_EXPORT Communicator {
   Self self_;
 };
 
-/// During its lifetime, names the purpose of this rank's collectives in the line that ends a job whose ranks
-/// are missing from a collective:
+/// Names the purpose of this rank's collectives during its lifetime. The line that ends a job because ranks
+/// are missing from a collective contains the purpose:
 ///
 ///     const mpi::Purpose purpose(comm, "the exchange of halos");
 ///
-/// Purposes nest: "a vote in the exchange of halos". Applies to duplicates and splits as well. Throws, like
-/// a collective, on a thread that may not call collectives.
+/// Purposes nest: "a vote in the exchange of halos". Applies to duplicates and splits as well. Throws
+/// `Error(usage)`, like a collective, on a thread that may not call collectives.
 class TESSERA_EXPORT Purpose {
  public:
   Purpose(const Communicator& comm, std::string what);
@@ -332,8 +334,8 @@ class TESSERA_EXPORT Purpose {
   std::shared_ptr<detail::RankGroup> group_;
 };
 
-/// Ends the whole job at once with `message` on standard error and exit status `status`. For faults
-/// after which other ranks may be waiting in a collective that can never complete.
+/// Ends the whole job at once with `message` on standard error and exit status `status`. For errors after
+/// which other ranks may wait forever in a collective.
 [[noreturn]] TESSERA_EXPORT void abort_job(std::string_view message, int status);
 
 }  // namespace TESSERA_NAMESPACE::mpi

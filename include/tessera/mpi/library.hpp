@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::mpi {
 struct LibraryInfo {
   std::string version;            ///< "Open MPI v4.1.4", "MPICH Version: 4.0.2"
   std::string_view thread_level;  ///< "MPI_THREAD_FUNNELED", …; empty before MPI_Init and after MPI_Finalize
-  std::optional<bool> gpu_aware;  ///< accepts pointers to device memory; empty if the library does not say
+  std::optional<bool> gpu_aware;  ///< whether MPI accepts pointers to device memory; empty: unknown
 };
 
 /// Thread-safe. Not collective. Tessera itself never gives MPI a pointer to device memory.

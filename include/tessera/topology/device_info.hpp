@@ -44,7 +44,7 @@ struct ComputeCapability {
 
   friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
 
-  /// FP64 tensor cores at full rate: the data-centre GPUs of 8.0, 9.0 and 10.0.
+  /// True for capabilities 8.0, 9.0 and 10.0, whose data-centre GPUs have FP64 tensor cores at full rate.
   [[nodiscard]] bool has_fp64_tensor_cores() const noexcept {
     return (major == 8 || major == 9 || major == 10) && minor == 0;
   }
@@ -70,16 +70,16 @@ struct DeviceInfo {
   bool ecc = false;
   bool integrated = false;
   bool simulated = false;
-  bool host = false;                ///< the host threads of a rank (`JobOptions::hosts`), without a UUID
-  bool simulated_for_rank = false;  ///< whether it is a simulated device of only one rank
+  bool host = false;  ///< true: stands for the host threads of a rank (`JobOptions::hosts`), without a UUID
+  bool simulated_for_rank = false;  ///< whether it is a simulated device that only one rank sees
   double memory_fraction = 0.5;     ///< fraction of the total memory that one job may use
   int numa_node = -1;               ///< hwloc OS index of the nearest NUMA node; -1 if not known
-  /// Cores near the device among those that this rank may use, as an hwloc list ("0-15,32-47"). Empty if none
-  /// of them is near, or the device is simulated: threads then keep the rank's binding.
+  /// Cores near the device that this rank may use, as an hwloc list ("0-15,32-47"). Empty if there are none,
+  /// or the device is simulated: threads then keep the rank's binding.
   std::string near_cpuset;
 
   [[nodiscard]] bool mig() const noexcept { return uuid.mig; }
-  /// Whether its memory is host memory and host functions do its work, without GPU and CUDA.
+  /// Whether the device uses host memory and host functions, without GPU and CUDA.
   [[nodiscard]] bool has_host_memory() const noexcept { return simulated || host; }
   /// Device memory that one job may use: the minimum of the free memory and `memory_fraction` of the total.
   [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept {
@@ -97,9 +97,9 @@ struct Absence {
     driver_error,    ///< the driver is installed but does not work
     no_device,       ///< the driver sees no GPU
     none_visible,    ///< CUDA_VISIBLE_DEVICES hides all GPUs
-    none_left,       ///< other ranks of the node drive all GPUs
-    driven,          ///< other jobs of the user drive all GPUs that the rank sees
-    not_started,     ///< CUDA was initialised in this process without the GPUs
+    none_left,       ///< all GPUs are assigned to other ranks of the node
+    driven,          ///< other jobs of the user have claimed all GPUs that the rank sees
+    not_started,     ///< CUDA was initialised in this process earlier, with other GPUs visible
     excluded,        ///< the policy is `cpu`
     fault,           ///< injected by a fault point (test builds)
   };

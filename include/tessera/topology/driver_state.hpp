@@ -12,20 +12,20 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The condition of a device. Values that the driver does not report are empty; all values of a simulated
-/// device are.
+/// The condition of a device. Values that the driver does not report are empty, and so are all values of a
+/// simulated device.
 struct DeviceCondition {
   std::optional<std::int64_t> corrected_errors;  ///< corrected ECC memory errors since the driver was loaded
-  std::optional<std::int64_t> uncorrected_errors;  ///< uncorrected ones; do not use a device with such errors
+  std::optional<std::int64_t> uncorrected_errors;  ///< uncorrected ECC errors: do not use such a device
   std::optional<int> remapped_rows;                ///< memory rows replaced because of errors
-  std::optional<bool> remapping_needs_reset;       ///< a row is replaced when the device is next reset
+  std::optional<bool> remapping_needs_reset;       ///< a row will be replaced at the next reset of the device
   std::optional<int> active_links;                 ///< NVLinks that are up
 };
 
 /// The version of this node's driver, and the condition of its devices.
 struct DriverState {
-  std::string version;  ///< "580.95.05"; empty if there is no driver that works
-  std::string cuda;     ///< the newest CUDA that it supports, "13.0"; empty without such a driver
+  std::string version;  ///< "580.95.05"; empty without a working driver
+  std::string cuda;  ///< newest CUDA version that the driver supports, "13.0"; empty without a working driver
   std::vector<DeviceCondition> devices;  ///< one for each requested device
 };
 

@@ -14,7 +14,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// One claimed device of the job; the same on every rank.
+/// A device of the job, with the rank that drives it. The same on every rank.
 struct InventoryDevice {
   int rank = 0;
   int index = 0;  ///< index among the rank's claimed devices
@@ -24,17 +24,18 @@ struct InventoryDevice {
   ComputeCapability capability;
   int multiprocessors = 0;
   std::int64_t total_memory_bytes = 0;
-  std::int64_t memory_budget_bytes = 0;  ///< budget of this rank, already divided among the sharers
+  std::int64_t memory_budget_bytes = 0;  ///< this rank's share of the device's memory budget
   int numa_node = -1;
   int sharers = 1;
   bool simulated = false;
-  /// Whether it stands for the rank's host threads (`JobOptions::hosts`): the rank's last device.
+  /// Whether this entry stands for the rank's host threads (`JobOptions::hosts`). It is the rank's last
+  /// device.
   bool host = false;
-  std::uint64_t score = 0;  ///< score of this rank's share, already divided among the sharers
-  /// Whether the device has failed, and is left out of plans (`OnDeviceFailure::exclude`).
+  std::uint64_t score = 0;  ///< score (relative speed) of this rank's share of the device
+  /// Whether the device has failed, and is excluded from plans (`OnDeviceFailure::exclude`).
   bool excluded = false;
 
-  /// `DeviceInfo::has_host_memory`.
+  /// See `DeviceInfo::has_host_memory`.
   [[nodiscard]] bool has_host_memory() const noexcept { return simulated || host; }
 };
 
@@ -47,13 +48,12 @@ struct InventoryRank {
   int allowed_cores = 0;
   int allowed_threads = 0;
   std::string absence;  ///< why the rank drives no GPU; empty if it drives one
-  /// Threads that the rank could run if it had its node to itself: `allowed_threads`, or fewer under a CPU
-  /// quota.
+  /// Number of threads that the rank could run if no other rank were on its node: `allowed_threads`, or fewer
+  /// under a CPU quota.
   int usable_threads = 0;
   /// The rank's equal share of the cores and quotas that ranks of its node share, at least 1.
   int fair_threads = 0;
-  std::string fair_threads_from;  ///< where the number comes from: "its 8 hardware threads, shared by 2
-                                  ///< ranks"
+  std::string fair_threads_from;  ///< source of `fair_threads`: "its 8 hardware threads, shared by 2 ranks"
 };
 
 /// The claimed devices of all ranks with their scores, identical on every rank.
@@ -90,8 +90,8 @@ class TESSERA_EXPORT Inventory {
   bool shared_ = false;
 };
 
-/// *Collective.* Gathers the claims of all ranks. `scores` has the score of each of `claim.devices` as a
-/// whole; this function divides it among the ranks that share the device. Long texts are truncated. Throws
+/// *Collective.* Gathers the claims of all ranks. `scores` has the score of each of `claim.devices`; this
+/// function divides the score of a shared device among its ranks. Long texts are truncated. Throws
 /// `Error(usage)`, on every rank, if the numbers of scores and devices differ on any rank. Cost: one
 /// allgather.
 [[nodiscard]] TESSERA_EXPORT Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe,

@@ -11,23 +11,23 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Ranks that share a memory limit and together need more than is left of it.
+/// A group of ranks that share a memory limit and together need more than its free bytes.
 struct MemoryShortage {
-  int rank = 0;  ///< lowest rank among them
+  int rank = 0;  ///< lowest rank of the group
   int ranks = 1;
   std::string hostname;
   std::int64_t needed_bytes = 0;  ///< sum over the ranks
   MemoryLimit limit;
 };
 
-/// Checks whether each rank can allocate `bytes` more of host memory, so that the kernel's OOM killer does
-/// not end a rank. The needs of ranks that share a limit (`HostLimits::memory`) are summed, and compared
-/// with what is left of it.
+/// Checks whether each rank can allocate another `bytes` of host memory, without which the kernel's OOM
+/// killer may end a rank. For each limit (`HostLimits::memory`), the sum over the ranks that share it is
+/// compared with its free bytes.
 ///
 ///     if (const auto short_of = tessera::find_memory_shortage(comm, rows * bytes_per_row))
 ///       throw tessera::Error(ErrorCode::input, "the rows " + to_string(*short_of));
 ///
-/// Returns the worst shortage, the same on every rank; empty if no known limit is exceeded now. Memory is not
+/// Returns the worst shortage, the same on every rank; empty if no known limit is exceeded. Memory is not
 /// reserved. *Collective.* Blocks. Cost: reading the limits, and four small collectives.
 [[nodiscard]] TESSERA_EXPORT std::optional<MemoryShortage> find_memory_shortage(const mpi::Communicator& comm,
                                                                                 std::int64_t bytes);
@@ -38,10 +38,10 @@ struct MemoryShare {
   std::optional<MemoryShortage> shortage{};  ///< why a rank gets less than requested; the same on every rank
 };
 
-/// Divides free memory among ranks that request `bytes` each, and can use less: a rank gets its whole
-/// request, or its proportional share under the tightest limit that applies to it. A quarter of what is free
-/// under each of the system's limits is held back for other allocations. `node_bytes` is one more limit, for
-/// all ranks of a node together.
+/// Divides free memory among ranks that request `bytes` each, but can use less. A rank gets its whole
+/// request, or its proportional share under the tightest limit that applies to it. A quarter of the free
+/// bytes of each of the system's limits is held back for other allocations. `node_bytes` is an additional
+/// limit, for all ranks of a node together.
 ///
 ///     const auto share = tessera::share_memory(comm, rows * bytes_per_row);
 ///     const std::int64_t rows_in_memory = share.bytes / bytes_per_row;

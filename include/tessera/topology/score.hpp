@@ -9,7 +9,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// How a device's relative speed is estimated. Scores of different models cannot be compared.
+/// How the score of a device, its relative speed, is estimated. Scores of different models cannot be
+/// compared.
 enum class ScoreModel {
   /// Multiprocessors + 4 x free GiB + 100 for FP64 tensor cores + 50 for asynchronous copies.
   spec,

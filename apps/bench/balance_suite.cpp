@@ -32,7 +32,7 @@ struct BalanceSuite {
   int passes = 10;
   bool hosts = false;
 
-  /// Units per block: fewer with hosts, because a host thread is a hundred times slower than a GPU.
+  /// Smaller blocks if hosts compute: a host thread is about a hundred times slower than a GPU.
   [[nodiscard]] std::int64_t block() const { return hosts ? 256 : 8192; }
 };
 
@@ -50,7 +50,7 @@ Job job_on_devices(const mpi::Communicator& comm, JobOptions options) {
 /// Iterates several units together, so that the compiler vectorises.
 void iterate_on_host(std::int64_t units, int rounds) {
   std::array<double, 16> values{};
-  volatile double kept = 0;  // keeps the compiler from removing the computation
+  volatile double kept = 0;  // prevents dead-code elimination
   for (std::int64_t unit = 0; unit < units; unit += std::ssize(values)) {
     values.fill(1 + static_cast<double>(unit % 1024));
     for (int round = 0; round < rounds; ++round) {
@@ -60,7 +60,7 @@ void iterate_on_host(std::int64_t units, int rounds) {
   }
 }
 
-/// Makes hosts take part like devices, with scores measured on samples of the work.
+/// Lets host threads compute too, with scores measured on samples of the work.
 void add_hosts(JobOptions& options, int rounds) {
   constexpr std::int64_t sample_of_gpu = std::int64_t{1} << 20;
   constexpr std::int64_t sample_of_thread = 256;
@@ -77,7 +77,6 @@ void add_hosts(JobOptions& options, int rounds) {
   };
 }
 
-/// The longest computing time of any device, and its ratio to the mean over all devices.
 struct PassTime {
   double longest = 0;
   double imbalance = 1;
@@ -106,7 +105,7 @@ PassTime time_pass(Job& job, const Plan& plan, const BalanceSuite& suite) {
         const auto start = Clock::now();
         iterate_on_host(tile.range.size(), suite.rounds);
         if (tile.device >= 0) {
-          // A host's time counts for each thread that computes; threads that drive GPUs do not compute.
+          // Mean time per computing thread: the threads that drive GPUs do not compute.
           const bool of_host = devices[static_cast<std::size_t>(tile.device)].host;
           const auto threads = of_host ? tile.threads - (std::ssize(devices) - hosts) : 1;
           seconds[static_cast<std::size_t>(tile.device)] += since(start) / static_cast<double>(threads);

@@ -29,7 +29,7 @@ gam::MemoryOptions memory_of(const FitSuite& suite) {
   return options.memory;
 }
 
-/// *Collective.* Times whole fits of simulated data in memory, by phase, with peak resident memory.
+/// *Collective.* Times whole fits of simulated data in memory, by phase, and records peak resident memory.
 std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::vector<Measurement> all;

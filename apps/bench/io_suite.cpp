@@ -20,7 +20,7 @@ struct IoSuite {
   int repeats = 3;
 };
 
-/// *Collective.* Reads every column of the table, over this rank's rows.
+/// *Collective.* Reads every column of this rank's rows.
 void read_whole(Job& job, const std::string& path) {
   const gam::Workers workers{job.comm(), job.host_team()};
   const auto table = gam::open_table(workers, path);
@@ -31,9 +31,8 @@ void read_whole(Job& job, const std::string& path) {
   (void)table->read(workers, request, job.local_range(plan));
 }
 
-/// *Collective.* Opens tables, whose files are in the page cache, and reads them into the columns of a frame.
-/// Measures megabytes of the files per second; the same per CPU second, which depends less on other work on
-/// the machine; and peak resident memory.
+/// *Collective.* Reads tables, which are in the page cache, into frames. Measures throughput in MB per second
+/// and per CPU second, which other load affects less, and peak resident memory.
 std::vector<Measurement> run_io_suite(Job& job, const IoSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::vector<Measurement> all;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera-bench: measures parts of Tessera on this machine.
 #include "suite.hpp"
 
 #include <CLI/CLI.hpp>
@@ -21,7 +20,7 @@ namespace {
 
 constexpr const char* name = "tessera-bench";
 
-/// *Collective.* The hardware of the measurements, found without a job, so without initialising CUDA.
+/// *Collective.* The inventory of the hardware, without a job, which would initialise CUDA.
 Inventory look_around(const mpi::Communicator& comm, Policy policy) {
   Probe here;
   together(comm, [&] { here = probe(comm.rank()); });

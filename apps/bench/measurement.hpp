@@ -8,12 +8,11 @@
 
 namespace tessera::bench {
 
-/// A measured quantity, with a value for each run.
 struct Measurement {
-  std::string suite;  ///< e.g. "fit"
-  std::string name;   ///< the case, e.g. "G4, 1000000 rows"
-  std::string what;   ///< the program or quantity: "tessera", "bam", "ratio", …
-  std::string unit;   ///< unit of the values: "s", "us", "MB", "MB/s" or "1"
+  std::string suite;
+  std::string name;  ///< the case, e.g. "G4, 1000000 rows"
+  std::string what;  ///< the program or quantity: "tessera", "bam", "ratio", …
+  std::string unit;  ///< unit of the values: "s", "us", "MB", "MB/s" or "1"
   std::vector<double> values;
 
   [[nodiscard]] double minimum() const;
@@ -24,7 +23,7 @@ struct Measurement {
 /// The hardware of the measurements: "2 x Intel(R) Xeon(R) …; 8 x NVIDIA H200; 4 ranks".
 [[nodiscard]] std::string machine_of(const Inventory& inventory);
 
-/// Prints measurements as a table, or each as a line of JSON; both formats name machine and commit.
+/// Both formats name the machine and the commit.
 void print_table(const std::vector<Measurement>& measurements, const std::string& machine);
 void print_json_lines(const std::vector<Measurement>& measurements, const std::string& machine);
 

@@ -23,13 +23,12 @@ struct PredictSuite {
   int repeats = 3;
 };
 
-/// The model's rows, distributed as in `job`.
 gam::Table table_of(Job& job, const SimulatedModel& model, std::int64_t rows) {
   const Plan plan = job.plan(rows, 8192);
   return model.table(plan, job.local_range(plan), job.host_team());
 }
 
-/// Seconds on the slowest rank, after a warm-up.
+/// Seconds of each repeat on the slowest rank, after a warm-up.
 std::vector<double> time_predictions(Job& job, const gam::Model& fitted, const gam::Table& table,
                                      const gam::PredictOptions& options, int repeats) {
   std::vector<double> seconds;
@@ -44,8 +43,8 @@ std::vector<double> time_predictions(Job& job, const gam::Model& fitted, const g
   return seconds;
 }
 
-/// *Collective.* Times predictions of simulated data in memory, without and with standard errors, on the
-/// job's hardware. If that has devices, repeats them on the CPU only.
+/// *Collective.* Times predictions of simulated data in memory, without and with standard errors. If the job
+/// has devices, repeats the measurement on the CPU.
 std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) {
   const SimulatedModel model = simulated_model(suite.model);
   const gam::Model fitted = gam::fit(job, gam::parse_formula(model.formula()),

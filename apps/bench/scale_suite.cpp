@@ -26,7 +26,6 @@ struct ScaleSuite {
   int repeats = 3;
 };
 
-/// The times of a fit on the first `ranks` ranks.
 struct Times {
   int ranks = 0;
   double hardware = 0;  ///< number of devices, or of host threads
@@ -34,7 +33,6 @@ struct Times {
   Measurement passes;
 };
 
-/// The numbers of ranks to measure: 1, 2, 4, … and `all`.
 std::vector<int> numbers_of_ranks(int all) {
   std::vector<int> numbers;
   for (int ranks = 1; ranks < all; ranks *= 2) numbers.push_back(ranks);
@@ -42,7 +40,7 @@ std::vector<int> numbers_of_ranks(int all) {
   return numbers;
 }
 
-/// Fits the same rows on the ranks of one job, after a warm-up fit.
+/// Times fits in one job over the ranks of `comm`, after a warm-up fit.
 Times measure(const mpi::Communicator& comm, const SuiteOptions& options, const ScaleSuite& suite,
               const SimulatedModel& model, Case& out) {
   Job job(comm, job_options(options));
@@ -62,7 +60,7 @@ Times measure(const mpi::Communicator& comm, const SuiteOptions& options, const 
   return {comm.size(), static_cast<double>(hardware), out("fit", "s"), out("passes over the rows", "s")};
 }
 
-/// Parallel efficiency: time on one rank / time on several ranks, each multiplied by its devices or threads.
+/// Parallel efficiency: time * hardware on one rank, divided by time * hardware on several.
 double efficiency(const Times& one, const Times& several, Measurement Times::*what) {
   return (one.*what).median() * one.hardware / ((several.*what).median() * several.hardware);
 }
@@ -82,7 +80,7 @@ std::vector<Measurement> run_scale_suite(const mpi::Communicator& comm, const Su
         if (ranks == 1) {
           one = times;
         } else {
-          // Only rank 0 has all times.
+          // Only rank 0 took part in the fit on one rank.
           if (comm.rank() != 0) return;
           out("fit: efficiency", "1").values = {efficiency(one, times, &Times::fit)};
           out("passes: efficiency", "1").values = {efficiency(one, times, &Times::passes)};

@@ -41,17 +41,16 @@ double gamma_of(int shape, std::int64_t row) {
   return sum;
 }
 
-/// A standard normal variate.
 double noise_of(std::int64_t row) {
   const double radius = std::sqrt(-2 * std::log(uniform(noise_stream, row)));
   return radius * std::cos(2 * std::numbers::pi * uniform(noise_stream + 1, row));
 }
 
-/// A linear predictor of the first variables.
+/// Linear predictor `number`: a sum of sines of the first variables.
 double predictor(int variables, std::size_t number, std::int64_t row) {
   double eta = 0;
   for (int i = 1; i <= variables; ++i) {
-    // One to 3.5 periods, so that optimal smoothing differs between the terms.
+    // The frequency differs between terms, so that optimal smoothing parameters differ.
     const double phase = i + static_cast<double>(number);
     eta += std::sin(std::numbers::pi * (1 + 0.5 * i) * uniform(i, row) + phase) / (1 + 0.2 * i);
   }
@@ -75,8 +74,7 @@ double response(const SimulatedModel& model, std::int64_t row) {
   }
   if (model.family == "binomial()") return uniform(noise_stream, row) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
   if (model.family == "nb()")
-    return count_of(std::exp(eta) * gamma_of(2, row) / 2, row);  // negative binomial with
-                                                                 // theta = 2
+    return count_of(std::exp(eta) * gamma_of(2, row) / 2, row);  // negative binomial, theta = 2
   if (model.family == "tw()") {
     // Tweedie with p = 1.5, phi = 2: a Poisson number of exponential variates.
     const double root = std::exp(0.5 * eta);

@@ -27,7 +27,7 @@ struct StartSuite {
   double occupied_seconds = 0;
 };
 
-/// Seconds from a job's construction until a first kernel has ended on each of its devices.
+/// Seconds from the construction of a job to the end of a first kernel on each of its devices.
 double first_kernels_of_job(const mpi::Communicator& comm, const SuiteOptions& options, int& devices) {
   const auto start = std::chrono::steady_clock::now();
   Job job(comm, job_options(options));

@@ -5,17 +5,17 @@
 
 #include <cstdint>
 
-/// GPU work of the suites `start` and `balance`. In a build without CUDA: throws `Error(job_fault)`.
+/// GPU work of the suites `start` and `balance`. Without CUDA, each function throws `Error(job_fault)`.
 namespace tessera::bench {
 
 /// Sets out[unit], in device memory, to the result of `rounds` dependent steps, and waits for the kernel.
 void iterate_on_device(double* out, std::int64_t units, int rounds, StreamView stream);
 
-/// Seconds until a first kernel has ended on each visible GPU, in plain CUDA with a thread per GPU: for
-/// comparison with a job, which also probes and claims the devices.
+/// Seconds to the end of a first kernel on each visible GPU, in plain CUDA with one thread per GPU. A job
+/// also probes and claims the devices.
 [[nodiscard]] double first_kernels_in_plain_cuda();
 
-/// Keeps each visible GPU busy without a claim, like an unrelated program.
+/// Keeps each visible GPU busy for this time without a claim, like an unrelated program.
 void occupy_gpus(double seconds);
 
 }  // namespace tessera::bench

@@ -24,7 +24,6 @@ class Validator;
 /// main.cpp.
 namespace tessera::bench {
 
-/// The options common to all suites.
 struct SuiteOptions {
   /// Measured runs of each case, after a warm-up, at least 1; empty: the suite's choice.
   std::optional<int> repeats;
@@ -34,12 +33,12 @@ struct SuiteOptions {
 };
 
 struct Suite {
-  std::string name;         ///< the name on the command line
-  std::string description;  ///< description in one line
+  std::string name;  ///< the name on the command line
+  std::string description;
   /// *Collective.* Measures over the ranks of `comm`. Only the result of rank 0 is printed. An `Error` must
   /// be thrown on every rank, as by `tessera::together`.
   std::function<std::vector<Measurement>(const mpi::Communicator& comm, const SuiteOptions& options)> run;
-  /// Adds options of this suite; may be empty. `run` keeps the variables alive that the options set.
+  /// Adds the suite's own options; may be empty. `run` owns the variables that the options set.
   std::function<void(CLI::App& command)> add_options;
 };
 
@@ -50,13 +49,13 @@ struct Suite {
 [[nodiscard]] Suite start_suite();
 [[nodiscard]] Suite balance_suite();
 
-/// A validator for an integer, whose message is one line with the valid range.
+/// Validator of an integer; its message is one line with the valid range.
 [[nodiscard]] CLI::Validator from_to(std::int64_t least, std::int64_t most);
 
 /// Adds `--rows` and `--models`, which select the simulated tables of a suite (see `SimulatedModel`).
 void add_options_of_models(CLI::App& command, std::int64_t& rows, std::vector<std::string>& models);
 
-/// A validator for the name of a simulated model, and the help text that lists them.
+/// Validator of names of simulated models, and the help text that lists the names.
 [[nodiscard]] CLI::Validator one_of_models();
 [[nodiscard]] std::string models_text();
 
@@ -68,7 +67,7 @@ class Case {
   Case(std::string suite, std::string name) : suite_(std::move(suite)), name_(std::move(name)) {}
 
   Measurement& operator()(const std::string& what, const std::string& unit);
-  /// Adds the ratio of the medians of two measured quantities, as `what`.
+  /// Adds median(`ours`) / median(`theirs`) as the quantity `what`.
   void add_ratio(const std::string& what, const std::string& ours, const std::string& theirs);
   [[nodiscard]] std::vector<Measurement> take() { return std::move(measurements_); }
 
@@ -78,18 +77,18 @@ class Case {
   std::vector<Measurement> measurements_;
 };
 
-/// *Collective.* Calls `work` on the first `ranks` ranks while the others sleep. Its exceptions are thrown on
-/// all ranks.
+/// *Collective.* Calls `work` on the first `ranks` ranks while the other ranks sleep. Exceptions of `work`
+/// are thrown on all ranks.
 void on_first_ranks(const mpi::Communicator& comm, int ranks, const std::function<void()>& work);
 
-/// *Collective.* Host threads of all ranks.
+/// *Collective.* Sum of the host threads over all ranks.
 [[nodiscard]] int threads_of_all(const Job& job);
 
-/// Prints a line on standard error, on rank 0, about a skipped measurement and the reason.
+/// Prints one line to standard error on rank 0.
 void note(const mpi::Communicator& comm, const std::string& suite, const std::string& text);
 
-/// `Suite::run` of a suite that measures in one job, by `measure(job, chosen)`: `chosen` are the suite's
-/// options from the command line, with `repeats` from the common options. Notes the job's verdict.
+/// Makes a `Suite::run` that calls `measure(job, chosen)` in a new job. `chosen` holds the suite's options;
+/// the common `--repeats` overrides its own. Notes the job's verdict.
 template <class Chosen, class Measure>
 [[nodiscard]] auto in_a_job(const std::string& name, std::shared_ptr<Chosen> chosen, Measure measure) {
   return [=](const mpi::Communicator& comm, const SuiteOptions& options) {

@@ -34,7 +34,7 @@ std::string values(const CLI::App& app, const CLI::App* sub) {
   return text;
 }
 
-/// The branch of a subcommand, or of the program itself, with the words that may follow.
+/// The `case` branch of a subcommand (null: the program), with the words that may follow.
 std::string words(const CLI::App& app, const CLI::App* sub, std::vector<std::string> names) {
   for (const CLI::Option* option : options_within(app, sub)) names.push_back(names_of(*option).back());
   return fmt::format("    '{}') words='{}' ;;\n", sub == nullptr ? "" : sub->get_name(),

@@ -8,13 +8,13 @@
 
 namespace tessera::apps {
 
-/// A validator of file names that refuses an empty text, e.g. from an unset variable of a script.
+/// Refuses an empty name, e.g. from an unset variable of a script.
 [[nodiscard]] inline CLI::Validator file_name() {
   return {[](std::string& text) { return std::string(text.empty() ? "the name of the file is empty" : ""); },
           ""};
 }
 
-/// A validator of names of files that are written atomically: also refuses standard output.
+/// Like `file_name`, for files that are written atomically: also refuses standard output.
 [[nodiscard]] inline CLI::Validator name_of_whole_file() {
   return {[](std::string& text) -> std::string {
             if (text.empty()) return "the name of the file is empty";

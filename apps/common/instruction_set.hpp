@@ -5,7 +5,6 @@
 
 namespace tessera::apps {
 
-/// The vector instructions of this process, e.g. "AVX2".
 inline const char* instruction_set() {
   return base::instruction_set();
 }

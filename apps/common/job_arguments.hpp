@@ -11,15 +11,13 @@
 #include <cstdint>
 #include <string>
 
-/// Arguments common to all programs that start a job.
 namespace tessera::apps {
 
-/// A time in seconds as milliseconds, rounded up, so that only 0 becomes 0.
+/// Rounded up, so that only 0 becomes 0, which means no limit.
 [[nodiscard]] inline std::chrono::milliseconds from_seconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * seconds)));
 }
 
-/// The option `--collective-timeout SECONDS`.
 struct CollectiveTimeout {
   double seconds = std::chrono::duration<double>(JobOptions{}.collective_timeout).count();
 
@@ -33,7 +31,7 @@ struct CollectiveTimeout {
   [[nodiscard]] std::chrono::milliseconds value() const { return from_seconds(seconds); }
 };
 
-/// `--time-limit SECONDS`, and the signals that stop a command such that the same command line resumes it.
+/// `--time-limit SECONDS`, and the signals that stop a command; the same command line resumes it.
 struct TimeLimit {
   double seconds = 0;
 
@@ -46,7 +44,7 @@ struct TimeLimit {
   }
   [[nodiscard]] StopOptions stop_options() const {
     StopOptions options;
-    // Shells start background commands of a script with SIGINT ignored: leave it so.
+    // A shell starts the background commands of a script with SIGINT ignored: keep SIGINT ignored.
     struct sigaction now {};
     const bool ignored = sigaction(SIGINT, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
     if (!ignored) options.signals.push_back(SIGINT);
@@ -55,7 +53,6 @@ struct TimeLimit {
   }
 };
 
-/// The option `--device auto|gpu|cpu`, or the same option with another name.
 struct DeviceArgument {
   std::string word = "auto";
 
@@ -70,7 +67,6 @@ struct DeviceArgument {
   }
 };
 
-/// The option `--on-device-failure cpu|error|exclude`.
 struct DeviceFailureArgument {
   std::string word = "cpu";
 
@@ -88,7 +84,6 @@ struct DeviceFailureArgument {
   }
 };
 
-/// The options `--score-model spec|throughput` and `--allow-sharing`.
 struct SharingArguments {
   std::string word = "throughput";
   bool allowed = false;

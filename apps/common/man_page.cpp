@@ -11,7 +11,7 @@
 namespace tessera::apps {
 namespace {
 
-/// Escapes text for roff such that it may begin a line or be a quoted argument.
+/// Escapes text for roff, also for the start of a line and for quoted arguments.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -37,13 +37,12 @@ std::string italic(std::string_view text) {
   return "\\fI" + escaped(text) + "\\fR";
 }
 
-/// The description, with a full stop at the end.
 std::string sentence(std::string text) {
   if (!text.empty() && std::string_view(".!?").find(text.back()) == std::string_view::npos) text += '.';
   return text;
 }
 
-/// The text after an option's name that describes its value: " TEXT" or " auto|gpu|cpu".
+/// An option's value: " TEXT" or " auto|gpu|cpu".
 std::string argument(const CLI::Option& option) {
   const Value value = value_of(option);
   std::string out;
@@ -52,7 +51,6 @@ std::string argument(const CLI::Option& option) {
   return out;
 }
 
-/// Writes the synopsis: required options and positional arguments.
 void synopsis(std::ostream& out, const CLI::App& app, const std::string& command) {
   out << bold(command);
   bool optional = false;
@@ -74,7 +72,7 @@ void options(std::ostream& out, const CLI::App& app, const std::string& command)
   for (const CLI::Option* option : positionals_of(app))
     entry(out, italic(option->get_name(true)), escaped(sentence(option->get_description())));
   for (const CLI::Option* option : options_of(app)) {
-    // Subcommands also have --help: listed only once, with the program.
+    // List --help once, with the program, although each subcommand has it.
     if (option == app.get_help_ptr() && app.get_parent() != nullptr) continue;
     std::string tag;
     for (const std::string& name : names_of(*option)) tag += (tag.empty() ? "" : ", ") + bold(name);

@@ -29,7 +29,7 @@ namespace tessera::apps {
 [[nodiscard]] std::string man_page(const CLI::App& app, std::string_view date);
 
 /// A bash script that completes the program's subcommands and options, and option values with a choice of
-/// words. Needs only bash; elsewhere bash completes file names.
+/// words. Needs only bash. Other words are completed as file names.
 [[nodiscard]] std::string bash_completion(const CLI::App& app);
 
 /// If the command line asks for a page with --page, prints the page to standard output and returns true.

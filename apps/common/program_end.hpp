@@ -19,12 +19,11 @@
 #include "files/standard_error.hpp"
 #include "files/standard_output.hpp"
 
-/// The end of a program: the last line on standard error, even without free memory, and the exit status (see
-/// `ErrorCode` in error.hpp).
+/// The last line of a program on standard error, even if memory is exhausted, and its exit status.
 namespace tessera::apps {
 
-/// Reserves 1 MiB. The first failed allocation releases it, so that destructors and the final message have
-/// memory; later failures throw std::bad_alloc. Call this once, first in a program.
+/// Reserves 1 MiB, which the first failed allocation releases for destructors and the final message. Later
+/// failures throw std::bad_alloc. To be called once, first in a program.
 inline void keep_memory_in_reserve() noexcept {
   constexpr std::size_t bytes = std::size_t{1} << 20;
   static std::atomic<void*> reserve = ::operator new(bytes, std::nothrow);
@@ -35,18 +34,16 @@ inline void keep_memory_in_reserve() noexcept {
   });
 }
 
-/// Prints the reason for the program's end.
 inline void complain(const char* program, const char* what) noexcept {
   static_cast<void>(files::say_line({program, ": ", what}));
 }
 
-/// Prints the reason for the program's end, in several lines.
 inline void complain_in_lines(const char* program, const std::string& what) {
   std::istringstream lines(what);
   for (std::string line; std::getline(lines, line);) complain(program, line.c_str());
 }
 
-/// Ends all ranks after a failure on this rank only: others may be waiting for it in a collective.
+/// Aborts all ranks after a failure on this rank only, because the other ranks may wait in a collective.
 [[noreturn]] inline void end_job(const char* program, const std::optional<mpi::Session>& session,
                                  const char* what) noexcept {
   std::array<char, 4096> line{};
@@ -56,11 +53,12 @@ inline void complain_in_lines(const char* program, const std::string& what) {
   mpi::abort_job(line.data(), exit_status(ErrorCode::job_fault));
 }
 
-/// Returns the exit status of `run` or of its exception; `run` makes the session if needed. An `Error` is
-/// thrown on all ranks and printed by rank 0; any other exception is thrown on one rank and ends the job.
+/// Returns the exit status of `run` or of its exception; `run` makes the session if needed. An `Error` must
+/// be thrown on all ranks; rank 0 prints it. Any other exception may be thrown on one rank and aborts the
+/// job.
 template <class Run>
 int exit_status_of(const char* program, const std::optional<mpi::Session>& session, Run&& run) noexcept {
-  std::signal(SIGXFSZ, SIG_IGN);  // at the file size limit (ulimit -f) a write then fails, as on a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // beyond `ulimit -f` a write then fails, as on a full disk
   try {
     base::require_stack(base::kib_of_a_call, "the program");
     return std::forward<Run>(run)();

@@ -15,7 +15,6 @@
 #include "common/same_command_line.hpp"
 #include "common/usage_complaint.hpp"
 
-/// The start of a program: its command line, and its session as an MPI rank or a single process.
 namespace tessera::apps {
 
 inline constexpr std::string_view mpi_flag = "--mpi";
@@ -26,10 +25,10 @@ inline void add_mpi_flag(CLI::App& app) {
   app.add_flag(std::string(mpi_flag), description);
 }
 
-/// Parses the command line and makes the session. Does not start MPI, which takes 0.4 s, without a launcher,
-/// for help and version, and if `needs_one_rank` returns true after parsing: then only the first rank works.
-/// Returns false if this process has nothing to do. Throws `Error(usage)` on all ranks if the command line is
-/// invalid or differs between ranks.
+/// Parses the command line and makes the session. Returns false if this process has nothing to do. MPI, whose
+/// start takes 0.4 s, is not started without a launcher, for help and version, or if `needs_one_rank` returns
+/// true after parsing; in the last case only the first rank works. Throws `Error(usage)` on all ranks if the
+/// command line is invalid or differs between ranks.
 inline bool start(CLI::App& app, std::optional<mpi::Session>& session, int argc, char** argv,
                   FunctionRef<bool()> needs_one_rank) {
   const bool asked = std::any_of(argv + 1, argv + argc, [](const char* text) { return text == mpi_flag; });
@@ -41,8 +40,8 @@ inline bool start(CLI::App& app, std::optional<mpi::Session>& session, int argc,
       is_alone = needs_one_rank();
       if (is_alone && !is_first) return false;
     } catch (const Error&) {
-      // MPI may remove its own arguments below. If an error remains after that, all ranks report it together:
-      // if one rank ended here, a launcher might kill rank 0 before it prints.
+      // The line is parsed again below, after MPI has removed its own arguments. All ranks then report an
+      // error together: if one rank ended here, a launcher might kill rank 0 before it prints.
     }
   }
   const mpi::Runtime launched = is_alone ? mpi::Runtime::serial : mpi::launched_runtime();

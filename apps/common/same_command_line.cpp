@@ -13,7 +13,7 @@
 namespace tessera::apps {
 namespace {
 
-/// An argument quoted for a shell, so that different arguments always give different lines.
+/// Quotes an argument for a shell, so that different arguments give different lines.
 std::string as_word(std::string_view argument) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";

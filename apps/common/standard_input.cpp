@@ -29,7 +29,6 @@ namespace {
                     folder, std::strerror(errno));
 }
 
-/// Copies standard input to a file.
 void store(const std::string& path, const std::string& folder, const StopRequest& stop) {
   const base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file.is_open()) fail(folder);
@@ -46,7 +45,7 @@ void store(const std::string& path, const std::string& folder, const StopRequest
   }
 }
 
-/// The path of the stored standard input; messages may name it after the file was removed.
+/// Static, because messages may name the path after the file is removed.
 std::string& stored_path() {
   static std::string path;
   return path;

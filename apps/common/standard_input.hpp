@@ -9,8 +9,8 @@
 
 namespace tessera::apps {
 
-/// A table that is piped into the program, with `-` as its path. Rank 0 stores standard input in a file that
-/// exists as long as this object, since all ranks read parts of a table, more than once.
+/// A table piped into the program (path `-`). Rank 0 stores it in a file for the lifetime of this object,
+/// because all ranks read parts of a table, more than once.
 class StandardInput {
  public:
   /// *Collective.* If `path` is `-`, stores standard input in a file in `folder` (empty: the folder of

@@ -5,7 +5,6 @@
 #include "files/standard_error.hpp"
 #include "files/standard_output.hpp"
 
-/// Input and output utilities of src/files for programs.
 namespace tessera::apps {
 
 using files::flush_output;

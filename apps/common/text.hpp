@@ -8,8 +8,7 @@
 #include "base/pluralised.hpp"
 #include "base/text.hpp"
 
-/// Text and message utilities of src/base for programs. No library exports them; they add to the public
-/// headers.
+/// Utilities of src/base, which the shared libraries do not export.
 namespace tessera::apps {
 
 using base::allgather_values;

@@ -13,7 +13,7 @@
 namespace tessera::apps {
 namespace {
 
-/// The names of the options of `command` and of its parents.
+/// Names of the options of `command`, and of its parents as far as options fall through.
 std::vector<std::string> option_names(const CLI::App* command) {
   std::vector<std::string> names;
   for (; command != nullptr; command = command->get_parent()) {

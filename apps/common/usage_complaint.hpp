@@ -12,8 +12,8 @@ namespace tessera::apps {
 ///     --forumla is not an option of tessera-fit fit (did you mean '--formula'?); see tessera-fit fit --help
 [[nodiscard]] std::string usage_complaint(const CLI::App& app, const CLI::ParseError& fault);
 
-/// Parses the command line. Returns false if the command line asks for help or version, which is printed if
-/// `prints`. Throws `Error(usage)` with the `usage_complaint` if the command line is invalid.
+/// Returns false if the command line asks for help or version, which is printed if `prints`. Throws
+/// `Error(usage)` with the `usage_complaint` if the command line is invalid.
 [[nodiscard]] bool parse(CLI::App& app, int argc, char** argv, bool prints);
 
 }  // namespace tessera::apps

@@ -16,7 +16,6 @@ struct Value {
 
 [[nodiscard]] Value value_of(const CLI::Option& option);
 
-/// Named subcommands, in the order of their definition.
 [[nodiscard]] std::vector<const CLI::App*> subcommands_of(const CLI::App& app);
 /// Options with a name (not positional ones), in the order of their definition.
 [[nodiscard]] std::vector<const CLI::Option*> options_of(const CLI::App& app);

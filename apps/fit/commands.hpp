@@ -31,21 +31,19 @@ class App;
 // the same `tessera::Error` on every rank.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The options of a job from the command line, with the collective timeout and the job's stop request.
 [[nodiscard]] JobOptions job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout,
                                      StopRequest& stop);
 
-/// Like `job_options`, for a command that computes on the CPU only.
+/// For a command that computes on the CPU only.
 [[nodiscard]] JobOptions cpu_job_options(const NamedArguments& options,
                                          const apps::CollectiveTimeout& timeout, StopRequest& stop);
 
-/// Adds the option for the output table of a command.
 void add_out(CLI::App& command, std::string& out);
 
 /// *Collective.* Completes the output table, and prints the remarks on the root. Returns the exit status.
 [[nodiscard]] int complete(PredictionsFile& written, bool root, const std::vector<std::string>& remarks);
 
-/// Whether predictions have a column per term; no column contains the intercept.
+/// Whether predictions have one column per term. No column then contains the intercept.
 [[nodiscard]] inline bool is_by_terms(const PredictOptions& options) {
   return options.type == PredictionType::terms || options.type == PredictionType::iterms;
 }
@@ -69,10 +67,10 @@ struct FitCommand {
   [[nodiscard]] FitOptions fit_options(const mpi::Communicator& world, const std::string& family) const;
   /// The file for the model of one of several quantiles: "model-0.9.json".
   [[nodiscard]] std::string out_of_quantile(double qu) const;
-  /// Throws if an output cannot be written; called before the fits, of one model for each of `outs`.
+  /// Throws if an output cannot be written. Called before the fits; `outs` has the file of each model.
   void check_outputs(const mpi::Communicator& world, const FitOptions& fit,
                      const std::vector<std::string>& outs) const;
-  /// Writes the model to `path`, and shows it.
+  /// Writes the model to `path`, and calls `show`.
   void finish(mpi::Session& session, Job& job, Progress& progress, FitResult& result, const FitOptions& fit,
               const std::string& path, std::chrono::steady_clock::time_point start) const;
   /// On rank 0: prints the summary to standard output and warnings to standard error.
@@ -107,7 +105,7 @@ struct PosteriorArguments {
   [[nodiscard]] int run_in_parts(
       mpi::Session& session, StopRequest& stop,
       FunctionRef<std::vector<std::string>(Job& job, const Model& model, Take take)> compute) const;
-  /// Like the overload above, for a result in one part that contains its remarks.
+  /// Like `run_in_parts`, for a result in one part, which contains its remarks.
   [[nodiscard]] int run(mpi::Session& session, StopRequest& stop,
                         FunctionRef<Predictions(Job& job, const Model& model)> compute) const;
 };

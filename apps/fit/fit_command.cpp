@@ -27,7 +27,7 @@ namespace {
 using apps::pluralised;
 using Clock = std::chrono::steady_clock;
 
-/// The exit status of a fit that did not converge. Its model is written all the same, with a warning.
+/// Exit status of a fit that did not converge; the model is nevertheless written, with a warning.
 constexpr int status_not_converged = exit_status(ErrorCode::not_converged);
 
 /// Where the first pass will run and, if on the CPU, why.
@@ -103,7 +103,6 @@ int FitCommand::run(mpi::Session& session, StopRequest& stop) const {
   const mpi::Communicator& world = session.world();
   Progress progress(session.is_root(), stderr);
   const Clock::time_point start = Clock::now();
-  // Several formulas are a list of formulas, as in R.
   const std::string formula =
       formulas.size() == 1 ? formulas[0] : fmt::format("list({})", fmt::join(formulas, ", "));
   std::optional<Formula> parsed;
@@ -149,7 +148,7 @@ void FitCommand::finish(mpi::Session& session, Job& job, Progress& progress, Fit
                         std::chrono::steady_clock::time_point start) const {
   const mpi::Communicator& world = session.world();
   const mpi::Purpose purpose(world, "the writing of the model");
-  bool is_safe = true;  // whether the written model would survive a power failure
+  bool is_safe = true;  // whether the model would survive a power failure
   together(world, [&] {
     if (!session.is_root()) return;
     const SavedModel saved = save_model(result.model, path);
@@ -162,7 +161,7 @@ void FitCommand::finish(mpi::Session& session, Job& job, Progress& progress, Fit
     const std::string problem = save_run_report(job, result, saved.checksum, run_report, progress.problem());
     if (!problem.empty()) progress.note(problem);
   });
-  // Only a fit that was cut short can resume from its checkpoint; otherwise the checkpoint is removed.
+  // Keep the checkpoint if a later run can resume from it, or if the model may be lost.
   if (result.checkpoint && !is_cut_short(result.model, fit) && is_safe) result.checkpoint->remove();
   together(world, [&] {
     if (!session.is_root()) return;
@@ -212,7 +211,7 @@ void FitCommand::check_outputs(const mpi::Communicator& world, const FitOptions&
 
 void FitCommand::show(const FitResult& result, const FitOptions& fit, const std::string& path) const {
   const Model& model = result.model;
-  // Flush at once: mpirun may lose the last output of a rank that ends with a nonzero status.
+  // Flush here: mpirun may lose the last output of a rank that ends with a nonzero status.
   std::string lost;
   try {
     apps::write_output(json ? summary_json(model)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera-fit: generalized additive models of large tables, over every rank and GPU of an MPI job.
 #include "run.hpp"
 
 #include <optional>

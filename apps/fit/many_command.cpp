@@ -90,7 +90,7 @@ int ManyCommand::run(mpi::Session& session, StopRequest& stop) const {
     options.read(many);
     if (!session.is_root()) return;
     std::vector<std::string> inputs = data;
-    // The name of the file in FILE.h5:/PATH.
+    // Strips the path inside the file: FILE.h5:/PATH.
     for (const std::string& matrix : {source.path, source.weights, source.offsets})
       if (!matrix.empty()) inputs.push_back(matrix.substr(0, matrix.rfind(":/")));
     if (!source.subset.empty()) inputs.push_back(source.subset);

@@ -15,12 +15,12 @@ class App;
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Options of the library's table (options.hpp) on a program's command line. The CLI::App refers to this
-/// object.
+/// The library's options (options.hpp) on a program's command line. The CLI::App keeps pointers to this
+/// object's members, so this object must outlive it.
 class NamedArguments {
  public:
-  /// Adds the options of a set that are not yet there; `only`: restricts them to these names. A flag that is
-  /// true by default becomes `--NAME true|false` and `--no-NAME`.
+  /// Adds the options of a set that are not yet added. If `only` is not empty, adds only these names. A flag
+  /// that is true by default becomes `--NAME true|false` and `--no-NAME`.
   void add_to(CLI::App& command, OptionSet set, std::initializer_list<std::string_view> only = {});
 
   /// The options given by the user, for `read_options`: "--gamma", "1.4".

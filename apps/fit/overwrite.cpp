@@ -41,13 +41,12 @@ bool is_within(const std::string& path, const std::string& folder) {
          spelt_out(path).native().starts_with(spelt_out(folder).native() + '/');
 }
 
-/// The resolved path of the folder with the file's own name: a symbolic link is not followed.
+/// Resolves symbolic links in the folder's path, but not the file itself.
 fs::path own_name_of(const std::string& path) {
   const fs::path given = path;
   return spelt_out(given.has_parent_path() ? given.parent_path().string() : ".") / given.filename();
 }
 
-/// Whether a checkpoint's companion files may have this suffix after the checkpoint's name.
 bool is_checkpoint_suffix(std::string_view text) {
   const auto begins_with_number_after = [&](std::string_view word) {
     return text.starts_with(word) && text.size() > word.size() && text[word.size()] >= '0' &&

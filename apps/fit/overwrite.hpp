@@ -9,7 +9,6 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// An output file of the command line.
 struct WrittenFile {
   std::string option;
   std::string path;  ///< empty: the option is not given
@@ -21,9 +20,9 @@ struct CompanionFiles {
   std::string checkpoint{};  ///< a checkpoint, with the files that docs/site.md lists
 };
 
-/// Throws `Error(usage)` if an output is the same file as an input (`read`) or another output, also by
-/// another name, or if a file's name may be the name of a companion of the model or checkpoint. The files
-/// need not exist.
+/// Throws `Error(usage)` if an output is the same file as an input (`read`) or as another output, also
+/// through links, or if a file's name may be that of a companion of the model or checkpoint. The files need
+/// not exist.
 void refuse_to_overwrite(std::initializer_list<WrittenFile> written, const std::vector<std::string>& read,
                          const CompanionFiles& beside = {});
 

@@ -49,7 +49,7 @@ int PredictCommand::run(mpi::Session& session, StopRequest& stop) const {
   PredictOptions wanted = options.read<PredictOptions>();
   const Table table{data, options.read<TableOptions>()};
   Job job(session.world(), job_options(options, collective_timeout, stop));
-  // For HDF5, read the kept columns whole, so that each has one type and one set of levels.
+  // An HDF5 column has one type and one set of levels: read the kept columns whole, not in parts.
   if (is_hdf5_name(out) && (wanted.keep_all || !wanted.keep.empty())) {
     written.add_columns(job, table, wanted.keep_all ? std::vector<std::string>() : wanted.keep);
     wanted.keep_all = false;

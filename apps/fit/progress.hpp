@@ -22,9 +22,8 @@ class Progress final : public FitObserver {
 
   /// Prints the current activity. On a terminal it replaces the previous activity.
   void now(std::string_view text) override;
-  /// Prints a line that stays.
   void note(std::string_view text) override;
-  /// The reason why the first lost line could not be written; empty: none was lost.
+  /// Why the first lost line could not be written; empty: no line was lost.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
  private:

@@ -74,8 +74,7 @@ std::vector<std::string> ReportCommand::read_files() const {
 
 namespace {
 
-/// Whether the path is that of a file of `tessera-fit many`, not of a model or of one response in such a
-/// file.
+/// Whether the path is a whole file of `tessera-fit many`, not a model or one response in such a file.
 bool is_file_of_many(const std::string& path) {
   return file_of_model(path) == path && (path.ends_with(".h5") || path.ends_with(".hdf5"));
 }

@@ -21,8 +21,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The string to replace if it is `-`. For a path, that is the path itself; for a list, its element `-`, or
-/// `none` if the list has no such element.
+/// The path that may be `-`. In a list: its element `-`, or `none` if there is no such element.
 std::string& piped(std::string& path, std::string& /*none*/) {
   return path;
 }
@@ -31,8 +30,8 @@ std::string& piped(std::vector<std::string>& paths, std::string& none) {
   return found == paths.end() ? none : *found;
 }
 
-/// Runs a command that reads the table `input` and stops at signals. Error messages call the stored standard
-/// input "standard input".
+/// Runs a command that reads the table `input` and stops at signals. Error messages name the stored file
+/// "standard input".
 int status_of(const auto& command, mpi::Session& session, std::string& input, const std::string& scratch) {
   apps::TimeLimit time_limit;
   if constexpr (requires { command.time_limit; }) time_limit = command.time_limit;

@@ -19,7 +19,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A column of an exercise's results: its table heading and its JSON key.
 struct RateColumn {
   const char* heading;
   const char* key;
@@ -60,7 +59,6 @@ std::string counted_shares(const Inventory& inventory, std::size_t count) {
   return apps::pluralised(count, inventory.is_shared() ? "share" : "device");
 }
 
-/// A table of median rates with one line for each kind of device.
 std::string median_table(const ExercisedJob& job) {
   std::map<std::pair<std::string, int>, std::pair<int, const DeviceExercise*>> kinds;
   for (std::size_t i = 0; i < job.found.devices.size(); ++i) {

@@ -118,7 +118,7 @@ std::string json_report(const Survey& survey) {
                  {"fault_points", survey.fault_points.empty() ? Json() : Json(survey.fault_points)}};
   if (survey.plan) report["plan"] = Json::parse(plan_json(*survey.plan));
   if (survey.exercise) report["exercise"] = exercise_json(*survey.exercise);
-  // A host name or driver message may not be UTF-8.
+  // A host name or driver message may be invalid UTF-8.
   return report.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
 }
 

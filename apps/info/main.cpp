@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera-info: shows the hardware of a job, which ranks drive it, and how units would be partitioned.
 #include <fmt/core.h>
 #include <tessera/tessera.hpp>
 
@@ -44,7 +43,7 @@ struct Options {
 
 constexpr auto least_units = std::int64_t{0};
 
-/// A validator of integers >= `least`. CLI11's own validator clamps integers beyond 64 bits.
+/// CLI11's own validator clamps integers beyond 64 bits.
 CLI::Validator at_least(std::int64_t least) {
   return {[least](std::string& text) {
             const auto value = apps::parse_number<std::int64_t>(text);
@@ -88,7 +87,6 @@ CLI::App* declare_plan(CLI::App& app, Options& options) {
   return plan;
 }
 
-/// Writes a text to standard output, and flushes it.
 void print(const std::string& text) {
   apps::write_output(text);
   apps::flush_output();
@@ -110,8 +108,8 @@ void run_plan(const Options& options) {
   print(options.json ? plan_json(plan) : plan_table(plan));
 }
 
-/// *Collective.* Prints the report of the hardware, then runs the exercise, which may end the job, and prints
-/// its result; as JSON, prints one object at the end. Throws `Error(job_fault)` if a component is broken.
+/// *Collective.* Prints the hardware before the exercise, which may abort the job. JSON is one object,
+/// printed at the end. Throws `Error(job_fault)` if a component is broken.
 void run_report(const mpi::Session& session, const Options& options) {
   const Question question = question_of(options);
   Survey survey = info::survey(session.world(), question);

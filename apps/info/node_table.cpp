@@ -16,7 +16,7 @@ namespace {
 /// The key of a row in the table of nodes: nodes with equal keys share a row.
 struct Kind {
   int ranks = 0;
-  std::set<int> cores;  ///< cores per rank
+  std::set<int> cores;
   std::set<int> threads;
   std::map<std::string, int> devices;  ///< count by device name
   std::map<std::string, int> absences;

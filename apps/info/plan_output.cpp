@@ -11,7 +11,6 @@
 namespace tessera::info {
 namespace {
 
-/// Calls `write(rank, range)` for every rank of a plan over hosts.
 template <class Write>
 void for_each_host(const Plan& plan, Write&& write) {
   for (int r = 0; r < plan.ranks(); ++r) write(r, plan.range_of(r));

@@ -9,8 +9,7 @@ namespace tessera::info {
 
 [[nodiscard]] std::string plan_table(const Plan& plan);
 
-/// The plan as the text of a JSON object, written tile by tile: a `Json` value of a million tiles would take
-/// many times the memory of the text.
+/// Writes the text tile by tile, because a `Json` value of a million tiles takes many times the memory.
 [[nodiscard]] std::string plan_json(const Plan& plan);
 
 }  // namespace tessera::info

@@ -10,7 +10,7 @@
 namespace tessera::info {
 namespace {
 
-/// Parses the scores of one rank and adds them to the list. `where` names the rank in error messages.
+/// `where()` names the rank in error messages.
 template <class Where>
 void add_rank(Scores& scores, std::string_view devices, ErrorCode code, Where&& where) {
   devices = apps::trimmed(devices);
@@ -48,7 +48,7 @@ Scores read_scores(const std::string& path) {
   const std::string text = apps::read_text(path, max_score_bytes);
   std::string_view lines = text;
   if (lines.empty()) throw apps::input_error("the file of scores {} is empty: give a line per rank", path);
-  if (lines.back() == '\n') lines.remove_suffix(1);  // remove the newline after the last line
+  if (lines.back() == '\n') lines.remove_suffix(1);
   Scores scores;
   int line = 0;
   for (const std::string_view devices : apps::split(lines, '\n')) {

@@ -22,7 +22,7 @@ struct Scores {
 /// a device. Throws `Error(input)` with the file and, for an invalid score, the line.
 [[nodiscard]] Scores read_scores(const std::string& path);
 
-/// The scores in the value of `--scores`: the scores themselves, or "@path" for a file.
+/// Scores from the value of `--scores`: the scores themselves, or "@path".
 [[nodiscard]] Scores scores_from(const std::string& option);
 
 }  // namespace tessera::info

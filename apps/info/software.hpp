@@ -9,7 +9,6 @@
 
 namespace tessera::info {
 
-/// A version of a library or driver, and the ranks that use it.
 struct Software {
   std::string what;
   std::string version;

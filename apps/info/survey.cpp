@@ -13,8 +13,8 @@
 namespace tessera::info {
 namespace {
 
-/// *Collective.* This rank's probe. If a rank fails, all ranks throw the error of the lowest failed rank,
-/// because the others would wait for that rank in the claim.
+/// *Collective.* Probes this rank. If a rank fails, all ranks throw the error of the lowest failed rank;
+/// otherwise they would wait for the failed rank in `claim`.
 Probe probe_together(const mpi::Communicator& comm, Policy policy) {
   Probe here;
   std::string problem;
@@ -95,7 +95,6 @@ std::vector<DeviceDetails> gather_details(const mpi::Communicator& comm, const C
   return comm.allgatherv(std::span<const DeviceDetails>(mine));
 }
 
-/// The plan that a job on this hardware would make.
 Plan plan_of(const Survey& survey, std::int64_t units, std::int64_t block) {
   if (!survey.inventory.devices().empty()) return survey.inventory.plan(units, block);
   std::vector<int> threads;

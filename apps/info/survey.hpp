@@ -28,7 +28,7 @@ struct Question {
 
 /// Properties of a rank's host and process that are not in the inventory.
 struct Surroundings {
-  std::vector<int> numa_nodes;        ///< hwloc OS indexes of the rank's cores
+  std::vector<int> numa_nodes;        ///< OS indexes of the NUMA nodes of the rank's cores
   std::vector<std::string> visible;   ///< UUIDs of the GPUs that the rank sees
   HostThreads threads;                ///< the default number of host threads of a job
   std::vector<std::string> broken;    ///< from `Probe::broken`
@@ -69,7 +69,6 @@ struct Survey {
 /// *Collective.* Exercises a job with the devices of a survey. Throws like `Job` and `exercise`.
 [[nodiscard]] ExercisedJob exercise_devices(const mpi::Communicator& comm, const Question& question);
 
-/// Whether the tables have a row for every rank.
 [[nodiscard]] bool lists_every_rank(const Survey& survey);
 
 }  // namespace tessera::info

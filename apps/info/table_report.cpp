@@ -39,7 +39,6 @@ std::string rank_table(const Survey& survey) {
   return table.text();
 }
 
-/// Threads and memory that a job would use on each rank's host, with the source of each limit.
 std::string host_table(const Survey& survey) {
   TextTable table({"rank", "threads", "from", "free GiB", "of GiB", "memory from"});
   for (const auto& rank : survey.inventory.ranks()) {
@@ -52,7 +51,6 @@ std::string host_table(const Survey& survey) {
   return table.text();
 }
 
-/// Warnings about the ranks' hosts, without repetition.
 std::string remarks(const Survey& survey) {
   std::set<std::string> lines;
   for (const InventoryRank& its : survey.inventory.ranks()) {
@@ -81,7 +79,7 @@ std::string device_table(const Inventory& inventory) {
   return table.text();
 }
 
-/// e.g. "8 devices", with the number of simulated ones.
+/// e.g. "8 devices, 2 of them SIMULATED".
 std::string counted_devices(const Inventory& inventory) {
   // A shared device is listed once for each rank that drives it.
   std::set<Uuid> uuids;
@@ -137,7 +135,7 @@ std::string condition_table(const Survey& survey, bool every_device) {
   return any ? table.text() : "";
 }
 
-/// Tables of the hardware with a row for every rank and device, or a row for all identical ones.
+/// One row per rank and per device or, for many ranks, one row per kind of node.
 std::string hardware_tables(const Survey& survey) {
   const bool no_device = survey.inventory.devices().empty();
   const bool in_full = lists_every_rank(survey);

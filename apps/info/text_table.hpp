@@ -11,7 +11,6 @@ class TextTable {
  public:
   explicit TextTable(std::vector<std::string> headings);
 
-  /// Adds a row with one cell for each heading.
   void add(std::vector<std::string> cells);
 
   /// The table: a line of headings and a line per row, indented by two spaces, without trailing blanks.

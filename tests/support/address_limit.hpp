@@ -10,13 +10,12 @@
 namespace tessera::testing {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool can_limit_address_space = false;  // sanitizers end the process where memory is lacking
+constexpr bool can_limit_address_space = false;  // sanitizers abort if an allocation fails
 #else
 constexpr bool can_limit_address_space = true;
 #endif
 
-/// Limits the address space of this process to its current size plus this many bytes, for the lifetime of the
-/// object.
+/// RAII: limits the address space of this process to its current size plus `more` bytes.
 class AddressLimit {
  public:
   explicit AddressLimit(std::size_t more) {

@@ -13,27 +13,26 @@
 #include <string_view>
 #include <vector>
 
-/// Arrow's structures, made of vectors, as another library would pass them. Counts releases.
+/// Structures of the Arrow C data interface, built from vectors, with a count of releases.
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// Structures that were passed, including children and dictionaries, and calls of release callbacks.
+/// Numbers of structures created, including children and dictionaries, and of release callbacks called.
 struct ArrowCounts {
   std::int64_t made = 0;
   std::int64_t released = 0;
 };
 
-/// An array and its part of the schema.
 struct ArrowData {
   std::string format;
   std::string name{};
   std::int64_t length = 0;
   std::int64_t null_count = 0;
   std::int64_t offset = 0;
-  std::vector<std::optional<std::vector<std::byte>>> buffers{};  ///< nothing: a null pointer
+  std::vector<std::optional<std::vector<std::byte>>> buffers{};  ///< empty: a null pointer
   std::vector<ArrowData> children{};
   std::shared_ptr<ArrowData> dictionary{};
-  std::int64_t flags = 0;                   ///< of the schema
-  std::optional<std::int64_t> n_buffers{};  ///< nothing: as many as there are
+  std::int64_t flags = 0;                   ///< of the ArrowSchema
+  std::optional<std::int64_t> n_buffers{};  ///< empty: the size of `buffers`
 };
 
 namespace arrow_data_detail {
@@ -104,9 +103,9 @@ inline ArrowArray array_of(const ArrowData& data, ArrowCounts& counts) {
       });
 }
 
-/// A stream of record batches, which may fail at one.
+/// A stream of record batches. get_next fails at batch `fails_at`.
 struct ArrowStreamData {
-  std::vector<ArrowData> batches;  ///< the first has the schema
+  std::vector<ArrowData> batches;  ///< the first defines the schema
   ArrowCounts* counts;
   std::size_t fails_at = static_cast<std::size_t>(-1);
   bool has_no_schema = false;
@@ -161,7 +160,7 @@ inline std::vector<std::byte> bits_of(const std::vector<bool>& values) {
   return bits;
 }
 
-/// Length, offset and bitmap of values; the values before the offset belong to no row.
+/// Sets length, offset and validity bitmap. `offset`: number of unused values before the first row.
 template <class T>
 ArrowData described(std::string name, std::string format, const std::vector<std::optional<T>>& values,
                     std::size_t offset) {
@@ -196,7 +195,7 @@ inline ArrowData truths_of(std::string name, const std::vector<std::optional<boo
   return data;
 }
 
-/// utf8 ("u") or large_utf8 ("U").
+/// `format`: "u" (utf8) or "U" (large_utf8).
 template <class Offset>
 ArrowData texts_of(std::string name, std::string format,
                    const std::vector<std::optional<std::string>>& values, std::size_t offset = 0) {
@@ -212,7 +211,7 @@ ArrowData texts_of(std::string name, std::string format,
   return data;
 }
 
-/// string_view, of two buffers.
+/// A string_view array with two data buffers.
 inline ArrowData views_of(std::string name, const std::vector<std::optional<std::string>>& values,
                           std::size_t offset = 0) {
   ArrowData data = described(std::move(name), "vu", values, offset);
@@ -242,7 +241,6 @@ inline ArrowData views_of(std::string name, const std::vector<std::optional<std:
   return data;
 }
 
-/// Indices into a dictionary, which is an array of texts.
 template <class T>
 ArrowData coded_of(std::string name, std::string format, const std::vector<std::optional<T>>& indices,
                    ArrowData dictionary, std::size_t offset = 0) {
@@ -251,7 +249,7 @@ ArrowData coded_of(std::string name, std::string format, const std::vector<std::
   return data;
 }
 
-/// `offset`: number of values in the columns before the batch's rows.
+/// `offset`: number of unused values before the first row in each column.
 inline ArrowData batch_of(std::vector<ArrowData> columns, std::int64_t offset = 0) {
   ArrowData batch{.format = "+s", .length = columns.empty() ? 0 : columns[0].length - offset};
   batch.offset = offset;
@@ -260,7 +258,6 @@ inline ArrowData batch_of(std::vector<ArrowData> columns, std::int64_t offset = 
   return batch;
 }
 
-/// An endless stream that repeats one batch.
 inline ArrowArrayStream endless_stream(ArrowData batch, ArrowCounts& counts) {
   struct Endless {
     ArrowData batch;

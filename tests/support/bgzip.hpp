@@ -12,7 +12,7 @@
 
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// A gzip member, with an optional additional header.
+/// A gzip member; `header`: null, or an additional header.
 inline std::string gzip_member(std::string_view text, gz_header* header = nullptr) {
   z_stream stream{};
   deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
@@ -28,7 +28,7 @@ inline std::string gzip_member(std::string_view text, gz_header* header = nullpt
   return member;
 }
 
-/// A member with its size in an extra field, as written by bgzip: at most 64 KiB.
+/// A gzip member of at most 64 KiB with its size in an extra field, as written by bgzip.
 inline std::string bgzip_block(std::string_view text) {
   std::array<Bytef, 6> extra{'B', 'C', 2, 0, 0, 0};
   gz_header header{};
@@ -40,7 +40,7 @@ inline std::string bgzip_block(std::string_view text) {
   return block;
 }
 
-/// Blocks of this many bytes of a text, and the empty one at the end.
+/// A text in blocks of `block_bytes`, and the empty end-of-file block.
 inline std::string bgzip(std::string_view text, std::size_t block_bytes) {
   std::string blocks;
   for (std::size_t at = 0; at < text.size(); at += block_bytes)

@@ -10,7 +10,7 @@
 
 namespace tessera::testing {
 
-/// The CPUs that the kernel lets a thread use; 0 is the calling thread.
+/// The CPU affinity of thread `id`; 0: the calling thread.
 inline std::set<int> cpus_of(pid_t id) {
   cpu_set_t mask;
   CPU_ZERO(&mask);

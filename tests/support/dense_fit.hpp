@@ -18,9 +18,9 @@ struct DenseFit {
   int steps = 0;
 };
 
-/// Performance iteration with unit prior weights, in the order of mgcv's bam: a working model at the current
-/// linear predictor, its smoothing parameters and coefficients by REML, until the deviance of two successive
-/// predictors agrees to 1e-12. A gaussian fit is solved twice, the second time about the first.
+/// Performance iteration as in mgcv's bam, with unit prior weights: fits each working model by REML until the
+/// relative change of the deviance is below 1e-12. A gaussian fit takes two steps; the second starts from the
+/// first's coefficients.
 [[nodiscard]] DenseFit performance_iteration(const DenseModel& model, const std::vector<double>& y,
                                              const Family& family);
 

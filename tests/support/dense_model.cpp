@@ -68,7 +68,7 @@ Matrix second_difference_penalty(int k) {
   return multiply_tn(d, d);
 }
 
-/// S / S.scale, where the columns of X are a partition of unity or an indicator: maXX is 1.
+/// S / S.scale as in mgcv: S times the squared infinity norm of X, divided by the 1-norm of S.
 Matrix scale_penalty(const Matrix& x, Matrix s) {
   double largest_row = 0;
   for (int i = 0; i < x.rows(); ++i) {
@@ -85,7 +85,7 @@ Matrix scale_penalty(const Matrix& x, Matrix s) {
   return scaled(std::move(s), largest_row * largest_row / largest_column);
 }
 
-/// The last K - 1 columns of Q in C' = QR, C the column means.
+/// Null space of the sum-to-zero constraint: the last K - 1 columns of Q in C' = QR, with the column means C.
 Matrix constraint_null_space(const Matrix& x) {
   Matrix means(x.cols(), 1);
   for (int j = 0; j < x.cols(); ++j) {
@@ -106,7 +106,7 @@ Matrix rows_where(Matrix x, const std::vector<std::string>& factor, const std::s
   return x;
 }
 
-/// A margin of te: B P with P = B(g)^-1, and P'SP over its largest eigenvalue.
+/// A margin of te (np = TRUE): B P with P = B(grid)^-1, and P'SP divided by its largest eigenvalue.
 std::pair<Matrix, Matrix> te_margin(const std::vector<double>& x, int k) {
   const auto [low, high] = std::minmax_element(x.begin(), x.end());
   std::vector<double> grid;
@@ -116,14 +116,14 @@ std::pair<Matrix, Matrix> te_margin(const std::vector<double>& x, int k) {
   return {multiply(b_splines(x, k), p), scaled(s, 1 / symmetric_eigen(s).values.back())};
 }
 
-/// Common eigenvectors of a and b: those of a combination of the two.
+/// Common eigenvectors of a and b, computed from a generic linear combination.
 Matrix common_eigenvectors(const Matrix& a, const Matrix& b) {
   Matrix sum = a;
   for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += 0.7351 * b.values()[i];
   return symmetric_eigen(sum).vectors;
 }
 
-/// Eigenvalues of a and b in their common eigenvectors; the last `rank` are in the range of one of them.
+/// Eigenvalues of a and b for the last `rank` common eigenvectors, which span the range of a + b.
 Matrix common_eigenvalues(const Matrix& a, const Matrix& b, const Matrix& vectors, int rank) {
   const Matrix va = constrained(a, vectors);
   const Matrix vb = constrained(b, vectors);
@@ -242,7 +242,8 @@ void DenseModel::add_te(const std::string& label, const std::vector<double>& x, 
   const int rank = k_x * k_z - 4;
   const Matrix vectors = common_eigenvectors(s1, s2);
   penalty.eigenvalues = common_eigenvalues(s1, s2, vectors, rank);
-  // log|P c|^2: c the unit vector along the column means, P the projector on the null space of s1 + s2.
+  // log|P c|^2, with the unit vector c along the column means and the projector P on the null space of s1 +
+  // s2.
   std::vector<double> c;
   for (int j = 0; j < b.cols(); ++j) {
     double sum = 0;

@@ -11,8 +11,8 @@
 
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// A model matrix as a dense matrix, directly from the definitions in the documentation, without code of the
-/// program's bases: the reference of the tests of the criterion.
+/// A dense model matrix by the documented definitions, without the bases under test: the reference in tests
+/// of the REML criterion.
 class DenseModel {
  public:
   explicit DenseModel(int rows) : x_(rows, 0) {}
@@ -21,10 +21,9 @@ class DenseModel {
   void add_intercept();
   /// Cubic P-spline with second-order difference penalty and sum-to-zero constraint.
   void add_ps(const std::string& label, const std::vector<double>& x, int k);
-  /// The same for each level of a factor, the constraint over all rows.
+  /// `add_ps` for each level of a factor, with the sum-to-zero constraint over all rows.
   void add_ps_by(const std::string& label, const std::vector<double>& x, int k,
                  const std::vector<std::string>& factor);
-  /// A random intercept for each level.
   void add_re(const std::string& label, const std::vector<std::string>& factor);
   /// te(x, z, bs = "ps", np = TRUE) with second-order difference penalties.
   void add_te(const std::string& label, const std::vector<double>& x, int k_x, const std::vector<double>& z,
@@ -32,11 +31,10 @@ class DenseModel {
 
   [[nodiscard]] const Matrix& matrix() const noexcept { return x_; }
   [[nodiscard]] const Design& design() const noexcept { return design_; }
-  /// Gives blocks one id; their columns are multiplied by these factors.
+  /// Gives blocks shared smoothing parameters (mgcv's id), and sets their `by_scale`.
   void link(const std::vector<std::string>& labels, const std::vector<double>& by_factors);
-  /// Removes the common eigenvectors from penalties.
   void forget_eigenvectors();
-  /// X'WX, X'Wr and r'Wr about `base`, r = z - X base.
+  /// X'WX, X'Wr and r'Wr with r = z - X base.
   [[nodiscard]] WorkingModel working(const std::vector<double>& z, const std::vector<double>& weights,
                                      const std::vector<double>& base) const;
 

@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-/// Common parts of the tests of the model matrix: frames from fixtures, and an explicit row of X.
 namespace TESSERA_NAMESPACE::gam::testing {
 
 /// A file of tests/data/basis.
@@ -25,18 +24,18 @@ nlohmann::json test_data(const std::string& name);
 /// `incomplete_rows` every third row is followed by an incomplete one with extreme values.
 Frame frame_of(const nlohmann::json& columns, int rank, int ranks, bool incomplete_rows);
 
-/// R(row, .), dense.
+/// A row of the raw model matrix R, dense.
 std::vector<double> raw_row(const Design& design, const Frame& frame, std::size_t row);
 
-/// R'1 over the complete rows of the job. Collective.
+/// *Collective.* R'1 over the complete rows of the job.
 std::vector<double> raw_column_sums(const tessera::mpi::Communicator& comm, const Design& design,
                                     const Frame& frame);
 
-/// Drafts and finishes. Collective. `rows` replaces the number of complete rows if given.
+/// *Collective.* The design of a formula. `rows`: number of complete rows; 0: as in `frame`.
 Design design_of(const tessera::mpi::Communicator& comm, const std::string& formula, const Frame& frame,
                  const SuppliedKnots& knots = {}, std::int64_t rows = 0);
 
-/// Rows of X of a block, for every complete row of this rank.
+/// The columns of a block in the model matrix, by complete row of this rank.
 std::vector<std::vector<double>> block_rows(const Design& design, const CoefBlock& block, const Frame& frame);
 
 }  // namespace TESSERA_NAMESPACE::gam::testing

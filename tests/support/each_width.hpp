@@ -9,7 +9,7 @@
 
 namespace rows_test {
 
-/// Calls `check` for each width of registers that this processor has.
+/// Calls `check` for each SIMD width that this CPU supports.
 template <class Check>
 void at_each_width(const Check& check) {
   const int widest = tessera::base::register_width();

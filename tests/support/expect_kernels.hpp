@@ -12,12 +12,12 @@
 
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// Expects that NVRTC compiles the source into these kernels without a warning; skips without NVRTC.
+/// Expects that NVRTC compiles the source into these kernels without a warning. Skips without NVRTC.
 inline void expect_kernels(ModuleSource source, const char* target, const std::vector<const char*>& kernels) {
   const auto compiler = nvrtc_compiler();
   const std::string version = compiler->version();
   if (version.empty()) GTEST_SKIP() << "there is no NVRTC";
-  // All passes of the compiler with little optimisation: half the time.
+  // Less optimisation halves the compile time.
   if (version.starts_with("nvrtc 13.")) source.options.emplace_back("--Ofast-compile=max");
   const CompileOutcome outcome = compiler->compile(source, target);
   const auto* compiled = std::get_if<CompiledModule>(&outcome);

@@ -28,7 +28,7 @@ void* operator new(std::size_t bytes) {
 void* operator new[](std::size_t bytes) {
   return allocated(bytes);
 }
-// Otherwise a sanitizer's allocation would be freed here.
+// Replaced too, because memory of a sanitizer's operator new would otherwise be freed by std::free.
 void* operator new(std::size_t bytes, const std::nothrow_t& /*nothrow*/) noexcept {
   return std::malloc(bytes > 0 ? bytes : 1);
 }

@@ -3,8 +3,8 @@
 
 namespace tessera::testing {
 
-/// Number of this thread's allocations until one fails, in a program with failing_allocations.cpp; 0: none
-/// fails.
+/// If n > 0, this thread's n-th next allocation throws `std::bad_alloc`. Works in programs that link
+/// failing_allocations.cpp.
 extern constinit thread_local int allocations_left;
 
 }  // namespace tessera::testing

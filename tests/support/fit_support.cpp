@@ -19,7 +19,6 @@
 namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
-/// Stops a fit after an iteration.
 class StopAfter : public FitObserver {
  public:
   StopAfter(StopRequest& stop, int iteration) : stop_(stop), text_(fmt::format("iteration {}:", iteration)) {}

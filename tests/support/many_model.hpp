@@ -19,7 +19,7 @@
 
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// The shared design of a formula without a response over a table in memory; in a serial job.
+/// The shared design of `terms`, a formula without a response, over a table in memory in a serial job.
 class ManyModel {
  public:
   ManyModel(std::vector<Table::Column> columns, std::int64_t rows, const std::string& terms,
@@ -45,7 +45,7 @@ class ManyModel {
   FittedModel model_;
 };
 
-/// Columns of a fixture: texts are factors.
+/// The columns of a fixture; text columns become factors.
 inline std::vector<Table::Column> columns_of(const nlohmann::json& table) {
   std::vector<Table::Column> columns;
   for (const auto& [name, values] : table.items()) {

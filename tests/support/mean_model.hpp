@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// The mean of some numbers: one coefficient.
+/// A model with only an intercept.
 inline FittedModel mean_of(double mean, double variance) {
   FittedModel model;
   model.formula = "y ~ 1";

@@ -12,28 +12,27 @@
 #include <utility>
 #include <vector>
 
-/// Functions of the tests of moved-from objects.
 namespace tessera::testing {
 
-/// Moves `from` into the result; compilers do not warn of its use after this move, which they cannot see.
+/// Moves `from` into the result. Compilers cannot see this move, and so do not warn of later uses of `from`.
 template <class T>
 [[nodiscard]] T moved_out_of(T& from) {
   return std::move(from);
 }
 
-/// Each call throws `Error(usage)` with this message.
+/// Expects that each call throws `Error(usage)` with this message.
 inline void expect_refused(const std::string& message, const std::vector<std::function<void()>>& calls) {
   for (std::size_t i = 0; i < calls.size(); ++i) {
     EXPECT_EQ(error_of(ErrorCode::usage, calls[i], message), message) << "call " << i;
   }
 }
-/// The same for members of a moved-from object of `type`.
+/// Expects that each call throws the error of a moved-from object of `type`.
 inline void expect_moved_from(const std::string& type, const std::vector<std::function<void()>>& calls) {
   expect_refused("this " + type + " was moved from: use the object that it was moved to", calls);
 }
 
-/// Expects, by `expect_alive`, that an object is unchanged after a move to itself, after a swap with a
-/// moved-from one, and after it has replaced a live or a moved-from one.
+/// Checks by `expect_alive` that a value survives self-move, moves into live and moved-from objects, and a
+/// swap with a moved-from object.
 template <class T, class Use>
 void expect_moves(T one, T other, Use expect_alive) {
   T& same = one;

@@ -7,14 +7,13 @@
 
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// Numbers in [-1, 1).
+/// A matrix of uniform numbers in [-1, 1).
 inline Matrix random_matrix(std::mt19937_64& random, int rows, int columns) {
   Matrix a(rows, columns);
   for (double& value : a.values()) value = static_cast<double>(random() >> 11) * 0x1p-52 - 1;
   return a;
 }
 
-/// Positive definite.
 inline Matrix random_covariance(std::mt19937_64& random, int n) {
   const Matrix root = random_matrix(random, n, n);
   Matrix a = multiply_tn(root, root);

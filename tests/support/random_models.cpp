@@ -12,12 +12,12 @@
 namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
-/// Random numbers that depend neither on the standard library nor on the compiler, provided that no
-/// expression draws two, in an order that the compiler chooses.
+/// Random numbers that do not depend on the standard library or the compiler. An expression must not draw
+/// twice, because the order of evaluation is unspecified.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
-  /// A number in (0, 1).
+  /// Uniform in (0, 1).
   double uniform() { return (static_cast<double>(engine_() >> 11) + 0.5) * 0x1p-53; }
   double normal() {
     const double radius = std::sqrt(-2 * std::log(uniform()));
@@ -26,7 +26,7 @@ class Random {
   /// An integer from `low` to `high`, inclusive.
   int whole(int low, int high) { return low + static_cast<int>(uniform() * (high - low + 1)); }
   bool one_of(int count) { return whole(1, count) == 1; }
-  /// The size of an effect: often none at all.
+  /// An effect size, which is 0 with probability 1/3.
   double effect() { return std::array{0.0, 0.0, 0.1, 0.2, 0.5, 1.5}[static_cast<std::size_t>(whole(0, 5))]; }
 
  private:
@@ -44,7 +44,7 @@ class Builder {
   Random& random() { return random_; }
   [[nodiscard]] int rows() const { return rows_; }
 
-  /// A variable that is `related` to the first, from not at all (0) to almost the same (1).
+  /// `related`: weight of the first variable in the new one, from 0 (independent) to 1 (equal).
   std::string add_variable(double related) {
     const std::string name = fmt::format("x{}", ++variables_);
     std::vector<double> x;
@@ -73,7 +73,6 @@ class Builder {
     }
   }
 
-  /// Levels with very different numbers of rows.
   std::string add_grouping(int levels) {
     std::vector<int> codes;
     for (int i = 0; i < rows_; ++i) {
@@ -82,7 +81,7 @@ class Builder {
     }
     return add_grouping(codes);
   }
-  /// A grouping of the levels, except for a fraction of the rows, which are random.
+  /// A factor in which `below` is nested, except for a fraction `elsewhere` of rows with random levels.
   std::string add_grouping_above(const std::string& below, int levels, double elsewhere) {
     std::vector<int> codes;
     for (const std::string& level : factor(below)) {
@@ -113,7 +112,7 @@ class Builder {
     add_curve(numbers(variable));
   }
 
-  /// The working model of a response of this kind at its means, with the noise of that kind.
+  /// The working model at the true means. `kind`: 0 gaussian, 1 Poisson, 2 binomial, 3 Gamma.
   RandomModel finish(int kind) {
     std::vector<double> z;
     std::vector<double> w;
@@ -121,7 +120,7 @@ class Builder {
     for (const double eta : eta_) {
       const double mean = kind == 1 ? std::exp(0.5 * eta) : 1 / (1 + std::exp(-eta));
       w.push_back(kind == 1 ? mean : kind == 2 ? mean * (1 - mean) : 1);
-      // Gamma: skewed; otherwise about normal, with the variance of the family.
+      // Noise: skewed for Gamma; otherwise normal, with the family's variance.
       const double skewed = -std::log(random_.uniform()) - 1;
       z.push_back(eta + (kind == 0   ? noise * random_.normal()
                          : kind == 3 ? noise * skewed
@@ -236,7 +235,7 @@ void mixed(Builder& b) {
   b.add_random_effect(b.add_grouping_above(g, 4, 0.2), size);
 }
 
-/// A level for every row or two.
+/// One factor has about a level per row, or per two rows.
 void many_levels(Builder& b) {
   Random& random = b.random();
   for (const bool many : {true, false}) {

@@ -16,12 +16,12 @@ struct RandomModel {
   DenseModel model{0};
   WorkingModel working;
   bool scale_known = false;
-  std::string formula;  ///< of R, for the columns below, the response being z with weights w
+  std::string formula;  ///< R formula, with response z and weights w
   std::vector<std::pair<std::string, std::vector<double>>> numbers;
   std::vector<std::pair<std::string, std::vector<std::string>>> factors;
 };
 
-/// The same for the same seed, on every machine.
+/// Depends only on `seed`, on every machine.
 [[nodiscard]] RandomModel random_model(std::uint64_t seed);
 
 }  // namespace TESSERA_NAMESPACE::gam::testing

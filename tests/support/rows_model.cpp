@@ -67,7 +67,7 @@ Component numeric(int variable) {
   return component;
 }
 
-/// A sum of two variables, standardised as a fit does.
+/// A numeric component: the sum of two standardised variables.
 Component combined(int first, int second) {
   Component component = numeric(first);
   component.parts = {{first, 0.25, 0.5}, {second, -0.125, -2}};
@@ -102,7 +102,8 @@ Component dense(int variable, Margin margin, int columns) {
   return component;
 }
 
-/// Columns of a surface of x and z about some points, with arbitrary weights.
+/// An isotropic component of x and z: radial functions of 11 points and 4 polynomials, with arbitrary
+/// weights.
 Component surface(Random& random, RadialFunction function, int columns) {
   IsotropicColumns isotropic;
   isotropic.function = function;
@@ -132,7 +133,7 @@ void add_term(Design& design, std::vector<Component> components) {
   design.terms.push_back(std::move(term));
 }
 
-/// Dense columns of a term, with arbitrary weights.
+/// Adds `count` dense combinations of the columns of term `place`, with arbitrary weights.
 void add_dense_columns(Design& design, int place, int count) {
   Matrix weights(design.terms[static_cast<std::size_t>(place)].raw_size, count);
   for (int j = 0; j < weights.cols(); ++j) {
@@ -201,7 +202,6 @@ Frame random_frame(Random& random, const ModelOptions& options) {
   return frame;
 }
 
-/// The raw values of one component of a row, dense.
 std::vector<long double> dense_component(const Frame& frame, const Component& component, std::size_t row) {
   const Variable& variable = frame.variables[static_cast<std::size_t>(component.variable)];
   std::vector<long double> dense(static_cast<std::size_t>(component.raw_size()));
@@ -473,7 +473,7 @@ Posterior posterior_of(const Model& model, bool response) {
   return posterior;
 }
 
-/// Responses that are known, above or below their number, or up to 1.5 above it.
+/// Responses in turn: exact, right-censored, left-censored, and in the interval [y, y + 1.5].
 static void add_limits(Model& model) {
   Frame& frame = model.frame;
   constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -546,7 +546,8 @@ Model make_splines(const ModelOptions& options, int count) {
   add_term(design, {numeric(w)});
   const auto same = random_margin(random, 1, 1, true, false).cells.front();
   for (int i = 0; i < count; ++i) {
-    // Different sizes, strides and kinds of breaks; most like P-splines, with one cubic for all cells.
+    // Margins of different sizes, strides and break kinds. With stride 1, all cells share one cubic, as in
+    // P-splines.
     const int stride = i % 4 == 3 ? 2 : 1;
     const int cells = i % 2 == 0 ? 17 : 3 + i % 5;
     Margin margin = random_margin(random, cells, stride, stride == 1, i % 5 == 4);
@@ -623,7 +624,7 @@ DenseSums dense_sums(const Model& model, DenseStep kind) {
   sums.column_sums.assign(size, 0);
   std::vector<long double> magnitude(size, 0);
   std::vector<long double>
-      before;  // in a series: the row before, and its residual, times the root of its weight
+      before;  // previous row and residual of the series, times the square root of the weight
   const long double rho = model.series.rho;
   const auto number = [&](int column, std::size_t row) -> long double {
     return model.frame.variables[static_cast<std::size_t>(column)].numbers[row];
@@ -726,7 +727,7 @@ void expect_same_bits(const tessera::gam::RawSums& a, const tessera::gam::RawSum
 
 std::vector<Family> families() {
   std::vector<Family> all = tessera::gam::built_in_families();
-  // Its default link has no mean for a predictor below 0.
+  // The default link of inverse.gaussian has no mean for a negative linear predictor.
   for (Family& one : all) {
     if (one.name() == "inverse.gaussian") one = *one.linked("log");
     if (one.name() == "Tweedie") one = tessera::gam::chosen_family("Tweedie(p=1.7)");

@@ -12,8 +12,8 @@ namespace TESSERA_NAMESPACE::gam::testing {
   return *comm;
 }
 
-/// Calls `compute(communicator, threads)` on the first 1, 3 and 8 ranks, with one thread or two, for results
-/// whose bits may depend on neither.
+/// Calls `compute(communicator, threads)` on the first 1, 3 and 8 ranks, with one or two threads, to check
+/// that results do not depend on ranks or threads.
 template <class Compute>
 void for_each_division(const Compute& compute) {
   struct Division {

@@ -9,9 +9,9 @@
 
 namespace tessera::testing {
 
-/// In a program with the tests of several sources, selects those of the sources that its arguments name, as
-/// in `mpi.job stop_test.cpp`; without arguments, all. A --gtest_filter on the command line takes precedence.
-/// Call it after GoogleTest has taken its own arguments; false, with a message, if a source has none.
+/// Selects the tests of the source files that the arguments name, as in `mpi.job stop_test.cpp`; without
+/// arguments, all tests. A --gtest_filter takes precedence. Call after InitGoogleTest. Returns false, with a
+/// message, if a source has no tests.
 [[nodiscard]] inline bool choose_sources(int argc, char** argv) {
   if (GTEST_FLAG_GET(filter) != "*") return true;
   std::string filter;

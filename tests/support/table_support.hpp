@@ -21,10 +21,8 @@
 #include <string_view>
 #include <vector>
 
-/// Functions of the tests of tables: files that rank 0 writes, and frames gathered from all ranks.
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// The world communicator, for one test.
 inline mpi::Communicator world() {
 #if TESSERA_HAVE_MPI
   return mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
@@ -33,19 +31,18 @@ inline mpi::Communicator world() {
 #endif
 }
 
-/// A test with a communicator of its own.
 class OverRanks : public ::testing::Test {
  protected:
   const mpi::Communicator comm = world();
 };
 
-/// The ranks, with three threads on this one.
+/// Workers on all ranks, with three threads on this rank.
 inline Workers crew(const mpi::Communicator& comm) {
   static HostTeam team(3);
   return {comm, team};
 }
 
-/// A file in the temporary directory for the life of a test, the same for every rank. *Collective.*
+/// *Collective.* RAII: a temporary file with the same path on every rank.
 class SharedFile {
  public:
   SharedFile(const mpi::Communicator& comm, const std::string& name) : comm_(comm) {
@@ -56,7 +53,6 @@ class SharedFile {
     }
     path_ = comm.broadcast_text(path, 0);
   }
-  /// A file with this content.
   SharedFile(const mpi::Communicator& comm, const std::string& name, std::string_view content)
       : SharedFile(comm, name) {
     write(content);
@@ -81,20 +77,19 @@ class SharedFile {
   std::string path_;
 };
 
-/// Rows of this rank in an uneven distribution: some ranks have few or none.
+/// This rank's rows in an uneven division: some ranks have few rows or none.
 inline Range uneven_share(const mpi::Communicator& comm, std::int64_t rows, std::uint64_t seed) {
   const auto cut = [&](int rank) -> std::int64_t {
     if (rank == 0) return 0;
     if (rank == comm.size()) return rows;
-    // Nondecreasing in the rank.
     const auto jitter = static_cast<std::int64_t>((seed * 2654435761U + 7919U * rank) % 97);
     return std::min(rows, rows * (rank - 1) / comm.size() + rows * jitter / (97 * comm.size()));
   };
   return {cut(comm.rank()), cut(comm.rank() + 1)};
 }
 
-/// Every cell of the job's frame as text, one row a line, with "!" before an incomplete row. The same on
-/// every rank. *Collective.*
+/// *Collective.* Every cell of the job's frame as text, one line per row, with "!" before incomplete rows.
+/// Equal on all ranks.
 inline std::string put_together(const mpi::Communicator& comm, const Frame& frame) {
   std::string mine;
   for (std::size_t i = 0; i < frame.complete.size(); ++i) {
@@ -122,7 +117,7 @@ inline FrameRequest request(const std::vector<std::string>& variables) {
   return result;
 }
 
-/// The message of the error that `work` must throw on every rank alike. *Collective.*
+/// *Collective.* The message of the error of `work`, which must be equal on all ranks.
 inline std::string common_fault(const mpi::Communicator& comm, const std::function<void()>& work,
                                 ErrorCode code = ErrorCode::input) {
   const std::string message = error_if_any(code, work).value_or("no error");

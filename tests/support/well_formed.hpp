@@ -10,8 +10,8 @@
 
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// The fault of a text as XML, or nothing: elements that are not closed in order, attributes without quotes
-/// or twice in one element, unescaped markup characters.
+/// The first fault of an XML text; empty if none. Checks the nesting of elements, quotes and uniqueness of
+/// attributes, and unescaped markup characters.
 inline std::string xml_fault(std::string_view text) {
   std::vector<std::string> open;
   const auto near = [&](std::string_view rest) {

@@ -16,7 +16,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// *Collective.* The levels of all ranks, in the order of ranks.
+/// *Collective.* The union of each column's levels over all ranks, in the order of ranks.
 std::vector<ArrowColumns::Levels> united(const mpi::Communicator& comm,
                                          std::vector<ArrowColumns::Levels> mine) {
   const auto of_ranks = base::allgather_values(comm, mine);

@@ -49,7 +49,7 @@ std::vector<std::string> chosen_columns(const TableReader& table, const std::vec
     return all;
   }
   std::vector<std::string> names;
-  // Unknown names are rejected later, by the reading.
+  // `TableReader::read` rejects unknown names.
   for (const std::string& name : columns) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }

@@ -12,18 +12,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Columns of a table that are read in batches.
 struct ColumnBatches {
   std::vector<std::string> names;
-  TableOptions options{};                 ///< how the table is read
-  std::size_t at_once = 0;                ///< columns per batch; 0: as many as fit into half of the free
-                                          ///< memory
+  TableOptions options{};
+  std::size_t at_once = 0;                ///< 0: as many as fit into half of the free memory
   std::optional<MemoryOptions> memory{};  ///< see `FrameRequest::memory`
   /// Whether columns are only described: see `ReadPlan::set_strays`.
   bool described = false;
 };
 
-/// Receives a batch: all rows of this rank, columns in the order of `names`. May move the frame.
+/// Receives all rows of this rank; columns in the order of `names`. May move from the frame.
 using TakeColumns =
     std::function<void(std::span<const std::string> names, Frame& frame, std::span<const StrayTexts> strays)>;
 

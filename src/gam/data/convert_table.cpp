@@ -34,7 +34,7 @@ class Converter {
                                  base::pluralised(columns_.names.size(), "column")));
   }
 
-  /// Writes columns to HDF5 in batches.
+  /// For HDF5, which takes columns in batches.
   void write_columns(TableOutput& to) {
     for (const std::string& name : columns_.names) {
       const std::string problem = problem_of_hdf5_name(name);
@@ -49,7 +49,7 @@ class Converter {
     });
   }
 
-  /// Writes all rows; columns that do not fit into memory are in scratch files.
+  /// For other formats, which take whole rows. Columns that do not fit into memory are in scratch files.
   void write_rows(TableOutput& to) {
     columns_.at_once = std::max<std::size_t>(1, columns_.names.size());
     columns_.memory = MemoryOptions{};
@@ -82,7 +82,8 @@ class Converter {
     }
   }
 
-  /// Writes the columns; `check` refuses a column, or returns whether it may have missing values.
+  /// `check` throws if the format cannot represent a column; it returns whether the column may have missing
+  /// values.
   template <class Check>
   void write(TableOutput& to, const Check& check) {
     read_in_batches(

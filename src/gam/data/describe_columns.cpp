@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_first = 5;  // maximum number of levels listed
 
-/// *Collective.* The range of a column's numbers over the job, and whether all are whole.
+/// *Collective.* Sets the column's range over the job, and whether all its numbers are integers.
 void describe_numbers(const Workers& workers, const Variable& variable, std::int64_t rows,
                       ColumnDescription& column) {
   struct Part {

@@ -31,7 +31,6 @@ constexpr auto entries_of(TableFormatList<F...> /*list*/) {
 
 constexpr auto formats = entries_of(TableFormats{});
 
-/// The index of the file's format in the list.
 std::size_t format_of(const std::string& path) {
   const files::InputFile file(path);
   if (file.size() == 0)

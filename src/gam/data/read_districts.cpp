@@ -29,12 +29,12 @@ namespace {
 
 using files::JsonField;
 
-/// A name, which may be written as a number.
+/// A JSON number is also a name.
 std::string district_name(const JsonField& field) {
   return field.is_number() ? fmt::format("{}", field.number()) : field.text();
 }
 
-/// Collects polygons by district, and finds neighbours by vertices in common.
+/// Collects polygons by district; districts that share a vertex are neighbours.
 class Polygons {
  public:
   void add(const JsonField& feature, const std::string& variable) {
@@ -123,7 +123,6 @@ std::vector<DistrictEntry> entries_of_json(const JsonField& root, const std::str
   return entries;
 }
 
-/// A line of a CSV file.
 struct TextLine {
   std::int64_t number = 0;
   std::vector<std::string> fields;
@@ -169,7 +168,7 @@ Districts districts_of_csv(const std::string& path) {
   if (!lines.empty() && has_header(lines)) lines.erase(lines.begin());
   if (lines.empty()) throw base::input_error("{}: it has no districts: give pairs of neighbours", path);
   std::vector<DistrictEntry> entries;
-  std::vector<std::int64_t> numbers;  // of the line with each district's first occurrence
+  std::vector<std::int64_t> numbers;  // line of each district's first occurrence
   std::map<std::string, std::size_t> places;
   const auto entry_of = [&](const std::string& name, std::int64_t number) -> DistrictEntry& {
     const auto [found, is_new] = places.emplace(name, entries.size());

@@ -18,7 +18,7 @@ FrameRequest request_for(const FormulaTerms& formula, const TableOptions& option
   request.options = options;
   request.as_vectors = true;
   const auto add = [&](const std::string& column) {
-    request.variables.push_back(column_expression(column));  // each column once, by its text
+    request.variables.push_back(column_expression(column));  // `ReadPlan` skips duplicates
   };
   for (const Expression& variable : formula.variables()) {
     for (const std::string& column : variable.columns()) add(column);

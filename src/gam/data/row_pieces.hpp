@@ -15,7 +15,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The number of rows of each rank in a plan.
+/// Number of rows of each rank within `rows`.
 [[nodiscard]] inline std::vector<std::size_t> rows_of_ranks(const Plan& plan, Range rows) {
   std::vector<std::size_t> counts;
   for (int rank = 0; rank < plan.ranks(); ++rank) {
@@ -27,9 +27,9 @@ namespace TESSERA_NAMESPACE::gam {
   return counts;
 }
 
-/// *Collective.* Calls `write(bytes)` on rank 0 for the results of `make(rows)` in the order of the job's
-/// rows: each rank makes the bytes of its own rows (indices from its first row), in pieces. Exceptions of
-/// `make` and `write` are thrown on every rank. Memory: some pieces, for any number of rows.
+/// *Collective.* Calls `write(bytes)` on rank 0 with the results of `make(rows)` of all ranks, in row order.
+/// Each rank makes its own rows in pieces, numbered from its first row. Exceptions of `make` and `write` are
+/// thrown on every rank. Memory: a few pieces, for any number of rows.
 template <class Make, class Write>
 void write_in_row_order(const mpi::Communicator& comm, const Plan& plan, std::int64_t rows_of_piece,
                         const Make& make, const Write& write) {

@@ -47,7 +47,7 @@ std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSour
 
 namespace {
 
-/// Whether the table or the fit knows that a column is logical.
+/// Whether the column is logical, according to the fit or else to the table.
 bool has_truths(const TableReader& table, const Recipe* recipe, const std::string& name) {
   if (recipe != nullptr) {
     const auto known = std::ranges::find(recipe->columns, name, &Recipe::Column::name);
@@ -74,8 +74,8 @@ void compute_with_truths(const TableReader& table, FrameRequest& request) {
 Frame read_variables(TableReader& table, const Workers& workers, FrameRequest request, Range rows) {
   compute_with_truths(table, request);
   if (!has_computed_variables(request)) {
-    // The columns, added as variables, make no further row incomplete: where a column has no value, the
-    // expression that reads it has none either.
+    // Adding the columns as variables makes no further row incomplete: if a column is missing in a row, so is
+    // the expression that reads the column.
     request.variables.insert(request.variables.end(), request.columns.begin(), request.columns.end());
     return table.read(workers, request, rows);
   }

@@ -68,7 +68,7 @@ class GzipDecoder final : public Decoder {
  private:
   z_stream stream_{};
   bool in_member_ = false;
-  bool is_first_ = true;  ///< whether no member has begun: only after one are zero bytes padding
+  bool is_first_ = true;  ///< no member has begun: zeros are not yet padding
   std::size_t zeros_ = 0;
   std::string fault_;
 };

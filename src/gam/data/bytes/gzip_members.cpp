@@ -12,7 +12,7 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::size_t header_bytes = 18;  // header size of a member whose only extra field is its size
-constexpr std::size_t size_bytes = 4;     // the unpacked size, at the end of a member
+constexpr std::size_t size_bytes = 4;     // ISIZE, at the end of a member
 constexpr std::int64_t least_bytes = 26;  // smallest member, including the checksum
 constexpr std::int64_t most_unpacked = 1 << 16;
 
@@ -83,7 +83,7 @@ std::size_t GzipMembers::read(std::span<char> buffer) {
   std::size_t got = 0;
   while (got < buffer.size()) {
     if (at_ == text_.size()) {
-      if (next_ == members_.size() - 1) break;  // the end of the file
+      if (next_ == members_.size() - 1) break;
       load(next_);
     }
     const std::size_t taken = std::min(buffer.size() - got, text_.size() - at_);
@@ -112,7 +112,7 @@ void GzipMembers::load(std::size_t member) {
   if (!inflate(begin.packed, end.packed)) refuse_damage(begin.packed);
 }
 
-/// Unpacks bytes [begin, end) of the file; false unless they are a member with its declared size.
+/// Decompresses bytes [begin, end) of the file; false unless they are one member of its declared sizes.
 bool GzipMembers::inflate(std::int64_t begin, std::int64_t end) {
   packed_.resize(static_cast<std::size_t>(end - begin));
   const std::size_t got = file_.read_at(begin, packed_);
@@ -121,7 +121,7 @@ bool GzipMembers::inflate(std::int64_t begin, std::int64_t end) {
   return amounts && amounts->packed == packed_.size() && amounts->unpacked == text_.size();
 }
 
-// Unpacks the member as a stream to find the position of the damage, and throws.
+// Decompresses the member as a stream, which throws with the offset of the damage.
 void GzipMembers::refuse_damage(std::int64_t begin) {
   PackedStream stream(file_, gzip_packing, bytes_read_, begin);
   std::vector<char> text(text_.size() + 1);  // one byte more, to reach the member's end and checksum

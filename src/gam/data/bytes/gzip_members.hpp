@@ -14,25 +14,25 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Where a member of a gzip file begins, or where the last one ends.
+/// Offsets of the start of a gzip member, or of the end of the last member.
 struct GzipMember {
   std::int64_t packed = 0;    ///< offset in the file
-  std::int64_t unpacked = 0;  ///< offset in the unpacked bytes
+  std::int64_t unpacked = 0;  ///< offset in the decompressed bytes
 };
 
-/// Where the members of a file begin, if their headers contain sizes, as written by bgzip; otherwise empty.
-/// Cost: reads 26 bytes of each member.
+/// The starts of all members and the end of the last one, if the headers contain sizes, as bgzip writes them;
+/// otherwise empty. Cost: reads 26 bytes of each member.
 [[nodiscard]] std::vector<GzipMember> members_of(const files::InputFile& file);
 
-/// The unpacked size, modulo 2^32, that the last member declares: a lower bound for the whole file. 0 if
-/// zeros follow.
+/// The decompressed size, modulo 2^32, in the last member's trailer: a lower bound for the whole file. 0 if
+/// zero padding follows.
 [[nodiscard]] std::size_t size_of_last_member(const files::InputFile& file);
 
-/// Unpacks all members of gzip data in memory, skipping zeros at the end; returns the number of bytes, or
-/// nothing if the data are damaged or `room` is too small.
+/// Decompresses gzip data in memory, skipping zero padding at the end. Returns the number of bytes; nothing
+/// if the data are damaged or `room` is too small.
 [[nodiscard]] std::optional<std::size_t> unpack_gzip(std::span<const char> packed, std::span<char> room);
 
-/// Unpacks a file with declared member sizes, one member at a time.
+/// Reads a file with declared member sizes, one member at a time, with random access.
 class GzipMembers final : public ByteReader {
  public:
   /// `members`: from `members_of`. Adds the bytes read from the file to `bytes_read`. All arguments must
@@ -53,9 +53,9 @@ class GzipMembers final : public ByteReader {
   const std::vector<GzipMember>& members_;
   std::atomic<std::int64_t>& bytes_read_;
   std::vector<char> packed_;
-  std::vector<char> text_;  ///< unpacked text of the current member
-  std::size_t at_ = 0;      ///< position in `text_`
-  std::size_t next_ = 0;    ///< index of the next member
+  std::vector<char> text_;  ///< decompressed text of the current member
+  std::size_t at_ = 0;
+  std::size_t next_ = 0;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -15,28 +15,27 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A range of a source's unpacked bytes in memory; the system allocates a page at the first write.
+/// Cache of a range of decompressed bytes. A page is allocated at its first write.
 class KeptText {
  public:
   KeptText() = default;
-  /// Reserves address space for the bytes; for none if memory is exhausted.
+  /// Reserves address space; caches nothing if memory is exhausted.
   explicit KeptText(Range bytes);
 
   [[nodiscard]] const std::shared_ptr<char[]>& room() const noexcept { return text_; }
-  /// Stores bytes from `offset` on, if they are in the range. Concurrent calls may store different bytes.
+  /// Stores the bytes if they are in the range. Thread-safe for disjoint ranges.
   void keep(std::int64_t offset, std::span<const char> bytes) noexcept;
-  /// Marks the range as completely stored; the bytes no longer change.
+  /// Marks the range as complete; the bytes no longer change.
   void finish() noexcept { finished_ = size_; }
-  /// Marks `size` bytes, the whole source, as stored.
+  /// Marks `size` bytes as the complete source.
   void finish_all(std::size_t size) noexcept {
     size_ = finished_ = size;
     all_ = true;
   }
   [[nodiscard]] bool is_all() const noexcept { return all_; }
-  /// Memory in use, in bytes.
   [[nodiscard]] std::int64_t bytes() const noexcept { return static_cast<std::int64_t>(size_); }
 
-  /// The stored bytes from `offset` to the end; empty if not stored, or before `finish`.
+  /// The cached bytes from `offset` to the end; empty if not cached, or before `finish`.
   [[nodiscard]] std::span<const char> from(std::int64_t offset) const noexcept;
 
  private:
@@ -47,28 +46,27 @@ class KeptText {
   std::shared_ptr<char[]> text_;
 };
 
-/// A packed file that keeps part of its unpacked bytes in memory, to unpack them only once.
+/// A compressed file with a cache of a range of its decompressed bytes.
 ///
 ///     KeptSource source(path, gzip_packing);
 ///     source.begin_keeping({0, size});
-///     …                                  // threads read all of that, once
+///     …                                  // threads read the whole range
 ///     source.end_keeping();
 class KeptSource final : public ByteSource {
  public:
-  /// Arguments as for `PackedSource`.
   KeptSource(const std::string& path, const Packing& packing, OpenOptions options = {})
       : packed_(path, packing, std::move(options)) {}
 
   [[nodiscard]] PackedSource& packed() noexcept { return packed_; }
-  /// Unpacks the whole file into memory if its unpacked size is at most `max_bytes`; returns this size.
+  /// Decompresses the whole file into the cache if its decompressed size is at most `max_bytes`; returns this
+  /// size.
   [[nodiscard]] std::optional<std::int64_t> keep_all(std::int64_t max_bytes);
   [[nodiscard]] bool keeps_all() const noexcept { return kept_.is_all(); }
-  /// Memory of the stored bytes.
   [[nodiscard]] std::int64_t kept_bytes() const noexcept { return kept_.bytes(); }
-  /// Starts storing this range; all its bytes must be read before `end_keeping`.
+  /// Starts to cache this range; all its bytes must be read before `end_keeping`.
   void begin_keeping(Range bytes) { kept_ = KeptText(bytes); }
   void end_keeping() noexcept { kept_.finish(); }
-  /// Frees the memory; later reads unpack the bytes again. No other thread may have a reader of this source.
+  /// Frees the cache. No other thread may have a reader of this source.
   void let_go() noexcept { kept_ = {}; }
 
   [[nodiscard]] std::size_t read(std::span<char> buffer) override { return reader_.read(buffer); }
@@ -78,17 +76,17 @@ class KeptSource final : public ByteSource {
   [[nodiscard]] const files::InputFile& file() const override { return packed_.file(); }
 
  private:
-  /// Reads stored bytes from memory and other bytes from the packed file.
+  /// Reads cached bytes from memory and other bytes from the file.
   class Reader final : public ByteReader {
    public:
-    /// `packed` may be null if all bytes are stored.
+    /// `packed` may be null if the cache has all bytes.
     Reader(KeptText& kept, ByteReader* packed) : kept_(kept), packed_(packed) {}
     Reader(KeptText& kept, std::unique_ptr<ByteReader> packed)
         : kept_(kept), own_(std::move(packed)), packed_(own_.get()) {}
 
     [[nodiscard]] std::size_t read(std::span<char> buffer) override;
     void seek(std::int64_t offset) override { offset_ = offset; }
-    /// Call when the position of `packed` has changed.
+    /// To be called after `packed` was moved by another reader.
     void forget_position() noexcept { packed_offset_ = -1; }
 
    private:
@@ -96,7 +94,7 @@ class KeptSource final : public ByteSource {
     std::unique_ptr<ByteReader> own_;
     ByteReader* packed_;
     std::int64_t offset_ = 0;
-    std::int64_t packed_offset_ = 0;  ///< position of `packed_`
+    std::int64_t packed_offset_ = 0;  ///< position of `packed_`; -1: unknown
   };
 
   PackedSource packed_;

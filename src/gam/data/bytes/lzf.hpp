@@ -9,8 +9,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Unpacks LZF data, the compression of h5py's `compression="lzf"`; returns the number of unpacked bytes.
-/// Nothing if the data are damaged or do not fit into `room`.
+/// Decompresses LZF data (h5py's `compression="lzf"`); returns the number of bytes, or nothing if the data
+/// are damaged or do not fit into `room`.
 [[nodiscard]] std::optional<std::size_t> inflate_lzf(std::span<const char> packed, std::span<char> room);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -22,7 +22,8 @@ struct InflateStream {
   z_stream stream{};
 };
 
-// In steps, because zlib counts bytes in 32 bits. zlib rejects null buffers even for nothing to unpack.
+// Calls zlib in steps, because zlib counts bytes in 32 bits. zlib rejects null buffers even if they are
+// empty.
 std::optional<InflatedAmounts> inflate_by_zlib(int window, std::span<const char> packed,
                                                std::span<char> room) {
   const auto part_of = [](std::size_t left) {

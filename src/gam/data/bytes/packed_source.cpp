@@ -33,15 +33,15 @@ constexpr Packing packings[] = {
 
 /// Bytes read between two calls of `between`.
 constexpr std::size_t step_bytes = std::size_t{4} << 20;
-/// Ratio of unpacked to packed size above which a file is reported; text usually has a ratio of 3 to 10.
+/// Compression ratio above which a file is logged; text usually has a ratio of 3 to 10.
 constexpr std::int64_t many_times = 100;
-/// Minimum number of unpacked bytes to estimate the ratio of the whole file.
+/// Minimum number of decompressed bytes for an estimate of the file's ratio.
 constexpr std::int64_t least_to_judge_by = std::int64_t{64} << 20;
-/// Maximum size of a packed file that is read into memory as a whole: a larger one would block for too long.
+/// Maximum size of a file that is read into memory as a whole: a larger one would block for too long.
 constexpr std::int64_t most_at_once = std::int64_t{1} << 30;
 
-/// Like `unpack_gzip`, on a separate thread, because unpacking a member of gigabytes cannot be interrupted.
-/// If `between` throws, the thread continues detached, and owns its memory.
+/// Like `unpack_gzip`, on a separate thread, because the decompression of a large member cannot be
+/// interrupted. If `between` throws, the thread is left running; it shares ownership of its buffers.
 std::optional<std::size_t> unpack_beside(const std::shared_ptr<char[]>& packed, std::size_t packed_bytes,
                                          const std::shared_ptr<char[]>& room, std::size_t room_bytes,
                                          const BetweenReads& between) {
@@ -138,7 +138,6 @@ std::size_t PackedSource::read(std::span<char> buffer) {
 
 void PackedSource::seek(std::int64_t offset) {
   if (offset < stream_.position()) stream_.restart();
-  // Bytes before the offset must be unpacked as well.
   std::vector<char> passed(std::min(step_bytes, static_cast<std::size_t>(offset - stream_.position())));
   while (stream_.position() < offset) {
     const auto left = static_cast<std::size_t>(offset - stream_.position());
@@ -151,7 +150,7 @@ std::unique_ptr<ByteReader> PackedSource::for_another_thread() {
 }
 
 std::int64_t PackedSource::most_bytes() const {
-  constexpr std::int64_t most_of_packed = 1032;  // maximum of unpacked bytes per packed byte in deflate
+  constexpr std::int64_t most_of_packed = 1032;  // maximum compression ratio of deflate
   return is_gzip_ ? file_.size() * most_of_packed : std::numeric_limits<std::int64_t>::max();
 }
 
@@ -174,7 +173,7 @@ std::optional<std::int64_t> PackedSource::unpack_all(const std::shared_ptr<char[
   return unpack_in_order({room.get(), room_bytes});
 }
 
-// Returns nothing for a high compression ratio: the file is then unpacked in order, which reports progress.
+// Returns nothing for a high compression ratio: `unpack_in_order` then reports progress.
 std::optional<std::int64_t> PackedSource::unpack_at_once(const std::shared_ptr<char[]>& room,
                                                          std::size_t room_bytes) {
   const auto size = static_cast<std::size_t>(file_.size());
@@ -192,7 +191,7 @@ std::optional<std::int64_t> PackedSource::unpack_at_once(const std::shared_ptr<c
   return unpacked ? std::optional(static_cast<std::int64_t>(*unpacked)) : std::nullopt;
 }
 
-// Unpacks as a stream, which finds the position of damage.
+// Decompresses as a stream, which finds the offset of damage.
 std::optional<std::int64_t> PackedSource::unpack_in_order(std::span<char> room) {
   seek(0);
   for (std::size_t unpacked = 0; unpacked < room.size() && may_have_room(room.size());) {

@@ -19,18 +19,17 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A compression format that this build can unpack.
+/// A compression format that this build can decompress.
 struct Packing {
   std::string_view name;
-  std::string_view mark;  ///< the first bytes of such a file
+  std::string_view mark;  ///< magic bytes at the beginning of a file
   std::unique_ptr<Decoder> (*decoder)();
 };
 inline constexpr Packing gzip_packing{"gzip", "\x1f\x8b", &make_gzip_decoder};
 
-/// The compression format of a file; null: not compressed.
+/// Null: the file is not compressed.
 [[nodiscard]] const Packing* packing_of(const files::InputFile& file);
 
-/// Unpacks a compressed file in order.
 class PackedStream {
  public:
   /// Starts at this file offset, where a stream or gzip member must begin. Adds the bytes read from the file
@@ -41,11 +40,10 @@ class PackedStream {
   /// Fills the buffer; returns less than its size only at the end. Throws `Error(input)`, with the file
   /// offset, for damaged or truncated data: no data are skipped.
   std::size_t read(std::span<char> buffer);
-  /// Goes back to the first byte of the file.
   void restart();
-  /// Number of bytes unpacked so far.
+  /// Number of decompressed bytes so far.
   [[nodiscard]] std::int64_t position() const noexcept { return position_; }
-  /// File offset of the end of the packed bytes that have been unpacked.
+  /// File offset up to which the bytes are decompressed.
   [[nodiscard]] std::int64_t packed_position() const noexcept {
     return packed_end_ - static_cast<std::int64_t>(filled_ - at_);
   }
@@ -62,13 +60,13 @@ class PackedStream {
   std::size_t at_ = 0;
   std::size_t filled_ = 0;
   bool at_end_ = false;
-  std::int64_t packed_end_;    ///< file offset of the end of `packed_`
-  std::int64_t position_ = 0;  ///< offset in the unpacked bytes
+  std::int64_t packed_end_;  ///< file offset of the end of `packed_`
+  std::int64_t position_ = 0;
 };
 
-/// The unpacked bytes of a packed file, in order; in blocks on all threads if bgzip wrote the file. Reports a
-/// file whose unpacked size exceeds 256 MiB and 100 times its packed size, and again each time its text
-/// quadruples: it may be a table of constants, or a decompression bomb.
+/// A compressed file. Files of bgzip are decompressed by several threads, other files sequentially. Logs a
+/// file whose decompressed size exceeds 256 MiB and 100 times the compressed size, and again at each
+/// quadrupling, because the file may be a decompression bomb.
 class PackedSource final : public ByteSource {
  public:
   /// Throws `Error(input)` if the file cannot be opened or is not a regular file; `read` throws like
@@ -81,17 +79,16 @@ class PackedSource final : public ByteSource {
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
   [[nodiscard]] const files::InputFile& file() const override { return file_; }
 
-  /// An upper bound of the number of unpacked bytes.
+  /// Upper bound of the decompressed size in bytes.
   [[nodiscard]] std::int64_t most_bytes() const;
-  /// The beginnings of all members and the end of the last one, for a file of small members with known sizes
-  /// as written by bgzip: threads can then unpack from any member. Empty for other files. Throws
+  /// Finds the members of a gzip file (`members_of`), which permit `for_another_thread`. Throws
   /// `Error(input)`.
   [[nodiscard]] const std::vector<GzipMember>& find_members();
   /// Sets the members that another rank found in the same file.
   void set_members(std::vector<GzipMember> members) { members_ = std::move(members); }
-  /// Unpacks the whole file into `room` of `room_bytes` bytes. Returns the unpacked size; nothing if `room`
-  /// is too small. Call `seek` before the next `read`. Throws `Error(input)`, and passes on exceptions of
-  /// `between`: another thread, which shares ownership of the room, may then still write to it.
+  /// Decompresses the whole file into `room` of `room_bytes` bytes. Returns the decompressed size; nothing if
+  /// `room` is too small. `seek` is required before the next `read`. Throws `Error(input)` and exceptions of
+  /// `between`; another thread, which shares ownership of `room`, may then still write to it.
   [[nodiscard]] std::optional<std::int64_t> unpack_all(const std::shared_ptr<char[]>& room,
                                                        std::size_t room_bytes);
 

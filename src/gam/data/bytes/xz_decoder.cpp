@@ -36,7 +36,6 @@ class XzDecoder final : public Decoder {
   void restart() override { begin(); }
 
  private:
-  // Begins a file of one or several streams.
   void begin() {
     complete_ = false;
     if (lzma_stream_decoder(&stream_, most_memory, LZMA_CONCATENATED) != LZMA_OK) throw std::bad_alloc();

@@ -17,7 +17,7 @@ class ZstdDecoder final : public Decoder {
   Step unpack(std::span<const char> packed, std::span<char> room, bool /*last*/) override {
     ZSTD_inBuffer in{packed.data(), packed.size(), 0};
     ZSTD_outBuffer out{room.data(), room.size(), 0};
-    // Not called without packed bytes at the end of a frame, because the call would begin the next frame.
+    // Without input at the end of a frame, a call would begin the next frame.
     if (!packed.empty() || !complete_) {
       const std::size_t wanted = ZSTD_decompressStream(stream_.get(), &out, &in);
       if (ZSTD_isError(wanted) != 0) return {.fault = ZSTD_getErrorName(wanted)};

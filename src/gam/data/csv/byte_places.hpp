@@ -9,14 +9,14 @@
 #include <emmintrin.h>
 #endif
 
-/// The positions of a byte value in a block of 64, as a bit mask whose lowest bit is the first byte. Splits a
-/// table into fields without testing each byte (Langdale and Lemire, Parsing Gigabytes of JSON per Second,
-/// 2019).
+/// Bit masks of the positions of a byte value in a block of 64 bytes; the lowest bit is the first byte. They
+/// split a table into fields without a test per byte (Langdale and Lemire, Parsing Gigabytes of JSON per
+/// Second, 2019).
 namespace TESSERA_NAMESPACE::gam {
 
 inline constexpr std::size_t block_bytes = 64;
 
-/// The positions of byte `wanted` in a block; `block_bytes` bytes from `block` on must be readable.
+/// `block_bytes` bytes from `block` on must be readable.
 inline std::uint64_t places_of(char wanted, const char* block) noexcept {
   std::uint64_t places = 0;
 #if defined(__SSE2__)
@@ -32,7 +32,7 @@ inline std::uint64_t places_of(char wanted, const char* block) noexcept {
   constexpr std::uint64_t low_bits = 0x7F * ones;
   for (std::size_t i = 0; i < block_bytes; i += 8) {
     const std::uint64_t others = eight_bytes(block + i) ^ (static_cast<unsigned char>(wanted) * ones);
-    // Set the lowest bit of each byte of `others` that is zero; the product gathers these bits.
+    // `equal` has the lowest bit of each byte that equals `wanted`; the product gathers these bits.
     const std::uint64_t equal = ~(((others & low_bits) + low_bits) | others | low_bits) >> 7;
     places |= (equal * 0x0102040810204080 >> 56) << i;
   }

@@ -37,15 +37,14 @@ bool has_lone_returns(std::string_view row, const CsvDialect& dialect) {
   return false;
 }
 
-/// A requested column.
 struct WantedField {
   std::size_t position = 0;  ///< position in a row
   std::size_t column = 0;    ///< index in the plan
-  bool number = false;       ///< whether numbers with a decimal point may be parsed at once
-  bool with_comma = false;   ///< whether numbers with a decimal comma may be parsed at once
+  bool number = false;       ///< whether to try `read_decimal` first
+  bool with_comma = false;   ///< whether to try `read_decimal_with_comma` first
 };
 
-/// Like `read_decimal`, for decimal commas and short texts.
+/// Like `read_decimal`, for decimal commas; false for texts of more than 24 bytes.
 [[gnu::noinline]] bool read_decimal_with_comma(std::string_view text, double& value) noexcept {
   constexpr std::size_t most_bytes = 24;
   std::array<char, most_bytes + decimal_padding> swapped{};
@@ -73,7 +72,6 @@ std::vector<WantedField> wanted_of(const ReadPlan& plan, const CsvRows& file) {
   return wanted;
 }
 
-/// Reads rows of a file on one thread.
 class RowScanner {
  public:
   RowScanner(const CsvRows& file, ByteReader& source, const ReadPlan& plan)
@@ -140,7 +138,7 @@ class RowScanner {
     return quotes == 0;
   }
 
-  /// Passes the fields of a row that `is_simple`; returns the number of fields.
+  /// Requires `is_simple`.
   std::size_t take_simple_fields(FramePart& part) {
     const std::size_t fields = reader_.field_ends().size();
     const bool quotes = reader_.quotes() > 0;
@@ -155,7 +153,7 @@ class RowScanner {
     return fields;
   }
 
-  /// Takes the fields of any row. Checks every field, because quotes may be misplaced in any of them.
+  /// Takes any row. Checks every field, because any field may have misplaced quotes.
   std::size_t take_fields(FramePart& part) {
     const std::size_t fields = reader_.field_ends().size();
     auto wanted = wanted_.begin();
@@ -172,7 +170,7 @@ class RowScanner {
     return fields;
   }
 
-  // Inlined into the loop over fields, which keeps constants of the number parser in registers.
+  // Inlining keeps the constants of the number parser in registers in the loop over fields.
   [[gnu::always_inline]] void take_plain_field(const WantedField& wanted, std::string_view text,
                                                FramePart& part) const {
     double value = 0;
@@ -190,7 +188,7 @@ class RowScanner {
   std::string scratch_;
 };
 
-/// Reads runs of rows from landmark to landmark, or all rows in order.
+/// A run is the rows between two landmarks or, without random access, all rows.
 class CsvScan final : public RowScan {
  public:
   CsvScan(const CsvRows& file, const ReadPlan& plan, int threads)
@@ -239,7 +237,6 @@ class CsvScan final : public RowScan {
   std::vector<std::unique_ptr<RowScanner>> scanners_;
 };
 
-/// Reads the names of the columns from the reader's row.
 void read_names(const CsvRowReader& reader, const std::string& path, CsvHeader& header) {
   std::string scratch;
   std::set<std::string> known;

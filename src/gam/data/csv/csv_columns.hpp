@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-/// Reads a CSV file's header and a plan's columns on one rank, without communication. `FramePart` decides
-/// which fields are missing values.
+/// Reads the header and the columns of a plan on one rank, without communication. `FramePart` decides which
+/// fields are missing values.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The column names from the header, which is the first row that is not blank, and the dialect of the file.
@@ -27,25 +27,24 @@ struct CsvHeader {
   std::string dialect_words{};  ///< description of the inferred dialect, for the log
 };
 
-/// Reads the header. Throws `Error(input)`, with the line, if there is no such row, for two columns with one
-/// name, a name that is not UTF-8, or another file format. Also throws like `find_dialect`.
+/// Throws `Error(input)`, with the line, if the file has no row, another format, a repeated name, or a name
+/// that is not UTF-8; also throws like `find_dialect`.
 [[nodiscard]] CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size_t buffer_bytes,
                                         const TableOptions& options = {});
 
-/// A file whose rows were counted.
 struct CsvRows {
   ByteSource& source;
   const std::string& path;
-  const std::vector<std::string>& columns;  ///< columns in the header
+  const std::vector<std::string>& columns;
   const CsvDialect& dialect;
   const CsvIndex& index;
   std::size_t buffer_bytes;  ///< size of each thread's buffer
   BetweenReads between;
 };
 
-/// A scan of the rows, on several threads if the source has random access, else in order. Keeps references to
-/// its arguments. Throws `Error(input)`, with the line, for a row that does not match the header, and passes
-/// on exceptions of the part.
+/// A scan of the rows: on several threads if the source has random access, otherwise sequential. Keeps
+/// references to its arguments. Throws `Error(input)`, with the line, for a row that does not match the
+/// header. Rethrows exceptions of `FramePart`.
 [[nodiscard]] std::unique_ptr<RowScan> scan_csv(const CsvRows& file, const ReadPlan& plan, int threads);
 
 }  // namespace TESSERA_NAMESPACE::gam

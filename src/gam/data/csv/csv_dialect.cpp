@@ -19,8 +19,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Number of rows, in addition to a header, from which a dialect is inferred; fewer after
-/// `bytes_to_judge_by`.
+/// A dialect is inferred from the header and at most this many rows, within this many bytes.
 constexpr std::size_t rows_to_judge_by = 100;
 constexpr std::int64_t bytes_to_judge_by = std::int64_t{16} << 20;
 
@@ -70,7 +69,7 @@ CsvDialect asked_of(const TableOptions& options) {
   return asked;
 }
 
-/// The number of separators of each kind outside quotes.
+/// Number of separators of each kind outside quotes.
 Counts separators_in(std::string_view row) {
   Counts counts{};
   bool inside = false;
@@ -82,7 +81,6 @@ Counts separators_in(std::string_view row) {
   return counts;
 }
 
-/// Calls `use` with the reader for each of the first rows.
 template <class Use>
 void for_first_rows(ByteSource& source, const std::string& path, std::size_t buffer_bytes,
                     std::int64_t offset, const CsvDialect& dialect, const Use& use) {
@@ -105,15 +103,14 @@ const Separator* common_separator(const std::vector<Counts>& rows, char decimal)
   return nullptr;
 }
 
-/// The use of commas in the fields of a column.
 struct Commas {
-  bool decimal = false;  ///< whether some comma is surely a decimal mark
-  /// Whether some comma is a decimal mark or separates thousands: three digits follow.
+  bool decimal = false;  ///< some comma is surely a decimal mark
+  /// Some comma is a decimal mark or separates thousands: three digits follow.
   bool thousands = false;
   bool other = false;
 };
 
-/// Records the use of commas in a field that has commas.
+/// `field` must have a comma.
 void note_commas(std::string_view field, Commas& commas) {
   const std::string number = with_decimal_point(field);
   const std::size_t comma = field.find(',');
@@ -128,7 +125,6 @@ void note_commas(std::string_view field, Commas& commas) {
   (grouped ? commas.thousands : commas.decimal) = true;
 }
 
-/// Whether the file has decimal commas.
 bool has_decimal_commas(ByteSource& source, const std::string& path, std::size_t buffer_bytes,
                         std::int64_t offset, const CsvDialect& dialect, bool header) {
   std::vector<Commas> columns;
@@ -151,7 +147,7 @@ bool has_decimal_commas(ByteSource& source, const std::string& path, std::size_t
   });
 }
 
-/// Calls `look` on rows and ignores their faults, because the reading of the table will report them.
+/// Ignores malformed rows, which the reading of the table reports.
 template <class Look>
 void look_at(const Look& look) {
   try {

@@ -10,19 +10,18 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The characters that divide a text file into rows, fields and numbers.
 struct CsvDialect {
   char separator = ',';
   char decimal = '.';   ///< '.' or ','
   char comment = '\0';  ///< lines that begin with it, also after blanks, are skipped; NUL: none
 
-  /// Whether a character is blank, i.e. does not count as content of a line.
+  /// Blanks do not count as content of a line.
   [[nodiscard]] constexpr bool is_blank(char c) const noexcept {
     return (c == ' ' || c == '\t' || c == '\r') && c != separator;
   }
 };
 
-/// The dialect of a file, and a description of what was inferred, for the log; empty: the usual dialect.
+/// A dialect, and a description of its inferred characters for the log; empty: the usual dialect.
 struct FoundDialect {
   CsvDialect dialect;
   std::string words;
@@ -31,13 +30,13 @@ struct FoundDialect {
 /// Infers characters that the options do not give from the rows after `offset`; the first may be a header.
 ///
 /// The separator is the first of comma, tab, semicolon and bar that gives the same number of fields, at least
-/// two, in each of the first rows; otherwise a comma. A file that can be read with commas is thus read with
-/// commas. With a semicolon or tab as separator, the decimal mark is a comma if a column has commas, each
-/// between digits and one per number, and no column has a number with a point. With tabs, commas that may all
-/// separate thousands (three digits follow each) are no decimal marks.
+/// two, in each of the first rows; otherwise a comma. With a semicolon or tab as separator, the decimal mark
+/// is a comma if a column has commas, each between digits and one per number, and no column has a number with
+/// a point. With tabs, commas that may all separate thousands (three digits follow each) are no decimal
+/// marks.
 ///
-/// Throws `Error(usage)` for options that are not single characters or contradict each other. Faults in the
-/// rows are reported later, by the reading of the table.
+/// Throws `Error(usage)` for options that are not single characters or contradict each other. Ignores
+/// malformed rows, which the reading of the table reports.
 [[nodiscard]] FoundDialect find_dialect(ByteSource& source, const std::string& path, std::size_t buffer_bytes,
                                         std::int64_t offset, const TableOptions& options);
 

@@ -66,7 +66,6 @@ std::vector<Range> pieces_of(Range part, std::size_t buffer_bytes, bool in_order
   return pieces;
 }
 
-/// Scans a piece on one thread, through its buffer.
 void scan_piece(ByteReader& reader, std::span<char> buffer, Range piece, CsvPartScanner& scanner) {
   reader.seek(piece.begin);
   for (std::int64_t at = piece.begin; at < piece.end;) {
@@ -109,7 +108,7 @@ CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, b
   summary_.content[1] = 1;  // if the part begins inside quotes: the open quote is content
 }
 
-// Processes the bytes of a line, or of a part of one.
+// `text` has no newline.
 void CsvPartScanner::fragment(std::string_view text, std::int64_t offset) {
   if (summary_.content[0] != 0 && summary_.content[1] != 0) return;
   std::size_t blanks = 0;
@@ -174,8 +173,7 @@ CsvStarts located(std::span<const CsvPartScanner> scanners, std::span<const CsvP
     if (i >= position && i - position < scanners.size()) add_landmarks(scanners[i - position], at, landmarks);
     at.pass(parts[i]);
   }
-  // A part that begins at the start of a line has no landmark there, because a row might begin earlier. If
-  // only blank lines precede the first row, this row has no landmark: add the file's beginning.
+  // The first row needs a landmark: if it has none, e.g. after blank lines, add the file's beginning.
   if (position == 0 && at.row > 0 && (landmarks.empty() || landmarks.front().row > 0))
     landmarks.insert(landmarks.begin(), {0, scanners.front().begin(), first_line});
   return {at.row, std::move(landmarks)};

@@ -22,18 +22,18 @@
 /// The valid count is chosen when the quotes of all earlier pieces are known.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A position from which rows can be read: the beginning of a row.
+/// The start of a row, from which rows can be read; `offset` in bytes.
 struct CsvLandmark {
   std::int64_t row = 0;
-  std::int64_t offset = 0;  ///< offset of the row's first byte
+  std::int64_t offset = 0;
   std::int64_t line = 0;
 };
 
 /// The rows of a part of the file under both assumptions: the part begins outside (0) or inside (1) quotes.
 struct CsvPartSummary {
   std::array<std::int64_t, 2> rows{};       ///< rows that begin in the part
-  std::array<std::int64_t, 2> line_ends{};  ///< ends of rows and of empty lines
-  std::array<std::int32_t, 2> content{};    ///< whether the last line of the part has more than blanks
+  std::array<std::int64_t, 2> line_ends{};  ///< newlines outside quotes
+  std::array<std::int32_t, 2> content{};    ///< whether the part's last line has a non-blank
   std::int64_t newlines = 0;
   /// Whether the first line has content if the part begins outside quotes. This line begins a new row only if
   /// it was blank in the previous part.
@@ -48,11 +48,10 @@ class CsvPartScanner {
   CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, bool at_line,
                  const CsvDialect& dialect = {});
 
-  /// The next bytes of the part.
   void feed(std::string_view bytes);
 
   [[nodiscard]] const CsvPartSummary& summary() const { return summary_; }
-  /// Landmarks under an assumption; rows and lines are counted from the part's beginning.
+  /// Landmarks if the part begins inside or outside quotes. Rows and lines are counted from its beginning.
   [[nodiscard]] const std::vector<CsvLandmark>& landmarks(bool inside) const {
     return landmarks_[inside ? 1 : 0];
   }
@@ -111,8 +110,8 @@ struct CsvPart {
 /// The index of the rows from the reader's position to the end. Throws `Error(input)` for an unclosed quote.
 [[nodiscard]] CsvIndex index_of_rows(CsvRowReader& reader, std::int64_t spacing_bytes);
 
-/// *Collective.* The index of a file with comments, in which quotes have no meaning: rank 0 reads the bytes
-/// from `part.begin` to the file's end, on one thread. Throws like `index_csv`, and for an unclosed quote.
+/// *Collective.* The index of a file with comments. Quotes in comments have no meaning, so rank 0 scans the
+/// file from `part.begin` to its end on one thread. Throws like `index_csv`, and for an unclosed quote.
 [[nodiscard]] CsvIndex index_in_order(const mpi::Communicator& comm, ByteSource& source,
                                       const std::string& path, const CsvPart& part, std::size_t buffer_bytes,
                                       std::int64_t spacing_bytes, const CsvDialect& dialect);

@@ -24,13 +24,12 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Unpacked text stays in memory if it takes at most this fraction (1/n) of free memory; the remainder is for
-/// columns and computations.
+/// Decompressed text is cached if it takes at most this fraction (1/n) of free memory.
 constexpr std::int64_t parts_of_memory = 4;
 
 class CsvTable final : public TableReader {
  public:
-  /// *Collective.* Opens the file, and counts its rows.
+  /// *Collective.* Counts the rows.
   CsvTable(const Workers& workers, const std::string& path, const CsvOptions& options)
       : path_(path), options_(options) {
     together(workers.comm, [&] {
@@ -76,12 +75,12 @@ class CsvTable final : public TableReader {
  private:
   void describe(ReadPlan& plan) const override { plan.set_quotes(header_.quotes); }
 
-  /// The unpacked size of the file, if it is known without every rank reading the whole file.
+  /// The decompressed size, if it is known without reading the file on every rank.
   std::optional<std::int64_t> find_size(int ranks) {
     if (packed_ == nullptr) return source_->file().size();
     const std::vector<GzipMember>& members = packed_->packed().find_members();
     if (!members.empty()) return members.back().unpacked;
-    if (ranks > 1) return std::nullopt;  // only this rank could use the stored bytes
+    if (ranks > 1) return std::nullopt;  // the other ranks could not use the cache
     std::int64_t memory = files::memory_left();
     if (options_.open.node_bytes) memory = std::min(memory, *options_.open.node_bytes);
     return packed_->keep_all(std::min(memory / parts_of_memory, packed_->packed().most_bytes()));
@@ -95,7 +94,7 @@ class CsvTable final : public TableReader {
     packed_->packed().set_members(std::move(members));
   }
 
-  /// *Collective.* Makes each rank store the bytes that it will read; returns false if all are already stored
+  /// *Collective.* Makes each rank cache the bytes that it will read. Returns false if all are already cached
   /// or memory is short.
   bool begin_keeping(const mpi::Communicator& comm, Range bytes) {
     const std::int64_t needed = parts_of_memory * bytes.size();
@@ -129,8 +128,8 @@ class CsvTable final : public TableReader {
     const bool has_comments = header_.dialect.comment != '\0';
     if (packed_ != nullptr && !in_order) share_members(comm);
 
-    // At most about 65,000 landmarks over all ranks, at least a buffer apart; in a packed file far enough
-    // apart that unpacking from a landmark to a row costs little.
+    // At most about 65,000 landmarks over all ranks, at least a buffer apart. In a compressed file they are
+    // farther apart, because decompression restarts at each.
     const std::int64_t least = std::int64_t{1} << (packed_ != nullptr && !in_order ? 20 : 18);
     const std::int64_t spacing = options_.landmark_bytes > 0
                                      ? options_.landmark_bytes
@@ -159,7 +158,7 @@ class CsvTable final : public TableReader {
   std::string path_;
   CsvOptions options_;
   std::unique_ptr<ByteSource> source_;
-  KeptSource* packed_ = nullptr;       ///< `source_` if it is packed, else null
+  KeptSource* packed_ = nullptr;       ///< `source_` if it is compressed, else null
   std::optional<SharedTable> shared_;  ///< refers to the file of `source_`
   CsvHeader header_;
   CsvIndex index_;

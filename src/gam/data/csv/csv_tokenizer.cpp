@@ -80,7 +80,6 @@ bool CsvRowReader::next() {
   }
 }
 
-// Whether the next line is a comment.
 bool CsvRowReader::is_comment() {
   std::size_t blanks = 0;
   // Quotes in a comment have no meaning: a new block begins after the comment, outside quotes.
@@ -148,7 +147,6 @@ bool CsvRowReader::cut() {
   return true;
 }
 
-// Scans the next block of the buffer.
 void CsvRowReader::look_at_block() {
   block_.begin = block_.end;
   block_.end = std::min(filled_, block_.begin + block_bytes);
@@ -165,7 +163,7 @@ void CsvRowReader::look_at_block() {
   if (ends_.size() <= fields_ + block_bytes) ends_.resize(2 * ends_.size() + 2 * block_bytes);
 }
 
-// Records the row's separators that are in the block, and removes them from the block's mask.
+// Counts the quotes and inner newlines at `places`, and removes them from the block.
 void CsvRowReader::pass_in_block(std::uint64_t places) {
   if ((block_.quotes | block_.inner_newlines) == 0) return;
   line_ += std::popcount(block_.inner_newlines & places);

@@ -13,9 +13,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The content of a field.
 struct CsvField {
-  std::string_view text;  ///< all characters, blanks too, without the quotes around them
+  std::string_view text;  ///< with blanks, without the enclosing quotes
   bool quoted = false;
 };
 
@@ -72,7 +71,7 @@ class CsvRowReader {
   void look_at_block();
   void pass_in_block(std::uint64_t places);
 
-  /// Separators in a block of the buffer that are not yet processed.
+  /// Bit masks of a block of the buffer: bytes that are not yet processed.
   struct Block {
     std::size_t begin = 0;
     std::size_t end = 0;

@@ -44,7 +44,6 @@ constexpr std::uint64_t normalised(std::uint64_t number) noexcept {
   return number << std::countl_zero(number);
 }
 
-/// The reciprocal of a power of ten.
 struct Reciprocal {
   std::uint64_t value = 0;  ///< normalised 2^126 / power, truncated; at most 2^63
   int shift = 0;            ///< shift that normalises the power
@@ -62,8 +61,8 @@ inline std::uint64_t eight_at(const char* text) noexcept {
   return eight_bytes(text) ^ 0x3030303030303030;
 }
 
-/// Sets the highest bit of the first of eight bytes that is not a digit, and clears it in earlier bytes.
-/// Later bytes are undefined, because a sum carries into them.
+/// Sets the highest bit of the first byte that is not a digit, and clears it in earlier bytes. Later bytes
+/// are undefined, because the sum may carry into them.
 inline std::uint64_t no_digits(std::uint64_t eight) noexcept {
   return ((eight + 0x7676767676767676) | eight) & 0x8080808080808080;
 }
@@ -102,8 +101,8 @@ inline bool read_eight(std::uint64_t eight, Scaled& read) noexcept {
 /// Reads more than eight characters, like `read_eight`.
 [[nodiscard]] bool read_long(std::string_view text, Scaled& read) noexcept;
 
-/// The quotient of two normalised numbers, times 2^63: 63 or 64 bits. A nonzero remainder sets the lowest
-/// bit, which is far below the last bit that affects rounding.
+/// The quotient of two normalised numbers, times 2^63: 63 or 64 bits. The lowest bit is sticky: a nonzero
+/// remainder sets it, far below the last bit that affects rounding.
 [[nodiscard]] std::uint64_t quotient_of(std::uint64_t number, std::uint64_t power) noexcept;
 
 /// `number` / 10^`places`, rounded to nearest, ties to even; `places` from 0 to 19.
@@ -121,7 +120,7 @@ inline double divided(std::uint64_t number, int places) noexcept {
   // The truncated quotient is rounded like the exact one, unless it is next to a multiple of 2^9, which may
   // be halfway between two doubles.
   if ((quotient - 1) % 512 >= 508) quotient = quotient_of(number << shift, power << reciprocal.shift);
-  // Signed, because processors convert signed integers; the lowest bit represents the bits shifted out.
+  // Signed, because CPUs convert signed integers in one instruction; the lowest bit is sticky.
   const auto half = static_cast<std::int64_t>(quotient >> 1 | (quotient & 1));
   const int exponent = 1 + reciprocal.shift - shift - 63;
   return static_cast<double>(half) * std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
@@ -133,7 +132,8 @@ inline double divided(std::uint64_t number, int places) noexcept {
 /// blanks. False for any other text, and for more than 19 digits. `decimal_padding` bytes after the text must
 /// be readable.
 [[nodiscard, gnu::always_inline]] inline bool read_decimal(std::string_view text, double& value) noexcept {
-  const auto negative = static_cast<std::uint64_t>(*text.data() == '-');  // the padding for an empty text
+  const auto negative =
+      static_cast<std::uint64_t>(*text.data() == '-');  // reads the padding if the text is empty
   if (text.size() <= negative) return false;
   text.remove_prefix(negative);
   decimal::Scaled read;

@@ -29,7 +29,7 @@ constexpr std::size_t most_open = 256;
 /// Row numbers in messages: the lowest bits are the row within a file, the higher bits the file's index.
 constexpr int bits_of_number = 40;
 
-/// Files opened by one rank independently, on the threads of its team.
+/// A serial communicator and the rank's threads, for files that a rank opens alone.
 struct Alone {
   explicit Alone(HostTeam& team) : comm(mpi::Communicator::serial()), workers{comm, team} {}
   mpi::Communicator comm;
@@ -145,12 +145,12 @@ class FileList final : public TableReader {
  private:
   class Scan;
 
-  /// The first file is open on all ranks, which count its rows together.
+  /// All ranks have the first file open.
   [[nodiscard]] bool is_open(std::size_t file) const { return together_ || file == 0 || readers_[file]; }
   [[nodiscard]] TableReader& reader(std::size_t file) const {
     return readers_[file] ? *readers_[file] : *first_;
   }
-  /// Options for a file that one thread reads; without `between`, which belongs to the calling thread.
+  /// Without `between`, which must be called on the calling thread.
   [[nodiscard]] OpenOptions options_alone() const {
     OpenOptions options = options_;
     options.between = {};
@@ -166,7 +166,7 @@ class FileList final : public TableReader {
     return opened;
   }
 
-  /// The device is not compared, because a shared file system may have another number on each node.
+  /// Ignores the device number, because a shared file system may have another one on each node.
   void check_state(const TableReader& opened, std::size_t file) const {
     files::FileState state = opened.opened();
     state.device = files_[file].state.device;
@@ -185,7 +185,8 @@ class FileList final : public TableReader {
     }
   }
 
-  /// *Collective.* Each rank counts the rows of a share, by bytes, of all files but the first.
+  /// *Collective.* Each rank counts the rows of a share of the files after the first; shares have about equal
+  /// bytes.
   void count_share(std::vector<std::int64_t>& counted) {
     const mpi::Communicator& comm = workers_.comm;
     std::int64_t all_bytes = 0;
@@ -203,7 +204,7 @@ class FileList final : public TableReader {
       check_state(*first_, 0);
       for (std::size_t file = 1; file < files_.size(); ++file) {
         if (rank_of(files_[file]) != comm.rank()) continue;
-        comm.alive();  // keeps the other ranks waiting until all rows are counted
+        comm.alive();  // prevents a timeout of the waiting ranks
         if (options_.between) options_.between();
         std::unique_ptr<TableReader> opened = open_checked(alone_.workers, file, options_alone());
         mine.emplace_back(file, opened->rows());
@@ -218,7 +219,7 @@ class FileList final : public TableReader {
     }
   }
 
-  /// *Collective.* Runs the reading `work`, and throws if this rank's files were modified meanwhile.
+  /// *Collective.* Throws if this rank's files were modified during `work`.
   [[nodiscard]] Frame read_own_unchanged(const mpi::Communicator& comm,
                                          const std::function<Frame()>& work) const {
     return unless_changed(work, [&] {

@@ -12,7 +12,6 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Opens one file of a list, by `open_table`.
 using OpenOne = std::function<std::unique_ptr<TableReader>(const Workers& workers, const std::string& path,
                                                            const OpenOptions& options)>;
 

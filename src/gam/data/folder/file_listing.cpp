@@ -28,7 +28,6 @@ struct stat status_of(const std::string& path) {
   return status;
 }
 
-/// Decodes percent codes in the name of a folder: "%2F" represents a slash.
 std::string percent_decoded(std::string_view text) {
   std::string decoded;
   while (!text.empty()) {
@@ -46,7 +45,7 @@ std::string percent_decoded(std::string_view text) {
   return decoded;
 }
 
-/// The columns encoded in the folder names of a file's path within the table's folder.
+/// Columns from folders KEY=VALUE in a path relative to the table's folder.
 auto partition_of(const fs::path& within) {
   decltype(ListedFile::partition) partition;
   for (const fs::path& part : within.parent_path()) {
@@ -76,7 +75,7 @@ ListedFile listed(const std::string& path) {
 std::vector<ListedFile> files_within(const std::string& folder) {
   std::vector<ListedFile> files;
   std::error_code failure;
-  // A loop of symbolic links ends with an error of the system, after about 40 links.
+  // A cycle of symbolic links ends with ELOOP after about 40 links.
   fs::recursive_directory_iterator entry(folder, fs::directory_options::follow_directory_symlink, failure);
   for (; !failure && entry != fs::recursive_directory_iterator(); entry.increment(failure)) {
     if (is_hidden(entry->path())) {

@@ -12,7 +12,6 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A file of a table that consists of several files.
 struct ListedFile {
   std::string path;
   files::FileState state;
@@ -48,7 +47,7 @@ struct ListedFile {
 /// the last write, and as inode a hash of all paths, sizes and times.
 [[nodiscard]] files::FileState state_of(const std::vector<ListedFile>& files);
 
-/// The name of the table in messages: its path, or the first path with the number of other paths.
+/// The table's name in messages: its path, or its first path and the number of other paths.
 [[nodiscard]] std::string name_of(const std::vector<std::string>& paths);
 
 }  // namespace TESSERA_NAMESPACE::gam

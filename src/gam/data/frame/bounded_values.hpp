@@ -26,26 +26,23 @@ struct KeySpan {
   bool operator==(const KeySpan&) const = default;
 };
 
-/// Number of values below a range, and number of values in it.
 struct Bounded {
   std::int64_t below;
   std::int64_t inside;
 };
 
-/// Values of a column in a range of keys, and the number of values below it, found by one thread.
+/// One thread's values in a range of keys, and the number of its values below the range.
 struct BoundedValues {
   KeySpan range{};
   std::int64_t below = 0;
   std::vector<double> inside{};
   bool all_kept = true;  ///< false: more than `most` values were in the range
 
-  /// Adds values, ignoring NaN.
+  /// Ignores NaN. Drops values in the range once `inside` has `most`.
   void add(std::span<const double> values, std::size_t most);
   /// Like `add`; also returns `scan(values)`, in one pass through the cache.
   [[nodiscard]] NumberScan add_and_scan(std::span<const double> values, std::size_t most);
-  /// Moves the values and counts of other rows to this object.
   void take(BoundedValues& other, std::size_t most);
-  /// Removes all values and counts.
   void clear() noexcept;
 
  private:
@@ -59,7 +56,6 @@ inline std::size_t most_kept_of_thread(std::size_t rows, std::size_t threads) {
   return std::max(rows / share / threads, std::size_t{512});
 }
 
-/// Maximum number of values that `find_in_range` takes in one call.
 inline constexpr std::size_t bounded_at_once = 512;
 
 /// Copies the values in the range to `found`, which must have space for `bounded_at_once` numbers.

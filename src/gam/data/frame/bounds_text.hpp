@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code that finds values in a range, compiled for each register width: see base/each_width.hpp.
 
-/// Appends the values in the range to `found`, which must have space for `count` numbers. NaN counts as
-/// neither below nor in the range. A branch per vector is rarely mispredicted, because few vectors have a
-/// value in the range; a branch per value would be.
+/// Writes the values in the range to `found`, which must have space for `count` numbers. NaN counts as
+/// neither below nor in the range. Few vectors have a value in the range, so that a branch per vector is
+/// predicted better than one per value.
 TESSERA_TARGET Bounded find_bounded(const double* values, std::size_t count, double low, double high,
                                     double* found) {
   constexpr std::size_t vectors = 4;
   constexpr std::size_t step = vectors * Wide::count;
   const auto least = Wide::Doubles{} + low;
   const auto greatest = Wide::Doubles{} + high;
-  using Flags = decltype(least < greatest);  // -1 where a comparison holds
+  using Flags = decltype(least < greatest);  // -1 if a comparison holds
   Flags below{};
   Bounded out{0, 0};
   std::size_t i = 0;
@@ -44,7 +44,7 @@ TESSERA_TARGET Bounded find_bounded(const double* values, std::size_t count, dou
 TESSERA_TARGET Bounded scan_bounded(const double* values, std::size_t count, double low, double high,
                                     double* found, NumberScan& scanned) {
 #if TESSERA_LANES == 8
-  // Stores the values in the range contiguously, without a branch.
+  // Compresses the values in the range without a branch.
   constexpr std::size_t vectors = 2;
   constexpr std::size_t step = vectors * Wide::count;
   const __m512d least = _mm512_set1_pd(low);

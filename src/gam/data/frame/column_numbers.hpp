@@ -43,7 +43,7 @@ class ColumnStorage {
     out.elsewhere_ = {out.zeros_.get(), size};
     return out;
   }
-  /// A column in scratch memory, with as many values as fit there.
+  /// As many values as fit into `memory`.
   [[nodiscard]] static ColumnStorage in(files::ScratchMemory memory) {
     ColumnStorage out;
     out.scratch_ = std::make_shared<files::ScratchMemory>(std::move(memory));
@@ -61,7 +61,7 @@ class ColumnStorage {
     }
     return own_;
   }
-  /// Writable values in place; borrowed ones are copied first.
+  /// Writable values in place; borrowed values are copied first.
   [[nodiscard]] T* writable() {
     if (scratch_) return static_cast<T*>(scratch_->data());
     return zeros_ ? zeros_.get() : own().data();
@@ -95,7 +95,7 @@ class ColumnStorage {
 
   std::vector<T> own_;
   std::span<const T> elsewhere_;
-  // At most one of the following members holds the values.
+  // The owner of `elsewhere_`; both null: borrowed values, or values in `own_`.
   std::shared_ptr<T> zeros_;
   std::shared_ptr<files::ScratchMemory> scratch_;
 };
@@ -164,11 +164,10 @@ class ColumnPieces {
   }
 
   std::vector<std::span<const T>> pieces_;
-  std::vector<std::size_t> begins_;  // first row of each piece
+  std::vector<std::size_t> begins_;
   std::size_t size_ = 0;
 };
 
-/// Read access to numbers by row, in contiguous memory or in pieces.
 class NumberView {
  public:
   NumberView() = default;
@@ -181,7 +180,6 @@ class NumberView {
   [[nodiscard]] double operator[](std::size_t row) const noexcept {
     return pieces_ == nullptr ? run_[row] : (*pieces_)[row];
   }
-  /// Sets out[i] to the number of row rows[i].
   void gather(std::span<const std::size_t> rows, double* out) const noexcept {
     if (pieces_ != nullptr) return pieces_->gather(rows, out);
     const double* const run = run_;
@@ -230,11 +228,11 @@ class ColumnNumbers {
   [[nodiscard]] double operator[](std::size_t row) const noexcept {
     return pieces_ ? (*pieces_)[row] : run_[row];
   }
-  /// A view of the numbers, valid as long as the column.
+  /// Valid as long as the column.
   [[nodiscard]] NumberView view() const noexcept {
     return pieces_ ? NumberView(*pieces_) : NumberView(run_.data());
   }
-  /// The numbers of rows [begin, end): see `ColumnPieces::rows`.
+  /// See `ColumnPieces::rows`.
   [[nodiscard]] std::span<const double> rows(std::size_t begin, std::size_t end,
                                              std::vector<double>& copy) const {
     return pieces_ ? pieces_->rows(begin, end, copy) : std::span(run_.data() + begin, end - begin);
@@ -247,7 +245,6 @@ class ColumnNumbers {
       use(std::span(run_.data() + begin, end - begin));
   }
   [[nodiscard]] bool is_one_run() const noexcept { return !pieces_; }
-  /// Whether both columns are in the same memory.
   [[nodiscard]] bool is_same_memory(const ColumnNumbers& other) const noexcept {
     return pieces_ == other.pieces_ && run_.data() == other.run_.data() && size() == other.size();
   }
@@ -259,7 +256,6 @@ class ColumnNumbers {
     return true;
   }
 
-  /// Prefetches rows from a scratch file: see `files::ScratchMemory`. Does nothing for values in memory.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
     run_.prepare_to_read(begin, end);
   }

@@ -47,7 +47,7 @@ class ColumnSummary {
     throw base::input_error("{} {}", statistic_.call, why);
   }
 
-  /// Calls `use(thread, values)` for each block of the rank's rows. Exceptions are *collective*.
+  /// *Collective.* Calls `use(thread, values)` with the non-missing values of each block.
   template <class Use>
   void for_each_block(const Use& use) const {
     std::vector<std::vector<double>> buffers(at(workers_.team.size()));
@@ -62,7 +62,7 @@ class ColumnSummary {
     });
   }
 
-  /// Sums over all values, accumulated by `add(value, sums)`.
+  /// *Collective.* Reproducible sums over all values of the job.
   template <class Add>
   [[nodiscard]] std::vector<double> summed(std::size_t width, const Add& add) const {
     std::vector<ReproducibleSum> sums(at(workers_.team.size()), ReproducibleSum(width));
@@ -143,7 +143,7 @@ class ColumnSummary {
     return {centre, std::sqrt(sums[0] / (count - 1)), std::sqrt(sums[1] / (count - 1))};
   }
 
-  /// R's poly() of the values, centred at their mean.
+  /// The coefficients of R's poly(): degree recurrence terms, then degree + 1 squared norms.
   [[nodiscard]] std::vector<double> polynomial(std::size_t degree) const {
     const double centre = mean().mean;
     // A polynomial with a smaller relative square is zero at every value, up to rounding.
@@ -172,8 +172,8 @@ class ColumnSummary {
     return alpha;
   }
 
-  /// The values at these positions of the sorted values, which lie between `lower` and `upper`, by radix
-  /// selection on the bytes of their keys.
+  /// *Collective.* Order statistics of the values in [lower, upper], by radix selection on the bytes of their
+  /// keys.
   [[nodiscard]] std::vector<double> select(std::span<const std::int64_t> places, double lower,
                                            double upper) const {
     constexpr std::size_t digits = 256;
@@ -208,7 +208,7 @@ class ColumnSummary {
     return out;
   }
 
-  /// The extremes and, at the probabilities after 0 and 1, R's quantiles of type 7.
+  /// The minimum, the maximum, and R's quantiles of type 7 at the probabilities after 0 and 1.
   [[nodiscard]] std::vector<double> quantiles() const {
     const double lower = statistic_.arguments[0];
     const double upper = statistic_.arguments[1];

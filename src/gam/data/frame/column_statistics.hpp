@@ -15,8 +15,8 @@ namespace TESSERA_NAMESPACE::gam {
 using RowValues = std::function<void(std::size_t begin, std::span<double> values)>;
 
 /// *Collective.* A statistic of the non-missing values over all rows of the job. This rank has `rows`, in
-/// blocks of `block` rows; no block spans two ranks. Same bits for any number of ranks and threads. `name` is
-/// for messages. Throws the same `Error(input)` on every rank if the statistic is undefined.
+/// blocks of `block` rows; no block spans two ranks. Same bits for any number of ranks and threads. Throws
+/// the same `Error(input)` on every rank if the statistic is undefined.
 [[nodiscard]] std::vector<double> statistic_of(const Workers& workers, Range rows, std::int64_t block,
                                                const Statistic& statistic, const RowValues& values);
 

@@ -13,7 +13,6 @@ namespace {
 using base::at;
 
 constexpr std::size_t rows_of_stretch = 1024;
-/// Stretches of rows per block of work.
 constexpr std::int64_t stretches_at_once = 64;
 
 /// The position of the complete row that has `rank` complete rows before it.

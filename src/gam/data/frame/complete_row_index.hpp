@@ -20,9 +20,7 @@ class CompleteRowIndex {
 
   /// Number of complete rows on lower ranks, which is the index of this rank's first complete row.
   [[nodiscard]] std::int64_t first() const noexcept { return before_.front(); }
-  /// The index of the next rank's first complete row.
   [[nodiscard]] std::int64_t end() const noexcept { return before_.back(); }
-  /// The index of a complete row of this rank.
   [[nodiscard]] std::int64_t index_of(std::size_t row) const;
   /// The row of this rank with this index; nothing if another rank has it. Cost: up to 0.1 us.
   [[nodiscard]] std::optional<std::size_t> row_of(std::int64_t index) const;
@@ -31,7 +29,7 @@ class CompleteRowIndex {
   [[nodiscard]] std::span<const std::uint8_t> marks_of(std::size_t stretch) const;
 
   const Frame& frame_;
-  std::vector<std::int64_t> before_;  ///< complete rows of the job before each stretch, and after the last
+  std::vector<std::int64_t> before_;  ///< complete rows of the job before each 1,024 rows, and after all rows
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

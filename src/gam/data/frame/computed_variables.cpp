@@ -26,7 +26,6 @@ using base::at;
 // Rows evaluated together, so that their columns stay in the L1 cache.
 constexpr std::size_t strip_rows = 1024;
 
-/// Adds an element to a list unless the list contains it.
 void add_new(std::vector<std::string>& list, const std::string& one) {
   if (std::ranges::find(list, one) == list.end()) list.push_back(one);
 }
@@ -35,13 +34,12 @@ bool has_text(std::span<const std::string> texts, const std::string& text) {
   return std::ranges::find(texts, text) != texts.end();
 }
 
-/// The steps of an expression, and the frame's columns as operands.
 struct Program {
   std::vector<Expression::Step> steps;
   std::vector<const Variable*> columns;
 };
 
-/// Evaluates a program for consecutive rows, `strip_rows` at a time. Thread-safe.
+/// Evaluates a program for rows from `begin` on. Thread-safe.
 void evaluate(const Program& program, std::size_t begin, std::span<double> values) {
   std::vector<std::vector<double>> copies(program.columns.size());
   std::vector<const double*> columns(program.columns.size());
@@ -66,7 +64,6 @@ void evaluate(const Program& program, std::size_t begin, std::span<double> value
   }
 }
 
-/// Types, levels and statistics of a frame's columns, for expressions.
 class FrameKnowledge final : public Knowledge {
  public:
   FrameKnowledge(const Workers& workers, Frame& frame, const FrameRequest& request)
@@ -96,7 +93,7 @@ class FrameKnowledge final : public Knowledge {
     return note(found);
   }
 
-  /// A statistic of the columns. *Collective* at the first request.
+  /// *Collective* at the first request of a statistic.
   [[nodiscard]] std::vector<double> measured(const Statistic& statistic) override {
     auto& own = frame_.recipe.measured;
     const auto& known = request_.recipe != nullptr ? request_.recipe->measured : own;
@@ -191,7 +188,7 @@ class FrameComputer {
         static_cast<void>(knowledge_.type_of(given.column));  // records the type for predictions
     }
   }
-  /// Recodes a variable to the levels in this order; `other` is the code for any other level.
+  /// `other`: the code for values that are not in `levels`.
   void set_levels(Variable& variable, const std::vector<std::string>& levels, std::int32_t other) const {
     std::unordered_map<std::string_view, std::int32_t> code_of;
     for (const std::string& level : levels) code_of.emplace(level, static_cast<std::int32_t>(code_of.size()));
@@ -204,7 +201,7 @@ class FrameComputer {
     variable.levels = levels;
   }
 
-  /// Replaces codes by a table; negative codes are unchanged.
+  /// Negative codes are unchanged.
   void recode(Variable& variable, std::span<const std::int32_t> to) const {
     std::int32_t* const codes = variable.codes.writable();
     for_each_run(workers_, in_, [&](int /*thread*/, std::size_t begin, std::size_t end) {
@@ -278,7 +275,6 @@ class FrameComputer {
     return variable;
   }
 
-  /// Throws if an expression for numeric columns reads another column.
   static void require_numbers(const Program& program, const Expression& expression) {
     for (const Variable* column : program.columns) {
       if (column->factor)

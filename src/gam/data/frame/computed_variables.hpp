@@ -9,7 +9,6 @@
 /// the variables are computed.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Whether the request has such variables, and needs both steps.
 [[nodiscard]] bool has_computed_variables(const FrameRequest& request);
 
 /// The request of the first step: the columns that the variables read, in all rows.

@@ -28,8 +28,7 @@ void sort_distinct(std::vector<T>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-/// Sends each distinct key of the job to a rank chosen by the key's hash. Each rank's result is distinct and
-/// sorted.
+/// *Collective.* Distributes the keys over the ranks by hash. `keys` and the result are sorted and distinct.
 std::vector<std::uint64_t> spread(const mpi::Communicator& comm, std::vector<std::uint64_t> keys) {
   if (comm.size() == 1) return keys;
   const auto ranks = static_cast<std::size_t>(comm.size());
@@ -58,13 +57,11 @@ const ColumnNumbers& numbers_of(const Frame& frame, int variable) {
   return column.numbers;
 }
 
-/// A closed range of keys.
 struct KeyRange {
   std::uint64_t first = 0;
   std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// Adds the keys of complete rows in a range of keys.
 void add_keys(const Frame& frame, const ColumnNumbers& numbers, Range rows, KeyRange range,
               std::vector<std::uint64_t>& keys) {
   numbers.prepare_to_read(base::at(rows.begin), base::at(rows.end));
@@ -81,8 +78,8 @@ void add_keys(const Frame& frame, const ColumnNumbers& numbers, Range rows, KeyR
   }
 }
 
-/// The distinct keys of a column's complete rows in a range, sorted; about `expected` per rank. Threads sort
-/// shares of the rows, each in some milliseconds; then shares are merged in pairs.
+/// The sorted distinct keys of complete rows in a range, about `expected`. Threads sort shares of the rows,
+/// then merge pairs of shares.
 std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame,
                                       const ColumnNumbers& numbers, KeyRange range, std::int64_t expected) {
   constexpr std::int64_t rows_of_run = 1 << 16;
@@ -113,7 +110,7 @@ std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame
   return shares.empty() ? std::vector<std::uint64_t>() : std::move(shares.front());
 }
 
-/// The keys at these positions in the sorted order, by bisection on the 64 bits of all sought keys together.
+/// *Collective.* The keys at these positions of the job's sorted keys, by bisection: one allreduce per bit.
 std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const std::uint64_t> keys,
                                   std::span<const std::int64_t> positions) {
   std::vector<std::uint64_t> found(positions.size(), 0);
@@ -130,8 +127,8 @@ std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const
   return found;
 }
 
-/// The distinct keys of a column, distributed over the ranks, in as many ranges of keys as memory requires.
-/// All member functions are *collective*.
+/// The distinct keys of a column, distributed over the ranks, in as many ranges as memory requires. All
+/// member functions are *collective*.
 class DistinctKeys {
  public:
   DistinctKeys(const Workers& workers, const Frame& frame, const ColumnNumbers& numbers,
@@ -147,7 +144,6 @@ class DistinctKeys {
 
   [[nodiscard]] std::int64_t count() const { return begins_.back(); }
 
-  /// The keys at these positions in the sorted order.
   [[nodiscard]] std::vector<std::uint64_t> at(std::span<const std::int64_t> places) {
     std::vector<std::uint64_t> found(places.size());
     for (std::size_t range = 0; range < ranges_.size(); ++range) {
@@ -208,7 +204,7 @@ class DistinctKeys {
   const ColumnNumbers& numbers_;
   std::int64_t at_once_;
   std::vector<std::uint64_t> extra_;
-  std::vector<KeyRange> ranges_;            ///< ranges of keys, ascending
+  std::vector<KeyRange> ranges_;
   std::vector<std::int64_t> begins_ = {0};  ///< position of each range's first key; last, the number of keys
   std::optional<std::size_t> loaded_;
   std::vector<std::uint64_t> keys_;  ///< this rank's keys in the current range

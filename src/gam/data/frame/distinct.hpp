@@ -13,11 +13,11 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Distinct values of a numeric variable over the complete rows of the job.
 struct Distinct {
-  std::int64_t count = 0;  ///< number of values, at most `enough`
+  std::int64_t count = 0;  ///< at most `enough`
   double min = 0;
   double max = 0;
 };
-/// *Collective.* Counts distinct values until `enough` are found, by two scans of the column, no sorting.
+/// *Collective.* Stops counting at `enough` values. Cost: two scans of the column, no sorting.
 [[nodiscard]] Distinct distinct_values(const Workers& workers, const Frame& frame, int variable,
                                        std::int64_t enough);
 /// *Collective.* R's type-7 quantiles of the sorted distinct values (including `extra`) at the probabilities

@@ -15,7 +15,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* Unites the extents of all ranks. -0 becomes +0: the order of ranks has no effect.
+/// *Collective.* Unites the extents of all ranks. -0 becomes +0, so that the order of ranks has no effect.
 inline void unite(const mpi::Communicator& comm, std::span<Extent> extents) {
   std::vector<double> ends;
   for (const Extent& one : extents) ends.insert(ends.end(), {-one.min, one.max});
@@ -44,7 +44,7 @@ template <class Measure>
   return extents;
 }
 
-/// Like the function above, by `measure(row, extents)` for each row.
+/// Like `extents_of_runs`, with `measure(row, extents)` for each row.
 template <class Measure>
 [[nodiscard]] std::vector<Extent> extents_of(const Workers& workers, const Frame& frame, std::size_t count,
                                              const Measure& measure) {

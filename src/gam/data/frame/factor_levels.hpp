@@ -8,17 +8,15 @@
 #include <string_view>
 #include <vector>
 
-/// Levels of factors: when two texts are the same level, and the order of levels.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Removes duplicates and sorts levels: numerically if all are numbers, like R's factor() of numbers;
-/// otherwise in byte order, which is the same in every locale.
+/// Removes duplicates and sorts: numerically if all levels are numbers, like R's factor() of numbers;
+/// otherwise in byte order, independent of the locale.
 void sort_levels(std::vector<std::string>& levels);
 
 /// The level for a number with this spelling: 1 for 1.0 and 01. Integers above 2^53 are identifiers that
 /// doubles may not distinguish, so they keep their spelling.
 [[nodiscard]] std::string number_level(std::string_view text, double number);
-/// Whether each text is the level of a number.
 [[nodiscard]] bool are_number_levels(std::span<const std::string> levels);
 
 /// Whether all texts are logical values in R. `truth_value` returns a value's full spelling.

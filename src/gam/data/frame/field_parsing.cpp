@@ -15,7 +15,6 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower) {
          std::equal(text.begin(), text.end(), lower.begin(), [](char a, char b) { return (a | 0x20) == b; });
 }
 
-/// Characters that are invisible or look like a blank.
 constexpr std::pair<std::string_view, std::string_view> unseen_characters[] = {
     {"\u00A0", "<U+00A0>"}, {"\u2007", "<U+2007>"}, {"\u2009", "<U+2009>"},
     {"\u200B", "<U+200B>"}, {"\u200E", "<U+200E>"}, {"\u202F", "<U+202F>"},

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-/// Parses the text of a cell as a number. Which texts are missing values: `ReadPlan::is_missing`.
+/// Parses fields as numbers. `ReadPlan::is_missing` decides which texts are missing values.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A field without surrounding blanks; a newline within quotes is content.
@@ -24,10 +24,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// Parses a number as R does: decimal or hexadecimal, with a sign; Inf, infinity, NaN. Nothing for any other
 /// text. The text must be trimmed. Overflow gives infinity, underflow gives 0.
 [[nodiscard]] std::optional<double> field_number(std::string_view text);
-/// `field_number` for a file whose numbers may have decimal commas.
 [[nodiscard]] std::optional<double> field_number(std::string_view text, bool decimal_comma);
 
-/// Replaces a decimal comma by a point, as `field_number` needs: commas and points are exchanged.
+/// Exchanges commas and points, for `field_number`.
 [[nodiscard]] std::string with_decimal_point(std::string_view text);
 
 }  // namespace TESSERA_NAMESPACE::gam

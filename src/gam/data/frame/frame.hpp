@@ -24,14 +24,14 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// A variable of the model over this rank's rows: numbers, or codes of a factor's levels.
 struct Variable {
-  static constexpr std::int32_t missing = -1;  ///< the code of a missing value
-  static constexpr std::int32_t unseen = -2;   ///< in predictions: the code of a level that the model lacks
-  std::string name;                            ///< the expression's text
+  static constexpr std::int32_t missing = -1;
+  static constexpr std::int32_t unseen = -2;  ///< in predictions: the code of a level that the model lacks
+  std::string name;                           ///< the expression's text
   bool factor = false;
-  ColumnNumbers numbers;              ///< numbers of the rows; empty for a factor
-  ColumnStorage<std::int32_t> codes;  ///< codes of a factor in the rows; negative: no level
+  ColumnNumbers numbers;              ///< empty for a factor
+  ColumnStorage<std::int32_t> codes;  ///< of a factor; negative: no level
   std::vector<std::string> levels;  ///< the job's levels, sorted (factor_levels.hpp), the same on every rank
-  bool ordered = false;             ///< whether it is R's ordered factor, with levels in the given order
+  bool ordered = false;             ///< R's ordered factor, with levels in the given order
 
   /// Prefetches rows from a scratch file: see `files::ScratchMemory`.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
@@ -46,15 +46,15 @@ struct ColumnReading {
   std::string variable{};  ///< the text of the variable that reads the column
   bool factor = false;
   std::int64_t missing = 0;
-  std::int64_t blank = 0;                    ///< empty or blank fields, which are levels of a factor
-  std::int64_t inexact = 0;                  ///< numbers that lost digits, because a double has 15
-  std::string unit{};                        ///< unit of the numbers, e.g. "days since 1970-01-01"; or empty
-  bool without_quotes = false;               ///< whether quotes around numbers were ignored
-  std::int64_t levels = 0;                   ///< number of levels of a factor
-  std::string first{};                       ///< the first level
+  std::int64_t blank = 0;       ///< empty or blank fields, which are levels of a factor
+  std::int64_t inexact = 0;     ///< numbers that lost digits, because a double has 15
+  std::string unit{};           ///< unit of the numbers, e.g. "days since 1970-01-01"; or empty
+  bool without_quotes = false;  ///< quotes around numbers were ignored
+  std::int64_t levels = 0;
+  std::string first{};
   std::int64_t unseen = 0;                   ///< in predictions: rows with a level that the model lacks
-  std::vector<std::string> unseen_levels{};  ///< the first few of these levels, in byte order
-  bool more_unseen = false;                  ///< whether there are more unseen levels
+  std::vector<std::string> unseen_levels{};  ///< the first unseen levels, in byte order
+  bool more_unseen = false;                  ///< there are more than these
 };
 
 /// For the log: "x: numbers, 3 missing", "f: factor of 5 levels, the first 'a'".
@@ -92,7 +92,7 @@ struct Recipe {
 /// from all sums.
 struct Frame {
   std::int64_t file_rows = 0;  ///< data rows of the whole file
-  tessera::Range rows;         ///< rows of this rank
+  tessera::Range rows;
   std::vector<Variable> variables;
   ColumnStorage<std::uint8_t> complete;       ///< one flag per row: 1 if no used variable is missing
   std::int64_t complete_rows = 0;             ///< complete rows of the job, mgcv's n
@@ -103,14 +103,14 @@ struct Frame {
   std::vector<Extent> extents;
   /// Values of each variable near its median, found while reading complete rows; empty if not requested.
   std::vector<std::vector<BoundedValues>> near_medians;
-  RowMemory memory;        ///< memory in which the columns are
-  SpilledColumns spilled;  ///< size of the spilled columns, the same on every rank
-  Recipe recipe;           ///< recipe of computed variables, the same on every rank
+  RowMemory memory;
+  SpilledColumns spilled;  ///< the same on every rank
+  Recipe recipe;           ///< the same on every rank
 
   /// Removes written local rows of all columns from resident memory: see `files::ScratchMemory`.
   void release_written(std::size_t begin, std::size_t end) const;
 
-  /// The index of the variable with this name. Throws `Error(input)` if there is none.
+  /// Throws `Error(input)` if there is no such variable.
   [[nodiscard]] int index_of(std::string_view name) const;
   [[nodiscard]] const Variable& at(std::string_view name) const {
     return variables[static_cast<std::size_t>(index_of(name))];
@@ -127,47 +127,48 @@ inline constexpr std::size_t max_columns = 1'000'000;
 /// A request to read variables from a table. Variables with the same text become one variable of the frame.
 struct FrameRequest {
   std::vector<Expression> variables;
-  /// Texts of variables that must be numeric: a text in one of their columns is an Error that names its line.
-  /// Any other column that is itself a variable may become a factor.
+  /// Variables, by their texts, that must be numeric: a field that is no number is an Error that names its
+  /// line. Any other variable that is a plain column may become a factor.
   std::vector<std::string> numeric;
   /// In predictions: factors with their known levels. Any other level gets the code `Variable::unseen`, and
   /// its row is complete only if `unseen_is_complete` names the variable.
   std::vector<std::pair<std::string, std::vector<std::string>>> known_levels;
   std::vector<std::string> unseen_is_complete;
-  /// Texts of variables whose values may be infinite.
+  /// Variables that may be infinite.
   std::vector<std::string> unbounded{};
-  /// Texts of variables that are factors of the fields' texts: numbers stay texts too.
+  /// Factors whose levels are the fields' texts, even if all are numbers.
   std::vector<std::string> texts{};
   /// In predictions: units of the fit's date columns by name. Texts in these columns are read as dates too.
   std::vector<std::pair<std::string, std::string>> units{};
-  /// In predictions: a row in which one of these variables is infinite is incomplete; otherwise an Error.
+  /// In predictions: a row is incomplete if one of these variables is infinite. Infinity in any other
+  /// variable is an Error.
   std::vector<std::string> left_out_if_infinite{};
   TableOptions options;
   /// Where columns may be stored; nothing: only in memory, and reading is refused if they do not fit.
   std::optional<MemoryOptions> memory;
   /// Whether columns are read without a model: all rows are complete then, and values may be infinite.
   bool every_row = false;
-  bool as_vectors = false;  ///< whether the caller will take the columns as a std::vector each, by `own`
+  bool as_vectors = false;  ///< the caller takes each column as a std::vector, by `own`
   /// Bytes that a rank needs per row in addition to the columns.
   std::int64_t more_bytes_per_row = 0;
 
   NumberTaker* taker = nullptr;  ///< receives numbers in memory; null: none
 
-  /// Texts of variables whose medians will be computed.
+  /// Variables whose medians will be computed.
   std::vector<std::string> medians{};
 
   // Members for `read_variables` only:
   std::optional<Expression> subset{};  ///< rows for which the condition is not TRUE count as incomplete
-  bool keeps_unused_levels = false;    ///< whether to keep levels without a complete row
+  bool keeps_unused_levels = false;    ///< keep levels without a complete row
   /// A column that is a factor with these levels; other values are missing. No levels: all, sorted.
   struct GivenLevels {
     std::string column;
     std::vector<std::string> levels;
-    bool ordered = false;  ///< whether it is R's ordered factor
+    bool ordered = false;
   };
   std::vector<GivenLevels> given_levels{};
   const Recipe* recipe = nullptr;  ///< in predictions: the fit's recipe
-  /// Columns that expressions read. They become variables after the others, and make no row incomplete.
+  /// Columns that expressions read. They follow `variables` in the frame, and make no row incomplete.
   std::vector<Expression> columns{};
 };
 

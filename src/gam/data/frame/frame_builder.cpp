@@ -49,8 +49,8 @@ std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t ro
   return places;
 }
 
-/// A frame with memory for the columns of some rows. Vectors are allocated in parallel, because filling them
-/// with zeros maps their pages. Columns that are in memory already are borrowed.
+/// Columns that are in memory already are borrowed. Vectors are allocated in parallel, because filling them
+/// with zeros maps their pages.
 Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memory) {
   Frame frame;
   frame.rows = rows;
@@ -109,8 +109,8 @@ void FrameBuilder::read_run(RowScan& scan, int thread, Range run, FramePart& par
   part.end();
 }
 
-// A thread that finds an infinite value continues: only when all threads have finished is it known whether an
-// earlier row has an infinite value.
+// Infinite values are reported after all threads have finished, because another thread may find one in an
+// earlier row.
 void FrameBuilder::guard(const std::function<void()>& read_rows) {
   try {
     read_rows();
@@ -218,7 +218,7 @@ bool FrameBuilder::has_too_many_levels(std::size_t column) const {
   return texts.size() > max_levels;
 }
 
-// The rank that reads the first time of day throws first.
+// Only a rank that has read a date with a time throws for mixed dates.
 void FrameBuilder::refuse_units(std::size_t column, const FieldCounts& counts) const {
   const UsedColumn& used = plan_.columns()[column];
   if (!used.unit.empty() && !used.known_unit.empty() && used.unit != used.known_unit)
@@ -264,7 +264,7 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
     variable.levels = *used.known_levels;
     return;
   }
-  // For each thread: texts by code.
+  // By thread and code.
   std::vector<std::vector<std::string>> texts;
   for (const FramePart& part : parts_) texts.push_back(part.found(column).dictionary.texts);
   const bool as_given = used.typed && !used.made_factor;
@@ -287,7 +287,7 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
   for_each_part([&](std::size_t part) {
     std::int64_t rows = 0;
     for (const Range run : parts_[part].runs()) rows += run.size();
-    const bool all_seen = parts_[part].complete_rows() == rows;  // whether each text has a row
+    const bool all_seen = parts_[part].complete_rows() == rows;  // then each text has a row
     seen[part].assign(texts[part].size(), all_seen ? 1 : 0);
     if (all_seen) return;
     std::size_t left = texts[part].size();
@@ -379,7 +379,6 @@ StrayTexts FrameBuilder::strays_in(const mpi::Communicator& comm, std::size_t co
   return strays;
 }
 
-// Describes each column for the log and for predictions.
 void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
   const std::vector<FieldCounts> counts = this->counts(comm);
   for (std::size_t c = 0; c < counts.size(); ++c) {

@@ -30,9 +30,8 @@ class RowScan {
   /// Called on the calling thread before some consecutive runs are read, to open what they need. May throw to
   /// end the reading.
   virtual void prepare(std::span<const Range> runs) = 0;
-  /// Gives `part` all rows of a run, each with its values and its end (`FramePart::end_row`). Throws
-  /// `Error(input)` for values that cannot be read. Leaves out columns of the plan that the source lacks: the
-  /// caller supplies them.
+  /// Passes all rows of a run to `part`, and ends each by `FramePart::end_row`. Skips columns that the source
+  /// lacks; the caller supplies them. Throws `Error(input)` for values that cannot be read.
   virtual void read(int thread, Range run, FramePart& part) = 0;
 };
 
@@ -45,9 +44,9 @@ class FrameBuilder {
   /// Reads all rows, on the threads of the team unless the scan must read in order.
   void read(RowScan& scan);
 
-  /// Counts of the fields read so far by this rank, for each column of the plan.
+  /// This rank's counts so far, by column of the plan.
   [[nodiscard]] std::vector<FieldCounts> counts() const;
-  /// *Collective.* These counts over the job.
+  /// *Collective.* `counts()`, summed over the job.
   [[nodiscard]] std::vector<FieldCounts> counts(const mpi::Communicator& comm) const;
   /// Throws `Error(input)` for the first fault recorded in this rank's rows: a text among numbers, too many
   /// levels, a level that is not UTF-8, an infinite value. Call this after the types in the plan are decided

@@ -27,8 +27,7 @@ constexpr std::size_t rows_in_memory_at_once = std::size_t{1} << 17;
 /// Rows of `rows_in_memory_at_once` scanned together, so that they stay in the cache.
 constexpr std::size_t rows_in_cache = std::size_t{1} << 13;
 
-/// In `FramePart::set_levels`, in place of the code of a text that is not a level, but of another
-/// `FieldKind`.
+/// In `codes_of_kind`: the text has another `FieldKind`.
 constexpr std::int32_t other_kind = std::numeric_limits<std::int32_t>::min();
 constexpr double no_limit = std::numeric_limits<double>::infinity();
 
@@ -50,7 +49,7 @@ bool looks_like_date(std::string_view text) {
   return text.empty() || text[0] == ' ' || text[0] == 'T';
 }
 
-/// Whether a text may be a number: a cheap test that rejects most texts that are not numbers.
+/// A cheap test that rejects most texts that are not numbers.
 bool begins_like_number(std::string_view text) {
   return !text.empty() && std::string_view("0123456789+-.,iInN").find(text[0]) != std::string_view::npos;
 }
@@ -148,7 +147,7 @@ std::vector<Dictionary> known_levels_of(const ReadPlan& plan) {
 
 std::string excerpt(std::string_view text) {
   std::size_t most = 60;
-  while (most < text.size() && (text[most] & 0xC0) == 0x80) --most;  // do not cut within a character
+  while (most < text.size() && (text[most] & 0xC0) == 0x80) --most;  // do not split a UTF-8 character
   std::string shown(text.substr(0, most));
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
@@ -264,7 +263,7 @@ Dictionary::Entry FramePart::look_up(std::size_t column, std::string_view text, 
   if (known) {
     entry.code = Variable::unseen;
     found.unseen_levels.emplace(text);
-    // The first levels of the job are among the first levels of each thread.
+    // The job's first levels are among the first levels of the threads.
     if (found.unseen_levels.size() > listed_levels + 1)
       found.unseen_levels.erase(std::prev(found.unseen_levels.end()));
     return entry;
@@ -367,8 +366,8 @@ void FramePart::set_numbers(std::size_t column, std::span<const double> numbers)
   of.scanned_rows += numbers.size();
 }
 
-// Looks up the levels that first occur in these rows in the order of their texts, which is usually that of
-// the frame's levels: codes given in the final order need not be changed when all levels are known.
+// Looks up new levels in the order of their texts, which is usually the final order: then the codes need no
+// recoding.
 void FramePart::look_up_new(std::size_t column, std::span<const std::int32_t> codes,
                             std::span<const std::string> levels, std::int64_t first_row_number) {
   Column& of = columns_[column];
@@ -489,7 +488,7 @@ void FramePart::stop() {
   stopped_at_ = frame_->rows.begin + static_cast<std::int64_t>(at_);
 }
 
-// The numbers of a column in the rows being processed; numbers in several pieces are joined on demand.
+// Joins rows of a column in several pieces on demand.
 const double* FramePart::numbers_of(Column& column) {
   if (column.numbers == nullptr && column.in_memory != nullptr)
     column.numbers = column.in_memory->rows(at_, at_ + processed_, column.joined).data();
@@ -509,7 +508,7 @@ void FramePart::evaluate(std::size_t variable, std::size_t count) {
   planned.expression->evaluate(arguments_, {frame_->variables[variable].numbers.writable() + at_, count});
 }
 
-// The scan of a variable's numbers; reuses the scan made when rows were set together.
+// Reuses the scan of `set_numbers` if it covers all rows.
 NumberScan FramePart::scan_of(std::size_t variable, std::size_t count) {
   const ReadPlan::PlannedVariable& planned = plan_->variables()[variable];
   if (planned.expression->is_column()) {
@@ -572,7 +571,7 @@ void FramePart::flush() {
   }
 }
 
-// Updates the extents of complete rows by the buffered rows while these are in the cache.
+// Measures the complete rows among the buffered rows while these are in the cache.
 void FramePart::measure_complete(std::size_t count) {
   const std::uint8_t* const complete = frame_->complete.data() + at_;
   for (std::size_t v = 0; v < extents_.size(); ++v) {

@@ -54,7 +54,6 @@ enum class FieldKind : std::uint8_t {
   not_a_level     ///< missing, with surrounding blanks: a level of a factor, but not counted for the type
 };
 
-/// Counts of the kinds of fields in a column.
 struct FieldCounts {
   std::int64_t numbers = 0;
   std::int64_t texts = 0;
@@ -65,7 +64,7 @@ struct FieldCounts {
   std::int64_t dates = 0;           ///< dates without a time; count as numbers
   std::int64_t times = 0;           ///< dates with a time; count as numbers
   std::int64_t inexact = 0;         ///< numbers with more digits than a double has
-  bool without_quotes = false;      ///< whether quotes are ignored
+  bool without_quotes = false;
   static constexpr std::int64_t FieldCounts::*all[] = {
       &FieldCounts::numbers, &FieldCounts::texts,          &FieldCounts::missing,
       &FieldCounts::blank,   &FieldCounts::quoted_numbers, &FieldCounts::not_numbers,
@@ -79,7 +78,7 @@ struct FieldCounts {
   FieldCounts& operator+=(const FieldCounts& other) noexcept;
 };
 
-/// Whether the codes are 0, 1, 2, …: such a map leaves all codes unchanged.
+/// Whether this map of codes is the identity.
 [[nodiscard]] inline bool count_up(std::span<const std::int32_t> codes) {
   for (std::size_t i = 0; i < codes.size(); ++i) {
     if (static_cast<std::size_t>(codes[i]) != i) return false;
@@ -115,31 +114,28 @@ inline constexpr std::size_t max_levels = 100'000;
 /// Number of unseen levels that a message lists.
 inline constexpr std::size_t listed_levels = 5;
 
-/// Whether all codes are indices of this many levels, so that no value is missing.
+/// Whether all codes are in [0, levels).
 [[nodiscard]] bool all_levels(std::span<const std::int32_t> codes, std::size_t levels = std::size_t{1} << 31);
 
-/// The beginning of a text, for a message.
 [[nodiscard]] std::string excerpt(std::string_view text);
 
-/// The findings of a thread in a column, over the thread's rows.
+/// The findings of one thread in a column.
 struct ColumnFindings {
-  /// The first text of a certain kind.
   struct Stray {
     std::int64_t row_number = 0;  ///< 0: none
     std::string text;
   };
 
   FieldCounts counts;
-  Stray stray;                   ///< first text in a column of numbers
-  Stray time;                    ///< first date with a time
-  Dictionary dictionary;         ///< texts of a factor without known levels; each thread has its own codes
-  bool too_many_levels = false;  ///< whether there are more than `max_levels`
-  std::int64_t not_utf8 = 0;     ///< number of the first row with a text that is not UTF-8; 0: none
-  std::int64_t unseen_rows = 0;  ///< rows with a text that is not a known level
+  Stray stray;            ///< first text in a column of numbers
+  Stray time;             ///< first date with a time
+  Dictionary dictionary;  ///< texts of a factor without known levels; each thread has its own codes
+  bool too_many_levels = false;
+  std::int64_t not_utf8 = 0;            ///< number of the first row with a text that is not UTF-8; 0: none
+  std::int64_t unseen_rows = 0;         ///< rows with a text that is not a known level
   std::set<std::string> unseen_levels;  ///< the first few of these levels, in byte order
 };
 
-/// A column of consecutive rows: numbers, codes of levels, or texts.
 struct BatchColumn {
   std::size_t column = 0;             ///< index in the plan
   std::span<const double> numbers{};  ///< numbers without quotes; NaN: missing
@@ -158,16 +154,14 @@ struct Infinity {
   bool lasting = false;  ///< whether the column cannot become a factor with levels such as INF or 12e4567
 };
 
-/// Processes some runs of a rank's rows on one thread, in ascending order within and between runs. Fills
-/// these rows of the frame's columns, and records findings.
+/// Fills the frame's columns in some runs of a rank's rows, on one thread and in ascending order, and records
+/// findings. Columnar formats set several rows together, by `set_batch`.
 ///
 ///     part.begin({17, 20});
 ///     part.set_number(0, 2.5);        // or set_field: one for each column of the plan
 ///     part.end_row(18);               // the line of the file, for messages
 ///     …
 ///     part.end();
-///
-/// A table that is stored by columns sets several rows together, by `set_batch`.
 class FramePart {
  public:
   /// A reading thread of the rank, and the receiver of numbers in memory, or null.
@@ -182,7 +176,6 @@ class FramePart {
 
   [[nodiscard]] const ReadPlan& plan() const noexcept { return *plan_; }
 
-  /// Begins a run of the rank's rows of the table.
   void begin(Range rows);
   /// A column with the same field in each row of a run; no text: missing.
   struct Constant {
@@ -193,7 +186,7 @@ class FramePart {
   /// constant columns, which are not in the file.
   void set_file(std::int64_t before, std::span<const Constant> constants);
 
-  /// For a file whose numbers have decimal commas; `set_file` resets to points.
+  /// `set_file` resets to decimal points.
   void set_decimal_comma(bool decimal_comma) noexcept;
 
   /// Sets a number without quotes in a column of numbers.
@@ -212,10 +205,10 @@ class FramePart {
     if (++waiting_ == most_waiting_) flush();
   }
 
-  /// Number of rows that can be set together.
+  /// Number of rows that `set_batch` accepts.
   [[nodiscard]] std::size_t room() const noexcept { return most_waiting_ - waiting_; }
-  /// Memory in the frame for the column's numbers of the next rows, for a reader that writes them there
-  /// before `set_batch`; empty if there is none.
+  /// Memory in the frame for the next rows, where a reader may write the numbers before `set_batch` to avoid
+  /// a copy; empty if there is none.
   [[nodiscard]] std::span<double> numbers_to(std::size_t column, std::size_t rows) const noexcept {
     const Column& of = columns_[column];
     return of.column_to == nullptr ? std::span<double>() : std::span(of.to + waiting_, rows);
@@ -250,19 +243,18 @@ class FramePart {
   /// column is in memory.
   struct Column {
     double* to = nullptr;
-    const double* numbers = nullptr;  // numbers of the buffered rows, set by `numbers_of` for a column in
-                                      // memory
+    const double* numbers = nullptr;  // buffered rows of a column in memory
     std::int32_t* codes = nullptr;
     double* column_to = nullptr;  // memory for the numbers of all rows; null: scratch memory is used
     const ColumnNumbers* in_memory = nullptr;
-    NumberScan scanned{};          // result for the buffered rows set by `set_numbers`
+    NumberScan scanned{};          // scan of the buffered rows
     std::size_t scanned_rows = 0;  // number of rows in `scanned`; for a factor, rows known to have a level
     std::optional<BoundedValues> near_median{};  // values of these rows near the median, if planned
     std::vector<double> joined{};                // buffered rows of `in_memory` if they span pieces
     std::int32_t* column_of_codes = nullptr;
     std::vector<std::optional<Dictionary::Entry>> levels{};  // cache for `set_levels`
-    std::optional<FieldKind> kind{};                         // kind of the first of these levels
-    std::vector<std::int32_t> codes_of_kind{};               // codes of levels of this kind
+    std::optional<FieldKind> kind{};                         // kind of the first of `levels`
+    std::vector<std::int32_t> codes_of_kind{};               // codes of the levels of `kind`
     std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // cache for `set_field` of a factor
   };
 
@@ -295,7 +287,7 @@ class FramePart {
   Frame* frame_;
   std::vector<Column> columns_;
   std::vector<std::vector<double>> scratch_;
-  /// Row numbers for messages: buffered rows from `index` on have consecutive numbers.
+  /// For messages: buffered rows from `first` on have consecutive row numbers.
   struct RowNumbers {
     std::size_t first;
     std::int64_t number;
@@ -308,8 +300,8 @@ class FramePart {
   }
   std::vector<RowNumbers> row_numbers_;  // row numbers of the buffered rows, in order
   std::size_t most_waiting_;
-  std::size_t waiting_ = 0;    // number of buffered rows
-  std::size_t processed_ = 0;  // number of rows being processed
+  std::size_t waiting_ = 0;    // buffered rows
+  std::size_t processed_ = 0;  // rows being processed
   std::size_t at_ = 0;         // index in the frame of the first row being processed
   std::int64_t before_ = 0;    // added to row numbers
   bool decimal_comma_ = false;

@@ -40,8 +40,8 @@ class DateText {
   std::string_view rest_;
 };
 
-/// Seconds plus a fraction given by `digits` digits. Up to microseconds the quotient is the nearest double,
-/// and a time in nanoseconds has the same bits as in an Arrow column.
+/// Seconds plus `fraction` / 10^`digits`, correctly rounded up to microseconds. Nanoseconds have the same
+/// bits as in an Arrow column.
 double with_fraction(std::int64_t seconds, std::int64_t fraction, std::size_t digits) {
   const std::size_t kept = digits <= 6 ? 6 : 9;
   std::int64_t power = 1;

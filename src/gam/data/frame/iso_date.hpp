@@ -8,7 +8,6 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Units of the numbers into which dates and times are converted.
 inline constexpr std::string_view days_unit = "days since 1970-01-01";
 inline constexpr std::string_view seconds_unit = "seconds since 1970-01-01 UTC";
 

@@ -52,7 +52,7 @@ class LevelCache {
     friend bool operator==(const Key&, const Key&) = default;
   };
 
-  // Copies with sizes known at compile time.
+  // Constant sizes, so that memcpy is inlined.
   static void copy(const char* from, std::size_t size, std::uint64_t& to) noexcept {
     switch (size) {
       case 8: std::memcpy(&to, from, 8); break;

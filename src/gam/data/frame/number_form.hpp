@@ -11,11 +11,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// How a file's numbers are stored, in this machine's byte order, with their conversion to doubles.
+/// A stored type of numbers in native byte order, and its conversion to doubles.
 struct NumberForm {
-  std::size_t bytes = 0;  ///< bytes of one number
+  std::size_t bytes = 0;
   void (*convert)(const std::byte* from, std::span<double> to) = nullptr;
-  bool is_exact_in_float = false;  ///< whether each value of the type is exact as a float
+  bool is_exact_in_float = false;  ///< each value of the type is exact as a float
 };
 
 template <class T>

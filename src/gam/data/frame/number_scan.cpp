@@ -17,11 +17,10 @@ using FourMasks = std::int64_t __attribute__((vector_size(four * sizeof(double))
 using FourBits = std::uint64_t __attribute__((vector_size(four * sizeof(double))));
 using FourFlags = std::int8_t __attribute__((vector_size(four)));
 
-/// Scans all numbers, or those whose flag is 1.
 template <bool flagged>
 [[gnu::always_inline]] inline NumberScan scan_fours(std::span<const double> numbers,
                                                     const std::uint8_t* flags) {
-  // Successive comparisons depend on each other, so several registers of minima and maxima are used.
+  // Several accumulators hide the latency of dependent comparisons.
   constexpr std::size_t registers = 4;
   FourNumbers least[registers];
   FourNumbers largest[registers];
@@ -77,7 +76,7 @@ TESSERA_TARGET_CLONES NumberScan flagged_wide(std::span<const double> numbers, c
 
 TESSERA_TARGET_CLONES std::int64_t beyond_wide(std::span<const double> numbers, double most,
                                                std::uint8_t* flags, double* to) {
-  FourMasks within{};  // minus the number of values in each lane
+  FourMasks within{};  // minus the number of values within `most`, by lane
   std::size_t i = 0;
   for (; i + four <= numbers.size(); i += four) {
     FourNumbers values;

@@ -11,7 +11,6 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The minimum and maximum of some values.
 struct Extent {
   double min = std::numeric_limits<double>::infinity();
   double max = -std::numeric_limits<double>::infinity();
@@ -32,10 +31,9 @@ struct Extent {
   [[nodiscard]] double size() const { return std::max(std::abs(min), std::abs(max)); }
 };
 
-/// Result of one scan over some numbers.
 struct NumberScan {
   Extent extent;           ///< range without NaN
-  bool all_finite = true;  ///< whether there is no NaN or infinity
+  bool all_finite = true;  ///< no NaN or infinity
 
   void add(const NumberScan& other) {
     extent.add(other.extent);
@@ -57,10 +55,10 @@ inline constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
 /// and their elements in `to`, a copy of the numbers, to `missing_number`. Both may be null.
 std::int64_t count_beyond(std::span<const double> numbers, double most, std::uint8_t* flags, double* to);
 
-/// The extent of the numbers of rows whose flag is 1. Flags are 0 or 1.
+/// Extent of the numbers whose flag is 1. Flags must be 0 or 1.
 [[nodiscard]] Extent scan_flagged(std::span<const double> numbers, const std::uint8_t* flags);
 
-/// The number of flags that are 1. Flags are 0 or 1.
+/// Flags must be 0 or 1.
 [[nodiscard]] std::int64_t count_flags(std::span<const std::uint8_t> flags);
 
 }  // namespace TESSERA_NAMESPACE::gam

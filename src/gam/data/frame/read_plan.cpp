@@ -21,7 +21,6 @@ namespace {
 
 using base::at;
 
-// Maximum number of column names in a message.
 constexpr std::size_t max_listed_names = 20;
 
 [[noreturn]] void unknown_column(const std::string& path, std::span<const std::string> names,
@@ -67,13 +66,12 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
   numbers_may_be_missing_ = std::ranges::any_of(request.options.missing, [](const std::string& field) {
     return field_number(trimmed_field(field), false) || field_number(trimmed_field(field), true);
   });
-  // There may be tens of thousands of columns. Of two with the same name, the first counts.
+  // A hash map, because there may be tens of thousands of columns. Of duplicate names the first counts.
   std::unordered_map<std::string_view, int> position_of;
   for (std::size_t i = 0; i < file_columns.size(); ++i)
     position_of.emplace(file_columns[i], static_cast<int>(i));
   std::unordered_set<std::string_view> planned;
-  std::map<std::pair<std::string, std::string>, std::size_t> place_of;  // columns of the plan by name and
-                                                                        // factor call
+  std::map<std::pair<std::string, std::string>, std::size_t> place_of;  // by name and factor call
   for (const Expression& expression : request.variables) {
     if (!planned.insert(expression.text).second) continue;
     const auto is_among = [&](const std::vector<std::string>& texts) {
@@ -132,7 +130,7 @@ void ReadPlan::set_known_units(const FrameRequest& request) {
   }
 }
 
-// An option without effect on this table is treated as the user's mistake.
+// An option without effect on this table is an error.
 void ReadPlan::apply(const TableOptions& options) {
   // factor(x) is a factor with or without options.
   const auto for_each = [&](const std::string& name, const char* kind, const auto& work) {

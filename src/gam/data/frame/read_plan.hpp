@@ -21,24 +21,23 @@ enum class DateFields : std::uint8_t {
   all
 };
 
-/// A column of the file that a variable reads. A numeric column and factor(x) of it are two such columns.
+/// A column of the file that variables read. x and factor(x) are two such columns.
 struct UsedColumn {
   std::string name;
   std::string factor_call;  ///< "factor(x)" if read for its levels; empty: the column itself
-  int position = 0;         ///< index among the columns of the table
-  bool text = false;        ///< whether the column is a factor, whose fields are levels
-  bool typed = false;       ///< whether the request, not the fields, determines the type
-  /// Whether the request makes the column a factor, although fields may be numbers.
+  int position = 0;         ///< index in the table
+  bool text = false;        ///< the column is a factor
+  bool typed = false;       ///< the request, not the fields, determines the type
+  /// The request makes the column a factor, although fields may be numbers.
   bool made_factor = false;
-  /// Whether it is a factor with numbers as levels, like R's factor(): 1, 1.0 and 01 are equal, and blanks
-  /// are missing.
+  /// A factor of numbers, like R's factor(): 1, 1.0 and 01 are one level, and blanks are missing.
   bool number_levels = false;
-  bool quoted_apart = false;  ///< whether the header quotes the column's name, but not all names
-  std::string unit{};         ///< unit of the column's numbers, or empty: "days since 1970-01-01"
+  bool quoted_apart = false;  ///< the header quotes this name, but not all names
+  std::string unit{};         ///< e.g. "days since 1970-01-01", or empty
   DateFields dates = DateFields::none;
-  std::string known_unit{};                                ///< unit of the column in the fit; empty: unknown
+  std::string known_unit{};                                ///< unit in the fit; empty: unknown
   std::string numbers_for;                                 ///< a variable that needs numbers here, or empty
-  const std::vector<std::string>* known_levels = nullptr;  ///< known levels; any other level is unseen
+  const std::vector<std::string>* known_levels = nullptr;  ///< any other level is unseen
   const std::vector<std::string>* level_order = nullptr;   ///< order of the levels; null: sorted
   const ColumnNumbers* in_memory =
       nullptr;  ///< this rank's numbers if they outlive the plan; null: not in memory
@@ -47,7 +46,7 @@ struct UsedColumn {
   [[nodiscard]] std::optional<std::size_t> position_among(std::span<const std::string> file_columns) const;
   /// Makes the column a factor whose levels are the fields' texts, in this order unless `order` is null.
   void make_factor(const std::vector<std::string>* order);
-  /// The variable of this column as the formula writes it: "x" or "factor(x)".
+  /// "x" or "factor(x)".
   [[nodiscard]] std::string variable() const {
     return factor_call.empty() ? column_expression(name).text : factor_call;
   }
@@ -57,7 +56,7 @@ struct UsedColumn {
 struct StrayTexts {
   std::int64_t count = 0;
   std::string first{};  ///< the beginning of the first text
-  std::string place{};  ///< the place of the first text
+  std::string place{};
 };
 
 /// Maps the variables of a request to the columns of a file. Refers to the request, which must outlive it.
@@ -72,18 +71,18 @@ class ReadPlan {
     std::vector<int> columns;  ///< indices into `columns()`, in the order of Expression::columns()
     bool may_be_infinite = false;
     bool wants_median = false;
-    std::optional<KeySpan> near_median{};  ///< range in which to search the median while reading
+    std::optional<KeySpan> near_median{};  ///< range of the search for the median while reading
     bool left_out_if_infinite = false;
-    bool unseen_is_complete = false;  ///< whether a row with an unseen level is complete
+    bool unseen_is_complete = false;
   };
 
   [[nodiscard]] const FrameRequest& request() const noexcept { return *request_; }
   [[nodiscard]] const std::vector<UsedColumn>& columns() const noexcept { return columns_; }
-  /// A column, to be completed: a source adds what it knows about types, a builder the kinds of fields.
+  /// A source adds known types, and a builder the kinds of fields.
   [[nodiscard]] UsedColumn& column(std::size_t column) { return columns_[column]; }
   [[nodiscard]] const std::vector<PlannedVariable>& variables() const noexcept { return variables_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// The place of the row with this number for messages: "data.csv, line 12".
+  /// For messages: "data.csv, line 12".
   [[nodiscard]] std::string place(std::int64_t row_number) const;
   /// Sets how `place` names a row; by default "PATH, row 12".
   void set_places(std::function<std::string(std::int64_t row_number)> places) { places_ = std::move(places); }
@@ -94,12 +93,11 @@ class ReadPlan {
   void set_near_median(std::size_t variable, KeySpan range) { variables_[variable].near_median = range; }
   /// Whether the variable is itself a text column; otherwise it is numeric.
   [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
-  /// The numbers of a variable that is a column in memory; otherwise null.
+  /// Null unless the variable is a column in memory.
   [[nodiscard]] const ColumnNumbers* in_memory(const PlannedVariable& variable) const;
   /// For a file that may have quoted fields: `quotes` has '"' for each column with a quoted name.
   void set_quotes(std::string_view quotes);
   [[nodiscard]] bool has_quotes() const noexcept { return has_quotes_; }
-  /// Whether the field means a missing value.
   [[nodiscard]] bool is_missing(std::string_view field) const;
   /// Whether a number may mean a missing value, so that fields must first be compared as texts.
   [[nodiscard]] bool numbers_may_be_missing() const noexcept { return numbers_may_be_missing_; }

@@ -14,16 +14,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Memory of a rank for its columns. Columns get places in turn; a column that exceeds the remaining memory
-/// is spilled to a scratch file (out-of-core).
+/// Memory budget of a rank for its columns. A column that exceeds the remaining memory is spilled to a
+/// scratch file (out-of-core).
 class RowMemory {
  public:
-  /// Memory without a limit.
+  /// Unlimited.
   RowMemory() = default;
   RowMemory(std::int64_t bytes, std::string folder)
       : bytes_(bytes), left_(bytes), folder_(std::move(folder)) {}
 
-  /// The place of a column: memory or scratch file.
   struct Place {
     std::size_t rows = 0;
     bool in_memory = true;
@@ -47,8 +46,8 @@ class RowMemory {
     return column;
   }
 
-  /// Like `column`, but zeros are mapped by the system on first write by the reading threads. Only for
-  /// columns that are not taken as a std::vector, which would copy them.
+  /// Like `column`, but pages are mapped when a reading thread first writes to them. `ColumnStorage::own`
+  /// would copy the column.
   template <class T>
   [[nodiscard]] ColumnStorage<T> zeros(const Place& place) const {
     return place.in_memory ? ColumnStorage<T>::zeros(place.rows) : column<T>(place);

@@ -6,11 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-/// Which rows checks, reports and the residuals of a model take as a sample: the same for any number of ranks
-/// and devices.
+/// Samples of rows for checks, reports and residuals, the same for any number of ranks and devices.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Default size of a sample: enough rows for a plot, few for a file.
 inline constexpr std::int64_t largest_sample = 4096;
 
 /// Row numbers of a sample of at most `most` (at least 1) of `rows` rows, increasing: one from each of `most`

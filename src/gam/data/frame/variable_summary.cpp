@@ -20,7 +20,7 @@ using base::at;
 using base::ordered_key;
 using base::value_of_key;
 
-/// Number of a column's values below a range of keys, and in each of equal parts of the range.
+/// A histogram of keys: values below a range, and in each of equal parts of the range.
 struct KeyCounts {
   static constexpr std::size_t parts = std::size_t{1} << 14;
   std::int64_t below = 0;
@@ -33,9 +33,9 @@ KeySpan all_numbers() {
   return {ordered_key(-infinity), ordered_key(infinity)};
 }
 
-/// A sample of keys of rows for which `has` is true, spread over this rank's share of about `count` values of
-/// the job. The sample grows with the number of values, because a narrower range then saves more than the
-/// sample costs.
+/// A systematic sample of this rank's keys, from rows for which `has` is true. The sample grows with `count`,
+/// the approximate number of values of the job, because a narrower range then saves more than the sample
+/// costs.
 template <class Has>
 std::vector<std::uint64_t> sample_of(int ranks, const ColumnNumbers& numbers, std::int64_t count,
                                      const Has& has) {
@@ -69,8 +69,8 @@ KeySpan likely_range(std::vector<std::uint64_t> sample, double middle) {
   return range;
 }
 
-/// Finds order statistics of a column's complete values. After the first scan, which is limited by memory
-/// bandwidth, it searches the values in range that this scan or the reading of the table has stored.
+/// Finds order statistics of a column over complete rows. The first scan, or the reading of the table, stores
+/// the values in a range; further steps search only the stored values.
 class PlaceSearch {
  public:
   /// `found`: values in one range, from the threads that read the table; or empty.
@@ -161,8 +161,8 @@ class PlaceSearch {
   const Frame& frame_;
   const ColumnNumbers& column_;
   std::vector<std::vector<double>> kept_;  ///< stored values of each scanning thread
-  std::size_t most_kept_;                  ///< maximum number of stored values of a thread
-  bool is_kept_ = false;                   ///< whether all values in `range_` are stored
+  std::size_t most_kept_;
+  bool is_kept_ = false;  ///< all values in `range_` are stored
   KeySpan range_;
   std::int64_t below_ = 0;  ///< number of this rank's values below `range_`
 };
@@ -187,7 +187,7 @@ double value_at(const Workers& workers, const Frame& frame, const ColumnNumbers&
     std::size_t part = 0;
     while (part < KeyCounts::parts && before + counts.counts[part] <= place) before += counts.counts[part++];
     if (counts.below > place || part == KeyCounts::parts) {
-      range = all_numbers();  // the sample was misleading
+      range = all_numbers();  // the range does not contain the value
       continue;
     }
     std::array<std::uint64_t, 2> ends{~counts.extents[part].first, counts.extents[part].last};
@@ -212,8 +212,8 @@ std::int64_t present(const Workers& workers, const Frame& frame, const ColumnNum
       })[0];
 }
 
-/// The sum of numbers except NaN, in lanes that are added in parallel. Number i is in lane i mod 8, however
-/// the numbers are divided into calls.
+/// Sum of the numbers except NaN, in SIMD lanes. Number i is in lane i mod 8, however the numbers are divided
+/// into calls.
 class LaneSum {
  public:
   void add(std::span<const double> numbers) {

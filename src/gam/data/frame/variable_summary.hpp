@@ -15,9 +15,9 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// A variable's typical values as in mgcv's `var.summary`, for predictions in which other variables vary.
 struct VariableSummary {
-  std::string name;  ///< text of the expression
+  std::string name;
   bool factor = false;
-  double least = 0;   ///< minimum, for numbers
+  double least = 0;
   double median = 0;  ///< R's type-3 quantile: an observation
   double greatest = 0;
   std::string level{};  ///< for factors: the most frequent level, the first in case of ties
@@ -25,8 +25,9 @@ struct VariableSummary {
   double mean = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// *Collective.* For each column a range that probably contains the median of its `count` numbers (about)
-/// over the job, and that of the complete rows, unless these rows differ systematically.
+/// *Collective.* For each column a range of keys that probably contains the median of its about `count`
+/// numbers over the job. It also contains the median of the complete rows, unless these rows differ
+/// systematically.
 [[nodiscard]] std::vector<KeySpan> likely_medians(const Workers& workers,
                                                   std::span<const ColumnNumbers* const> columns,
                                                   std::int64_t count);
@@ -42,7 +43,7 @@ struct VariableSummary {
 
 /// The cells of a grid over two variables that contain a complete row.
 struct Occupancy {
-  static constexpr int parts = 40;  ///< parts of each variable's range
+  static constexpr int parts = 40;
   std::string x;
   std::string y;
   /// A string for each part of y, with a character for each part of x: '1' if a row is in the cell, else '0'.

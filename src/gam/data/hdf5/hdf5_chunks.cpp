@@ -33,7 +33,7 @@ void unshuffle(std::span<const char> from, std::size_t value_bytes, char* to) {
   }
 }
 
-/// Whether a chunk was written with a filter of its dataset, given the mask of skipped filters.
+/// `left_out`: the chunk's filter mask.
 bool has(std::optional<unsigned> filter, std::uint32_t left_out) {
   return filter && (left_out >> *filter & 1) == 0;
 }
@@ -123,7 +123,7 @@ std::optional<std::uint32_t> ChunkUnpacker::load(hid_t dataset, const ChunkPacki
   const std::lock_guard lock(hdf5_mutex());
   hsize_t bytes = 0;
   if (H5Dget_chunk_storage_size(dataset, first, &bytes) < 0 || bytes == 0) return std::nullopt;
-  // Deflate enlarges incompressible data only slightly.
+  // A longer chunk is damaged: deflate enlarges incompressible data only slightly.
   if (bytes > 2 * packing.bytes() + 64) return std::nullopt;
   packed_.resize(static_cast<std::size_t>(bytes));
   std::uint32_t left_out = 0;

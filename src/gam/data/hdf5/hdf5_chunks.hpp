@@ -12,33 +12,32 @@
 #include <span>
 #include <vector>
 
-/// Reads and unpacks chunks of HDF5 datasets on any thread. The HDF5 library, which is not thread-safe, only
-/// reads the packed bytes.
+/// Reads and decompresses chunks of HDF5 datasets on any thread. The HDF5 library, which is not thread-safe,
+/// only reads the compressed bytes.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Lock this mutex while using HDF5 if other threads may use it.
 [[nodiscard]] std::mutex& hdf5_mutex();
 
-/// How numbers of a type are stored; nothing if only the library converts them, e.g. from other byte order.
+/// Nothing if only the library can convert the type, e.g. from another byte order.
 [[nodiscard]] std::optional<NumberForm> number_form(hid_t type);
 
-/// How the chunks of a dataset are packed.
 struct ChunkPacking {
-  std::vector<hsize_t> extents{};  ///< extents of a chunk, by dimension
+  std::vector<hsize_t> extents{};  ///< by dimension
   std::size_t value_bytes = 0;
-  /// Index of the shuffle filter among the dataset's filters, and its bit in a chunk's mask of skipped
-  /// filters; nothing: no such filter.
+  /// Index of the shuffle filter in the dataset's filter pipeline. If the bit of this index is set in a
+  /// chunk's filter mask, the chunk skipped the filter. Nothing: no such filter.
   std::optional<unsigned> shuffle{};
   std::optional<unsigned> deflate{};
   std::optional<unsigned> lzf{};
-  [[nodiscard]] std::size_t bytes() const noexcept;  ///< size of an unpacked chunk
+  [[nodiscard]] std::size_t bytes() const noexcept;  ///< decompressed size of a chunk
 };
 
-/// How the chunks of a dataset are packed; nothing if only the library can unpack them. Unpacked here:
-/// deflate, lzf, shuffle, and shuffle followed by deflate or lzf.
+/// Nothing if only the library can decompress the chunks. Supported filters: deflate, lzf, shuffle, and
+/// shuffle followed by deflate or lzf.
 [[nodiscard]] std::optional<ChunkPacking> packing_of(hid_t creation, std::size_t value_bytes);
 
-/// Unpacks chunks on one thread, with its own buffers.
+/// Not thread-safe: one per thread.
 class ChunkUnpacker {
  public:
   /// The values of the chunk that begins at element `first` (by dimension), including padding after the last
@@ -47,7 +46,7 @@ class ChunkUnpacker {
                                               const hsize_t* first);
 
  private:
-  /// Loads a packed chunk; returns a bit mask of the filters that were skipped when it was written.
+  /// Returns the chunk's filter mask: a bit for each skipped filter.
   std::optional<std::uint32_t> load(hid_t dataset, const ChunkPacking& packing, const hsize_t* first);
 
   std::vector<char> packed_;

@@ -23,8 +23,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Larger chunks are unpacked by the library, once for all threads: otherwise each thread would hold a chunk
-/// of each column.
+/// The library decompresses larger chunks, once for all threads: otherwise each thread would hold a chunk of
+/// each column.
 constexpr std::int64_t most_of_chunk = std::int64_t{1} << 18;
 
 std::int64_t chunk_rows_of(hid_t creation) {
@@ -33,7 +33,7 @@ std::int64_t chunk_rows_of(hid_t creation) {
   return static_cast<std::int64_t>(rows);
 }
 
-/// Opens a dataset. Chunks that the library unpacks stay cached until all threads have used them.
+/// Large chunks, which the library decompresses, get a cache that all threads share.
 Handle open_dataset(hid_t hdf5, const std::string& name) {
   Handle dataset(H5Dopen2(hdf5, name.c_str(), H5P_DEFAULT), H5Dclose);
   const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose);
@@ -49,15 +49,14 @@ Handle open_dataset(hid_t hdf5, const std::string& name) {
   return {H5Dopen2(hdf5, name.c_str(), access.get()), H5Dclose};
 }
 
-/// Buffers of one thread for reading columns.
 struct Scratch {
   ChunkUnpacker chunks;
-  std::vector<std::byte> stored;  ///< values as stored in the file
+  std::vector<std::byte> stored;
 };
 
 /// A dataset whose rows any thread may read. Values are read without the HDF5 library if they are contiguous
-/// and stored as in memory, or if they are numbers of native types, contiguous or in chunks that can be
-/// unpacked here. The library, which is not thread-safe, reads all others. One thread opens the columns for
+/// and stored as in memory, or if they are numbers of native types, contiguous or in chunks with supported
+/// filters. The library, which is not thread-safe, reads all other values. One thread opens the columns for
 /// all threads.
 class Hdf5Column {
  public:
@@ -90,10 +89,10 @@ class Hdf5Column {
   }
 
   [[nodiscard]] std::size_t value_bytes() const noexcept { return value_bytes_; }
-  /// Number of rows that are unpacked together; 1: rows are independent.
+  /// Number of rows per chunk; 1: not chunked.
   [[nodiscard]] std::int64_t chunk_rows() const noexcept { return chunk_rows_; }
 
-  /// Loads rows, which stay valid until the next call. Returns the size of these rows in the file, in bytes.
+  /// The rows stay loaded until the next call. Returns their size in the file, in bytes.
   std::int64_t load(tessera::Range rows, Scratch& scratch) {
     release();
     const auto count = static_cast<std::size_t>(rows.size());
@@ -116,7 +115,6 @@ class Hdf5Column {
     return static_cast<std::int64_t>(count * file_bytes_);
   }
 
-  /// The loaded rows, as a batch for a column of the plan.
   [[nodiscard]] BatchColumn loaded(std::size_t column) const {
     return {.column = column,
             .numbers = numbers_,
@@ -148,7 +146,7 @@ class Hdf5Column {
   ~Hdf5Column() { release(); }
 
  private:
-  // Finds the file offset of the values, or how their chunks are packed.
+  // Finds the file offset of the values, or the filters of their chunks.
   void find_values(hid_t file_type) {
     const Handle creation(H5Dget_create_plist(dataset_.get()), H5Pclose);
     const H5D_layout_t layout = H5Pget_layout(creation.get());
@@ -198,7 +196,7 @@ class Hdf5Column {
 
   void read_by_library(Range rows, std::span<std::byte> values) {
     const std::lock_guard lock(hdf5_mutex());
-    const QuietHdf5 quiet;  // each thread has an error stack of its own
+    const QuietHdf5 quiet;  // each thread has its own error stack
     const std::array begin{static_cast<hsize_t>(rows.begin), in_matrix_.value_or(0)};
     const std::array count{static_cast<hsize_t>(rows.size()), hsize_t{1}};
     const Handle file_space(H5Dget_space(dataset_.get()), H5Sclose);
@@ -232,7 +230,7 @@ class Hdf5Column {
     }
   }
 
-  /// Makes the values that the mask marks missing.
+  /// Makes a value missing if the mask is true.
   void hide_missing(Range rows) {
     const auto begin = static_cast<hsize_t>(rows.begin);
     const auto count = static_cast<hsize_t>(rows.size());
@@ -307,7 +305,7 @@ class Hdf5Column {
     }
   }
 
-  // Copies with sizes known at compile time.
+  // Constant sizes, so that memcpy is inlined.
   void copy_value(const std::byte* from, std::uint64_t& value) const noexcept {
     switch (value_bytes_) {
       case 1: std::memcpy(&value, from, 1); break;
@@ -335,7 +333,8 @@ class Hdf5Column {
         path_, name_);
   }
 
-  // Codes of a value that is no member of the enumeration or category, and of a missing value.
+  // The code of a value that is neither a member of the enumeration nor a category, and the code of a missing
+  // value.
   static constexpr std::int32_t no_member = -1;
   static constexpr std::int32_t missing_code = -2;
 
@@ -345,31 +344,29 @@ class Hdf5Column {
   Handle dataset_;
   Handle mask_;                       // not valid: no mask
   std::optional<hsize_t> in_matrix_;  // column of a matrix, which the library reads
-  bool is_categorical_ = false;       // whether the values are indices in `members_`
+  bool is_categorical_ = false;       // the values are indices in `members_`
   std::optional<std::size_t> first_hidden_text_;
   Handle memory_type_;
   Handle memory_space_;
   Hdf5Kind kind_ = Hdf5Kind::other;
-  std::size_t file_bytes_ = 0;   // bytes of one value in the file
-  std::size_t value_bytes_ = 0;  // bytes of one value in memory
+  std::size_t file_bytes_ = 0;
+  std::size_t value_bytes_ = 0;
   bool space_padded_ = false;
-  std::int64_t place_ = -1;              // file offset of the first value, for values that are read without
-                                         // the library
-  std::optional<ChunkPacking> packing_;  // how the column's chunks are packed, if it has chunks
-  bool as_in_memory_ = false;            // whether values are stored in the file as in memory
-  std::optional<NumberForm> form_;       // how other numbers that are read without the library are stored
+  std::int64_t place_ = -1;              // file offset if contiguous and read without the library
+  std::optional<ChunkPacking> packing_;  // set if chunks are read without the library
+  bool as_in_memory_ = false;            // the stored type is the type in memory
+  std::optional<NumberForm> form_;       // conversion of other stored numbers
   std::int64_t chunk_rows_ = 1;
   std::vector<std::string> members_;  // names of an enumeration's members, or categories
   std::unordered_map<std::uint64_t, std::int32_t> place_of_;  // member index by value
   std::vector<std::int32_t> small_;                           // member index by small value, the usual case
-  std::vector<std::int32_t> codes_;                           // member indices of the loaded rows, or -1
-  std::vector<std::string_view> texts_;                       // texts of the loaded rows
-  std::vector<double> numbers_;                               // numbers of the loaded rows
-  std::vector<std::byte> values_;                             // values of the loaded rows, if not numbers
+  std::vector<std::int32_t> codes_;  // member indices of the loaded rows; negative: no member
+  std::vector<std::string_view> texts_;
+  std::vector<double> numbers_;
+  std::vector<std::byte> values_;  // loaded values that are not numbers
   bool loaded_ = false;
 };
 
-/// The columns of a plan that the file has, as read by one thread.
 class Hdf5Columns {
  public:
   Hdf5Columns(const Hdf5Rows& rows, const ReadPlan& plan) {
@@ -382,7 +379,7 @@ class Hdf5Columns {
 
   [[nodiscard]] const std::deque<Hdf5Column>& all() const noexcept { return columns_; }
 
-  /// Reads rows and passes them to `part`. Returns the number of their bytes in the file.
+  /// Passes the rows to `part`. Returns their size in the file, in bytes.
   std::int64_t read(Range rows, FramePart& part) {
     std::int64_t bytes = 0;
     std::vector<BatchColumn> batch;
@@ -407,8 +404,7 @@ class Hdf5Columns {
   Scratch scratch_;
 };
 
-/// Number of rows read at once: few, so that the loaded values take little memory; but whole chunks of packed
-/// columns, unless chunks are large.
+/// Number of rows read at once: whole chunks, unless chunks are large; otherwise few, to save memory.
 std::int64_t rows_of_load(const std::deque<Hdf5Column>& columns, std::int64_t chunk_rows) {
   std::int64_t at_once = chunk_rows;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -417,13 +413,12 @@ std::int64_t rows_of_load(const std::deque<Hdf5Column>& columns, std::int64_t ch
     most = std::min(most, static_cast<std::int64_t>(max_text_bytes / column.value_bytes()));
   }
   for (const Hdf5Column& column : columns) {
-    // If columns have different chunk sizes, which is rare, some chunks are unpacked twice.
+    // If columns have different chunk sizes, which is rare, some chunks are decompressed twice.
     if (column.chunk_rows() <= at_once) at_once -= at_once % column.chunk_rows();
   }
   return std::max<std::int64_t>(1, std::min(at_once, most));
 }
 
-/// Splits rows into runs at multiples of `size`.
 std::vector<Range> runs_of(Range rows, std::int64_t size) {
   std::vector<Range> runs;
   for (std::int64_t begin = rows.begin; begin < rows.end; begin = runs.back().end)

@@ -15,12 +15,12 @@
 /// Reads the columns of an HDF5 file that a plan requests, on one rank, without communication.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The rows of an open file. Refers to objects that must outlive its scans.
+/// All referenced objects must outlive the scans.
 struct Hdf5Rows {
   hid_t hdf5;
   const files::InputFile& file;
   const Hdf5Contents& contents;
-  std::int64_t chunk_rows;  ///< number of rows of a column that are read together, approximately
+  std::int64_t chunk_rows;  ///< approximate number of rows that are read together
   BetweenReads between;
   std::atomic<std::int64_t>& bytes_read;  ///< increased by the bytes read from the file
 };
@@ -28,7 +28,7 @@ struct Hdf5Rows {
 /// A scan of the rows on several threads. Some columns are read by the library, on one thread while the
 /// others wait: texts of variable length, numbers of other than native type and byte order, and chunks of
 /// more than 2^18 rows or with filters other than deflate, lzf and shuffle. Throws `Error(input)` for values
-/// that cannot be read, and passes on exceptions of the part.
+/// that cannot be read, and rethrows exceptions of `FramePart`.
 [[nodiscard]] std::unique_ptr<RowScan> scan_hdf5(const Hdf5Rows& rows, const ReadPlan& plan, int threads);
 
 }  // namespace TESSERA_NAMESPACE::gam

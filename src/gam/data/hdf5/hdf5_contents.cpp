@@ -24,7 +24,8 @@ std::string not_written(std::int64_t rows) {
   return fmt::format("declares {} values, but not all of them are in the file", rows);
 }
 
-/// For a dataset of one or two dimensions.
+/// A `problem_of_...` function returns words that follow the object's name in a message; empty: no problem.
+/// This dataset has one or two dimensions.
 std::string problem_of_chunks(hid_t dataset, hid_t creation, std::size_t value_bytes, std::int64_t values) {
   std::array<hsize_t, 2> chunk{};
   std::array<hsize_t, 2> extent{};
@@ -48,8 +49,8 @@ std::string problem_of_chunks(hid_t dataset, hid_t creation, std::size_t value_b
   return written < needed ? not_written(values) : std::string();
 }
 
-/// Why a link of the root is not followed, in words that follow its name; empty: a hard link to an object of
-/// this file, which is followed. Other links could lead to any file that the user may read.
+/// Only hard links are followed, because they stay in this file. Other links could lead to any file that the
+/// user may read.
 std::string problem_of_link(hid_t file, const std::string& name) {
   H5L_info_t info{};
   if (H5Lget_info(file, name.c_str(), &info, H5P_DEFAULT) < 0) return "is a link that cannot be read";
@@ -60,12 +61,11 @@ std::string problem_of_link(hid_t file, const std::string& name) {
   }
 }
 
-/// Why a dataset of this many values cannot be read, in words that follow its name; empty: all values are in
-/// this file, of `file_bytes` bytes, and its chunks fit into memory.
+/// Requires that all values are in this file, of `file_bytes` bytes, and that a chunk fits into memory.
 ///
-/// The extent of a dataset is only a number in its header. Its storage shows whether values were written: the
-/// bytes of a contiguous dataset must be in the file, and all chunks of a chunked dataset. HDF5 would read
-/// missing values as zeros.
+/// The extent of a dataset is only a number in its header, and HDF5 reads missing values as zeros. Its
+/// storage shows whether values were written: contiguous values must lie within the file, and a chunked
+/// dataset must have all chunks.
 std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t values, std::int64_t file_bytes) {
   const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
   const std::size_t value_bytes = H5Tget_size(type);
@@ -93,7 +93,7 @@ std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t values, s
   }
 }
 
-/// Whether HDF5 has opened this file, not one that has replaced it.
+/// Whether HDF5 has opened this file, not a file that has replaced it.
 bool is_open_as(hid_t hdf5, const files::InputFile& file) {
   void* handle = nullptr;
   if (H5Fget_vfd_handle(hdf5, H5P_DEFAULT, &handle) < 0 || handle == nullptr) return false;
@@ -119,7 +119,6 @@ std::string name_of_link(hid_t group, H5_index_t order, hsize_t index) {
 
 constexpr const char* as_numbers_or_texts = "write it as numbers or texts";
 
-/// Why values of a type cannot be read, in words that follow the dataset's name; empty: they can be read.
 std::string problem_of_type(hid_t type) {
   if (hdf5_kind(type) != Hdf5Kind::other) return {};
   switch (H5Tget_class(type)) {
@@ -136,7 +135,6 @@ std::string problem_of_type(hid_t type) {
   }
 }
 
-/// Why a dataset with this dataspace is not a column, in words that follow its name; empty: it is a column.
 std::string problem_of_shape(hid_t space) {
   if (H5Sget_simple_extent_type(space) == H5S_NULL) return "has no values (a null dataspace)";
   const int dimensions = H5Sget_simple_extent_ndims(space);
@@ -149,7 +147,7 @@ std::string problem_of_shape(hid_t space) {
                      fmt::join(extents, " x "));
 }
 
-/// The texts of a type and number that `read` gives; empty: they are no texts, or cannot be read.
+/// Empty if the type is not text, or if `read` fails.
 std::vector<std::string> texts_in(hid_t type, hid_t space, FunctionRef<bool(void* to)> read) {
   std::vector<std::string> all;
   const Hdf5Kind kind = hdf5_kind(type);
@@ -173,14 +171,14 @@ std::vector<std::string> texts_in(hid_t type, hid_t space, FunctionRef<bool(void
   return all;
 }
 
-/// Whether a group has an object of this name.
+/// False for a dangling link.
 bool has_object(hid_t group, const char* name) {
   return H5Lexists(group, name, H5P_DEFAULT) > 0 && H5Oexists_by_name(group, name, H5P_DEFAULT) > 0;
 }
 
 constexpr const char* write_again = "read the file by a newer anndata, and write it again";
 
-/// Why a dataset is not a column, in words that follow its name; empty: it is a column of `rows` values.
+/// Sets `rows` to the number of values, like the following functions.
 std::string problem_of_dataset(hid_t file, hid_t dataset, std::int64_t& rows) {
   const Handle space(H5Dget_space(dataset), H5Sclose);
   const Handle type(H5Dget_type(dataset), H5Tclose);
@@ -196,14 +194,12 @@ std::string problem_of_dataset(hid_t file, hid_t dataset, std::int64_t& rows) {
   return problem_of_storage(dataset, type.get(), rows, static_cast<std::int64_t>(file_bytes));
 }
 
-/// The kind of the values of a dataset at a path.
 Hdf5Kind kind_at(hid_t file, const std::string& path) {
   const Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
   const Handle type(H5Dget_type(dataset.get()), H5Tclose);
   return hdf5_kind(type.get());
 }
 
-/// Like `problem_of_dataset`, for the dataset at a path.
 std::string problem_of_part(hid_t file, const std::string& path, std::int64_t& rows) {
   if (std::string problem = problem_of_link(file, path); !problem.empty()) return problem;
   const Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
@@ -211,7 +207,6 @@ std::string problem_of_part(hid_t file, const std::string& path, std::int64_t& r
   return problem_of_dataset(file, object.get(), rows);
 }
 
-/// Like `problem_of_dataset`, for the group of a column.
 std::string problem_of_group(hid_t file, const std::string& path, std::int64_t& rows) {
   const auto parts = parts_of_column(file, path);
   if (!parts) {
@@ -243,8 +238,6 @@ std::string problem_of_group(hid_t file, const std::string& path, std::int64_t& 
   return {};
 }
 
-/// Why the target of a link is not a column, in words that follow the link's name; empty: it is a column of
-/// `rows` values.
 std::string problem_of_object(hid_t file, const std::string& path, std::int64_t& rows) {
   const Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
   switch (H5Iget_type(object.get())) {
@@ -255,7 +248,7 @@ std::string problem_of_object(hid_t file, const std::string& path, std::int64_t&
   }
 }
 
-/// Adds the target of a link to the contents: as a column, or with the reason why it is none.
+/// Adds the target of a link as a column or, with the reason, to `unusable`.
 void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, const std::string& name) {
   std::int64_t rows = 0;
   std::string problem = problem_of_link(file, contents.folder + name);
@@ -291,8 +284,7 @@ void find_observations(Hdf5Contents& contents, hid_t file, const std::string& pa
   contents.row_names = hdf5_attribute(obs.get(), "_index");
 }
 
-/// Why an object is no matrix of numbers with this many rows, in words that follow its name; empty: it is
-/// one.
+/// Requires a dense matrix of numbers with `rows` rows.
 std::string problem_of_matrix(hid_t file, const std::string& path, std::int64_t rows,
                               std::array<hsize_t, 2>& extents) {
   if (std::string problem = problem_of_link(file, path); !problem.empty()) return problem;
@@ -314,8 +306,8 @@ std::string problem_of_matrix(hid_t file, const std::string& path, std::int64_t 
                             static_cast<std::int64_t>(file_bytes));
 }
 
-/// Adds the columns of a matrix in `obsm`, or the reason why they are none. A name that is taken keeps its
-/// column.
+/// Adds the columns of a matrix in `obsm` or, with the reason, the matrix to `unusable`. Skips names that are
+/// already columns.
 void add_matrix(Hdf5Contents& contents, hid_t file, const std::string& name) {
   const std::string path = "obsm/" + name;
   std::array<hsize_t, 2> extents{};
@@ -331,7 +323,6 @@ void add_matrix(Hdf5Contents& contents, hid_t file, const std::string& name) {
   }
 }
 
-/// Calls `use` with the name of each link of a folder.
 void for_each_link(hid_t folder, const std::string& path, FunctionRef<void(const std::string& name)> use) {
   H5G_info_t group{};
   if (H5Gget_info(folder, &group) < 0)
@@ -358,7 +349,7 @@ Hdf5Kind hdf5_kind(hid_t type) {
 Handle open_hdf5_file(const files::InputFile& opened) {
   const std::string& path = opened.path();
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  H5Pset_fapl_sec2(access.get());  // its handle is a descriptor, whatever the environment selects
+  H5Pset_fapl_sec2(access.get());  // makes the VFD handle a descriptor, whatever the environment selects
 #if H5_VERSION_GE(1, 10, 7)
   // Shared file systems often lack locks; a reader needs none.
   H5Pset_file_locking(access.get(), false, true);
@@ -377,8 +368,8 @@ Handle open_hdf5_file(const files::InputFile& opened) {
 
 namespace {
 
-/// Those of a dataset, or of values with a mask. Categories are such a column: they have no categories of
-/// their own, which a link could make endless.
+/// The parts of a dataset, or of values with a mask. Not recursive: categories of categories could be a cycle
+/// of links.
 std::optional<Hdf5ColumnParts> parts_of_values(hid_t file, const std::string& path) {
   const Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
   if (H5Iget_type(object.get()) != H5I_GROUP) return Hdf5ColumnParts{.values = path};

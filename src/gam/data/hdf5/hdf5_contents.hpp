@@ -15,10 +15,9 @@
 
 #include "files/input_file.hpp"
 
-/// Opens HDF5 files and finds their columns.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Owner of an HDF5 identifier, which it closes.
+/// RAII owner of an HDF5 identifier.
 class Handle {
  public:
   using Close = herr_t (*)(hid_t);
@@ -38,7 +37,7 @@ class Handle {
   }
   [[nodiscard]] hid_t get() const noexcept { return id_; }
   [[nodiscard]] bool valid() const noexcept { return id_ >= 0; }
-  /// Returns the identifier; the caller must close it.
+  /// The caller must close the identifier.
   [[nodiscard]] hid_t release() noexcept { return std::exchange(id_, -1); }
 
  private:
@@ -46,7 +45,7 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// While it exists, HDF5 prints no error stack: this program reports failures itself.
+/// RAII: HDF5 prints no error stack during the object's lifetime.
 class QuietHdf5 {
  public:
   QuietHdf5() {
@@ -65,24 +64,22 @@ class QuietHdf5 {
 /// Maximum bytes of a text, the same as for a row of a CSV file.
 inline constexpr std::size_t max_text_bytes = std::size_t{64} << 20;
 
-/// How the values of a type are read.
 enum class Hdf5Kind { number, fixed_text, variable_text, enumeration, other };
 [[nodiscard]] Hdf5Kind hdf5_kind(hid_t type);
 
-/// The datasets of a column. A column of AnnData may be a group of them: codes and categories, or values and
-/// their mask; or a column of a matrix.
+/// The datasets of a column. A column of AnnData may be codes and categories, values and a mask, or a column
+/// of a matrix.
 struct Hdf5ColumnParts {
   std::string values;                        ///< path; of codes if there are categories
   std::string categories{};                  ///< path; empty: none
-  std::string mask{};                        ///< path: true where a value is missing; empty: none
-  std::optional<std::uint64_t> in_matrix{};  ///< the column of a matrix of numbers
+  std::string mask{};                        ///< path; true if a value is missing; empty: none
+  std::optional<std::uint64_t> in_matrix{};  ///< column of a matrix of numbers
 };
-/// The parts of the column at a path, by its encoding; nothing for a group of another encoding.
+/// Nothing for a group of an unknown encoding.
 [[nodiscard]] std::optional<Hdf5ColumnParts> parts_of_column(hid_t file, const std::string& path);
 
-/// The texts in an attribute of an object; empty: there is none.
+/// Empty if the object has no such attribute.
 [[nodiscard]] std::vector<std::string> hdf5_attribute_texts(hid_t object, const char* name);
-/// The text in an attribute of one text.
 [[nodiscard]] std::string hdf5_attribute(hid_t object, const char* name);
 /// The texts of a dataset of one dimension; empty: its values are not texts. Throws `Error(input)`, which
 /// names the file by `file_name`.
@@ -100,8 +97,8 @@ struct Hdf5Contents {
   std::int64_t rows = 0;
 };
 
-/// Opens a file in HDF5 that is already open here. Throws `Error(input)` if HDF5 cannot open it or has opened
-/// a file that has replaced it.
+/// Opens by HDF5 a file that is already open. Throws `Error(input)` if HDF5 cannot open the file, or if
+/// another file has replaced it.
 [[nodiscard]] Handle open_hdf5_file(const files::InputFile& opened);
 
 /// Throws `Error(input)`: no column, columns of different lengths or without rows, a name not in UTF-8.

@@ -18,7 +18,7 @@ namespace {
 
 class Hdf5Table final : public TableReader {
  public:
-  /// *Collective.* Opens the file.
+  /// *Collective.*
   Hdf5Table(const Workers& workers, const std::string& path, const Hdf5Options& options)
       : path_(path), options_(options) {
     const QuietHdf5 quiet;
@@ -61,8 +61,8 @@ class Hdf5Table final : public TableReader {
  private:
   std::string path_;
   Hdf5Options options_;
-  std::unique_ptr<files::InputFile> opened_;  // the file that HDF5 has open
-  std::optional<SharedTable> shared_;         // refers to `opened_`
+  std::unique_ptr<files::InputFile> opened_;
+  std::optional<SharedTable> shared_;  // refers to `opened_`
   Handle file_;
   Hdf5Contents contents_;
   std::atomic<std::int64_t> bytes_read_ = 0;

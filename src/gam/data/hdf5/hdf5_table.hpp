@@ -11,13 +11,12 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct Hdf5Options {
-  std::int64_t chunk_rows = std::int64_t{1} << 15;  ///< rows of a column that are read together
+  std::int64_t chunk_rows = std::int64_t{1} << 15;
   BetweenReads between{};
 };
 
 /// *Collective.* Opens an HDF5 file as a table: every one-dimensional dataset at the root is a column. The
-/// table of AnnData is that of its observations, `obs`: categories are factors, values that a mask marks are
-/// missing.
+/// table of an AnnData file is `obs`: categories are factors, and masked values are missing.
 ///
 /// Integers and floating-point numbers of any size are treated as fields without quotes, NaN as missing;
 /// texts of fixed or variable length, and the member names of enumerations, as quoted fields

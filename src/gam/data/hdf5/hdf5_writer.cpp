@@ -14,15 +14,14 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The error number of the first failed call on this thread for a file opened with the latest `Access`; 0: no
-/// call failed.
+/// errno of the first failed call on this thread since the latest `access_that_remembers`; 0: none.
 thread_local int first_error = 0;
 
 void remember() noexcept {
   if (first_error == 0) first_error = errno != 0 ? errno : EIO;
 }
 
-/// The functions of the driver sec2; empty before `find_sec2`.
+/// Functions of HDF5's driver sec2; empty before `find_sec2`.
 H5FD_class_t sec2{};
 
 /// Sets `sec2`. HDF5 returns a driver's functions only for a file that the driver has open.
@@ -50,15 +49,14 @@ H5FD_t* open_file(const char* path, unsigned flags, hid_t access, haddr_t most) 
   return file;
 }
 
-/// An access list with which HDF5 writes a file by its driver sec2, while failed writes are hidden from HDF5
-/// and the first failure is remembered.
+/// A file access property list with the driver sec2, but failed writes are stored in `first_error` and hidden
+/// from HDF5.
 ///
 /// If closing a file fails, e.g. on a full disk, HDF5 1.10 keeps the file open and crashes when it closes the
 /// file at the end of the process. `H5dont_atexit` prevents this only if the process has not used HDF5
 /// before, and then no file is closed at exit. With this list all writes and closes succeed from HDF5's view.
 struct Access {
-  /// Keeps the driver alive while the file is open: HDF5 1.10 calls its `close` after the file has dropped
-  /// its own reference.
+  /// HDF5 1.10 calls the driver's `close` after the file has dropped its reference to the driver.
   Handle driver;
   Handle list;
 };
@@ -68,7 +66,7 @@ Access access_that_remembers() {
   if (sec2.open == nullptr) find_sec2();
   H5FD_class_t driver = sec2;
   driver.name = "tessera";
-  driver.terminate = nullptr;  // keeps the driver
+  driver.terminate = nullptr;  // HDF5 must not terminate sec2
   driver.lock = nullptr;       // shared file systems often lack locks
   driver.unlock = nullptr;
   driver.open = open_file;
@@ -93,12 +91,11 @@ class Hdf5Output {
   }
 
   [[nodiscard]] hid_t get() const noexcept { return hdf5_.get(); }
-  /// Returns a valid handle; throws for an invalid one.
   [[nodiscard]] Handle valid(Handle handle) const {
     if (!handle.valid()) fail();
     return handle;
   }
-  /// Closes the file; HDF5 then flushes its buffers.
+  /// Flushes HDF5's buffers. Throws if a write has failed.
   void close() {
     if (H5Fclose(hdf5_.release()) < 0 || first_error != 0) fail();
   }
@@ -167,7 +164,7 @@ std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<co
   H5Pset_layout(creation.get(), H5D_CONTIGUOUS);
   H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY);
   H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
-  H5Pset_obj_track_times(creation.get(), false);  // so that the same table gives the same file
+  H5Pset_obj_track_times(creation.get(), false);  // reproducible files
   std::vector<std::int64_t> places;
   for (const NewColumn& column : columns) {
     const Handle type = hdf5.valid(type_of(column.encoding));

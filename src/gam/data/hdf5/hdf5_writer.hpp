@@ -10,8 +10,8 @@
 
 #include "files/output_file.hpp"
 
-/// Writes tables that hdf5_table.hpp can read: the library writes the descriptions of columns; any rank
-/// writes the bytes of values, in any order, at the returned offsets.
+/// Writes tables for hdf5_table.hpp: the HDF5 library writes the metadata; ranks write the values at the
+/// returned file offsets, in any order.
 namespace TESSERA_NAMESPACE::gam {
 
 struct NewColumn {
@@ -20,7 +20,6 @@ struct NewColumn {
   std::int64_t width = 0;  ///< values in each row of a matrix; 0: a column
 };
 
-/// A text that belongs to the whole file.
 struct NewText {
   enum class As : std::uint8_t { attribute, dataset };  ///< an attribute has at most some kilobytes
   std::string name;
@@ -40,10 +39,10 @@ void begin_hdf5(files::OutputFile& file);
                                                          std::span<const NewColumn> columns,
                                                          std::int64_t rows);
 
-/// Adds attributes of the root, and datasets without dimensions. Empty texts are left out.
+/// Adds attributes of the root, and scalar datasets. Skips empty texts.
 void add_hdf5_texts(files::OutputFile& file, std::span<const NewText> texts);
 
-/// Why a column cannot have this name in the file, in words that follow the name; empty: it can.
+/// Words that follow an invalid name in a message; empty: the name is valid.
 [[nodiscard]] std::string problem_of_hdf5_name(const std::string& name);
 
 }  // namespace TESSERA_NAMESPACE::gam

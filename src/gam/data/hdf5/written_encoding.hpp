@@ -12,9 +12,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// How a column's values are stored contiguously in a file, so that a reader gets the same column: numbers as
-/// doubles, with NaN for missing; a factor as an enumeration of its levels, or as texts if the levels cannot
-/// be an enumeration. A missing level is stored as the text `NA`.
+/// The contiguous storage of a column, which reads back as the same column: numbers as doubles, with NaN for
+/// missing; a factor as an enumeration of its levels, or as texts if the levels cannot be an enumeration. A
+/// missing level is stored as the text `NA`.
 struct ColumnEncoding {
   enum class Kind : std::uint8_t { number, enumeration, text };
   static constexpr const char* missing = "NA";
@@ -23,7 +23,6 @@ struct ColumnEncoding {
   std::size_t value_bytes = sizeof(double);
   std::vector<std::string> texts{};  ///< texts by code; the last one is for missing values
 
-  /// The bytes to store for local rows.
   [[nodiscard]] std::string bytes_of(const Variable& variable, Range rows) const;
 };
 

@@ -13,7 +13,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Refuses a dataset that neither this reader nor the library can unpack.
+/// Refuses a dataset with a filter that neither this reader nor the library has.
 void refuse_filters(hid_t creation, const std::string& name) {
   for (unsigned i = 0; i < static_cast<unsigned>(std::max(0, H5Pget_nfilters(creation))); ++i) {
     unsigned flags = 0;
@@ -73,7 +73,7 @@ class Hdf5Matrix final : public StoredMatrix {
   class ChunkReader final : public Reader {
    public:
     explicit ChunkReader(const Hdf5Matrix& matrix) : matrix_(matrix) {}
-    /// Reads the chunks of a piece, one below the other.
+    /// A piece may have several chunks, one below the other.
     void read(const MatrixBlock& block, std::span<double> values) override {
       const std::int64_t height = matrix_.chunk_.rows;
       for (std::int64_t row = block.rows.begin; row < block.rows.end;) {

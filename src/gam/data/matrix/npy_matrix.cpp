@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view npy_magic = "\x93NUMPY";
 
-/// The storage of a NumPy type, given without its byte order.
+/// `type`: NumPy's text, such as "<f8". Nothing for another byte order.
 std::optional<NumberForm> npy_form(std::string_view type) {
   const std::pair<std::string_view, NumberForm> forms[]{
       {"f8", form_of<double>()},        {"f4", form_of<float>()},        {"i1", form_of<std::int8_t>()},
@@ -30,7 +30,7 @@ std::optional<NumberForm> npy_form(std::string_view type) {
 }
 
 /// The text after a key of the header, a Python dictionary such as
-/// {'descr': '<f8', 'fortran_order': False, 'shape': (60, 9), }; empty: it lacks the key.
+/// {'descr': '<f8', 'fortran_order': False, 'shape': (60, 9), }; empty: the key is absent.
 std::string_view after_key(std::string_view header, std::string_view key) {
   const auto place = header.find(key);
   if (place == std::string_view::npos) return {};
@@ -38,7 +38,7 @@ std::string_view after_key(std::string_view header, std::string_view key) {
   return value == std::string_view::npos ? std::string_view() : header.substr(value);
 }
 
-/// The numbers of a tuple; nothing: the text is not a tuple of numbers.
+/// Nothing if the text is not a tuple of numbers.
 std::optional<std::vector<std::int64_t>> numbers_of_tuple(std::string_view text) {
   std::vector<std::int64_t> numbers;
   if (!text.starts_with('(')) return std::nullopt;

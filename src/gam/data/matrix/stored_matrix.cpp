@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Number of values in a piece of numbers that are not packed: some hundred kilobytes.
+/// Values per piece of a matrix without chunks: some hundred kilobytes.
 constexpr std::int64_t values_of_piece = std::int64_t{1} << 16;
 
 class PlainMatrix final : public StoredMatrix {

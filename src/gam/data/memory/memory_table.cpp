@@ -27,7 +27,6 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Rows that a thread processes together.
 constexpr std::int64_t rows_of_run = std::int64_t{1} << 14;
 /// Rows per run when reading a large table: long runs of a column use the full memory and bus bandwidth.
 constexpr std::int64_t rows_of_read = std::int64_t{1} << 17;
@@ -43,7 +42,6 @@ using base::at;
 
 using Codes = ColumnPieces<std::int32_t>;
 
-/// A column of a table, in any of its forms: numbers, or codes of levels.
 struct MemoryColumn {
   explicit MemoryColumn(const Table::Column& column) : name(&column.name) {
     std::visit([this](const auto& values) { set(values); }, column.values);
@@ -55,7 +53,7 @@ struct MemoryColumn {
   const std::string* name;
   ColumnNumbers numbers;
   Codes codes;                                       // codes of levels, or integers without levels
-  const std::vector<std::string>* levels = nullptr;  // levels of a factor
+  const std::vector<std::string>* levels = nullptr;  // null: no factor
   bool integer = false;
   LevelOrder order = LevelOrder::sorted;
 
@@ -97,7 +95,6 @@ std::vector<MemoryColumn> columns_of(const Table& table) {
   return {table.columns.begin(), table.columns.end()};
 }
 
-/// Checks a column's values on this rank.
 void check_column(HostTeam& team, const MemoryColumn& column, std::int64_t rows) {
   if (column.size() != rows)
     refuse_table(ErrorCode::usage, "the column '{}' has {} rows on a rank whose part of the plan has {}",
@@ -144,7 +141,7 @@ std::vector<std::string> outline_of(std::span<const MemoryColumn> columns) {
   return outline;
 }
 
-/// Throws unless the outline of this rank's columns, `mine`, equals rank 0's, `first`.
+/// Throws unless this rank's outline, `mine`, equals `first`, rank 0's.
 void check_outline(const std::vector<std::string>& mine, const std::vector<std::string>& first, int rank) {
   if (mine.size() != first.size())
     refuse_table(ErrorCode::usage, "rank {} has {} columns, but rank 0 has {}", rank, mine.size() / 2,
@@ -290,7 +287,7 @@ class MemoryTable final : public TableReader {
     }
 
    private:
-    /// Buffers that join values of rows that span two pieces of memory.
+    /// Buffers for rows that span several pieces of memory.
     struct Joined {
       std::vector<double> numbers;
       std::vector<std::int32_t> codes;
@@ -308,7 +305,7 @@ class MemoryTable final : public TableReader {
   std::int64_t bytes_read_ = 0;
 };
 
-/// A hash of a column: a sum over its rows, so that the distribution of rows has no effect.
+/// Sums hashes of the rows, so that the distribution of rows over ranks has no effect.
 std::uint64_t hash_of_column(HostTeam& team, const MemoryColumn& column, Range rows) {
   const std::uint64_t name = base::fnv1a(*column.name);
   std::vector<std::uint64_t> levels;

@@ -12,7 +12,6 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The name of a table in memory, for messages.
 inline constexpr const char* memory_name = "the table in memory";
 
 /// The number represented by an element of `IntegerSpans`; NaN for a missing value.

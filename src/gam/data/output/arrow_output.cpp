@@ -22,13 +22,12 @@ namespace {
 
 using base::at;
 
-// A release callback for a structure whose parts are released with their parent.
+// Release callback of a child structure, whose memory the parent releases.
 template <class T>
 void release_part(T* part) {
   part->release = nullptr;
 }
 
-/// A column of an Arrow file.
 struct FileColumn {
   std::string name;
   bool factor = false;
@@ -98,7 +97,7 @@ class Batch {
   }
 
  private:
-  /// Copies bytes, which live as long as the batch.
+  /// The copy lives as long as the batch.
   void* keep(const void* from, std::size_t bytes) {
     std::vector<std::byte>& kept = buffers_.emplace_back(bytes);
     if (bytes > 0) std::memcpy(kept.data(), from, bytes);
@@ -119,7 +118,7 @@ class Batch {
             .private_data = nullptr};
   }
 
-  /// A bit for each value, set unless the value is missing; null if no value is missing.
+  /// Validity bitmap; null if no value is missing.
   template <class Missing>
   const void* bits_of(std::size_t rows, std::int64_t& nulls, const Missing& missing) {
     std::vector<std::uint8_t> bits((rows + 7) / 8, 0);
@@ -132,7 +131,7 @@ class Batch {
     return nulls == 0 ? nullptr : keep(bits.data(), bits.size());
   }
 
-  /// Texts in one buffer, with their offsets.
+  /// An array of texts with 64-bit offsets.
   template <class TextOf>
   ArrowArray texts(std::size_t rows, std::int64_t nulls, const void* bits, const TextOf& text_of) {
     std::string joined;
@@ -245,7 +244,7 @@ class ArrowOutput final : public TableOutput {
 
   const mpi::Communicator& comm_;
   OutputFormat format_;
-  std::optional<files::OutputFile> file_;  // the file, only on rank 0; so are the members below
+  std::optional<files::OutputFile> file_;  // only on rank 0, like the members below
   std::vector<FileColumn> columns_;
   std::optional<ArrowFileWriter> writer_;
 };

@@ -10,7 +10,6 @@ namespace TESSERA_NAMESPACE::gam {
 /// every rank without the plugin.
 [[nodiscard]] std::unique_ptr<TableOutput> make_arrow_output(const mpi::Communicator& comm,
                                                              const std::string& path, OutputFormat format);
-/// Whether this process can write Parquet and Feather files.
 [[nodiscard]] bool has_arrow_output();
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -57,8 +57,8 @@ class FolderOutput final : public TableOutput {
  private:
   const mpi::Communicator& comm_;
   OutputFormat format_;
-  std::optional<files::OutputFolder> folder_;  // the folder, only on rank 0
-  std::string temporary_;                      // temporary path of the folder
+  std::optional<files::OutputFolder> folder_;  // only on rank 0
+  std::string temporary_;
   int parts_ = 0;
 };
 

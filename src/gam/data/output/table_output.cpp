@@ -29,7 +29,6 @@ void append_shortest(std::string& text, double number) {
     fmt::format_to(std::back_inserter(text), "{}", number);
 }
 
-/// The header line: names of columns, quoted where necessary.
 std::string csv_header(std::span<const OutputColumn> columns) {
   // If a factor's name is quoted and another name is not, readers ignore quotes around numbers: quote all.
   const bool all_in_quotes = std::ranges::any_of(columns, [](const OutputColumn& column) {
@@ -68,7 +67,7 @@ std::string csv_lines(std::span<const OutputColumn> columns, Range rows) {
   return text;
 }
 
-/// Numbers whose bytes are sent to rank 0 together: some megabytes.
+/// Numbers per piece sent to rank 0: some megabytes.
 constexpr std::int64_t numbers_per_piece = 1 << 18;
 
 std::int64_t rows_per_piece(const OutputRows& rows) {
@@ -105,7 +104,7 @@ class CsvTableOutput final : public TableOutput {
 
  private:
   const mpi::Communicator& comm_;
-  std::optional<files::OutputStream> file_;  // the stream, only on rank 0
+  std::optional<files::OutputStream> file_;  // only on rank 0
 };
 
 class Hdf5TableOutput final : public TableOutput {
@@ -173,7 +172,7 @@ class Hdf5TableOutput final : public TableOutput {
 
   const mpi::Communicator& comm_;
   std::string path_;
-  std::optional<files::OutputFile> file_;  // the file, only on rank 0
+  std::optional<files::OutputFile> file_;  // only on rank 0
   std::vector<std::int64_t> places_;       // file offset of the next value of each column
 };
 

@@ -29,30 +29,29 @@ enum class OutputFormat : std::uint8_t { csv, hdf5, parquet, feather };
 /// Whether a table with this name can hold matrices and texts, i.e. is a single HDF5 file.
 [[nodiscard]] bool holds_matrices(std::string_view path);
 
-/// A column of the rows to write.
 struct OutputColumn {
   std::string name;
-  Variable values;  ///< values in this rank's rows
-  /// Whether numbers have 17 digits in text; otherwise as few as keep their bits.
+  Variable values;  ///< this rank's rows
+  /// In text, numbers have 17 digits; otherwise the fewest that read back as the same double.
   bool with_all_digits = false;
-  bool has_constant_levels = false;  ///< whether levels are the same in all parts
-  bool may_be_missing = true;        ///< whether a value may be missing in this part or a later one
+  bool has_constant_levels = false;  ///< levels are the same in all parts
+  bool may_be_missing = true;        ///< a value may be missing in this part or a later one
 };
 
 /// Several numbers for each row, written as a dataset of HDF5.
 struct OutputMatrix {
   std::string name;
   int width = 0;
-  std::vector<double> values;  ///< values of this rank's rows, row-major
+  std::vector<double> values;  ///< this rank's rows, row-major
 };
 
-/// A part of a table, in the order of its rows; the columns are the same on every rank and in every part.
+/// Consecutive rows of a table. The columns are the same on every rank and in every part.
 struct OutputRows {
   const Plan& plan;             ///< division of the part's rows over ranks
   std::int64_t first_row = 0;   ///< index in the table of the part's first row
   std::int64_t table_rows = 0;  ///< number of rows of all parts
   std::span<const OutputColumn> columns;
-  std::span<const OutputMatrix> matrices{};  ///< matrices to add; only where `holds_matrices`
+  std::span<const OutputMatrix> matrices{};  ///< only if `holds_matrices`
 };
 
 /// An output table: a file written by rank 0, or a folder with a file for each rank and part. `commit` puts

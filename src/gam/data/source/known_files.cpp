@@ -17,13 +17,12 @@ struct Mark {
   std::string_view bytes;
 };
 
-/// A file format that is not read as a table.
 struct KnownFile {
   std::size_t offset;
-  Mark mark;  ///< the format's bytes at this offset
+  Mark mark;
   std::string_view name;
   std::string_view advice;  ///< what to do; {0}: path of the file, {1}: path without ending
-  bool is_text = false;     ///< whether the file begins with text
+  bool is_text = false;     ///< the file begins with text
 };
 
 constexpr std::string_view by_readxl =
@@ -110,7 +109,6 @@ constexpr KnownFile known_files[] = {
     {0, "\xFF\xFE", "text in UTF-16", by_iconv},
     {0, "\xFE\xFF", "text in UTF-16", by_iconv}};
 
-/// Whether a byte does not occur in text.
 bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 &&
          std::string_view("\t\n\v\f\r").find(c) == std::string_view::npos;

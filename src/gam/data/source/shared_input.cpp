@@ -30,21 +30,20 @@ HostName host_name() {
   return name;
 }
 
-/// The file that a rank has opened.
 struct OpenedFile {
   files::FileState file;
   HostName host{};
 };
 
-/// Whether two ranks have opened the same file. Within a node, devices are compared too; nodes may have
-/// different device numbers for a shared file system, e.g. NFS. Inode, size and modification time in
-/// nanoseconds are always compared. Copies of a table that agree in all three come from the same write.
+/// Compares inode, size and modification time in nanoseconds and, within a node, the device. Nodes may have
+/// different device numbers for a shared file system, e.g. NFS. Copies that agree in all three come from the
+/// same write.
 bool same_file(const OpenedFile& a, const OpenedFile& b) {
   return a.file.inode == b.file.inode && a.file.size == b.file.size &&
          a.file.written_ns == b.file.written_ns && (a.file.device == b.file.device || a.host != b.host);
 }
 
-/// The lowest rank that has opened each file.
+/// The lowest rank for each different file.
 std::vector<std::size_t> first_of_each(const std::vector<OpenedFile>& all) {
   std::vector<std::size_t> firsts;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -69,7 +68,7 @@ std::uint32_t crc_of(const files::InputFile& file, const tessera::mpi::Communica
   auto crc = static_cast<std::uint32_t>(::crc32_z(0, nullptr, 0));
   std::size_t got = buffer.size();
   for (std::int64_t at = 0; got == buffer.size(); at += static_cast<std::int64_t>(got)) {
-    comm.alive();  // keeps other ranks waiting as long as reading a whole table takes
+    comm.alive();  // prevents a timeout of the waiting ranks
     if (between) between();
     got = file.read_at(at, buffer);
     crc = static_cast<std::uint32_t>(::crc32_z(crc, reinterpret_cast<const Bytef*>(buffer.data()), got));

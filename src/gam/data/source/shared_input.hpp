@@ -11,12 +11,12 @@
 
 #include "files/input_file.hpp"
 
-/// Checks that all ranks read the same files. Each rank opens the files itself: until all have done so, a
-/// path may get a new file, and it may lead to different files on different nodes.
+/// Checks that all ranks read the same files. Each rank opens the files itself; meanwhile the file at a path
+/// may be replaced, and nodes may see different files.
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* Throws the same `Error(input)` on every rank, naming two ranks and their nodes, unless the
-/// content that all have read from `path` has the same checksum.
+/// *Collective.* Throws the same `Error(input)` on every rank, naming two ranks and their nodes, unless all
+/// ranks have the same checksum of the content of `path`.
 void require_same_content(const tessera::mpi::Communicator& comm, const std::string& path,
                           std::string_view checksum);
 
@@ -65,7 +65,6 @@ class SharedTable {
     return unless_changed(work, [&] { require_unchanged(comm); });
   }
 
-  /// The state of the file when this rank opened it.
   [[nodiscard]] const files::FileState& opened() const noexcept { return opened_; }
 
  private:

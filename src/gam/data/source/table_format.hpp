@@ -10,8 +10,7 @@
 
 #include "files/input_file.hpp"
 
-/// The parts of a table format. Each format is a type in its own file, such as hdf5_format.hpp; a type that
-/// lacks a part does not compile (`TableFormat`).
+/// A table format is a type with static functions, such as `Hdf5Format`; the concept lists them.
 namespace TESSERA_NAMESPACE::gam {
 
 template <class F>
@@ -27,7 +26,7 @@ concept TableFormat = requires(const files::InputFile& file, const Workers& work
 template <TableFormat... F>
 struct TableFormatList {};
 
-/// Throws `Error(usage)` for options about text files: the file has another format, which `kind` names.
+/// Throws `Error(usage)` for an option that only text files have. `kind`: the file's format.
 inline void refuse_text_options(const std::string& path, std::string_view kind, const TableOptions& options) {
   const TableOptions none;
   const std::string_view given = options.sep != none.sep           ? "sep"
@@ -41,7 +40,6 @@ inline void refuse_text_options(const std::string& path, std::string_view kind, 
                             kind, given);
 }
 
-/// Whether the bytes from `offset` on are `signature`.
 [[nodiscard]] inline bool has_signature(const files::InputFile& file, std::int64_t offset,
                                         std::string_view signature) {
   std::string found(signature.size(), '\0');

@@ -31,14 +31,13 @@ std::int64_t bytes_per_row(const ReadPlan& plan) {
   return static_cast<std::int64_t>(bytes) + plan.request().more_bytes_per_row;
 }
 
-/// Memory available for a rank's columns, and the reason for the limit.
 struct Share {
   RowMemory memory;
   std::string limit;
 };
 
-/// *Collective.* Whether a rank lacks memory for its columns. Measured free memory is already reduced by
-/// `spare_bytes`; a limit given by the user is not.
+/// *Collective.* Whether a rank lacks memory for its columns. The cache of `spare_bytes` already reduces the
+/// measured free memory, but not a limit given by the user.
 bool is_short_of_memory(const mpi::Communicator& comm, const ReadPlan& plan, Range rows,
                         std::int64_t spare_bytes) {
   const std::int64_t bytes = rows.size() * bytes_per_row(plan);
@@ -64,7 +63,7 @@ Share share_for(const mpi::Communicator& comm, const ReadPlan& plan, Range rows)
           source.empty() ? "the limit that was given" : source};
 }
 
-/// *Collective.* The spilled columns of all ranks.
+/// *Collective.*
 SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std::int64_t all_bytes,
                           const std::string& limit) {
   std::array<std::int64_t, 2> bytes{frame.memory.spilled_bytes(), all_bytes};
@@ -72,8 +71,8 @@ SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std
   return {bytes[0], bytes[1], comm.broadcast_text(frame.memory.folder(), 0), limit};
 }
 
-/// *Collective.* If a sample predicts where the medians are, requests that the reading finds the values
-/// there.
+/// *Collective.* Predicts from a sample which ranges contain the medians, so that the reading collects the
+/// values in these ranges.
 void look_for_medians(const Workers& workers, ReadPlan& plan, std::int64_t file_rows) {
   if (plan.request().every_row) return;
   std::vector<std::size_t> variables;
@@ -104,7 +103,7 @@ Frame TableReader::read(const Workers& workers, const FrameRequest& request, Ran
 // Type inference: the first rows suggest a type; if the whole table implies another, rows are read again.
 Frame TableReader::read_rows(const Workers& workers, ReadPlan& plan, Range rows) {
   const mpi::Communicator& comm = workers.comm;
-  // Sets the types implied by the fields; true if they differ from those used for reading.
+  // Sets the types implied by the fields; true if a type changes.
   const auto retyped = [&](std::span<const FieldCounts> counts) {
     bool changed = false;
     for (std::size_t c = 0; c < counts.size(); ++c) {

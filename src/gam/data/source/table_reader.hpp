@@ -45,37 +45,34 @@ class TableReader {
   [[nodiscard]] virtual std::vector<std::string> ordered_columns() const { return {}; }
   /// The column that names the rows; empty: none.
   [[nodiscard]] virtual std::string row_names() const { return {}; }
-  /// All other names in the file, each with the reason and the remedy, in words that follow the name in a
-  /// message.
+  /// Names in the file that are not columns, with the reason and the remedy in words that follow the name in
+  /// a message.
   [[nodiscard]] virtual std::map<std::string, std::string> left_out() const { return {}; }
-  /// The numbers of a column in this rank's rows that `read` will not copy; null if there are none.
+  /// This rank's numbers of a column if `read` borrows them instead of copying; otherwise null.
   [[nodiscard]] virtual const ColumnNumbers* numbers_in_memory(std::string_view /*column*/) const {
     return nullptr;
   }
-  /// Whether a column is known to be logical.
   [[nodiscard]] virtual bool has_truths(std::string_view /*column*/) const { return false; }
   /// The state of the file when this rank opened it.
   [[nodiscard]] virtual files::FileState opened() const = 0;
   /// Number of bytes that this rank has read from the file so far.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
-  /// Size in bytes of the unpacked text that this rank keeps of a packed file; `read` frees it if columns
-  /// need the memory.
+  /// Bytes of decompressed text that this rank caches; `read` frees the cache if columns need the memory.
   [[nodiscard]] virtual std::int64_t kept_bytes() const { return 0; }
   virtual void let_go_of_kept() {}
 
-  /// The table's path, for messages.
   [[nodiscard]] virtual std::string name() const = 0;
   /// The unit of row numbers in messages: "row" or "line".
   [[nodiscard]] virtual std::string_view row_word() const { return "row"; }
   /// The types of the columns, "numbers" or "texts", if the source declares types; otherwise empty.
   [[nodiscard]] virtual std::vector<std::string> kinds() const { return {}; }
-  /// The plan for the columns of a request, with what the source knows about their types. The caller sets the
+  /// The plan for the columns of a request, with the types that the source declares. The caller sets the
   /// types of `more_columns`. Throws like `ReadPlan`, and for a column in `left_out`.
   [[nodiscard]] virtual ReadPlan plan(const FrameRequest& request,
                                       std::span<const std::string> more_columns) const;
   /// A scan of the rows on `threads` threads. The plan may have columns that the source lacks.
   [[nodiscard]] virtual std::unique_ptr<RowScan> scan(const ReadPlan& plan, int threads) = 0;
-  /// The place of the row with this number for messages: "data.csv, line 12".
+  /// For messages: "data.csv, line 12".
   [[nodiscard]] virtual std::string place(std::int64_t row_number) const;
   /// *Collective.* Runs `work`, a reading of the table, and checks that the table was not modified: see
   /// `SharedTable::read`.

@@ -15,14 +15,13 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Bins of a variable's range for its histogram.
+/// Number of bins of a variable's histogram.
 constexpr int outline_parts = 60;
-/// Sampled rows in a block of work.
 constexpr std::int64_t rows_per_look = 256;
 
 using base::at;
 
-/// The value rounded to this many significant digits.
+/// Rounds to `digits` significant digits.
 double rounded(double value, int digits) {
   std::array<char, 32> text{};
   const auto written =
@@ -30,7 +29,7 @@ double rounded(double value, int digits) {
   return base::parse_number<double>({text.data(), written.ptr}).value_or(value);
 }
 
-/// The splines of a design, one per variable.
+/// One spline per variable of the design.
 std::vector<const Component*> splines(const Design& design) {
   std::vector<const Component*> found;
   for (const RawTerm& term : design.terms) {
@@ -44,7 +43,7 @@ std::vector<const Component*> splines(const Design& design) {
   return found;
 }
 
-/// *Collective.* The range and the histogram of each variable.
+/// *Collective.* Range and histogram of each variable of a spline.
 std::vector<VariableOutline> variable_outlines(const mpi::Communicator& comm, const Rows& rows,
                                                std::span<const std::int64_t> sample) {
   std::vector<VariableOutline> outlines;
@@ -68,8 +67,7 @@ std::vector<VariableOutline> variable_outlines(const mpi::Communicator& comm, co
   return outlines;
 }
 
-/// *Collective.* For each smooth of two numeric variables, which parts of the plane its rows occupy; pairs of
-/// variables are in the order of the first variable.
+/// *Collective.* For each pair of variables in a two-dimensional smooth, the parts of the plane with rows.
 std::vector<Occupancy> occupancy_of_surfaces(const Workers& workers, const Rows& rows) {
   std::vector<Occupancy> found;
   const std::vector<Variable>& variables = rows.frame->variables;

@@ -34,7 +34,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The variables of the formula's right-hand side, unexpanded, and the columns that they read, each once.
+/// Variables of the formula's right-hand side, and the columns that they read, each once.
 std::vector<Expression> predictors_of(const std::string& formula) {
   const FormulaTerms terms = parse_terms(formula);
   std::vector<Expression> all = terms.variables();
@@ -51,7 +51,7 @@ std::vector<Expression> predictors_of(const std::string& formula) {
   return all;
 }
 
-/// Throws `Error(usage)` for another number of formulas than that of the family's linear predictors.
+/// Throws `Error(usage)` unless the family has as many linear predictors as there are formulas.
 void check_predictors(const FormulaTerms& formula, const Family& family) {
   const int given = formula.predictors() - formula.shared();
   if (given == family.predictor_count()) return;
@@ -70,7 +70,6 @@ void check_predictors(const FormulaTerms& formula, const Family& family) {
                           given == 1 ? "" : "s", what);
 }
 
-/// Throws `Error(usage)` for a cbind() response of a family without trials.
 void check_trials(const FormulaTerms& formula, const Family& family) {
   if (formula.trials && !family.two_levels())
     throw base::usage_error(
@@ -80,8 +79,7 @@ void check_trials(const FormulaTerms& formula, const Family& family) {
         formula.response.text, family.name());
 }
 
-/// Adds the table's ordered factors that the model reads to the model's ordered factors, except the response,
-/// whose order of levels has no meaning.
+/// Adds ordered factors of the table that the model reads. The response's order of levels has no meaning.
 void take_ordered(const std::vector<std::string>& columns, const std::string& response,
                   FrameRequest& request) {
   for (const std::string& column : columns) {
@@ -137,12 +135,11 @@ class TableFit {
   }
 
  private:
-  /// Whether the fit may resume the state of a fit that stayed on the CPU. A fit of a table in memory may
-  /// not: the table's plan, which may be one for devices, fixes each rank's rows.
+  /// Whether the fit may stay on the CPU of a job with devices. A fit of a table in memory may not, because
+  /// the table's plan, which may be one for devices, fixes each rank's rows.
   [[nodiscard]] bool may_stay_on_cpu() const { return job_.options().policy != Policy::gpu && !source_.plan; }
 
-  /// Starts over on the CPU after a device failure, or on the remaining devices if a rank has lost its last
-  /// device.
+  /// Starts over on the CPU after a device failure, or on the other devices if a rank lost its last device.
   FittedModel fit_until_it_stays(FitCheckpoint& checkpoint) {
     for (;;) {
       DeviceTurn turn(job_);
@@ -177,7 +174,7 @@ class TableFit {
     }
   }
 
-  /// `on_devices`: the frame's columns, partly in transfer.
+  /// `on_devices`: set to the frame's columns on the devices; some may still be in transfer.
   Frame read(FitCheckpoint& checkpoint, DeviceTurn& turn, std::shared_ptr<DeviceTable>& on_devices) {
     PhaseClock clock(job_.comm(), phases_, "read", "the reading of the table");
     observer_.now("counting the rows of " + source_.name);
@@ -226,7 +223,7 @@ class TableFit {
     return frame;
   }
 
-  /// Starts uploading columns in memory to the devices. Returns the receiver of numbers that are being read.
+  /// Starts uploading in-memory columns. Returns the receiver of the numbers to be read, or null.
   NumberTaker* begin_upload(const TableReader& table, const FrameRequest& request, DeviceTurn& turn,
                             DeviceTable& on_devices) {
     std::vector<NamedNumbers> columns;
@@ -241,8 +238,7 @@ class TableFit {
     return gam::begin_upload(on_devices, job_, plan_, columns, most_of_row);
   }
 
-  /// Stores the model's summary of the predictors, and removes the last `columns` of the frame, which the fit
-  /// does not read.
+  /// Stores the summary of the predictors, and drops the frame's last `columns`, which the fit does not read.
   void summarise(const Workers& workers, std::span<const Expression> predictors, std::size_t columns,
                  Frame& frame) {
     std::vector<std::size_t> indices;

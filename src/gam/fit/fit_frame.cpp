@@ -51,7 +51,6 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A text that lists the names, shortened if there are many.
 std::string text_of(std::span<const std::string> names) {
   constexpr std::size_t most = 12;
   std::string text;
@@ -60,7 +59,7 @@ std::string text_of(std::span<const std::string> names) {
   return text;
 }
 
-/// The triangular root R of R'R = X'WX, to be stored in the model; empty if it is too large.
+/// The Cholesky factor R with R'R = X'WX; empty if it is too large to be stored.
 Matrix triangle_of_gram(const PartedMatrix& gram) {
   if (gram.is_parted() || gram.size() > largest_triangle ||
       !std::ranges::all_of(gram.core.values(), [](double value) { return std::isfinite(value); }))
@@ -68,7 +67,6 @@ Matrix triangle_of_gram(const PartedMatrix& gram) {
   return transpose(robust_cholesky(gram.core));
 }
 
-/// One fit, from rows in memory to a model.
 class FitRun {
  public:
   FitRun(const FitContext& fit, Frame frame) : fit_(fit), frame_(std::move(frame)) {}
@@ -145,9 +143,8 @@ class FitRun {
     throw Error(ErrorCode::usage, why + ": set device to auto or cpu");
   }
 
-  /// Sets the design, with the constraints and side conditions of each predictor, and returns the moments of
-  /// the raw columns. With several predictors, also drops the columns of each predictor that its other
-  /// columns determine, by X'X without weights; with one predictor `settle_design` does that.
+  /// Sets the design with the constraints and side conditions of each predictor. With several predictors also
+  /// drops dependent columns, by the unweighted X'X. Returns the moments of the raw columns.
   RawMoments prepare_design() {
     note_ignored();
     const int predictors = fit_.formula.predictors();
@@ -176,8 +173,8 @@ class FitRun {
     pass_.emplace(fit_.job, fit_.plan, rows_);
     return fit_.sums_of(*pass_, [&] { return pass_->moments(); });
   }
-  /// Lets linear predictors read the terms that they share, and drops the columns of these that the
-  /// predictors' own terms determine: by X'X, where X has the rows of each predictor one after another.
+  /// Lets linear predictors read their shared terms, and drops shared columns that the predictors' own terms
+  /// determine, by X'X of the stacked rows of all predictors.
   void share_terms() {
     PartedMatrix gram = unweighted_gram(fit_.job, fit_.plan, rows_);
     fit_.require_no_fallback();
@@ -193,8 +190,7 @@ class FitRun {
     }
     static_cast<void>(leave_out_determined(gram));
   }
-  /// The supplied knots of a predictor's splines; those that no spline of any predictor has belong to the
-  /// first.
+  /// The supplied knots of a predictor's splines. The first predictor also gets knots that no spline uses.
   [[nodiscard]] SuppliedKnots knots_of(const FormulaTerms& formula, int predictor) const {
     const auto has = [](const FormulaTerms& one, const std::string& variable) {
       const std::vector<std::string> numeric = one.numeric_variables();
@@ -214,7 +210,6 @@ class FitRun {
     if (!list.empty()) fit_.observer.note("dropped, linearly dependent on other terms: " + list);
   }
 
-  /// Sets the design of a predictor with its constraints, and returns the moments of its raw columns.
   RawMoments constrain(int predictor, int prior_weight) {
     const DesignDraft draft = draft_of_design(predictor, prior_weight);
     model_.design = draft.design;
@@ -241,8 +236,8 @@ class FitRun {
     add_far_fields(workers(), draft.design, frame_.complete_rows, needed_bytes_);
     return draft;
   }
-  /// Without weights in the first working model, R'1 is the intercept's row of R'R. That model's sums are
-  /// then kept, since raw columns do not change later.
+  /// Without weights, R'1 is the intercept's row of R'R. The sums of the first working model are then kept,
+  /// because raw columns do not change later.
   RawMoments moments_of(const DesignDraft& draft) {
     const auto intercept =
         std::ranges::find_if(draft.blocks, [](const DraftBlock& one) { return one.block.is_intercept(); });
@@ -263,7 +258,6 @@ class FitRun {
     return fit_.sums_of(*pass_, [&] { return pass_->moments(); });
   }
 
-  /// Finds the pairs of levels of different sparse effects that occur in rows.
   void find_level_pairs() {
     rows_.pairs = level_pairs(workers(), frame_, model_.design, fit_.options.largest_tested_effect, true);
     if (!rows_.pairs) return;
@@ -271,8 +265,8 @@ class FitRun {
     require_hosts("a model with several large random effects is fitted on the CPU");
   }
 
-  /// Refuses a random effect that is too large to be tested (`largest_tested_effect`) if its level changes
-  /// within a series: its block of X'WX would not be diagonal.
+  /// Throws for a random effect larger than `largest_tested_effect` whose level changes within a series: its
+  /// block of X'WX would not be diagonal.
   void require_constant_levels() const {
     if (!has_correlated_residuals(fit_.options)) return;
     for (const RawTerm& term : model_.design.terms) {
@@ -289,15 +283,13 @@ class FitRun {
     }
   }
 
-  /// Sets the correlation that minimises fREML; returns the first sums with it.
   RawSums estimate_rho(const RawMoments& moments) {
     rows_.series.rho = rho_of_least_score(fit_, rows_, moments);
     pass_.emplace(fit_.job, fit_.plan, rows_);
     return first_sums(fit_, *pass_, rows_, moments);
   }
 
-  /// Sets the learning rate and the width of a quantile's loss; returns the first sums with them. A resumed
-  /// fit has them.
+  /// A resumed fit has the learning rate and the width of the quantile's loss.
   RawSums calibrate(const RawMoments& moments) {
     if (fit_.checkpoint == nullptr || !fit_.checkpoint->resumed() ||
         fit_.checkpoint->resumed()->iteration == 0)
@@ -306,8 +298,7 @@ class FitRun {
     return first_sums(fit_, *pass_, rows_, moments);
   }
 
-  /// Sets the smoothing parameters of the options for smooths that specify none, and converts all to the
-  /// units of the fit.
+  /// Sets smoothing parameters of the options if smooths give none, and converts all to the fit's units.
   void give_smoothing_parameters() {
     const std::vector<double>& given = fit_.options.sp;
     const std::vector<double>& least = fit_.options.min_sp;
@@ -354,7 +345,6 @@ class FitRun {
             : fmt::format("needs one for each smoothing parameter: give those of {}", text_of(labels)));
   }
 
-  /// Drops dependent columns of nested smooths; this needs R'R.
   void apply_side_conditions(const RawMoments& moments) {
     if (nested_smooths(model_.design).empty()) return;
     if (!unweighted_ && is_unweighted(rows_)) unweighted_ = first_sums(fit_, *pass_, rows_, moments);
@@ -368,8 +358,8 @@ class FitRun {
                                          unweighted_ ? unweighted_->gram : own);
   }
 
-  /// Drops columns that other columns determine, and chooses the coordinates of the iteration. Decides by the
-  /// first working model, so that a resumed fit decides alike; returns that model's sums.
+  /// Drops dependent columns, and chooses the coordinates of PIRLS. Decides by the first working model, so
+  /// that a resumed fit decides alike. Returns the sums of this model.
   RawSums settle_design(const RawMoments& moments) {
     if (fit_.formula.predictors() > 1) return first_sums(fit_, *pass_, rows_, moments);
     const CrowdedSmooths crowded = look_for_crowded();
@@ -396,8 +386,8 @@ class FitRun {
     fit_.require_no_fallback();
     return crowded;
   }
-  /// The design in which smooths of crowded variables have orthogonal columns. These are dense, and only the
-  /// CPU evaluates them: a fit on devices starts over on the CPU, if allowed.
+  /// The design in which smooths of variables with outliers have orthogonal columns. Only the CPU evaluates
+  /// these dense columns: a fit on devices starts over on the CPU, if allowed.
   std::optional<ChangedDesign> with_orthogonal_columns(const CrowdedSmooths& crowded) {
     auto orthogonal = crowded.with_orthogonal_columns(model_.design);
     if (!orthogonal || !fit_.plan.on_devices()) return orthogonal;
@@ -405,7 +395,7 @@ class FitRun {
       throw NeedsHosts{"a smooth of a variable with values far from all others is fitted on the CPU"};
     return std::nullopt;
   }
-  /// Sets the design in which PIRLS iterates; empty: the formula's.
+  /// Sets the design of PIRLS. Empty: the formula's design.
   void iterate_in(std::optional<ChangedDesign> changed) {
     if (!changed && !changed_) return;
     changed_ = std::move(changed);
@@ -413,7 +403,6 @@ class FitRun {
     pass_.emplace(fit_.job, fit_.plan, rows_);
   }
 
-  /// Reports the arguments of smooths that have no effect, each once.
   void note_ignored() const {
     for (int p = 0; p < fit_.formula.predictors(); ++p) {
       for (const SmoothSpec& smooth : fit_.formula.of_predictor(p).smooths) {
@@ -467,7 +456,7 @@ class FitRun {
         fingerprint_ ? fingerprint_->get(fit_.job.comm()) : response_fingerprint(workers(), rows_);
   }
 
-  /// Copies the parts of the model that every rank has, in the coordinates of the iteration's design.
+  /// Sets the parts of the model that every rank has, in the coordinates of PIRLS.
   void take(const PirlsEnd& end, const RawMoments& moments) {
     model_.coef = end.coef;
     model_.converged = end.converged;
@@ -475,7 +464,6 @@ class FitRun {
     model_.no_estimate = end.no_estimate;
     model_.why_not_converged = end.why_not_converged;
     model_.scale = end.solution.scale * deviance_unit(rows_);
-    // If there are coefficients, their variances are checked for overflow instead.
     if (model_.coef.empty() && std::isinf(model_.scale))
       throw base::input_error("the scale overflows: rescale the response");
     model_.edf_total = end.solution.edf_total;
@@ -493,7 +481,7 @@ class FitRun {
     if (fit_.checkpoint != nullptr && !fit_.checkpoint->why_on_cpu().empty())
       model_.verdict = fit_.checkpoint->why_on_cpu();
   }
-  /// Warns if the deviance exceeds the null deviance, which is impossible at a maximum of the likelihood.
+  /// Sets `converged` to false if the deviance exceeds the null deviance, impossible at a likelihood maximum.
   void warn_if_worse_than_null() {
     constexpr double rounding = 1e-7;
     if (!model_.converged || rows_.family.linear() || rows_.series.correlated()) return;
@@ -519,7 +507,7 @@ class FitRun {
     model_.outline.autocorrelation = std::move(serial.autocorrelation);
   }
 
-  /// Computes the parts of the model that only rank 0 has.
+  /// Sets the parts of the model that only rank 0 has.
   void conclude(const WorkingSolver& solver) {
     model_.triangle = triangle_of_gram(solver.gram());
     if (!changed_) return conclude(model_.design, solver.fit(), solver.gram());
@@ -565,9 +553,9 @@ class FitRun {
   std::optional<FingerprintBeside> fingerprint_;  ///< computed concurrently if most host threads are idle
   std::optional<RowPass> pass_;
   Standards standards_;
-  std::int64_t needed_bytes_ = 0;         ///< of this rank, set by `require_memory`
+  std::int64_t needed_bytes_ = 0;         ///< on this rank
   std::optional<RawSums> unweighted_;     ///< sums of the first working model, until the design is settled
-  std::optional<ChangedDesign> changed_;  ///< the iteration's design, if it is not the model's
+  std::optional<ChangedDesign> changed_;  ///< design of PIRLS, if it is not the model's
   FittedModel model_;
 };
 

@@ -23,7 +23,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// *Collective.* The model without its covariance; every rank gets the numbers that rank 0 has after a fit.
+/// *Collective.* The model without its covariance, with the coefficients of rank 0 on every rank.
 FittedModel shared_model(const mpi::Communicator& comm, FittedModel model) {
   require_same_content(comm, model.path, model.checksum);
   model.covariance = PartedMatrix();
@@ -31,7 +31,6 @@ FittedModel shared_model(const mpi::Communicator& comm, FittedModel model) {
   return model;
 }
 
-/// The options of the fit that affect its rows.
 FitOptions options_of(const FittedModel& model, const MemoryOptions& memory) {
   FitOptions options;
   options.family = ResponseFamily(std::make_shared<const Family>(model.family));

@@ -17,29 +17,29 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The rows of a model's fit, read again from the table, and the model prepared for passes over them.
+/// The rows of a model's fit, read again, and the model prepared for passes over these rows.
 class ModelRows {
  public:
-  /// *Collective.* `model` is complete on rank 0. `column`: another column of the table to read into the
+  /// *Collective.* `model` must be complete on rank 0. `column`: another column of the table to read into the
   /// frame; empty: none. Throws the same `Error(input)` on every rank if ranks have models of different
-  /// files, if the table lacks a needed column, or if its complete rows or its response differ from those of
-  /// the fit. Unless neighbouring rows are correlated, the response may differ in its last digits, as
-  /// programs write and read texts of numbers differently.
+  /// files, if the table lacks a needed column, or if its complete rows or its response differ from the
+  /// fit's. Unless neighbouring rows are correlated, the last digits of the response may differ, because
+  /// programs write and read decimal numbers differently.
   ModelRows(Job& job, const FittedModel& model, const TableSource& source, const MemoryOptions& memory,
             FitObserver& observer, const std::string& column = {});
   ModelRows(const ModelRows&) = delete;
   ModelRows& operator=(const ModelRows&) = delete;
 
-  /// The model with its coefficients on every rank, without its covariance.
+  /// On every rank, without its covariance.
   [[nodiscard]] const FittedModel& model() const { return model_; }
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] const Frame& frame() const { return frame_; }
   [[nodiscard]] const FormulaTerms& formula() const { return formula_; }
-  /// The options of the fit that affect the rows.
+  /// The options of the fit that affect its rows.
   [[nodiscard]] const FitOptions& options() const { return options_; }
-  /// The rows, with response, offsets, prior weights and a design that refers to the frame.
+  /// The design refers to the frame.
   [[nodiscard]] const Rows& rows() const { return rows_; }
-  /// Coefficients beta for that design, in the units of the rows.
+  /// Coefficients beta for the design of `rows()`, in the units of the fit.
   [[nodiscard]] std::span<const double> coef() const { return coef_; }
   /// M beta, by raw column.
   [[nodiscard]] std::span<const double> raw_coef() const { return raw_coef_; }

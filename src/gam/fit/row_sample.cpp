@@ -18,8 +18,7 @@ namespace {
 
 using base::at;
 
-/// Positions of a row's numbers in the sample. Linear predictors begin at the last one, followed by variables
-/// and terms.
+/// Positions of a row's numbers in the sample. Linear predictors, variables and terms follow.
 enum RowNumber : std::size_t { row_response, row_limit, row_weight, first_row_predictor };
 
 /// The variables of the terms: numbers, then factors, with contrasts replaced by their factors.

@@ -13,7 +13,6 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A sample of the fit's rows, for the plots of a report.
 struct RowSample {
   /// One value for each sampled row; for a factor the index of its level.
   struct Column {
@@ -22,32 +21,30 @@ struct RowSample {
     std::vector<std::string> levels{};  ///< levels of a factor; else empty
   };
 
-  std::int64_t rows = 0;  ///< number of complete rows, all or some of which are sampled
+  std::int64_t rows = 0;                               ///< number of complete rows; the sample may have fewer
   std::vector<std::vector<double>> linear_predictors;  ///< each linear predictor, with all offsets
   std::vector<double> response;                        ///< response as numbers; success is 1
-  std::vector<double> limit;   ///< second numbers of responses; the same as `response` if they have none
+  std::vector<double> limit;   ///< second number of each response; equal to `response` without one
   std::vector<double> weight;  ///< prior weights
   std::vector<Column> variables;
   std::vector<std::string> covariates;  ///< names of the terms' variables: numbers, then factors
   std::vector<Column> terms;            ///< contribution of each smooth to the linear predictor, by its label
 
-  /// The only linear predictor, or the first one.
+  /// The first or only linear predictor.
   [[nodiscard]] const std::vector<double>& linear_predictor() const { return linear_predictors.front(); }
   [[nodiscard]] Response response_of(std::size_t row) const { return {response[row], limit[row]}; }
   [[nodiscard]] std::size_t size() const { return response.size(); }
   [[nodiscard]] bool is_whole() const { return static_cast<std::int64_t>(size()) == rows; }
 };
 
-/// The column with this name; null if there is none.
+/// Null if no column has this name.
 [[nodiscard]] const RowSample::Column* column_of(const std::vector<RowSample::Column>& columns,
                                                  std::string_view name);
 
-/// Maximum number of smooths whose contributions are sampled.
 inline constexpr std::size_t most_sampled_terms = 200;
 
-/// *Collective.* The rows in `local_sample`, in the order of the table, with the first `most_sampled_terms`
-/// smooths: complete on rank 0; other ranks get an empty sample. The same for any number of ranks and
-/// threads. Cost: one pass over the rows on the hosts.
+/// *Collective.* The rows in `local_sample`, in the order of the table, and the first `most_sampled_terms`
+/// smooths. Complete on rank 0, else empty; the same for any number of ranks and threads. Cost: one pass.
 [[nodiscard]] RowSample sample_rows(Job& job, const ModelRows& rows, FitObserver& observer);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -16,15 +16,14 @@ using std::numbers::pi;
 
 constexpr double accuracy_wanted = 2e-5;
 constexpr double terms_allowed = 1e5;
-/// Maximum number of bounds that one search evaluates; some tens usually suffice, but if numbers overflow the
-/// search would not end.
+/// Maximum number of bounds per search. Some tens usually suffice, but overflow could make a search endless.
 constexpr int bounds_allowed = 10'000;
 
 double square(double x) {
   return x * x;
 }
 
-/// exp(x), or 0 where it is negligible.
+/// exp(x), or 0 if negligible.
 double damped_exp(double x) {
   return x < -50 ? 0 : std::exp(x);
 }
@@ -45,7 +44,7 @@ double log1p_minus(double x) {
   return sum;
 }
 
-/// Algorithm AS 155, for central terms only. Names of the steps follow section 4 of Davies' paper.
+/// Algorithm AS 155, for central terms only. Names follow section 4 of Davies' paper.
 class Davies {
  public:
   Davies(double x, std::span<const ChiSquaredTerm> terms) : x_(x), terms_(terms), by_size_(terms.size()) {
@@ -122,7 +121,7 @@ class Davies {
  private:
   [[nodiscard]] bool may_go_on() const noexcept { return bounds_ <= bounds_allowed; }
 
-  /// A bound of a tail probability from the moment generating function at u; `point`: where the tail begins.
+  /// Bounds a tail probability by the moment generating function at u; sets `point` to the start of the tail.
   double tail_bound(double u, double& point) const {
     ++bounds_;
     point = u * variance_;
@@ -164,7 +163,7 @@ class Davies {
     return far_point;
   }
 
-  /// A bound of the integral beyond u.
+  /// Bound of the truncation error of the integral at u.
   double truncation_error(double u, double tau) const {
     ++bounds_;
     const double gauss = (variance_ + tau) * square(u);
@@ -190,7 +189,7 @@ class Davies {
     return std::min({first, second, third});
   }
 
-  /// The smallest u, to within a factor of 1.1 to 1.2, with an acceptable truncation error.
+  /// The smallest u with an acceptable truncation error, to within a factor of 1.1 to 1.2.
   void shrink_truncation(double& u, double accuracy) const {
     double trial = u / 4;
     if (truncation_error(trial, 0) > accuracy) {
@@ -229,8 +228,8 @@ class Davies {
     return std::exp2(doublings / 4) / (pi * square(distance));
   }
 
-  /// Adds the integral by the midpoint rule with `count` + 1 points. The auxiliary integral (`main` false) is
-  /// the part that the convergence factor removed.
+  /// Adds the integral by the midpoint rule with `count` + 1 points. If `main` is false, adds only the part
+  /// that the convergence factor removed.
   void integrate(int count, double interval, double tau, bool main) {
     for (int k = count; k >= 0; --k) {
       const double u = (k + 0.5) * interval;
@@ -254,12 +253,12 @@ class Davies {
   double deviation_ = 0;
   double largest_ = 0;
   double smallest_ = 0;
-  double variance_ = 0;  ///< variance of a normal term that has the effect of all convergence factors
+  double variance_ = 0;  ///< variance of a normal term that acts as all convergence factors together
   double integral_ = 0;
   mutable int bounds_ = 0;  ///< number of bounds evaluated so far
 };
 
-/// Tail of a noncentral chi-squared variable that matches the first four cumulants as closely as possible.
+/// Tail of the noncentral chi-squared variable that best matches the first four cumulants.
 double liu_tail(double x, std::span<const ChiSquaredTerm> terms) {
   double c[4] = {0, 0, 0, 0};
   for (const ChiSquaredTerm& term : terms) {

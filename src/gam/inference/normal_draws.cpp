@@ -27,7 +27,7 @@ void draw_normal(const Matrix& root, std::uint64_t seed, std::uint64_t stream, s
   base::RandomPlace random(seed, draw, stream);
   double second = 0;
   for (int j = 0; j < root.cols(); ++j) {
-    // Box-Muller transform: generates pairs of independent normal variates.
+    // Box-Muller transform.
     double z = second;
     if (j % 2 == 0) {
       const double radius = std::sqrt(-2 * std::log(random.uniform()));

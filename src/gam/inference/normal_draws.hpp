@@ -8,10 +8,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A square root R of a covariance, R R' = V, from its lower triangle; V may be singular.
+/// R with R R' = V, from the lower triangle of a covariance V, which may be singular.
 [[nodiscard]] Matrix root_of(const Matrix& covariance);
 
-/// The random stream for draws of the coefficients, distinct from the stream for responses.
+/// Distinct from the streams for responses.
 inline constexpr std::uint64_t stream_of_coefficients = std::uint64_t{1} << 31;
 
 /// Sets `out` to draw number `draw` from N(0, R R'), by the given random stream. Pure.

@@ -20,13 +20,12 @@ namespace {
 
 using base::at;
 
-/// A penalty times its lambda, restricted to the coefficients of its block.
 struct OwnPenalty {
   int begin = 0;
   int size = 0;
-  Matrix matrix;                   ///< for a block in the core
-  double ridge = 0;                ///< for a random effect in the part: this multiple of the identity
-  std::vector<double> times_coef;  ///< lambda S b for the coefficients b, over all coefficients
+  Matrix matrix;     ///< for a block in the core
+  double ridge = 0;  ///< for a random effect in the part: the penalty is this multiple of the identity
+  std::vector<double> times_coef;  ///< lambda S b, over all coefficients b
 
   [[nodiscard]] std::vector<double> times(std::span<const double> x) const {
     if (!matrix.empty()) return multiply(matrix, x);
@@ -63,7 +62,7 @@ double elementwise_sum(const Matrix& a, const Matrix& b) {
   return dot(a.values(), b.values());
 }
 
-/// Traces of products of penalties S with the covariance V.
+/// Traces with the covariance V and penalties S.
 class CovarianceTraces {
  public:
   CovarianceTraces(const PartedMatrix& covariance, const WholeInverse& whole)
@@ -148,7 +147,7 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
     }
   }
   const SymmetricEigen eigen = symmetric_eigen(hessian);
-  // Where REML is flat, the coefficients do not change, and both derivatives are only rounding.
+  // In directions of flat REML, coefficients do not change: both derivatives are rounding errors.
   constexpr double least = 1e-10;
   const double largest = *std::ranges::max_element(eigen.values);
   SmoothingUncertainty out{Matrix(size, count), 0};
@@ -161,7 +160,7 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
       add_multiple(own, eigen.vectors(j, i) / std::sqrt(value), derivatives.column(j));
       add_multiple(by_a, eigen.vectors(j, i) / std::sqrt(value), penalised.column(j));
     }
-    // Uses X'WX = A - S.
+    // X'WX = A - S.
     out.edf += dot(own, by_a);
     for (const OwnPenalty& penalty : penalties) {
       const auto part = own.subspan(at(penalty.begin), at(penalty.size));

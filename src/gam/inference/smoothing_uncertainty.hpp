@@ -11,29 +11,27 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The smoothing parameters of a fit, and everything that their uncertainty depends on.
 struct SmoothingFit {
   std::span<const double> coef;
   const PartedMatrix& covariance;  ///< covariance at these smoothing parameters; it has no sparsity pattern
-  std::span<const double> log_sp;  ///< log smoothing parameter of every penalty, in the order of the blocks
+  std::span<const double> log_sp;  ///< of every penalty, in the order of the blocks
   double scale = 1;
-  double covariance_scale = 1;  ///< scale parameter of the covariance
+  double covariance_scale = 1;  ///< scale in `covariance`
   bool scale_known = false;
   double gamma = 1;
   std::int64_t rows = 0;
 };
 
-/// The contribution of the smoothing parameters' uncertainty.
 struct SmoothingUncertainty {
-  /// K, with a row for each coefficient. K K' = J V J' is the contribution to the covariance, where J has the
-  /// derivatives of the coefficients with respect to the log smoothing parameters, and V is the inverse
-  /// Hessian of REML, restricted to directions of positive curvature. No columns: no parameter was estimated.
+  /// K, with a row per coefficient: K K' = J V J' is the contribution to the covariance. J has the
+  /// derivatives of the coefficients by the log smoothing parameters. V is the inverse Hessian of REML,
+  /// restricted to directions of positive curvature. No columns if no smoothing parameter was estimated.
   Matrix root;
   double edf = 0;  ///< tr(K'X'WXK) / phi, with the covariance's scale phi: mgcv's edf2 minus edf
 };
 
-/// Propagates the uncertainty of the log smoothing parameters to the coefficients. If the covariance has a
-/// part, it must be a single random effect.
+/// Propagates the uncertainty of the log smoothing parameters to the coefficients. A part of the covariance
+/// must be a single random effect.
 ///
 /// Source: Wood, Pya and Saefken, JASA 111 (2016), sec. 4, the first order term, as in `bam(method =
 /// "fREML")`. Cost: O(q^3) for each pair of penalties of q coefficients, and O(p^2) for each penalty.

@@ -31,7 +31,7 @@ Matrix inverse_of(const Matrix& a) {
   return cholesky_inverse(robust_cholesky(a));
 }
 
-/// P(mixture > statistic); if the scale is estimated, the tail of an F-like ratio instead.
+/// P(mixture > statistic). If the scale is estimated, the tail of the corresponding F-like ratio.
 double mixture_p_value(double statistic, const std::vector<double>& weights, bool scale_estimated,
                        double residual_df) {
   // The probability is practically 0, and powers of the statistic might overflow.
@@ -107,8 +107,8 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
   return out;
 }
 
-/// The test for terms that the penalty can shrink to zero: whether the variance component is zero, by its
-/// prediction. For a block of the part, all elements of the matrices must be available.
+/// Test of a term that its penalty can shrink to zero: whether the variance component is zero. For a block of
+/// the part, all elements of the matrices must be available.
 class RandomEffectTest {
  public:
   RandomEffectTest(const Design& design, const RemlFit& fit, const PartedMatrix& gram)
@@ -124,7 +124,7 @@ class RandomEffectTest {
   }
 
   [[nodiscard]] Outcome operator()(const CoefBlock& block, bool scale_estimated, double residual_df) const {
-    std::vector<const Smooth*> others;  // the other random effects
+    std::vector<const Smooth*> others;  // random effects except `block`
     for (const Smooth& smooth : smooths_) {
       if (is_random_effect(smooth.block->kind) && smooth.block != &block) others.push_back(&smooth);
     }
@@ -155,7 +155,7 @@ class RandomEffectTest {
  private:
   struct Smooth {
     const CoefBlock* block;
-    std::vector<double> lambda;  ///< lambda of each penalty
+    std::vector<double> lambda;  ///< by penalty
 
     [[nodiscard]] double ridge() const { return lambda[0] * block->penalty->ridge; }
     /// The diagonal of sum_j lambda_j S_j.
@@ -176,14 +176,13 @@ class RandomEffectTest {
     }
   };
 
-  // The other random effects are part of the noise. mgcv weights the rows by I + Z S^- Z', the covariance of
-  // that noise, instead of its inverse. This test does the same, so that p-values agree. The crossproduct
-  // with that noise is N = G + sum G S^- G with G = X'WX; to the left and right of an S^-, G is restricted to
-  // the columns and rows of its effect.
+  // The other random effects are part of the noise. Like mgcv, the test weights the rows by the covariance of
+  // this noise, I + Z S^- Z', instead of its inverse, so that p-values agree. The crossproduct with these
+  // weights is N = G + sum G S^- G with G = X'WX. To the left and right of an S^-, G is restricted to the
+  // columns and rows of the effect.
 
-  /// Rank of the block after projecting out the unpenalised columns: the number of weights of the statistic's
-  /// distribution that are above zero. The others are zero, but if a small penalty is inverted, rounding
-  /// makes them small numbers.
+  /// Rank of the block after projecting out the unpenalised columns: the number of positive weights of the
+  /// statistic's distribution. Rounding may make other weights nonzero if a small penalty is inverted.
   [[nodiscard]] int rank_beside_unpenalised(const CoefBlock& block) const {
     constexpr double explained = 1e-10;
     Matrix free(gram_.core.rows(), design_.null_space());
@@ -213,7 +212,7 @@ class RandomEffectTest {
 
   [[nodiscard]] bool is_parted(const CoefBlock& block) const { return gram_.part().has(block.coef_begin); }
 
-  /// The rows of `of_part`, whose rows are places in the part, that belong to a block of the part.
+  /// The rows of `of_part`, which has a row for each coefficient of the part, that belong to `block`.
   [[nodiscard]] Matrix rows_of(const CoefBlock& block, const Matrix& of_part) const {
     return submatrix(of_part, gram_.part().in_part(block.coef_begin), block.coef_size, 0, of_part.cols());
   }
@@ -229,7 +228,7 @@ class RandomEffectTest {
     return square;
   }
 
-  /// G S^- G over the core, followed by the elements for `block` if it is in the part.
+  /// G S^- G over the core and, if it is in the part, over `block`.
   [[nodiscard]] Matrix explained_by(const Smooth& smooth, const CoefBlock& block) const {
     if (is_parted(*smooth.block)) {
       std::vector<double> inverse = smooth.diagonal();
@@ -248,7 +247,7 @@ class RandomEffectTest {
           .weighted_square(std::vector<double>(at(size), 1 / smooth.ridge()), HostAlgebra());
     return multiply(columns, multiply_nt(inverse_of(smooth.penalty()), columns));
   }
-  /// The rows of G for one block of the part, in the columns of the core and of another block of the part.
+  /// The rows of G for block `rows` of the part, in the columns of the core and of `columns`, if in the part.
   [[nodiscard]] Border beside(const CoefBlock& rows, const CoefBlock& columns) const {
     if (!is_parted(columns)) return Border(rows_of(rows, gram_.border));
     const Part& part = gram_.part();
@@ -329,9 +328,9 @@ class RandomEffectTest {
     }
   }
 
-  /// R N R' for a block of the part, where R has the block's rows of the inverse A; only some elements of A
-  /// in the part are known. Since G = A^-1 - S, the terms of other random effects in R G R' cancel: R N R' =
-  /// A - A S A - sum R S R', with A and S restricted to the block, and the sum over all other smooths.
+  /// R N R' for a block of the part, where R has the block's rows of the inverse A, which is known only in
+  /// part. Because G = A^-1 - S, the terms of other random effects in R G R' cancel: R N R' = A - A S A - sum
+  /// R S R'. A and S are restricted to the block, and the sum is over all other smooths.
   [[nodiscard]] Matrix noise_of_part(const CoefBlock& block) const {
     const Matrix own = square_of(fit_.inverse, block);
     const Matrix beside = rows_of(block, fit_.inverse.border);
@@ -403,7 +402,7 @@ class RandomEffectTest {
   std::vector<Smooth> smooths_;
 };
 
-/// Whether the block's test is that of a random effect: its penalty can shrink all of it to zero.
+/// Whether the penalty can shrink the whole block to zero.
 bool has_random_effect_test(const CoefBlock& block) {
   return block.penalty && block.penalty->rank() == block.coef_size && block.determined == 0;
 }

@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Throws `Error(usage)` ("`what` need …") for a model without a covariance.
+/// Throws `Error(usage)` ("`what` need …") if the model has no covariance.
 void require_covariance(const FittedModel& model, const char* what);
 
 /// Throws `Error(usage)` ("`what` need the whole …") if the model stores only a part of its covariance.
@@ -21,11 +21,11 @@ void require_computable_covariance(const FittedModel& model, const char* what);
 /// The K of `SmoothingUncertainty`. Throws like `require_computable_covariance`.
 [[nodiscard]] Matrix uncertainty_root(const FittedModel& model);
 
-/// V + K K', for the elements that V stores.
+/// `sum` + K K', for the elements that `sum` stores.
 [[nodiscard]] PartedMatrix with_uncertainty(PartedMatrix sum, const Matrix& k);
 
-/// The posterior covariance of the coefficients; `unconditional`: include the uncertainty of the smoothing
-/// parameters; throws `Error(usage)` if the model lacks elements that this needs.
+/// The posterior covariance of the coefficients. `unconditional`: includes the uncertainty of the smoothing
+/// parameters; throws `Error(usage)` if the model does not store the elements needed for this.
 [[nodiscard]] PartedMatrix covariance_of(const FittedModel& model, bool unconditional);
 
 }  // namespace TESSERA_NAMESPACE::gam

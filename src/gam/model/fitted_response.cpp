@@ -18,7 +18,6 @@ namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
 
-/// The datasets of a file of results.
 class StoredResults::File {
  public:
   explicit File(const std::string& path) : opened_(path) {
@@ -36,11 +35,11 @@ class StoredResults::File {
   }
   [[nodiscard]] bool has(const std::string& dataset) const {
     H5L_info_t info{};
-    // Hard links only: other links could open any file that the user may read.
+    // Hard links only: other links could name any file that the user can read.
     return H5Lexists(hdf5_.get(), dataset.c_str(), H5P_DEFAULT) > 0 &&
            H5Lget_info(hdf5_.get(), dataset.c_str(), &info, H5P_DEFAULT) >= 0 && info.type == H5L_TYPE_HARD;
   }
-  /// `width` 0: a column.
+  /// `width`: of a matrix; 0: a column.
   [[nodiscard]] std::vector<double> numbers(const std::string& dataset, std::size_t width, Range rows) const {
     const Handle opened = open(dataset);
     std::vector<hsize_t> expected{rows_};
@@ -53,7 +52,6 @@ class StoredResults::File {
     read(dataset, opened.get(), H5T_NATIVE_DOUBLE, first, expected, values.data());
     return values;
   }
-  /// A text that belongs to the whole file, not to a response.
   [[nodiscard]] std::string whole_text(const char* dataset) const {
     const Handle opened = open(dataset);
     const Handle type(H5Dget_type(opened.get()), H5Tclose);
@@ -72,8 +70,7 @@ class StoredResults::File {
       throw base::input_error("{}: {}", opened_.path(), error.what());
     }
   }
-  /// Some rows of a column of texts. If there are only a few different texts, they are stored as an
-  /// enumeration.
+  /// Texts of a column in `rows`. Columns with few distinct texts are stored as an enumeration.
   [[nodiscard]] std::vector<std::string> texts(const std::string& column, Range rows) const {
     const Handle dataset = open(column);
     const std::vector<hsize_t> size = extents(dataset.get());
@@ -135,8 +132,7 @@ class StoredResults::File {
         H5Dread(dataset, type, memory.get(), space.get(), H5P_DEFAULT, to) < 0)
       damaged(name);
   }
-  /// The names of an enumeration by the bytes of their values. (H5Tenum_nameof sorts all of them for each
-  /// value.)
+  /// The names of an enumeration by the bytes of their values. (H5Tenum_nameof sorts them for each value.)
   static std::map<std::string, std::string> members_of(hid_t type) {
     std::map<std::string, std::string> members;
     const int count = H5Tget_nmembers(type);
@@ -157,7 +153,6 @@ class StoredResults::File {
 
 namespace {
 
-/// The row of a response in the datasets of a file of results.
 class Hdf5Record final : public ResponseRecord {
  public:
   Hdf5Record(const StoredResults::File& file, std::string name) : file_(file), name_(std::move(name)) {

@@ -32,12 +32,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "tessera-fit model";
-/// Versions that this program reads; docs/model.md promises the oldest. 3: the covariance file's name has its
-/// CRC-32. 4: for a large random effect only the diagonal of the covariance is stored. 5: for several, only
-/// the pairs of levels that occur in the data; radial columns, smooths without penalty, computed variables.
-/// 6: factor smooths and t2(). 7: a model as text contains its covariance. 8: curves at minus
-/// infinity. 9: several linear predictors. 10: terms that they share. A model is written with the oldest
-/// version that has what it needs, so that older programs can read it.
+/// Versions of the format; docs/model.md promises which are read. A model is written with the oldest version
+/// that can represent it, so that older programs can read it. New in version 3: CRC-32 in the covariance
+/// file's name. 4: only the diagonal of the covariance of a large random effect. 5: of several, only pairs of
+/// levels in the data; radial columns, smooths without penalty, computed variables. 6: factor smooths and
+/// t2(). 7: text with covariance. 8: curves at minus infinity. 9: several linear predictors. 10: shared
+/// terms.
 constexpr int oldest_version = 2;
 constexpr int version_beside = 3;
 constexpr int version_parted = 4;
@@ -52,8 +52,7 @@ constexpr int newest_version = version_shared;
 /// Suffix of the covariance file in version 2.
 constexpr std::string_view plain_suffix = ".cov";
 
-/// Maximum number of columns of a covariance: more than dense algebra can handle, and its square fits a
-/// 64-bit integer.
+/// Maximum number of columns of a covariance. Dense algebra cannot handle as many; the square fits 64 bits.
 constexpr std::size_t max_model_columns = std::size_t{1} << 30;
 
 static_assert(std::endian::native == std::endian::little, "the covariance file is little-endian");
@@ -128,7 +127,6 @@ Json columns_json(const Matrix& matrix) {
   return columns;
 }
 
-/// The number of elements of an upper triangular matrix in packed storage.
 std::size_t packed_size(std::size_t size) {
   return size * (size + 1) / 2;
 }
@@ -153,7 +151,7 @@ Matrix unpacked(std::span<const double> numbers, int size) {
   return triangle;
 }
 
-/// All of `Centring`, except its columns of the covariance, which are stored with the covariance.
+/// All of `Centring` except its columns of the covariance, which are stored in the covariance.
 Json centring_json(const FittedModel& model) {
   Json components = Json::array();
   for (const Centring::CentredComponent& one : model.centring.components) {
@@ -176,7 +174,6 @@ Json response_json(const ModelResponse& response) {
   return json;
 }
 
-/// The smoothing options that the user has given.
 Json options_json(const SmoothingOptions& options) {
   Json json = Json::object();
   if (options.select) json["select"] = true;
@@ -234,7 +231,7 @@ Json to_json(const FittedModel& model) {
             {"n", model.rows},
             {"rows_dropped", model.rows_dropped}};
   if (!model.offset.empty()) json["offset"] = model.offset;
-  // Offsets are listed for readers that do not parse formulas.
+  // Listed for readers that do not parse formulas.
   const FormulaTerms formula = parse_terms(model.formula);
   if (formula.predictors() == 1) {
     for (const Expression& one : formula.offsets) json["formula_offsets"].push_back(one.text);
@@ -254,7 +251,7 @@ Json to_json(const FittedModel& model) {
   if (Json options = options_json(model.smoothing_options); !options.empty())
     json["options"] = std::move(options);
   if (!model.family.parameters().empty()) json["family_parameters"] = parameters_json(model.family);
-  // A list, since two coefficients may have the same name, e.g. factor q at level 1 and a column q1.
+  // A list, because names may repeat, such as factor q at level 1 and a column q1.
   Json coefficients = Json::array();
   const auto names = model.design.coef_names();
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -377,13 +374,12 @@ DataOutline outline_from(const JsonField& field) {
   throw Error(ErrorCode::input, fmt::format("{}: {}", path, why));
 }
 
-/// CRC-32 in hexadecimal digits. It identifies a covariance file, which might belong to another fit.
+/// CRC-32 in hexadecimal digits. It detects a covariance file of another fit.
 std::string checksum(const void* bytes, std::size_t count) {
   return files::checksum_of({static_cast<const char*>(bytes), count});
 }
 
-/// Dimensions of a stored covariance: a row per coefficient; a column per coefficient and per centred
-/// coefficient.
+/// Dimensions of a stored covariance: a row per coefficient, a column per (also per centred) coefficient.
 struct CovarianceSize {
   std::size_t coefficients = 0;
   std::size_t centred = 0;
@@ -392,11 +388,10 @@ struct CovarianceSize {
   std::uint64_t pairs = 0;   ///< stored elements below the diagonal of the part
 
   [[nodiscard]] std::size_t columns() const { return coefficients + centred; }
-  /// The number of values that encode the sparsity pattern of the part.
   [[nodiscard]] std::uint64_t pattern_numbers() const {
     return !has_pattern ? 0 : pairs + static_cast<std::uint64_t>(part.size()) + 1;
   }
-  /// The number of all stored values: the arrays of the parted matrix, the centred columns, and the pattern.
+  /// The arrays of the parted matrix, the centred columns, and the pattern.
   [[nodiscard]] std::uint64_t numbers() const {
     const auto own = static_cast<std::uint64_t>(part.size());
     const std::uint64_t core = coefficients - own;
@@ -404,14 +399,14 @@ struct CovarianceSize {
   }
 };
 
-/// The sparsity pattern in its stored form (compressed columns): row indices, then where each column begins.
+/// The sparsity pattern as stored (compressed columns): row indices, then the start of each column.
 std::vector<double> numbers_of(const SparsePattern& pattern) {
   std::vector<double> numbers(pattern.rows.begin(), pattern.rows.end());
   numbers.insert(numbers.end(), pattern.begins.begin(), pattern.begins.end());
   return numbers;
 }
 
-/// The pattern that `numbers_of` stored; null if the numbers are not a valid pattern.
+/// Inverse of `numbers_of`; null if the numbers are not a valid pattern.
 std::shared_ptr<const SparsePattern> pattern_from(std::span<const double> numbers, int size) {
   const std::size_t pairs = numbers.size() - static_cast<std::size_t>(size) - 1;
   const auto is_whole = [&](double v) {
@@ -468,16 +463,16 @@ class CovarianceFile {
   CovarianceSize size_;
 };
 
-/// The stored covariance, in the model file or in a file next to it. Checks that the values are there, and
-/// their number, before anything else of the model takes memory.
+/// The stored covariance, in the model file or in a second file. The constructor checks that all values
+/// exist, before the rest of the model takes memory.
 class StoredCovariance {
  public:
-  /// `path`: the model's file; empty: the model is a text.
+  /// `path`: the model's file; empty for a model as text.
   StoredCovariance(const JsonField& field, CovarianceSize size, const std::string& path)
       : field_(field), size_(size), numbers_(field.find("numbers")) {
     if (const auto part = field.find("part")) read_part(*part);
     if (const auto suffix = field.find("suffix")) {
-      // Checked, since a crafted suffix could name any file.
+      // A crafted suffix could name any file.
       if (!is_covariance_suffix(suffix->text()))
         suffix->refuse("is not a name that a fit gives to its covariance");
       if (path.empty())
@@ -621,8 +616,7 @@ Family family_from(const JsonField& json, const std::string& path) {
   return at_values;
 }
 
-/// Checks that the design has exactly the variables that the formula reads in a prediction, and that offsets
-/// are numeric.
+/// Checks that the formula has the design's variables and predictors, and that offsets are numeric.
 void check_formula(const JsonField& json, const FittedModel& model) {
   const JsonField field = json.at("formula");
   FormulaTerms formula;
@@ -729,7 +723,7 @@ void read_summary(const JsonField& json, FittedModel& model) {
                                        test.at("p_value").number_or_nan()});
 }
 
-/// `path`: the model's file; empty: the model is a text. `name`: its name in messages.
+/// `path`: the model's file; empty for a model as text. `name`: for messages.
 FittedModel from_json(const JsonField& json, const std::string& path, const std::string& name) {
   FittedModel model;
   model.formula = json.at("formula").text();
@@ -837,7 +831,7 @@ bool is_covariance_suffix(std::string_view text) {
 
 namespace {
 
-/// All numbers of the covariance, in the order of its file.
+/// In the order of the covariance file.
 std::vector<double> covariance_numbers(const FittedModel& model) {
   std::vector<double> all;
   const auto append = [&](std::span<const double> values) {
@@ -863,7 +857,7 @@ Json whole_covariance_json(const FittedModel& model) {
   return json;
 }
 
-/// The JSON text. Invalid UTF-8 is replaced: only the host name may have it, since other texts were checked.
+/// The JSON text, with its version. Only the host name may have invalid UTF-8, which is replaced.
 std::string dumped(Json& json, const FittedModel& model) {
   const auto at_least = [&](int version) { json["version"] = std::max(json["version"].get<int>(), version); };
   const bool any_fixed = std::ranges::any_of(model.design.blocks, [](const CoefBlock& block) {
@@ -938,11 +932,11 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
   }
   const std::string text = dumped(json, model);
   file.write(text);
-  // Flush first, to detect a full disk before any file is replaced.
+  // Flush both before any file is replaced, to detect a full disk.
   if (beside) beside->flush();
   file.flush();
   if (beside) {
-    // Commit this first: otherwise a power failure could leave the new model without its covariance.
+    // The covariance first: otherwise a power failure could leave the new model without its covariance.
     if (const std::string problem = beside->commit(); !problem.empty())
       throw Error(ErrorCode::input, fmt::format("{}: was not replaced: {}", path, problem));
   }
@@ -954,7 +948,7 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
         return is_covariance_suffix(rest) && rest != suffix;
       },
       [](std::string_view name, const base::Descriptor& other) {
-        // 00000000 is the CRC-32 of an empty file, which no covariance is.
+        // 00000000 is the CRC-32 of an empty file, which is no covariance.
         const auto status = other.status();
         if (!status || status->st_size == 0) return false;
         const auto crc = files::checksum_of(other);

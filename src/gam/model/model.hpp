@@ -20,8 +20,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Coefficients and covariance for centred numeric columns, which predictions use to avoid cancellation if a
-/// column has a large mean. All other numbers refer to the formula's columns. Empty: nothing is centred.
+/// Coefficients and covariance for centred numeric columns. Predictions use them to avoid cancellation if a
+/// column has a large mean. All other numbers refer to the formula's columns. Empty if no column is centred.
 struct Centring {
   struct CentredComponent {
     int term = 0;
@@ -31,18 +31,17 @@ struct Centring {
   std::vector<CentredComponent> components;  ///< the centred components of the design's terms
   std::vector<int> coefficients;             ///< indices of the coefficients that centring changes
   std::vector<double> values;                ///< values of these coefficients for centred columns
-  Matrix covariance;                         ///< their columns of the covariance for centred columns
+  Matrix covariance;                         ///< covariance columns of these coefficients for centred columns
 };
 
-/// Design, coefficients and covariance for predictions, with centred columns substituted.
+/// For predictions: design, coefficients and covariance, with centred columns substituted.
 struct PredictiveModel {
   Design design;
   std::vector<double> coef;
   PartedMatrix covariance;
 };
 
-/// A fitted model: everything that predictions, summaries and plots need (`Model` is the public value). It
-/// contains no row of the data.
+/// A fitted model: all that predictions, summaries and plots need. Only `sample` has rows of the data.
 struct FittedModel {
   std::string formula;
   Family family;
@@ -53,8 +52,8 @@ struct FittedModel {
   std::string ar_start;           ///< expression, TRUE in the first row of a series; empty: one series
   std::int64_t rows = 0;          ///< number of complete rows, n
   std::int64_t rows_dropped = 0;  ///< rows of the file outside the subset or with a missing value
-  /// Fingerprint of the response in these rows (response_fingerprint.hpp), in hexadecimal digits; empty in a
-  /// model file of a version that did not store it.
+  /// Hexadecimal fingerprint of the response in these rows (response_fingerprint.hpp). Empty if the version
+  /// that wrote the model file did not store it.
   std::string response_fingerprint;
   ModelResponse response;
   SmoothingOptions smoothing_options;
@@ -64,25 +63,24 @@ struct FittedModel {
   std::vector<std::pair<std::string, std::string>> units;
   Recipe recipe;             ///< how to compute the design's variables from columns
   std::vector<double> coef;  ///< NaN for a coefficient of a curve at minus infinity
-  /// Only if a curve is at minus infinity; else empty. `absent_rows`: coefficients whose predictor is 1 in
-  /// rows at minus infinity, and 0 in all others. `predictor_coef`: the coefficients in these other rows, to
-  /// which `covariance` refers.
+  /// Empty unless a curve is at minus infinity. `absent_rows`: coefficients whose predictor is 1 in rows at
+  /// minus infinity, 0 elsewhere. `predictor_coef`: coefficients elsewhere, to which `covariance` refers.
   std::vector<double> absent_rows;
   std::vector<double> predictor_coef;
   PartedMatrix covariance;        ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
-  std::string why_no_covariance;  ///< reason, for messages; empty: there is a covariance
-  Centring centring;              ///< for numeric columns that were centred
-  // A model file of an old version lacks column_means, edf1 and triangle: they are then empty.
+  std::string why_no_covariance;  ///< for messages; empty if there is a covariance
+  Centring centring;
+  // Empty in a model file of an old version: column_means, edf1 and triangle.
   std::vector<double> column_means;  ///< column means of the model matrix over the complete rows
   std::vector<double> edf;           ///< edf of each coefficient: the diagonal of the influence matrix F
   std::vector<double> edf1;          ///< edf1 of each coefficient: the diagonal of 2F - FF; NaN if unknown
-  /// Upper triangular R with X'WX = R'R for the last working weights W, in the units of the covariance
-  /// divided by `covariance_scale`. Empty if there are many coefficients, or if the covariance has a part.
+  /// Upper triangular R with R'R = X'WX for the last working weights W, in units of the covariance divided by
+  /// `covariance_scale`. Empty if there are many coefficients, or if the covariance has a part.
   Matrix triangle;
   double gamma = 1;            ///< mgcv's `gamma`: the REML criterion counts n / gamma rows
   std::vector<double> log_sp;  ///< log smoothing parameter of every penalty, in the order of the blocks
   double scale = 1;
-  double covariance_scale = 1;  ///< scale parameter in `covariance`: `RemlFit::covariance_scale`
+  double covariance_scale = 1;  ///< scale in `covariance`: `RemlFit::covariance_scale`
   double deviance = 0;
   double null_deviance = 0;
   double r_squared_adjusted = 0;
@@ -97,16 +95,15 @@ struct FittedModel {
   double aic = 0;  ///< NaN for a custom family
   int iterations = 0;
   bool converged = false;
-  std::string no_estimate;  ///< why there is no finite estimate (see separation.hpp); empty: there is one
-  std::string why_not_converged;  ///< empty if it converged, or if there is no finite estimate
+  std::string no_estimate;        ///< why there is no finite estimate (separation.hpp); else empty
+  std::string why_not_converged;  ///< empty if the fit converged, or if there is no finite estimate
   std::vector<CoefficientTest> coefficient_tests;
   std::vector<SmoothTest> smooth_tests;
-  std::string verdict;   ///< where it was computed: on which devices, or on the CPU
+  std::string verdict;   ///< the devices, or the CPU, that computed the fit
   DataOutline outline;   ///< statistics of the data, for reports and typical values
-  std::string path;      ///< the file that it was read from; empty: none
-  std::string checksum;  ///< CRC-32 of the file
+  std::string path;      ///< file that the model was read from, or empty
+  std::string checksum;  ///< CRC-32 of the model file
 
-  /// The model in terms of centred columns, for predictions.
   [[nodiscard]] PredictiveModel predictive() const;
   /// Precondition: the covariance has no sparsity pattern.
   [[nodiscard]] SmoothingUncertainty smoothing_uncertainty() const;
@@ -116,28 +113,27 @@ struct FittedModel {
 };
 
 /// Writes model.json atomically: an existing file stays if writing fails. The covariance of more than
-/// `inline_limit` coefficients goes to a second file, as raw little-endian doubles in column-major order.
-/// Numbers read back to the same bits. Bytes that are not UTF-8, for example in a host name, become U+FFFD.
+/// `inline_limit` coefficients goes to a second file, as little-endian doubles in column-major order. Numbers
+/// are read back with the same bits. Bytes that are not UTF-8, for example in a host name, become U+FFFD.
 /// Throws `tessera::Error(input)` if a file cannot be written.
 ///
-/// The covariance file is named by the CRC-32 of its content, PATH.cov-XXXXXXXX, and the model names it. It
-/// is on disk before the new model replaces the old one, and the old covariance file is removed afterwards:
-/// after a failure at any moment there is one model with its covariance. Other covariance files of this path
-/// are removed if the CRC-32 of their content is that of their name; other files stay: no fit wrote them, or
-/// a fit before 0.2.
+/// The covariance file has the CRC-32 of its content in its name, PATH.cov-XXXXXXXX, and the model has this
+/// name. It is on disk before the new model replaces the old model; the old covariance file is removed
+/// afterwards. After a failure at any moment, one model with its covariance exists. Other covariance files of
+/// this path are removed if the CRC-32 in their name is correct; all other files stay.
 ///
-/// The file's version rises if old readers must refuse the file. Readers refuse newer versions, and read all
-/// versions from 2 on forever (docs/model.md). Optional fields, such as `FittedModel::outline`, do not raise
-/// it: older programs ignore them, and this one reads files without them.
+/// The format's version rises if old readers must refuse the file. Readers refuse newer versions, and read
+/// all versions from 2 on forever (docs/model.md). Optional fields, such as `FittedModel::outline`, do not
+/// raise the version: older programs ignore them, and this program reads files without them.
 SavedModel save_model(const FittedModel& model, const std::string& path, int inline_limit = 512);
 
-/// Reads a model.json. The file is untrusted: counts, indices and shapes are checked before they are used; a
-/// coefficient may be any finite number. Throws a `tessera::Error(input)` that names the field if there is no
-/// such file, or it is not a model; for an unknown version, or a field with a value that no fit writes; and
-/// for a covariance file that is missing, has the wrong size, or belongs to another fit.
+/// Reads a model.json. The file is untrusted: counts, indices and shapes are checked before use; a
+/// coefficient may be any finite number. Throws `tessera::Error(input)`, naming the field, for a missing
+/// file, a file that is no model, an unknown version, or a value that no fit writes; and for a covariance
+/// file that is missing, has the wrong size, or belongs to another fit.
 [[nodiscard]] FittedModel read_model(const std::string& path);
 
-/// Writes a model, including its covariance, as one text; `parse_model` reads the text.
+/// A model with its covariance as one text, which `parse_model` reads.
 [[nodiscard]] std::string model_text(const FittedModel& model);
 [[nodiscard]] FittedModel parse_model(std::string_view text);
 

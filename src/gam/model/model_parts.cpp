@@ -21,7 +21,6 @@ namespace {
 
 using base::at;
 
-/// The map with columns of zeros appended, so that it has `columns` columns.
 Matrix padded(const Matrix& map, int columns) {
   Matrix out(map.rows(), columns);
   std::ranges::copy(map.values(), out.values().begin());
@@ -112,7 +111,7 @@ Term term_of(const FittedModel& model, const CoefBlock& block) {
   return term;
 }
 
-/// For each variable of the design, whether a term uses it (`parametric_alone`: a parametric term).
+/// For each variable of the design, whether a term (`parametric_alone`: a parametric term) uses it.
 std::vector<bool> variables_used(const Design& design, bool parametric_alone) {
   std::vector<bool> used(design.variables.size());
   for (const CoefBlock& block : design.blocks) {
@@ -123,7 +122,7 @@ std::vector<bool> variables_used(const Design& design, bool parametric_alone) {
   return used;
 }
 
-/// Whether the model codes this ordered factor by orthogonal polynomials (contr.poly).
+/// Whether the model codes the ordered factor `factor` by orthogonal polynomials (contr.poly).
 bool has_polynomials_of(const Recipe& recipe, const std::string& factor) {
   return std::ranges::any_of(
       recipe.contrasts, [&](const Expression& one) { return one.text == factor + polynomial_suffix(1); });
@@ -187,7 +186,7 @@ std::vector<ModelVariable> Model::variables() const {
   const std::vector<bool> used = variables_used(design, false);
   const std::vector<bool> parametric = variables_used(design, true);
   for (std::size_t v = 0; v < design.variables.size(); ++v) {
-    if (!used[v]) continue;  // after a fit the response, too, is a variable of the design
+    if (!used[v]) continue;  // after a fit, the design also has the response
     const DesignVariable& variable = design.variables[v];
     variables.push_back({.name = variable.name,
                          .factor = variable.factor,

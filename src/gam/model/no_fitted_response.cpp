@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results in HDF5, in a build without HDF5: all are refused.
+// Results in HDF5, in a build without HDF5: all files are refused.
 #include "base/errors.hpp"
 #include "gam/model/fitted_response.hpp"
 

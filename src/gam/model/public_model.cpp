@@ -150,7 +150,7 @@ std::vector<double> Model::coefficient_edf2() const {
     for (int i = 0; i < root.rows(); ++i)
       edf2[static_cast<std::size_t>(i)] += root(i, k) * weighted(i, k) / fitted_->covariance_scale;
   }
-  // As in mgcv: if the first-order correction makes edf2 too large, edf1 is used instead.
+  // As in mgcv: edf1 replaces an edf2 that the first-order correction makes too large.
   if (std::accumulate(edf2.begin(), edf2.end(), 0.0) > fitted_->edf1_total) return fitted_->edf1;
   return edf2;
 }

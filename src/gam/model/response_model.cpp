@@ -16,7 +16,6 @@ namespace {
 
 using base::at;
 
-/// Fills the shared model with the numbers of a response.
 class ResponseModel {
  public:
   ResponseModel(const FittedModel& shared, const ResponseRecord& record) : record_(record), model_(shared) {}
@@ -69,7 +68,7 @@ class ResponseModel {
                                : std::log(record_.number("lambda:" + block.penalty->labels[j])));
           ++parameter;
         }
-        // A model's smoothing parameters are finite: a larger log lambda is stored as this.
+        // Upper limit of a stored log lambda, because smoothing parameters of a model are finite.
         constexpr double most = 100;
         model_.log_sp[penalty] = std::min(most, one.log_lambda(log_sp[at(one.index)]));
       }
@@ -119,7 +118,7 @@ class ResponseModel {
     model_.edf = record_.numbers(ManyDatasets::edf, names_.size());
   }
 
-  /// Without covariances: the coefficients of a smooth get equal shares of its degrees of freedom.
+  /// Without covariances, the coefficients of a smooth get equal shares of its edf.
   void add_edf_alone() {
     model_.covariance = PartedMatrix();
     model_.why_no_covariance = record_.source() + " has no covariances: fit again with covariances";

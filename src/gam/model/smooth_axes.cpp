@@ -25,13 +25,13 @@ Estimate estimate_of(const Combination& x, std::span<const double> coef, const P
     }
     variance += one.value * sum;
   }
-  // Because of rounding, a variance of 0 may be negative.
+  // Rounding may make a variance of 0 negative.
   out.se = std::sqrt(variance < 0 ? 0 : variance);
   return out;
 }
 
 std::span<const Component> margins_of(const Design& design, const CoefBlock& block) {
-  // The component of a by variable comes before the margins; each variable of a margin has a list of knots.
+  // The component of a by variable comes before the margins, and has no list of knots.
   return std::span<const Component>(design.term_of(block).components)
       .subspan(block.variables.size() > block.knots.size() ? 1 : 0);
 }

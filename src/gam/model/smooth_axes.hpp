@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-/// The axes of a plot or grid of a smooth, and the estimates at its points.
+/// Axes of plots and grids of a smooth, and estimates at their points.
 namespace TESSERA_NAMESPACE::gam {
 
 /// An estimate on the scale of the linear predictor, with its posterior standard error.
@@ -17,11 +17,10 @@ struct Estimate {
   double se = 0;
 };
 
-/// x'b and sqrt(x'Vx). The error is NaN if V lacks an element that it needs.
+/// x'b and sqrt(x'Vx). The standard error is NaN if V does not store a needed element.
 [[nodiscard]] Estimate estimate_of(const Combination& x, std::span<const double> coef,
                                    const PartedMatrix& covariance);
 
-/// One variable of a margin: an axis of a plot or grid.
 struct SmoothAxis {
   const Component* component;
   int place;     ///< index among the component's variables

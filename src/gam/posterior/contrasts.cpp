@@ -25,20 +25,18 @@ namespace {
 
 using base::at;
 
-/// Maximum number of rows in a result for pairs of levels.
 constexpr double most_differences = 2e6;
 
-/// A smooth at the levels of a factor. A point has the same number at each level, because numbers ignore the
-/// factor.
+/// Point numbers are the same at every level.
 struct SmoothOfLevels {
-  std::string label;  ///< label of the smooth, without the level
+  std::string label;  ///< without the level
   int factor = 0;     ///< index among the design's variables
   std::int64_t points = 0;
   std::function<std::vector<std::pair<int, double>>(std::int64_t)> describe;
   std::function<Combination(int level, std::int64_t point)> row;
 };
 
-/// Combines the smooths by each level of a factor, which are one smooth of the formula.
+/// Combines the blocks of s(x, by = factor), one for each level.
 SmoothOfLevels by_levels(const FittedModel& model, const std::vector<const CoefBlock*>& blocks, int points) {
   const CoefBlock& first = *blocks.front();
   const auto& variables = model.design.variables;
@@ -64,14 +62,13 @@ SmoothOfLevels by_levels(const FittedModel& model, const std::vector<const CoefB
   return out;
 }
 
-/// A smooth of which one margin is a factor, for each combination of the levels of its other factors.
+/// A smooth with a factor margin, for each combination of the levels of its other factors.
 SmoothOfLevels within(const FittedModel& model, const CoefBlock& block, std::size_t axis, int points) {
   SmoothOfLevels out;
   out.label = block.label;
   const auto grid = std::make_shared<const SmoothGrid>(model, block, points);
   const SmoothAxis factor = grid->axes()[axis];
   out.factor = factor.variable;
-  // Points that have the first level of the factor.
   auto places = std::make_shared<std::vector<std::int64_t>>();
   for (std::int64_t point = 0; point < grid->size(); ++point) {
     base::go_on();
@@ -92,8 +89,7 @@ SmoothOfLevels within(const FittedModel& model, const CoefBlock& block, std::siz
   return out;
 }
 
-/// The smooths of the formula that differ between levels of a factor. A smooth by a factor may be requested
-/// without a level.
+/// The smooths that differ between levels of a factor. A smooth by a factor may be requested without level.
 std::vector<SmoothOfLevels> smooths_of_levels(const FittedModel& model, const SmoothOptions& options) {
   std::vector<SmoothOfLevels> all;
   std::vector<std::pair<std::string, std::vector<const CoefBlock*>>> by;
@@ -134,7 +130,6 @@ std::vector<SmoothOfLevels> smooths_of_levels(const FittedModel& model, const Sm
   return all;
 }
 
-/// The model matrix of a table.
 Predictions matrix_of(Job& job, const Model& model, const Table& table, const PredictOptions& options) {
   PredictOptions own;
   own.type = PredictionType::lpmatrix;
@@ -164,7 +159,7 @@ Predictions table_differences(Job& job, const Model& model, const Table& minuend
         model.fitted().family.name());
   const FittedModel& fitted = model.fitted();
   together(job.comm(), [&] {
-    // On devices, the ranks that have the link predictions of a row do not have its row of the model matrix.
+    // On devices, a row's prediction and its row of the model matrix may be on different ranks.
     if (!job.on_host())
       throw base::usage_error(
           "table_differences uses hosts only, but the job has devices: make the job with Policy::cpu");
@@ -185,7 +180,7 @@ Predictions table_differences(Job& job, const Model& model, const Table& minuend
   });
   Predictions rows = matrix_of(job, model, minuend, options);
   Predictions less_rows = matrix_of(job, model, subtrahend, options);
-  // A table in memory has its own plan: move all rows to the ranks of one plan.
+  // A table in memory has its own plan: move all rows to the ranks of the first result's plan.
   for (Predictions* of_out : {&less, &rows, &less_rows}) divide(job.comm(), out.plan, *of_out);
   together(job.comm(), [&] {
     require_probability(options.interval);

@@ -26,7 +26,7 @@ using base::at;
 /// Maximum number of combinations; larger requests should be made as a table.
 constexpr std::int64_t most_rows = 100'000'000;
 
-/// A column that the formula's right-hand side reads; and the model's summary of it, or null.
+/// A column of the formula's right-hand side, and its summary in the model or null.
 struct ColumnOfModel {
   std::string name;
   const VariableSummary* summary;
@@ -42,7 +42,7 @@ std::vector<ColumnOfModel> columns_of(const FittedModel& model) {
   for (const Expression& variable : terms.variables()) {
     if (variable.text == terms.response.text) continue;
     for (const std::string& name : variable.columns()) {
-      // If x is read only by factor(x), the summary of factor(x) serves for x.
+      // If only factor(x) reads x, the summary of factor(x) is used for x.
       const VariableSummary* summary = summary_of(column_expression(name).text);
       if (summary == nullptr && variable.is_column()) summary = summary_of(variable.text);
       const auto known = std::ranges::find(columns, name, &ColumnOfModel::name);
@@ -55,7 +55,6 @@ std::vector<ColumnOfModel> columns_of(const FittedModel& model) {
   return columns;
 }
 
-/// The values of a column: numbers, or the codes of levels.
 struct Values {
   std::vector<double> numbers;
   std::vector<std::string> levels;

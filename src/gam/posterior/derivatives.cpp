@@ -22,7 +22,6 @@ namespace {
 
 using base::at;
 
-/// The derivative of a piecewise cubic basis.
 Margin derivative_of(Margin margin) {
   for (std::size_t c = 0; c < margin.cells.size(); ++c) {
     const double width = margin.breaks[c + 1] - margin.breaks[c];
@@ -35,7 +34,6 @@ Margin derivative_of(Margin margin) {
   return margin;
 }
 
-/// Rows of the derivative of a smooth with respect to one of its axes.
 class DerivativeRows {
  public:
   DerivativeRows(const FittedModel& model, const SmoothGrid& grid, std::size_t axis, int order)
@@ -46,7 +44,7 @@ class DerivativeRows {
       for (int i = 0; i < order; ++i) component.margin = derivative_of(std::move(component.margin));
     } else {
       const auto [low, high] = extent_of(model, grid.axes()[axis]);
-      // These steps balance truncation error against rounding.
+      // Balances truncation error against rounding error.
       step_ = (order == 1 ? 1e-5 : 3e-4) * (high - low);
     }
     rows_.emplace(grid.block(), components);
@@ -75,7 +73,7 @@ class DerivativeRows {
 
   std::size_t axis_;
   int order_;
-  double step_ = 0;  ///< step of central differences; 0: derivatives are exact
+  double step_ = 0;  ///< step of central differences; 0: exact derivatives
   std::optional<CoefBlockRows> rows_;
 };
 

@@ -31,7 +31,7 @@ namespace {
 
 using base::at;
 
-/// *Collective.* Throws `Error(input)` if draws that need this many numbers do not fit into memory.
+/// *Collective.* Throws `Error(input)` if `numbers` per draw do not fit into memory.
 void require_memory_of_draws(const Job& job, const SimulateOptions& options, double numbers,
                              std::string_view of_what) {
   require_memory(job.comm(), options.draws * numbers, fmt::format("{} draws of {}", options.draws, of_what));
@@ -55,7 +55,7 @@ std::vector<Predictions::Column> columns_of_draws(int draws, const std::vector<d
   return columns;
 }
 
-/// Returns the prior weights of a part of the rows. Removes their column unless the caller keeps it.
+/// Returns the prior weights of a part of the rows, and removes their column unless the caller keeps it.
 std::vector<double> take_weights(Predictions& part, const SimulateOptions& options, bool trials) {
   if (options.weights.empty()) return {};
   const auto column = std::ranges::find(part.kept, options.weights, &Table::Column::name);
@@ -76,8 +76,7 @@ std::vector<double> take_weights(Predictions& part, const SimulateOptions& optio
 std::vector<std::string> simulate_responses(Job& job, const Model& model, const Table& table,
                                             FunctionRef<void(const Predictions&)> take,
                                             const SimulateOptions& options, FitObserver* observer) {
-  // Numbers per part, over all ranks: the draws of a part take some tens of megabytes, whatever the number of
-  // rows.
+  // Numbers per part, over all ranks: draws take some tens of megabytes for any number of rows.
   constexpr std::int64_t numbers_of_part = 1 << 22;
   constexpr std::int64_t rows_of_block = 1 << 10;
   const FittedModel& fitted = model.fitted();
@@ -119,7 +118,6 @@ std::vector<std::string> simulate_responses(Job& job, const Model& model, const 
         });
         const Range mine = job.local_range(part.plan);
         const std::int64_t first = part.first_row + mine.begin;
-        // Draws responses in place of the means.
         for_each_block(job, {0, mine.size()}, rows_of_block, [&](Range rows) {
           for (int draw = 0; draw < options.draws; ++draw) {
             for (std::int64_t i = rows.begin; i < rows.end; ++i) {

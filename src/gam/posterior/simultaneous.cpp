@@ -19,19 +19,18 @@ namespace {
 
 using base::at;
 
-/// Limits: a draw costs the square of the number of coefficients, and a point stores a weight for each
-/// coefficient.
+/// Limits, because a draw costs O(coefficients^2), and a point stores a weight for each coefficient.
 constexpr int most_simulated_coefficients = 2000;
 constexpr std::int64_t most_weights = 10'000'000;
 
-/// Points as combinations of the coefficients [begin, begin + size), divided by their standard errors.
+/// Points as combinations of coefficients [begin, begin + size), each divided by its standard error.
 struct ScaledPoints {
   std::vector<Combination> points;
   int begin = 0;
   Matrix covariance;
 };
 
-/// The scaled points of a piece; empty if the model lacks the covariance, since there is no band then.
+/// Empty if there is no band: too many coefficients or points, or elements of the covariance are not stored.
 ScaledPoints scaled_points(const PartedMatrix& covariance, const Piece& piece) {
   ScaledPoints out;
   int begin = std::numeric_limits<int>::max();
@@ -66,7 +65,7 @@ ScaledPoints scaled_points(const PartedMatrix& covariance, const Piece& piece) {
 /// R's type-8 quantile of sorted values.
 double quantile_of(const std::vector<double>& sorted, double probability) {
   const auto n = static_cast<double>(sorted.size());
-  const double place = 1.0 / 3 + probability * (n + 1.0 / 3) - 1;  // position of the quantile, from 0
+  const double place = 1.0 / 3 + probability * (n + 1.0 / 3) - 1;  // from 0
   const double low = std::clamp(std::floor(place + 4 * std::numeric_limits<double>::epsilon()), 0.0, n - 1);
   const double high = std::min(low + 1, n - 1);
   const double share = std::clamp(place - low, 0.0, 1.0);
@@ -84,7 +83,6 @@ double critical_value(Job& job, const PartedMatrix& covariance, const Piece& pie
     if (!scaled.covariance.empty()) root = root_of(scaled.covariance);
   });
   if (root.empty()) return std::numeric_limits<double>::quiet_NaN();
-  // Each rank computes a part of the draws.
   std::vector<double> largest(at(band.draws));
   const Range mine = job.plan_for_hosts(band.draws).range_of(job.comm().rank());
   for_each_block(job, mine, 1, [&](Range draws) {

@@ -30,7 +30,6 @@ using base::at;
 
 constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
-/// Number of grid points per variable, for a grid over `numbers` numeric variables.
 int points_of_each(int numbers, int wanted) {
   if (wanted > 0) return wanted;
   switch (numbers) {
@@ -41,7 +40,6 @@ int points_of_each(int numbers, int wanted) {
   }
 }
 
-/// Maximum number of grid points; larger requests should be made as a table, e.g. by data slices.
 constexpr double most_points = 1e8;
 
 void require_points(const CoefBlock& block, double points) {
@@ -55,14 +53,14 @@ int index_of(const Design& design, const std::string& name) {
   return static_cast<int>(found - design.variables.begin());
 }
 
-/// The name of a variable's column: its expression, or the column's name in the table.
+/// Name of a variable's column: the expression, or the name in the table.
 std::string name_of(const DesignVariable& variable) {
   if (!variable.name.starts_with('`')) return variable.name;
   const Expression expression = parse_expression(variable.name);
   return expression.is_column() ? expression.columns().front() : variable.name;
 }
 
-/// A column of texts for this rank's rows: the `text`-th text of each row's piece.
+/// A column with text number `text` of each local row's piece.
 Table::Column text_column(const std::string& name, const std::vector<Piece>& pieces, std::size_t text,
                           const std::vector<std::size_t>& piece_of_row) {
   Factor factor;
@@ -76,7 +74,7 @@ Table::Column text_column(const std::string& name, const std::vector<Piece>& pie
   return {name, std::move(factor)};
 }
 
-/// Adds columns for the estimate minus and plus this many standard errors.
+/// Adds columns fit -/+ `errors_at(row)` * se.
 void add_ends(Predictions& out, const std::string& suffix, FunctionRef<double(std::size_t row)> errors_at) {
   const std::vector<double> fit = out.columns[0].values;
   const std::vector<double> se = out.columns[1].values;
@@ -203,8 +201,7 @@ PieceRows rows_of(const Job& job, const Design& design, const std::vector<std::s
   out.described.table_rows = begins.back();
   const Range mine = job.local_range(out.described.plan);
   const std::size_t count = at(mine.size());
-  std::vector<std::pair<int, Table::Column>> variables;  // variables by index in the design; the same on
-                                                         // every rank
+  std::vector<std::pair<int, Table::Column>> variables;  // by index in the design, on every rank
   const auto column_of = [&](int variable) {
     return std::ranges::find_if(variables, [&](const auto& one) { return one.first == variable; });
   };

@@ -21,14 +21,13 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Minimum size of a diagonal block whose elimination pays.
+/// Minimum size of a diagonal block to eliminate.
 constexpr int smallest_eliminated = 100;
-/// A penalty of larger rank gets no profile, since that decomposes a matrix of the size of the rank.
+/// Largest rank of a penalty for a profile, which needs an eigendecomposition of this size.
 constexpr int largest_profile = 1000;
-/// Noise of V below this does not matter to a search, which ends at a gradient of 1e-9 or, stalled, of 1e-5.
+/// Rounding noise of REML below this does not affect a search, whose gradient tolerance is at least 1e-9.
 constexpr double quiet = 1e-7;
-/// This lambda, relative to X'WX, replaces a given smoothing parameter of 0, so that log|S|+ exists, as in
-/// mgcv.
+/// Replaces a given smoothing parameter of 0, relative to X'WX, so that log|S|+ exists, as in mgcv.
 constexpr double no_penalty = 0.1 * std::numeric_limits<double>::epsilon();
 
 void transform_vector(std::vector<double>& x, int begin, const Matrix& u, bool transposed) {
@@ -38,7 +37,7 @@ void transform_vector(std::vector<double>& x, int begin, const Matrix& u, bool t
   std::copy(transformed.begin(), transformed.end(), part.begin());
 }
 
-/// The block basis that contains the penalty with this index (penalties are numbered over all blocks).
+/// The block basis of the penalty with this index over all blocks.
 const BlockBasis& basis_with(const std::vector<BlockBasis>& bases, int index) {
   return *std::ranges::find_if(
       bases, [&](const BlockBasis& basis) { return index < basis.first_sp + basis.penalties(); });
@@ -50,7 +49,7 @@ double weighted_dot(std::span<const double> x, std::span<const double> y, std::s
   return sum;
 }
 
-/// R' A^-1 R for a positive definite A, whose diagonal may be graded; zero if A is not positive definite.
+/// R' A^-1 R for a graded A; zero if A is not positive definite.
 Matrix within(Matrix a, Matrix r) {
   for (int j = 0; j < a.cols(); ++j) {
     const double scale = 1 / std::sqrt(a(j, j));
@@ -67,7 +66,7 @@ Matrix within(Matrix a, Matrix r) {
   return multiply_tn(half, half);
 }
 
-/// The mean diagonal of X'WX divided by the mean diagonal of the j-th penalty, where the penalty is not zero.
+/// Ratio of the mean diagonals of X'WX and the j-th penalty, over the coefficients that it penalises.
 double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, std::size_t j) {
   double largest = 0;
   for (int i = 0; i < basis.size; ++i) largest = std::max(largest, basis.penalty->diagonal_of(j, i));
@@ -85,8 +84,7 @@ double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, st
   return sum_gram / sum_penalty;
 }
 
-/// A residual sum of squares below this is only rounding. Used as a lower limit, it keeps V smooth for a
-/// perfect fit.
+/// A residual sum of squares below this is rounding error. This limit keeps REML smooth for perfect fits.
 double smallest_sum_of_squares(const WorkingModel& model) {
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
   constexpr double of_nothing = 1e-290;  // positive: a custom family's deviance has no natural unit
@@ -94,8 +92,7 @@ double smallest_sum_of_squares(const WorkingModel& model) {
   return std::max(of_nothing, 16 * epsilon * model.residual + epsilon * epsilon * level);
 }
 
-/// The coefficients to eliminate: the part of X'WX; without a part, the largest block that is diagonal in
-/// X'WX and in its penalty, if it is worth eliminating.
+/// The part of X'WX. Without a part, the largest block (if large) that is diagonal in X'WX and its penalty.
 Part part_to_eliminate(const PartedMatrix& gram, const std::vector<BlockBasis>& bases) {
   if (gram.is_parted()) return gram.part();
   const BlockBasis* largest = nullptr;
@@ -117,13 +114,13 @@ void RemlCriterion::Coordinates::change_basis(int begin, const Matrix& u, const 
   if (matrix.eliminated() > 0) matrix.border.change_basis(first, u, algebra);
 }
 
-/// X'WX + S factored at one point, in coordinates graded for that point: the eliminated block, and its Schur
+/// X'WX + S factored at one point, in coordinates graded for this point: the eliminated block, and its Schur
 /// complement E L L' E.
 struct RemlCriterion::Factored {
   std::vector<double> log_lambda;
   std::vector<ScaledPenalty> penalties;
   std::vector<std::pair<int, Matrix>> changes;  ///< first coordinate and transformation of graded blocks
-  std::optional<Coordinates> graded;            ///< the working model in graded coordinates, if there are any
+  std::optional<Coordinates> graded;  ///< working model in graded coordinates; empty without graded blocks
   EliminatedBlock block;
   std::vector<double> scale;  ///< E, the root of the complement's diagonal
   Matrix lower;               ///< L
@@ -132,13 +129,13 @@ struct RemlCriterion::Factored {
   double log_det = 0;   ///< log|X'WX + S|
   PenaltyDeterminant penalty_det;
 
-  /// (X'WX + S)^-1 restricted to the coefficients that are not eliminated: E^-1 L'^-1 L^-1 E^-1.
+  /// The core of (X'WX + S)^-1: E^-1 L'^-1 L^-1 E^-1.
   [[nodiscard]] Matrix outer_inverse(const Algebra& algebra) const {
     Matrix a = cholesky_inverse(lower, algebra);
     unscale(a, scale);
     return a;
   }
-  /// L^-1 b for the eliminated coefficients, and E^-1 (b - W' D^-1 L^-1 b) for the others.
+  /// Block forward substitution: L^-1 b if eliminated, E^-1 (b - W' D^-1 L^-1 b) for the core.
   struct Reduced {
     std::vector<double> eliminated;
     std::vector<double> outer;
@@ -147,7 +144,6 @@ struct RemlCriterion::Factored {
   /// (X'WX + S)^-1 b.
   [[nodiscard]] std::vector<double> solve(const Coordinates& model, std::span<const double> b) const;
 
-  /// Computes the graded coordinates, and the penalties in these coordinates.
   void grade(const RemlCriterion& of);
   /// False if X'WX + S is not positive definite.
   [[nodiscard]] bool factor(const Coordinates& model, const Algebra& algebra);
@@ -237,7 +233,6 @@ void RemlCriterion::add_up(std::span<const double> log_lambda, Evaluation& at) c
   }
 }
 
-/// Permutes the working model to the elimination order.
 void RemlCriterion::order(PartedMatrix gram, Coordinates& model) const {
   // Columns whose basis differs between evaluations count as dense.
   std::vector<bool> dense(base::at(gram.size() - part_.size()));
@@ -406,8 +401,8 @@ double RemlCriterion::value_of(const Factored& at) const {
 }
 
 std::vector<double> RemlCriterion::noise_of(const Coordinates& model, const Matrix& inverse) const {
-  // The error of an element of X'WX is relative to the norms of its two columns; within a block, to the
-  // largest norm, since coordinates mix columns. d log|A| = tr(A^-1 dA) is at most that error times tr(A^-1).
+  // The error of an element of X'WX is relative to the norms of its two columns; within a block, where
+  // coordinates mix columns, to the largest norm. d log|A| = tr(A^-1 dA) is at most this times tr(A^-1).
   std::vector<double> noise;
   const Matrix& outer = model.matrix.outer;
   const int left = model.matrix.order->left();
@@ -455,7 +450,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
 
   Evaluation out;
   out.value = value_of(*at);
-  // The residual sum of squares is a difference of numbers as large as `residual`, and has their rounding.
+  // As a difference of numbers as large as `residual`, the residual sum of squares has their rounding error.
   out.rounding = 1e-14 * (std::abs(out.value) + static_cast<double>(working_.rows) + working_.residual / phi);
   out.gradient.resize(count);
   out.beside_scale.resize(count);
@@ -520,7 +515,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
 Matrix RemlCriterion::whole_hessian(const Evaluation& at) const {
   const int count = at.hessian.rows();
   if (scale_known_ || count == 0) return at.hessian;
-  const double curvature = degrees_of_freedom() / 2;  // second derivative of V with respect to log phi
+  const double curvature = degrees_of_freedom() / 2;  // second derivative by log phi
   Matrix whole(count + 1, count + 1);
   whole(count, count) = curvature;
   for (int j = 0; j < count; ++j) {
@@ -553,7 +548,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, in
   for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));
   for (const double v : multiply_t(common.vectors, multiply_t(root, coef))) out.square.push_back(v * v);
 
-  // Like the function above, for log|S|+: the sum of the block's penalties replaces X'WX + S.
+  // Shares for log|S|+, with the sum of the block's penalties in place of X'WX + S.
   if (own.dense.empty()) {
     std::vector<double> sums(base::at(own.rank));
     for (const ScaledPenalty& s : at.penalties) {
@@ -635,14 +630,13 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
     for (const ScaledPenalty& s : at->penalties) residual -= dot(s.own(at->coef), s.times(at->coef));
     const double edf = std::accumulate(fit.edf.begin(), fit.edf.end(), 0.0);
     fit.covariance_scale = residual / (static_cast<double>(working_.rows) - edf);
-    // Use RSS / (n - edf). With all smoothing parameters given, bam calls gam, which reports that scale; with
-    // bounds on them, REML's scale would ignore the bounds.
+    // Report RSS / (n - edf), as mgcv does if all are given: the scale of REML would ignore bounds.
     if (all_given || is_bounded()) fit.scale = fit.covariance_scale;
   }
   return fit;
 }
 
-/// All of (X'WX + S)^-1, in the order of the coefficients, from its block for the core.
+/// Expands the core block to all of (X'WX + S)^-1, in the order of the coefficients.
 Matrix RemlCriterion::whole_inverse(const Factored& at, const Matrix& core) const {
   if (part_.size() == 0) return core;
   const Border& border = coordinates_of(at).matrix.border;
@@ -669,7 +663,7 @@ Matrix RemlCriterion::whole_inverse(const Factored& at, const Matrix& core) cons
   return whole;
 }
 
-/// (X'WX + S)^-1 of a model with a part, of which only the elements in the part's pattern are formed.
+/// (X'WX + S)^-1 of a model with a part; only elements in the part's sparsity pattern are computed.
 PartedMatrix RemlCriterion::inverse_of_part(const Factored& at, const Matrix& core) const {
   const OrderedMatrix& matrix = coordinates_of(at).matrix;
   if (matrix.order->has_pattern()) return parted_inverse(working_.gram, matrix, at.block, core, *algebra_);

@@ -40,7 +40,7 @@ std::vector<Column> unpenalised_columns(const Design& design, const std::vector<
   return columns;
 }
 
-/// The crossproduct of the columns, scaled to a unit diagonal; a column of zeros stays zero.
+/// The crossproduct of the columns, scaled to a unit diagonal. A zero column stays zero.
 Matrix correlations(const PartedMatrix& gram, const std::vector<Column>& columns) {
   std::vector<double> inverse_norms;
   for (const Column& column : columns) {
@@ -59,18 +59,18 @@ Matrix correlations(const PartedMatrix& gram, const std::vector<Column>& columns
   return out;
 }
 
-/// The cheapest test: true if the columns, in their given order, are clearly independent.
+/// Cheap sufficient test by a Cholesky factor without pivoting.
 bool clearly_independent(const Matrix& correlation) {
   const auto lower = cholesky(correlation);
   if (!lower) return false;
   for (int i = 0; i < lower->rows(); ++i) {
-    // Pivot i: the residual of column i given the columns before it.
+    // The squared pivot is the residual of column i given the preceding columns.
     if (!((*lower)(i, i) * (*lower)(i, i) > clear)) return false;
   }
   return true;
 }
 
-/// Column `i` of a QR of this rank, and the columns that it depends on, ascending.
+/// Indices of column `i` of a QR of this rank and of the columns that determine it, ascending.
 std::vector<int> dependency(const PivotedQr& qr, int rank, int i) {
   std::vector<double> weights(qr.r.column(i).begin(), qr.r.column(i).begin() + rank);
   std::vector<int> all{qr.pivots[at(i)]};
@@ -118,14 +118,14 @@ void refuse_dependent_columns(const PartedMatrix& gram, const Design& design,
   const Matrix correlation = correlations(gram, columns);
   if (clearly_independent(correlation)) return;
 
-  // Repeats the test with pivoting by the largest residual, which limits the rounding to that of one column:
-  // otherwise the result would depend on the order of a null space's basis, which is arbitrary.
+  // Repeat the test with column pivoting, which limits rounding errors. Without pivoting, the result would
+  // depend on the arbitrary order of a null space's basis.
   const PivotedQr qr = pivoted_qr(transpose(robust_cholesky(correlation)));
   const int count = correlation.rows();
   int rank = 0;
   while (rank < count && qr.r(rank, rank) * qr.r(rank, rank) > tolerance) ++rank;
   if (rank == count) return;
-  // Names the first complete term: terms before it are independent.
+  // Report the dependency that ends at the earliest column.
   std::vector<int> first = dependency(qr, rank, rank);
   for (int i = rank + 1; i < count; ++i) {
     std::vector<int> next = dependency(qr, rank, i);

@@ -9,12 +9,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Throws `tessera::Error(input)` if the unpenalised columns are linearly dependent (rank deficient), so that
-/// their coefficients are not identifiable. The error names a term, and the terms that determine it.
+/// Throws `tessera::Error(input)` if the unpenalised columns are linearly dependent (rank deficient). The
+/// error names a term, and the terms that determine it.
 ///
-/// `gram` is X'WX in the coordinates of `bases` (the bases of the design's penalised blocks, in order). A
-/// column counts as dependent if its squared residual, given the pivots before it, is below 1e-13 of its
-/// squared norm; R's `lm` takes 1e-14. Cost: O(M_p^3), M_p unpenalised columns.
+/// `gram`: X'WX in the coordinates of `bases` (of the design's penalised blocks, in order). A column is
+/// dependent if its squared residual, given the pivots before it, is below 1e-13 of its squared norm; R's
+/// `lm` uses 1e-14. Cost: O(M_p^3) for M_p unpenalised columns.
 void refuse_dependent_columns(const PartedMatrix& gram, const Design& design,
                               const std::vector<BlockBasis>& bases);
 

@@ -65,10 +65,12 @@ Influence influence_of_pattern(const PartedMatrix& inverse, const PartedMatrix& 
 }  // namespace
 
 // X'WX has the part G, the off-diagonal block C and the core B; A has the part D = G + s. The inverse has the
-// core V and the off-diagonal block -V C' D^-1. Then F = A^-1 X'WX has core               V (B - C' D^-1 C)
-// off-diagonal       s V C' D^-1  and  D^-1 C (I - F of the core) F of the part      D^-1 G - s D^-1 C V C'
-// D^-1, so that with U = s C' D^-2 C the core of FF gets V U (I - F of the core), and the diagonal of FF in
-// the part is (g^2 - 2 g s k / d) / d^2 + s / d^2 c' ((I - F of the core) V + V U V) c, with k = c' V c.
+// core V and the off-diagonal block -V C' D^-1. Then F = A^-1 X'WX has
+//   the core V (B - C' D^-1 C),
+//   the off-diagonal blocks s V C' D^-1 and D^-1 C (I - F of the core),
+//   the part D^-1 G - s D^-1 C V C' D^-1.
+// With U = s C' D^-2 C the core of FF gets V U (I - F of the core). With k = c' V c, the diagonal of FF in
+// the part is (g^2 - 2 g s k / d) / d^2 + s / d^2 c' ((I - F of the core) V + V U V) c.
 Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram, std::span<const double> ridges,
                     const Algebra& algebra) {
   const Matrix& v = inverse.core;

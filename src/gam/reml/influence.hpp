@@ -9,14 +9,14 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// F = A^-1 X'WX with A = X'WX + S; its trace is that of the hat matrix. The diagonals of F and FF give the
+/// F = A^-1 X'WX with A = X'WX + S; its trace is the trace of the hat matrix. The diagonals of F and FF give
 /// degrees of freedom. Only the core of F and its diagonal in the part (the eliminated effects, see
-/// `PartedMatrix`) are formed. If the part has a pattern, the diagonal of FF in it is unknown: NaN.
+/// `PartedMatrix`) are computed. If the part has a sparsity pattern, the diagonal of FF in the part is NaN.
 struct Influence {
-  Matrix core;                      ///< the core of F
+  Matrix core;                      ///< of F
   Matrix through_part;              ///< Z: the core of FF is F F + Z (I - F) of the core; empty: zero
-  std::vector<double> part;         ///< the diagonal of F in the part
-  std::vector<double> part_square;  ///< the diagonal of FF in the part
+  std::vector<double> part;         ///< diagonal of F in the part
+  std::vector<double> part_square;  ///< diagonal of FF in the part
 
   /// The diagonals of F and of 2F - FF, for all coefficients.
   [[nodiscard]] std::vector<double> edf(const Part& place) const;

@@ -17,54 +17,51 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A profile is evaluated up to this far on either side of the default, in steps of `spacing`.
+/// Range of a profile on either side of the default, in steps of `spacing`.
 constexpr double range = 20;
 constexpr double spacing = 0.5;
-/// Step size if there is no profile, so that each step costs an evaluation of V.
+/// Step size if there is no profile, so that each step costs an evaluation of REML.
 constexpr double wide_spacing = 4;
 constexpr int evaluations_of_wide = 2;
-/// At a log smoothing parameter this far above the default a term has practically no effect.
+/// Log smoothing parameter, above the default, at which a term has practically no effect.
 constexpr double infinity = 30;
-/// If V there exceeds the optimum by more than this, and no other term could take over the effect, the
-/// optimum is not there: of such starts in 5,000 random designs those from which a descent went lower
-/// exceeded it by at most 3.
+/// A start at infinity is skipped if REML is this much above the optimum, and no other term could take over
+/// the effect. In 5,000 random designs, starts that led lower were at most 3 above the optimum.
 constexpr double out_of_reach = 20;
-/// A term counts as penalised strongly from here on above the default, at which penalties are as large as
-/// X'WX in the mean, and some thousand times smaller for the smoothest functions.
+/// A term is strongly penalised if its parameter is this far above the default, at which penalties are as
+/// large as X'WX on average, and some thousand times smaller for the smoothest functions.
 constexpr double strong = 3;
-/// Starts: log smoothing parameters this far above, and below, the default.
+/// Distance from the default of the starts in which all log smoothing parameters are shifted.
 constexpr double all_above = 8;
-/// V counts as flat along a parameter if its derivatives are smaller than this.
+/// REML is flat along a parameter if its derivatives are smaller than this.
 constexpr double flat_below = 1e-6;
-/// A descent that is about to converge is abandoned if V exceeds the best by more than `far_above`, and by
-/// more than `margin` times the predicted decrease. V is a minus log likelihood; in 5,000 random designs it
-/// fell by at most 3 from such points.
+/// A descent that is about to converge is abandoned if REML exceeds the best by more than `far_above` and by
+/// more than `margin` times the predicted decrease. In 5,000 random designs, it then fell by at most 3.
 constexpr double far_above = 10;
 constexpr double margin = 100;
-/// Minimum relative decrease of V for another optimum; smaller differences are rounding.
+/// Minimum relative decrease of REML for another optimum; smaller differences are rounding errors.
 constexpr double improvement = 1e-9;
-/// Log smoothing parameters of two optima that differ by less than this count as equal.
+/// Optima whose log smoothing parameters differ by less than this are equal.
 constexpr double same_within = 0.1;
-/// At most `most_others` minima up to this far above the lowest (a likelihood ratio of 20) are kept: in the
-/// working model of its own solution, such a minimum may be the lowest.
+/// At most `most_others` minima are kept, up to `undecided` above the lowest (a likelihood ratio of 20). Each
+/// may be the lowest in the working model of its own solution.
 constexpr double undecided = 3;
 constexpr std::size_t most_others = 4;
-/// All starts are tried if that takes at most this many operations, about a second on one core; larger models
+/// All starts are tried if they take at most this many operations, about a second on one core. Larger models
 /// get a fixed number of evaluations per parameter.
 constexpr double operations = 1e10;
 constexpr int evaluations_a_parameter = 3;
-/// With more coefficients, descents run one at a time: the products of a single descent occupy all threads.
+/// With more coefficients, descents run one at a time, because one descent occupies all threads.
 constexpr int largest_side_by_side = 512;
-/// Maximum memory of concurrent evaluations, in doubles.
 constexpr double doubles_at_once = 0x1p27;
 
-/// An evaluation stores X'WX + S, its factor, its inverse, products with the inverse, and a copy or two.
+/// X'WX + S, its factor, its inverse, products with the inverse, and a copy or two.
 constexpr double doubles_of_evaluation(double core_size) {
   return 6 * core_size * core_size;
 }
 
 struct RemlStart {
-  int rank = 0;  ///< priority of this kind of start: the lowest is the most promising
+  int rank = 0;  ///< priority of this kind of start, most promising first
   double value = 0;
   std::vector<double> log_sp;
 };
@@ -88,8 +85,8 @@ std::vector<double> shifted(std::vector<double> log_sp, double by) {
   return log_sp;
 }
 
-/// Whether a term is penalised strongly at the optimum, besides that of parameter j: with smaller parameters
-/// it may explain what that one does. Others' coefficients do so at once.
+/// Whether another term than that of parameter j is strongly penalised at the optimum: with a smaller
+/// parameter, it may take over the effect of that term. Weakly penalised terms take it over without a search.
 bool may_be_replaced(std::span<const double> log_sp, std::size_t j, std::span<const double> centres) {
   for (std::size_t k = 0; k < log_sp.size(); ++k) {
     if (k != j && log_sp[k] > centres[k] + strong) return true;
@@ -97,7 +94,7 @@ bool may_be_replaced(std::span<const double> log_sp, std::size_t j, std::span<co
   return false;
 }
 
-/// Adds starts along parameter j. `values_at` evaluates V along j through `best`, in steps of `step`.
+/// `values_at` evaluates REML along parameter j through `best`, in steps of `step`.
 void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::size_t j,
                const std::function<std::vector<double>(const std::vector<double>& points)>& values_at,
                double step, const std::vector<double>& centres) {
@@ -133,7 +130,7 @@ void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::siz
   add_along(starts, best, j, values_at, spacing, centres);
 }
 
-/// V through `best` along parameter j, infinite where it cannot be evaluated.
+/// REML through `best` along parameter j; infinite if it cannot be evaluated.
 std::vector<double> values_along(const RemlCriterion& criterion, const RemlOptimum& best, std::size_t j,
                                  const std::vector<double>& points) {
   std::vector<double> values(points.size());
@@ -143,7 +140,7 @@ std::vector<double> values_along(const RemlCriterion& criterion, const RemlOptim
   };
   const auto count = static_cast<int>(points.size());
   const int at_once = std::min(criterion.algebra().at_once(), count);
-  // Evaluations run concurrently if memory allows; otherwise the threads share the products of each.
+  // Evaluate concurrently if memory allows; otherwise all threads share each evaluation.
   if (at_once > 1 && at_once * doubles_of_evaluation(criterion.core_size()) <= doubles_at_once) {
     criterion.algebra().for_each(
         count, [&](int i, const Algebra& alone) { evaluate(static_cast<std::size_t>(i), alone); });
@@ -153,7 +150,7 @@ std::vector<double> values_along(const RemlCriterion& criterion, const RemlOptim
   return values;
 }
 
-/// Adds starts along every parameter. Parameters infinite at the optimum are profiled from their defaults.
+/// Parameters that are infinite at the optimum are profiled from their defaults.
 void add_along_each(std::vector<RemlStart>& starts, const RemlCriterion& criterion, const RemlOptimum& best,
                     int& evaluations) {
   const std::vector<double>& centre = criterion.default_start();
@@ -207,7 +204,6 @@ bool returns_to(const RemlOptimum& now, const RemlOptimum& best, const std::vect
   return true;
 }
 
-/// Whether each parameter is equal at both optima, or tends to the same infinity.
 bool is_same(std::span<const double> a, std::span<const double> b, const std::vector<double>& centre) {
   for (std::size_t j = 0; j < centre.size(); ++j) {
     const bool far = std::min(a[j], b[j]) > centre[j] + all_above;
@@ -216,8 +212,7 @@ bool is_same(std::span<const double> a, std::span<const double> b, const std::ve
   return true;
 }
 
-/// The search. However many descents run concurrently, its steps and its end are those of sequential
-/// descents.
+/// The search. Its steps and its result are those of sequential descents, whatever the number of threads.
 class Multistart {
  public:
   Multistart(const RemlCriterion& criterion, RemlOptimum best, double limit, std::span<const double> tried)
@@ -240,7 +235,7 @@ class Multistart {
     return starts;
   }
 
-  /// Tries starts until one leads to a lower optimum, which becomes the best. False if none does.
+  /// Tries starts until a descent ends below the best optimum and replaces it; false if none does.
   bool try_all(const std::vector<RemlStart>& starts) {
     const bool small = criterion_.core_size() <= largest_side_by_side;
     const auto step = small ? base::at(criterion_.algebra().at_once()) : std::size_t{1};
@@ -249,7 +244,7 @@ class Multistart {
       std::vector<Descent> descents = descend_from(some);
       for (std::size_t i = 0; i < some.size(); ++i) {
         if (evaluations_ >= limit_) return false;
-        // A concurrent descent did not count the evaluations of those before it: repeat it at the limit.
+        // Concurrent descents do not count each other's evaluations: repeat a descent that exceeds the limit.
         const bool ended = i > 0 && descents[i] && evaluations_ + descents[i]->evaluations >= limit_;
         if (ended) descents[i] = descend_from(criterion_, some[i]);
         if (take(std::move(descents[i]))) return true;
@@ -283,7 +278,7 @@ class Multistart {
   bool take(Descent descent) {
     if (!descent) return false;
     evaluations_ += descent->evaluations;
-    // A lower V without convergence is only rounding if the best optimum has converged.
+    // If the best optimum has converged, a lower REML without convergence is rounding error.
     if (!is_lower(descent->at.value, best_.at) || (best_.converged && !descent->converged)) {
       if (descent->converged) minima_.emplace_back(descent->at.value, std::move(descent->log_sp));
       return false;
@@ -308,8 +303,8 @@ class Multistart {
   RemlOptimum best_;
   double limit_;  ///< maximum number of evaluations
   std::span<const double> tried_;
-  int evaluations_ = 0;                                         ///< evaluations of counted descents
-  std::vector<std::pair<double, std::vector<double>>> minima_;  ///< minima above the best: V, parameters
+  int evaluations_ = 0;
+  std::vector<std::pair<double, std::vector<double>>> minima_;  ///< minima above the best: REML, parameters
 };
 
 }  // namespace
@@ -326,7 +321,7 @@ double doubles_of_evaluations(double core_size, int count) {
 double affordable_evaluations(const RemlCriterion& criterion) {
   const double many = operations / criterion.work();
   const double some = evaluations_a_parameter * criterion.size();
-  // Second derivatives are inexact only for effects whose levels share many rows; V then has one minimum.
+  // Second derivatives are inexact only for effects whose levels share many rows; these have one minimum.
   if (!criterion.is_exact() && many < some) return 0;
   return std::max(many, some);
 }

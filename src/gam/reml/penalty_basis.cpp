@@ -27,7 +27,6 @@ void add(Matrix& sum, const Matrix& a, double factor) {
   for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += factor * a.values()[i];
 }
 
-/// Eigenvectors by descending eigenvalue.
 SymmetricEigen descending_eigen(const Matrix& a) {
   SymmetricEigen eigen = symmetric_eigen(a);
   std::reverse(eigen.values.begin(), eigen.values.end());
@@ -38,18 +37,16 @@ SymmetricEigen descending_eigen(const Matrix& a) {
   return eigen;
 }
 
-/// v' a v.
 Matrix congruence(const Matrix& a, const Matrix& v) {
   return multiply_tn(v, multiply(a, v));
 }
 
-/// The smallest nonzero eigenvalue of a penalty of this rank, relative to the largest.
+/// The smallest nonzero eigenvalue of a penalty of rank `rank`, relative to the largest.
 double spread_of(const Matrix& penalty, int rank) {
   const std::vector<double> values = symmetric_eigen(penalty).values;
   return values[values.size() - base::at(rank)] / values.back();
 }
 
-/// Computes the basis in which all penalties of a block are diagonal.
 void take_common(BlockBasis& basis) {
   const Penalty& penalty = *basis.penalty;
   basis.rotation = Matrix(basis.size, basis.size);
@@ -72,7 +69,7 @@ void take_common(BlockBasis& basis) {
       block.label);
 }
 
-/// Eigenvectors by descending eigenvalue; `rank` eigenvalues are nonzero.
+/// Eigenvectors by descending eigenvalue. Throws unless exactly `rank` eigenvalues are nonzero.
 SymmetricEigen eigen_of_rank(const Matrix& sum, int rank, const CoefBlock& block) {
   SymmetricEigen eigen = descending_eigen(sum);
   if (!(eigen.values[base::at(rank) - 1] > 0) ||
@@ -81,8 +78,7 @@ SymmetricEigen eigen_of_rank(const Matrix& sum, int rank, const CoefBlock& block
   return eigen;
 }
 
-/// Computes a factor smooth's basis: the penalised functions of each level in turn, then the unpenalised
-/// functions.
+/// Basis of a factor smooth: penalised functions of each level in turn, then unpenalised functions.
 void take_levels(BlockBasis& basis, const CoefBlock& block) {
   const Penalty& penalty = *basis.penalty;
   const int rank = penalty.rank_of_level;
@@ -181,8 +177,8 @@ std::vector<BlockBasis> penalty_bases(const Design& design) {
 
 GradedPenalties grade_penalties(const BlockBasis& basis, std::span<const double> lambda,
                                 const Algebra& algebra) {
-  // Penalties within this factor of the largest are added up as one penalty: the sum keeps the digits of
-  // each, unless the smallest eigenvalue of one is below this fraction of its largest.
+  // Penalties within a factor `comparable` of the largest are summed as one: the sum keeps the digits of
+  // each. The weight of a penalty is reduced if its smallest relative eigenvalue is below `narrow`.
   const double comparable = base::pow(epsilon, 1.0 / 3);
   constexpr double narrow = 1e-4;
   const int size = basis.dense.front().rows();
@@ -239,7 +235,7 @@ GradedPenalties grade_penalties(const BlockBasis& basis, std::span<const double>
 
 namespace {
 
-/// Adds the terms of a block whose penalties have common eigenvectors, in the coordinates of its basis.
+/// Adds the terms of a block whose penalties are diagonal in the coordinates of its basis.
 void add_commuting(const BlockBasis& basis, std::span<const double> lambda, PenaltyDeterminant& total) {
   const Penalty& penalty = *basis.penalty;
   const int count = basis.penalties();

@@ -10,27 +10,26 @@
 #include <span>
 #include <vector>
 
-/// Bases in which penalties can be added up without losing the small ones; log|S|+ and its derivatives.
-///
-/// With lambda up to e^40, a sum of penalties in the coordinates of the basis functions has rounding errors
-/// that dominate the unpenalised directions. In these bases each penalty is exactly zero on its null space.
+/// Bases in which penalties are summed without losing the small ones; log|S|+ and its derivatives. In these
+/// bases each penalty is exactly zero on its null space. In the coordinates of the basis functions, with
+/// lambda up to e^40, rounding errors of the sum would dominate the unpenalised directions.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The penalties of one coefficient block in coordinates U^-1 b: the first `rank` coordinates are penalised,
-/// the others span the null space, where every penalty is exactly zero. U is orthogonal, unless several
+/// The penalties of one coefficient block in coordinates U^-1 b. The first `rank` coordinates are penalised;
+/// the others span the null space, on which every penalty is exactly zero. U is orthogonal, unless several
 /// penalties are diagonalised together (`Penalty::eigenvectors`).
 struct BlockBasis {
-  int begin = 0;       ///< first coefficient of the block
-  int size = 0;        ///< number of coefficients of the block
+  int begin = 0;
+  int size = 0;
   int rank = 0;        ///< number of penalised coordinates
   int first_sp = 0;    ///< index of the first penalty among those of all blocks
   Matrix rotation;     ///< U, size x size; empty: the identity
   Matrix inverse;      ///< U^-1; empty: the transpose of U
   double log_det = 0;  ///< log |det U|^2
-  /// The penalised part of each penalty, as a diagonal, if all are diagonal; otherwise empty.
+  /// The penalised part of each penalty, as a diagonal; empty unless all are diagonal.
   std::vector<std::vector<double>> diagonals;
-  /// The penalised part of each penalty, rank x rank, if not all are diagonal; otherwise empty. `spread`: the
-  /// ratio of the smallest to the largest eigenvalue of each.
+  /// The penalised part of each penalty, rank x rank; empty if all are diagonal. `spread`: the ratio of the
+  /// smallest to the largest eigenvalue of each.
   std::vector<Matrix> dense;
   std::vector<double> spread;
   /// For penalties of levels (`Penalty::levels`): each penalised part is the Kronecker product of an element
@@ -42,7 +41,7 @@ struct BlockBasis {
     return of_level.empty() ? 1 : static_cast<int>(of_level.size());
   }
   [[nodiscard]] int penalties() const noexcept { return static_cast<int>(penalty->count()); }
-  /// This block's elements of `log_sp`, which has an element for each penalty of all blocks.
+  /// Its elements of `log_sp`, which has an element for each penalty of all blocks.
   [[nodiscard]] std::vector<double> smoothing_parameters(std::span<const double> log_sp) const;
 };
 
@@ -58,25 +57,20 @@ struct GradedPenalties {
   std::vector<Matrix> penalties;
 };
 
-/// Grades the penalties of a block. The rank of each set of penalties comes from the design, and is not
-/// estimated from rounded numbers.
-///
-/// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of penalties of similar size,
-/// except the last.
+/// Grades the penalties of a block. Ranks of sets of penalties come from the design. Source: Wood, JRSSB 73
+/// (2011), appendix B. Cost: O(rank^3) for each group of penalties of similar size, except the last.
 [[nodiscard]] GradedPenalties grade_penalties(const BlockBasis& basis, std::span<const double> lambda,
                                               const Algebra& algebra);
 
-/// log|S|+, for the sum S of all penalties times their lambdas in the coordinates of the bases, with gradient
-/// and Hessian with respect to the log lambdas.
+/// log|S|+ in the coordinates of the bases, with S = sum_j lambda_j S_j, and its derivatives by log lambda_j.
 struct PenaltyDeterminant {
   double value = 0;
   std::vector<double> gradient;
   Matrix hessian;
 };
 
-/// Computes log|S|+ and its derivatives; empty if the sum of a block's penalties is not numerically positive
-/// definite on its range. Cost: O(rank M^2) for a block whose M penalties have common eigenvectors, and O(M
-/// rank^3) for other blocks, whose sum is graded by `grade_penalties` and factored.
+/// Empty if the sum of a block's penalties is not numerically positive definite on its range. Cost: O(rank
+/// M^2) for a block whose M penalties have common eigenvectors, else O(M rank^3).
 [[nodiscard]] std::optional<PenaltyDeterminant> penalty_determinant(const std::vector<BlockBasis>& bases,
                                                                     std::span<const double> log_sp,
                                                                     const Algebra& algebra);

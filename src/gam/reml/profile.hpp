@@ -8,28 +8,27 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The REML criterion V as a function of the log smoothing parameter of one penalty S_j, with the others
-/// fixed: exact, and evaluated without a factorisation.
+/// The REML criterion V along the log smoothing parameter of one penalty S_j, with the others fixed: exact,
+/// and evaluated without a factorisation. Constructed by `RemlCriterion::profiles`.
 ///
 /// With all other coefficients profiled out, X'WX + S is K + lambda S_j on the coordinates that S_j
-/// penalises. In the common (generalised) eigenvectors of K and S_j, with eigenvalues k_i, log|X'WX + S| and
-/// the penalised deviance are sums of functions of lambda and a single k_i. Constructed by
-/// `RemlCriterion::profiles`.
+/// penalises. In the generalised eigenvectors of K and S_j, with eigenvalues k_i, log|X'WX + S| and the
+/// penalised deviance are sums of functions of lambda and a single k_i.
 struct RemlProfile {
-  double log_sp = 0;           ///< where the sums below were computed
-  double deviance = 0;         ///< RSS + b'Sb there
-  double log_det = 0;          ///< log|X'WX + S| there
-  std::vector<double> share;   ///< lambda / (k_i + lambda) there
-  std::vector<double> square;  ///< squared coefficients there, in the common eigenvectors, times lambda
-  double log_det_penalty = 0;  ///< log|S|+ there
-  std::vector<double> penalty_share;  ///< lambda / (l_i + lambda) there, l_i from the block's other penalties
-  double smallest_deviance = 0;       ///< deviances below this are rounding
+  double log_sp = 0;                  ///< log lambda at which the members below are computed
+  double deviance = 0;                ///< RSS + b'Sb
+  double log_det = 0;                 ///< log|X'WX + S|
+  std::vector<double> share;          ///< lambda / (k_i + lambda)
+  std::vector<double> square;         ///< lambda times squared coefficients in the common eigenvectors
+  double log_det_penalty = 0;         ///< log|S|+
+  std::vector<double> penalty_share;  ///< lambda / (l_i + lambda), l_i from the block's other penalties
+  double smallest_deviance = 0;       ///< smaller deviances are rounding errors
   double df = 0;                      ///< n / gamma - M_p
-  std::optional<double> scale{};      ///< phi, if it is known
+  std::optional<double> scale{};      ///< phi, if known
   double gamma = 1;                   ///< see `WorkingModel`
   int unpenalised = 0;                ///< M_p
 
-  /// V if the log smoothing parameter is `at`. Cost: O(rank).
+  /// REML at the log smoothing parameter `at`. Cost: O(rank).
   [[nodiscard]] double value(double at) const;
 };
 

@@ -17,8 +17,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Start values further above the default may lie where V is flat, and Newton's method does not return from
-/// there.
+/// A start is clamped to this distance from the default: Newton's method does not return from flat regions.
 constexpr double start_above = 10;
 constexpr double start_below = 20;
 
@@ -31,11 +30,9 @@ std::vector<double> bounded_start(const RemlCriterion& criterion, std::span<cons
   return log_sp;
 }
 
-/// Largest rounding error of V, and so roughly of the degrees of freedom, that does not matter in tests and
-/// confidence bands.
+/// Largest rounding error of REML, and roughly of degrees of freedom, that is negligible in tests and bands.
 constexpr double most_noise = 0.02;
 
-/// The index in the design of the `penalised`-th penalised block.
 int block_of(const Design& design, std::ptrdiff_t penalised) {
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {
     if (design.blocks[i].penalty && penalised-- == 0) return static_cast<int>(i);
@@ -43,7 +40,7 @@ int block_of(const Design& design, std::ptrdiff_t penalised) {
   return -1;
 }
 
-/// Sets whether the search ended at a minimum of V, and if not, the block that prevents it.
+/// Sets `converged` and, if the search did not end at a minimum, the block that prevents it.
 void judge(RemlFit& fit, const RemlOptimum& end, const Design& design, const std::vector<BlockBasis>& bases) {
   const auto blocks = std::span(fit.noise).first(bases.size());
   fit.hidden_by_rounding = std::accumulate(blocks.begin(), blocks.end(), 0.0) > most_noise;

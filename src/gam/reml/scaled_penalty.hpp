@@ -13,36 +13,34 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// lambda_j S_j in the coordinates of one evaluation of the criterion: it covers the `rank` coordinates from
-/// `begin` on, or the coordinates of one random effect of the part.
+/// lambda_j S_j in the coordinates of one evaluation of the criterion. It covers `rank` coordinates from
+/// `begin` on, or the coordinates of a random effect in the part.
 struct ScaledPenalty {
   int begin = 0;     ///< first coordinate; -1: the penalty is on the part
   int in_outer = 0;  ///< `begin` among the coordinates that are not eliminated
   int rank = 0;
-  std::vector<double> diagonal;  ///< elements of a diagonal penalty; other penalties have `dense`
+  std::vector<double> diagonal;  ///< elements of a diagonal penalty; else `dense` is set
   Matrix dense;
-  std::vector<int> places;  ///< coordinates of an effect of the part, whose penalty is diagonal
+  std::vector<int> places;  ///< coordinates of a random effect in the part; its penalty is diagonal
 
   [[nodiscard]] bool is_of_part() const noexcept { return !places.empty(); }
-  /// For an effect whose first coefficient has index `first` in the part: drops the zeros of `diagonal`, and
-  /// sets `places`. `order` maps indices in the part to places in the order of elimination.
+  /// For an effect whose first coefficient is `first` in the part: drops the zeros of `diagonal`, and sets
+  /// `places`. `order` maps indices in the part to the order of elimination.
   void take_places(std::span<const int> order, int first);
-  /// The elements of `b` in the penalty's own coordinates.
   [[nodiscard]] std::vector<double> own(std::span<const double> b) const;
-  /// b += factor x, for x on the penalty's own coordinates.
+  /// b += factor x, for x in the penalty's own coordinates.
   void add_to(std::span<double> b, double factor, std::span<const double> x) const;
-  /// lambda_j S_j b, on the penalty's own coordinates.
+  /// lambda_j S_j b, in the penalty's own coordinates.
   [[nodiscard]] std::vector<double> times(std::span<const double> b) const;
   /// The columns A(., own coordinates) lambda_j S_j, for A over the coefficients that are not eliminated.
   [[nodiscard]] Matrix after(const Matrix& a, const Algebra& algebra) const;
-  /// A matrix R with `columns` columns and R R' = lambda_j S_j, on the penalty's own coordinates.
+  /// R with R R' = lambda_j S_j, in the penalty's own coordinates.
   [[nodiscard]] Matrix root(int columns) const;
 };
 
-/// tr(A S_j) and tr(A S_j A S_k) for A = (X'WX + S)^-1. The block V of A, for the coefficients that are not
-/// eliminated, is given; the blocks D^-1 + D^-1 C V C' D^-1 and -D^-1 C V are not formed. D may have small
-/// dense blocks. For other parts with fill-in, only the diagonal of A is known, and traces of pairs of
-/// penalties are unknown.
+/// tr(A S_j) and tr(A S_j A S_k) for A = (X'WX + S)^-1. The core block V of A is given; the blocks D^-1 +
+/// D^-1 C V C' D^-1 and -D^-1 C V are not computed. D may have small dense blocks. If elimination causes
+/// other fill-in, only the diagonal of A is available, and no traces of pairs of penalties.
 class PenaltyTraces {
  public:
   /// `penalties` and `algebra` must outlive this object; `matrix`: X'WX; `block`: the eliminated block of
@@ -66,9 +64,9 @@ class PenaltyTraces {
   const std::vector<ScaledPenalty>& penalties_;
   const Algebra& algebra_;
   std::vector<Matrix> products_;    ///< V S_j for the penalties that are not on the part
-  std::vector<double> of_effects_;  ///< tr(A S_j) for the penalties on a part with fill-in
-  /// For dense blocks B, with U = B^-1 C: V U'S_j U for each penalty; then tr(A S_j A S_k) minus the trace of
-  /// the product of two of these.
+  std::vector<double> of_effects_;  ///< tr(A S_j) for penalties on a part with fill-in
+  /// For dense blocks B, with U = B^-1 C. `through_blocks_`: V U'S_j U for each penalty. `own_squares_`: tr(A
+  /// S_j A S_k) minus the trace of the product of two of these matrices.
   std::vector<Matrix> through_blocks_;
   Matrix own_squares_;
   Matrix through_core_;    ///< V C' D^-1 S_e D^-1 C, for the eliminated block's penalty S_e

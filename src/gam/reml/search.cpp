@@ -15,39 +15,36 @@ namespace {
 
 constexpr int iteration_limit = 200;
 constexpr int halving_limit = 30;
-/// Maximum number of halvings if the gradient is below `stalled_tolerance`: changes of V are then rounding.
+/// Limit of halvings if the gradient is below `stalled_tolerance`: REML then changes only by rounding.
 constexpr int stalled_halving_limit = 4;
-/// The longest Newton step of a log smoothing parameter.
 constexpr double step_limit = 5;
-/// If the Newton step is as short as this, V is nearly quadratic.
+/// After a Newton step this short, REML is nearly quadratic.
 constexpr double short_newton_step = 0.5;
-/// A gradient this small counts as zero: it moves fitted values by far less than their accuracy.
+/// Gradient tolerance: smaller gradients change fitted values by far less than their accuracy.
 constexpr double gradient_tolerance = 1e-9;
-/// A gradient this small counts as zero if rounding prevents a further decrease of V.
+/// Gradient tolerance if rounding prevents a further decrease of REML.
 constexpr double stalled_tolerance = 1e-5;
-/// A gradient this small counts as rounding if no step against it, however short, decreases V. mgcv's newton
-/// ends at about the same size, 5e-6 of V.
+/// Gradient tolerance if no step decreases REML. mgcv's newton ends at about this, 5e-6 of REML.
 constexpr double blocked_tolerance = 1e-3;
-/// Safety factor for the estimated rounding of V: the logarithms of thousands of large eigenvalues may be
-/// added to V and subtracted again.
+/// Safety factor for the estimated rounding error of REML: the logarithms of thousands of large eigenvalues
+/// may be added and subtracted again.
 constexpr double noise_of_value = 16;
 
-/// Gradient tolerance if the Hessian is approximate and evaluations are expensive: relative to the Hessian's
-/// largest element.
+/// Gradient tolerance for an approximate Hessian, relative to the Hessian's largest element.
 constexpr double approximate_tolerance = 1e-10;
 /// A step s updates the Hessian if |r's| exceeds this times |r| |s|, where r is the change of the gradient
 /// that the Hessian does not explain.
 constexpr double least_turn = 1e-8;
 
-/// In a tail (lambda tends to infinity), V = V_inf + c / lambda with c > 0: gradient = -c / lambda =
-/// -hessian, so Newton steps are all 1. Returns the step to where c / lambda is negligible; else zero.
+/// In a tail (lambda tends to infinity), REML = a + c / lambda with c > 0: gradient = -c / lambda = -hessian,
+/// so Newton steps are all 1. Returns the step that makes c / lambda negligible, else 0.
 double tail_step(double gradient, double curvature) {
   const bool in_tail = gradient < -gradient_tolerance && gradient > -1e-2 &&
                        std::abs(gradient + curvature) < 0.05 * std::abs(gradient);
   return in_tail ? base::log(-gradient / (0.1 * gradient_tolerance)) : 0.0;
 }
 
-/// -H^-1 g over the coordinates that are `moving`, with the absolute values of H's eigenvalues.
+/// -H^-1 g over the `moving` coordinates, with the absolute eigenvalues of H.
 std::vector<double> newton_step(const RemlCriterion::Evaluation& at, const std::vector<int>& moving) {
   std::vector<double> step(at.gradient.size());
   if (moving.empty()) return step;
@@ -67,10 +64,9 @@ std::vector<double> newton_step(const RemlCriterion::Evaluation& at, const std::
   return step;
 }
 
-/// How a step moves each parameter.
 struct StepDivision {
   std::vector<int> moving;    ///< parameters that move by Newton's method
-  std::vector<double> tails;  ///< steps of parameters in a tail; zero for others. Flat ones do not move
+  std::vector<double> tails;  ///< steps of parameters in a tail, else 0; flat parameters do not move
 };
 
 StepDivision division_of(const RemlCriterion::Evaluation& at) {
@@ -86,13 +82,12 @@ StepDivision division_of(const RemlCriterion::Evaluation& at) {
   return division;
 }
 
-/// Estimates from steps how the Hessian differs from its approximation: Nocedal and Wright (2006), sec. 6.2.
+/// Symmetric rank-one (SR1) correction of an approximate Hessian: Nocedal and Wright (2006), sec. 6.2.
 class HessianCorrection {
  public:
   explicit HessianCorrection(std::size_t size) : sum_(static_cast<int>(size), static_cast<int>(size)) {}
 
-  /// Updates the estimate from a step and the change of the gradient along it, and corrects the Hessian at
-  /// the step's end.
+  /// Updates the correction from a step, and corrects the Hessian at the step's end.
   void correct(std::span<const double> step, const RemlCriterion::Evaluation& before,
                RemlCriterion::Evaluation& after) {
     add_multiple(after.hessian.values(), 1, sum_.values());
@@ -110,8 +105,8 @@ class HessianCorrection {
   Matrix sum_;
 };
 
-/// True if V falls; or if the gradient falls while the change of V is rounding, or while `slope`, the largest
-/// decrease of V along the step, is rounding.
+/// True if REML falls, or if the gradient falls while REML changes only by rounding, or while `slope`, the
+/// largest decrease of REML along the step, is rounding.
 bool is_better(const RemlCriterion::Evaluation& trial, const RemlCriterion::Evaluation& best, double slope) {
   if (trial.value < best.value - best.rounding) return true;
   const double noise = slope < best.rounding ? noise_of_value * best.rounding : best.rounding;
@@ -169,8 +164,8 @@ std::optional<RemlOptimum> descend(const RemlCriterion& criterion, std::span<con
       moved = take(step);
       for (double& v : step) v /= 2;
     }
-    // Penalties on the same functions give V a curved valley: the Newton step along it may raise V, while a
-    // step along a tail still lowers it.
+    // Penalties on the same functions give REML a curved valley. The Newton step along the valley may raise
+    // it, while a step along a tail still lowers it.
     if (!moved && largest(division.tails) > 0) moved = take(division.tails);
     if (!moved) {
       best.converged = stalling || largest(best.at.gradient) <= blocked_tolerance;

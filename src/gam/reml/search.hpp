@@ -10,37 +10,36 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A local minimum of V.
+/// A local minimum of REML.
 struct RemlOptimum {
   std::vector<double> log_sp;
   RemlCriterion::Evaluation at;
-  int iterations = 0;   ///< iterations of Newton's method from the start
-  int evaluations = 0;  ///< evaluations of V since the start
+  int iterations = 0;
+  int evaluations = 0;  ///< of REML
   bool converged = false;
 };
 
-/// The lowest minimum found, and the parameters of other minima that are only a little higher, lowest first.
+/// The lowest minimum found, and the parameters of others little above, lowest first.
 struct RemlOptima {
   RemlOptimum lowest;
   std::vector<std::vector<double>> others;
 };
 
-/// Newton's method with line search from `start`, with exact second derivatives, or with approximate ones
-/// corrected by past steps. V increases by no more than rounding. Empty if V cannot be evaluated at the
-/// start. `leave` is called before each iteration; if it returns true, the descent ends as not converged.
+/// Newton's method with line search from `start`. Second derivatives are exact, or approximate and corrected
+/// by past steps. REML increases at most by rounding. Empty if REML cannot be evaluated at the start. `leave`
+/// is called before each iteration; if it returns true, the descent ends as not converged.
 [[nodiscard]] std::optional<RemlOptimum> descend(
     const RemlCriterion& criterion, std::span<const double> start,
     const std::function<bool(const RemlOptimum&)>& leave = [](const RemlOptimum&) { return false; });
 
-/// The approximate predicted decrease of V, if Newton's method is about to converge; otherwise empty.
+/// The predicted decrease of REML if Newton's method is about to converge; else empty.
 [[nodiscard]] std::optional<double> fall_ahead(const RemlCriterion::Evaluation& at);
 
-/// Repeats descents from other starts as long as one of them ends below the best optimum so far; returns the
-/// lowest. V may have several local minima, and is flat where a parameter tends to infinity, so that no
-/// derivative leads back. Starts are
+/// Repeats descents from other starts as long as one ends below the best optimum so far; returns the lowest.
+/// REML may have several local minima, and no derivative leads back from infinite parameters. Starts are
 ///
-/// * along each parameter, with the others fixed, every other minimum of V (`RemlProfile`);
-/// * for a parameter that ended where V is flat, a finite value; for any other, infinity;
+/// * along each parameter, with the others fixed, every other minimum of REML (`RemlProfile`);
+/// * for a parameter that ended where REML is flat, a finite value; for any other, infinity;
 /// * the default, and all parameters well above and below it;
 ///
 /// and each descent moves all parameters. A descent is abandoned if it returns to the optimum, or is about to
@@ -50,11 +49,11 @@ struct RemlOptima {
 [[nodiscard]] RemlOptima multistart_search(const RemlCriterion& criterion, RemlOptimum best,
                                            double evaluations, std::span<const double> tried = {});
 
-/// Memory, in doubles, of `count` concurrent evaluations of V with this many coefficients in the core;
-/// concurrency is limited so that this is at most a gibibyte.
+/// Memory, in doubles, of `count` concurrent evaluations of REML with `core_size` coefficients in the core;
+/// at most a gibibyte.
 [[nodiscard]] double doubles_of_evaluations(double core_size, int count);
 
-/// The `evaluations` for `multistart_search`: enough for all starts of a small model; a fixed number per
+/// The `evaluations` for `multistart_search`: enough for all starts of a small model, a fixed number per
 /// parameter for a large one, and none if second derivatives are approximate.
 [[nodiscard]] double affordable_evaluations(const RemlCriterion& criterion);
 

@@ -14,7 +14,6 @@ namespace {
 
 using base::at;
 
-/// The design restricted to the given blocks, over the same raw columns.
 Design part_of(const Design& design, std::span<const int> blocks) {
   Design part = design;
   part.blocks.clear();
@@ -23,14 +22,13 @@ Design part_of(const Design& design, std::span<const int> blocks) {
   return part;
 }
 
-/// The design without the terms that no block uses.
 Design without_other_terms(const Design& design) {
   Design out = design;
   out.terms.clear();
   out.raw_size = 0;
   out.parted_columns = {};
   for (const RawTerm& term : design.terms) {
-    int begin = -1;  // first raw column of the term in `out`
+    int begin = -1;  // the term's first raw column in `out`
     for (std::size_t i = 0; i < design.blocks.size(); ++i) {
       const int in_term = design.blocks[i].raw_begin - term.raw_begin;
       if (in_term < 0 || in_term >= term.raw_size) continue;

@@ -13,10 +13,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// These rows with a gaussian response, without weights, offsets and correlation: their X'WX is X'X.
+/// A copy of `rows` with a Gaussian response and without weights, offsets and correlation: X'WX is X'X.
 [[nodiscard]] Rows unweighted(Rows rows);
 
-/// *Collective.* R'R of the raw columns R, by a pass over the rows; computed on the CPU after a fallback.
+/// *Collective.* Crossproduct R'R of the raw columns R, by a pass over the rows.
 [[nodiscard]] PartedMatrix unweighted_gram(Job& job, const Plan& plan, const Rows& rows);
 
 /// Some blocks of a design, and a sketch (row_sketch.hpp) of the raw columns of their terms.
@@ -26,8 +26,7 @@ struct BlockSketch {
   Matrix raw;      ///< sketch of the raw columns of `compact` and the constant, on rank 0; empty elsewhere
 };
 
-/// *Collective.* The sketch of the blocks with these indices, none of them a parted random effect.
-/// `raw_gram`: R'R.
+/// *Collective.* Sketches these blocks; none may be a parted random effect. `raw_gram`: R'R.
 [[nodiscard]] BlockSketch sketch_of_blocks(Job& job, const Frame& frame, const Design& design,
                                            std::span<const int> blocks, const PartedMatrix& raw_gram);
 

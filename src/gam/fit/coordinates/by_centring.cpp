@@ -20,20 +20,19 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A by= variable is centred if |mean| / sd exceeds this: a crossproduct with it then loses two digits.
+/// A by= variable is centred if |mean| / sd exceeds this: its crossproducts then lose two digits.
 constexpr double far = 16;
-/// Relative difference below which two functions count as equal: polynomials are equal or differ by more, and
-/// the null space of a cubic spline's penalty is hardly more accurate than this.
+/// Relative tolerance for equal functions. Different polynomials differ by more, and the null space of a
+/// cubic spline's penalty has about this accuracy.
 constexpr double same = 1e-6;
 /// Relative residual up to which a function is in the span of a basis.
 constexpr double span_tolerance = 1e-11;
-/// Smooths of more variables are left unchanged.
+/// Smooths of more variables or coefficients are not changed.
 constexpr std::size_t max_variables = 6;
 constexpr int max_coefficients = 1000;
 
 using base::at;
 
-/// Points in the space of some of the design's variables.
 class PointSet {
  public:
   explicit PointSet(int count) : count_(count), index_(at(count)) {
@@ -53,21 +52,20 @@ class PointSet {
   int count_;
   std::vector<std::size_t> index_;
   std::deque<std::vector<double>> values_;
-  std::vector<NumberView> columns_;  ///< column of values per variable
+  std::vector<NumberView> columns_;  ///< indexed by variable; empty if not set
 };
 
-/// A combination of coefficients of one block, as a function of its variables.
 struct Function {
   int coef_begin = 0;
-  std::vector<double> direction;  ///< the function's coefficients in the block
-  std::vector<double> values;     ///< its values at the points
+  std::vector<double> direction;  ///< coefficients in the block
+  std::vector<double> values;     ///< at the points
 };
 
 bool is_spline(const Component& component) {
   return component.is_curve();
 }
 
-/// Whether a block is a smooth of splines with a by= variable whose |mean| is many standard deviations.
+/// Whether a block is a smooth of splines with a by= variable of |mean| / sd > `far`.
 bool is_by_far_number(const CoefBlock& block, const RawTerm& term, const Standards& standards) {
   if (!block.penalty || block.penalty->null_space.cols() == 0 || block.coef_size > max_coefficients ||
       term.components.size() < 2 || term.components.size() > max_variables + 1)
@@ -102,14 +100,12 @@ PointSet points_of(std::span<const Component> splines, int count) {
   return points;
 }
 
-/// Whether the points have values of all variables that a component reads.
 bool is_of(const Component& component, const PointSet& points) {
   bool all = true;
   Component::for_each_variable(component, [&](int variable) { all = all && points.has(variable); });
   return all;
 }
 
-/// The products of numeric components at the points.
 std::vector<double> product_of(std::span<const Component> numbers, const PointSet& points) {
   std::vector<double> values;
   TermEvaluator(numbers, points.count())
@@ -118,7 +114,7 @@ std::vector<double> product_of(std::span<const Component> numbers, const PointSe
   return values;
 }
 
-/// The columns of a smooth at the points, without the factor of its by= variable.
+/// The smooth's columns at the points, without the factor of its by= variable.
 Matrix columns_of(const CoefBlock& block, std::span<const Component> splines, const PointSet& points) {
   Matrix columns(points.count(), block.coef_size);
   TermEvaluator(splines, points.count())
@@ -128,7 +124,6 @@ Matrix columns_of(const CoefBlock& block, std::span<const Component> splines, co
   return columns;
 }
 
-/// The unpenalised functions of a smooth.
 std::vector<Function> free_functions(const CoefBlock& block, std::span<const Component> splines,
                                      const PointSet& points) {
   const Matrix& null_space = block.penalty->null_space;
@@ -143,7 +138,7 @@ std::vector<Function> free_functions(const CoefBlock& block, std::span<const Com
   return functions;
 }
 
-/// The unpenalised functions of the design that depend only on the points' variables.
+/// The unpenalised functions of the design that depend only on variables of the points.
 std::vector<Function> functions_beside(const Design& design, const PointSet& points) {
   std::vector<Function> functions;
   for (const CoefBlock& block : design.blocks) {
@@ -169,7 +164,6 @@ std::vector<Function> functions_beside(const Design& design, const PointSet& poi
   return functions;
 }
 
-/// The functions' values as columns.
 Matrix columns_of(std::span<const Function> functions) {
   Matrix columns(static_cast<int>(functions.front().values.size()), static_cast<int>(functions.size()));
   for (std::size_t j = 0; j < functions.size(); ++j)
@@ -177,7 +171,6 @@ Matrix columns_of(std::span<const Function> functions) {
   return columns;
 }
 
-/// A maximal linearly independent subset of the functions.
 std::vector<Function> independent(std::vector<Function> functions) {
   if (functions.empty()) return functions;
   Matrix columns = columns_of(functions);
@@ -194,8 +187,8 @@ std::vector<Function> independent(std::vector<Function> functions) {
   return kept;
 }
 
-/// The least-squares solution x of a x = b, for `a` of full column rank: by the normal equations with two
-/// steps of refinement, which are as accurate as a QR. Without columns if `a` is singular.
+/// Minimises |a x - b| for `a` of full column rank: the normal equations with two steps of iterative
+/// refinement are as accurate as QR. Returns a matrix without columns if `a` is singular.
 Matrix least_squares(const Matrix& a, const Matrix& b) {
   const auto lower = cholesky(multiply_tn(a, a));
   if (!lower) return {};
@@ -210,8 +203,8 @@ Matrix least_squares(const Matrix& a, const Matrix& b) {
   return x;
 }
 
-/// The intersection of the spans of `own` and `others`: orthonormal combinations of the columns of `own`;
-/// without columns if it is empty.
+/// Intersection of the column spans of `own` and `others`, as orthonormal combinations of the columns of
+/// `own`. No columns if the spans share only 0.
 Matrix shared_part(const Matrix& own, const Matrix& others) {
   const int count = own.cols();
   const Matrix q = submatrix(full_q(own), 0, own.rows(), 0, count);
@@ -220,15 +213,14 @@ Matrix shared_part(const Matrix& own, const Matrix& others) {
   const auto shared =
       static_cast<int>(std::ranges::count_if(eigen.values, [](double value) { return value < same * same; }));
   if (shared == 0) return {};
-  // First as combinations of the columns of q, then of the columns of `own`.
   const Matrix combinations =
       solve(multiply_tn(q, own), submatrix(eigen.vectors, 0, count, 0, shared)).value();
   return submatrix(full_q(combinations), 0, count, 0, shared);
 }
 
-/// Monomials in the variables of some splines. The unit of a variable is half its range.
+/// Monomials in the splines' variables, each centred at the middle of its range and scaled to about [-1, 1].
 struct Monomials {
-  std::vector<std::vector<Component>> factors;  ///< factors of each monomial; none: the constant
+  std::vector<std::vector<Component>> factors;  ///< factors of each monomial; empty for the constant
   Matrix values;                                ///< a row per point, a column per monomial
 
   Monomials(std::span<const Component> splines, const PointSet& points) {
@@ -263,16 +255,15 @@ double largest_difference(const Matrix& a, const Matrix& b) {
 
 /// The functions removed from a smooth with a by= variable, and the functions that replace them.
 struct Exchange {
-  Matrix given;       ///< coefficients x count, orthonormal: the removed functions, unpenalised
-  Matrix kept;        ///< coefficients x the rest, orthogonal to `given`
-  Matrix null_space;  ///< the penalty's remaining null space, in `kept`
-  std::vector<std::vector<Component>> factors;  ///< of each new raw column, except for the centred variable
-  Matrix map;                                   ///< new raw columns x count
-  std::vector<Function> others;                 ///< the other terms' functions
+  Matrix given;       ///< coefficients x count: the removed unpenalised functions, orthonormal
+  Matrix kept;        ///< orthogonal complement of `given`
+  Matrix null_space;  ///< null space of the remaining penalty, in the coordinates of `kept`
+  std::vector<std::vector<Component>> factors;  ///< of each new raw column, besides the centred variable
+  Matrix map;                                   ///< new raw columns x count: the replacing functions
+  std::vector<Function> others;                 ///< functions of the other terms
   Matrix in_others;  ///< others x count: each removed function as a combination of `others`
 };
 
-/// Drops the monomials that no function uses.
 void keep_used(Exchange& exchange, const Monomials& monomials, const Matrix& all) {
   std::vector<int> used;
   for (int i = 0; i < all.rows(); ++i) {
@@ -286,16 +277,15 @@ void keep_used(Exchange& exchange, const Monomials& monomials, const Matrix& all
   }
 }
 
-/// The functions that are unpenalised in `block` and lie in the span of the other terms: their coefficients
-/// in `block`, and those in the other terms; no columns if there are none.
+/// Unpenalised functions of `block` in the span of `beside`, the functions of the other terms: their
+/// coefficients in `block` and in `beside`. No columns if no function is shared.
 std::pair<Matrix, Matrix> shared_functions(const CoefBlock& block, const Matrix& own, const Matrix& beside) {
   const Matrix free = multiply(own, block.penalty->null_space);
   const Matrix shared = shared_part(free, beside);
   if (shared.empty()) return {};
   Matrix in_others = least_squares(beside, multiply(free, shared));
   if (in_others.empty()) return {};
-  // Replace the functions by their projections on the other terms' functions, which are exact: the
-  // coefficients in `block` are then exact too.
+  // The other terms' functions are exact: projecting on them makes the coefficients in `block` exact too.
   const Matrix functions = multiply(beside, in_others);
   const Matrix coefficients = least_squares(own, functions);
   if (coefficients.empty() || !(largest_difference(multiply(own, coefficients), functions) <
@@ -309,7 +299,7 @@ std::pair<Matrix, Matrix> shared_functions(const CoefBlock& block, const Matrix&
   return {std::move(given), std::move(in_others)};
 }
 
-/// The rest of the penalty's null space after the functions were removed, in the kept coefficients.
+/// Orthogonal complement of the removed functions in the penalty's null space, in the kept coefficients.
 Matrix rest_of(const Matrix& null_space, const Matrix& given, const Matrix& kept) {
   const Matrix along = multiply_tn(null_space, given);
   const Matrix rest = submatrix(full_q(along), 0, along.rows(), along.cols(), along.rows() - along.cols());
@@ -340,7 +330,6 @@ std::optional<Exchange> exchange_of(const Design& design, const CoefBlock& block
   return exchange;
 }
 
-/// The smooth without the removed functions.
 CoefBlock reduced(CoefBlock block, const Exchange& exchange) {
   Penalty& penalty = *block.penalty;
   for (Matrix& matrix : penalty.matrices)
@@ -353,7 +342,7 @@ CoefBlock reduced(CoefBlock block, const Exchange& exchange) {
   return block;
 }
 
-/// The block of the removed functions times the centred variable; adds its raw columns to the design.
+/// The block of the removed functions times the centred variable, whose raw columns the design gets.
 CoefBlock centred_block(Design& design, const CoefBlock& smooth, const Component& by,
                         const Exchange& exchange) {
   CoefBlock block;

@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// The centred design, with an unpenalised block at its end for each smooth from which functions were moved;
 /// empty if no by= variable has abs(mean) >> sd, or no such function is in the span of the other terms.
-/// `design` has all its constraints. Pure.
+/// `design` must have all its constraints. Pure.
 [[nodiscard]] std::optional<ChangedDesign> centre_by_variables(const Design& design,
                                                                const Standards& standards);
 

@@ -15,7 +15,7 @@ using base::at;
 
 namespace {
 
-/// The matrix with the part's rows in other places.
+/// Moves the rows of the eliminated part to the position that `part` gives.
 PartedMatrix moved(PartedMatrix from, const Part& part) {
   PartedMatrix out(from.size(), part, from.pattern());
   out.core = std::move(from.core);

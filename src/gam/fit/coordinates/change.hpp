@@ -10,10 +10,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// An invertible change T from the coefficients of a fit to those of the formula's design. The part (the
-/// eliminated random effects) does not change, but may have another place.
+/// An invertible change of basis T from the coefficients of a fit to the coefficients of the formula's
+/// design. The part (the eliminated random effects) keeps its values, but may change its position.
 struct Change {
-  /// The core's coefficients from `begin` on, multiplied by a square matrix.
+  /// A square matrix that multiplies the core's coefficients from `begin` on.
   struct Block {
     int begin = 0;
     Matrix to_formula;
@@ -26,17 +26,17 @@ struct Change {
   [[nodiscard]] std::vector<double> coefficients_of_formula(std::span<const double> coef) const;
   /// Cost: O(p^2 k) for a block of k coefficients.
   void transform_covariance(PartedMatrix& covariance) const;
-  /// The upper triangular R with R'R = X'WX, for a model without a part.
+  /// R'R = X'WX for the upper triangular R. Only for models without a part.
   [[nodiscard]] Matrix triangle_of_formula(Matrix triangle) const;
   /// Transforms a solution and its X'WX. Cost: O(p^3).
   void transform_solution(RemlFit& fit, PartedMatrix& gram) const;
 };
 
-/// A design in other coefficients than the formula's, or the formula's design beside it.
+/// A design in other coefficients than the formula's, and the change to the formula's coefficients.
 struct ChangedDesign {
   Design design;
   Change change;
-  /// Whether each block of the formula is a block of this design, so that their tests agree.
+  /// Whether the blocks are those of the formula, so that tests of terms agree.
   bool same_blocks = false;
 };
 

@@ -17,17 +17,16 @@ namespace {
 
 using base::at;
 
-/// Bins of a variable's range. A cluster is searched for in two neighbouring bins, since it may lie across
-/// their border.
+/// Number of bins of a variable's range. A cluster may span two neighbouring bins.
 constexpr int parts_of_range = 2000;
-/// Rows count as nearly all if they are at least this share.
+/// Share of the rows that counts as nearly all.
 constexpr double nearly_all = 0.9;
-/// Maximum number of bins that the sample of a crowded variable occupies.
+/// A crowded variable's sample occupies at most this number of bins.
 constexpr int few_parts = parts_of_range / 100;
-/// Number of rows in the sample, spread evenly over the table.
+/// Sample size. The sampled rows are spread evenly over the table.
 constexpr std::int64_t looks = 4096;
 
-/// The bin of a value. Values are halved, since the width of a range may overflow.
+/// The bin of a value. Values are halved because the width of a range may overflow.
 std::size_t part_of_range(const Extent& range, double value) {
   const double share = (value / 2 - range.min / 2) / (range.max / 2 - range.min / 2);
   return at(std::clamp(static_cast<int>(share * parts_of_range), 0, parts_of_range - 1));
@@ -63,7 +62,6 @@ std::string crowding(const Workers& workers, const Frame& frame, int index) {
       others, complete, variable.name, crowd.min, crowd.max, range.min, range.max, variable.name);
 }
 
-/// *Collective.* Whether few bins contain the whole sample, and a bin contains distinct values.
 bool is_crowded(const Workers& workers, const Frame& frame, int index) {
   const Variable& variable = frame.variables[at(index)];
   if (variable.factor) return false;

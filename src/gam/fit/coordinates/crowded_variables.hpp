@@ -11,15 +11,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* Reports the first variable of a term with nearly all rows in a thousandth of its range, for
-/// example one value of 1e9 among values of 0 to 1: one line, the same on every rank; empty if there is none.
-/// Nearly all rows are then in one cell of a spline, and the few others dominate products with the variable.
-/// Cost: two scans of the variable.
+/// *Collective.* Describes, in one line, the first variable of a term with nearly all rows in a thousandth of
+/// its range, for example one value of 1e9 among values from 0 to 1. Empty if the term has no such variable;
+/// the same on every rank. Nearly all rows are then between two knots of a spline, and the outliers dominate
+/// crossproducts. Cost: two scans of the variable.
 [[nodiscard]] std::string crowding(const tessera::Job& job, const Rows& rows, const CoefBlock& block);
 
-/// *Collective.* Indices in `Design::blocks` of the smooths with a crowded variable: all rows of a sample lie
-/// in at most a hundredth of the equal bins of the range of all rows, and in some bin they have more than one
-/// value. The same on every rank, and for any number of ranks.
+/// *Collective.* Indices in `Design::blocks` of the smooths with a crowded variable. A variable is crowded if
+/// all sampled rows lie in at most 1 % of the equal bins of its range, and some bin has distinct values. The
+/// result is the same on every rank and for any number of ranks.
 [[nodiscard]] std::vector<int> crowded_blocks(const tessera::Job& job, const Rows& rows);
 
 }  // namespace TESSERA_NAMESPACE::gam

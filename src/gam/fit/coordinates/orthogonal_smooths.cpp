@@ -27,29 +27,26 @@ namespace {
 
 using base::at;
 
-/// Smooths with more coefficients in total keep their coordinates: in orthogonal ones each row has a nonzero
-/// value per coefficient.
+/// Limit of the total number of coefficients in orthogonal coordinates, because these make columns dense.
 constexpr int most_orthogonal_coefficients = 500;
 /// If a diagonal element of R (QR of a smooth's columns) is below this fraction of the first, X'WX has only a
 /// few correct digits for that column.
 constexpr double near_dependence = 1e-4;
-/// Smallest divisor of a column, relative to the largest, for a smooth with several penalties (no basis makes
-/// all of them diagonal): with columns of unit size, the penalties would differ by the squares of the sizes,
-/// and lose the digits that X'WX gains.
+/// Lower bound of a column's divisor, relative to the largest, if a smooth has several penalties (no basis
+/// makes all diagonal). Otherwise penalties would differ by the squares of the divisors, and lose digits.
 constexpr double least_unit = 1e-3;
-/// A column below this fraction of the size of its summands is rounding.
+/// A column below this fraction of the size of its summands is rounding error.
 constexpr double rounding = 1e-13;
-/// Unpenalised columns are too nearly dependent for a fit if their smallest singular value is less than this
-/// many times their rounding.
+/// Unpenalised columns are dependent if their smallest singular value is below this many rounding errors.
 constexpr double few_digits = 6e3;
 
-/// Coordinates of a smooth: the penalised ones by decreasing size of their columns, then the unpenalised.
+/// Coordinates of a smooth: first the penalised columns by decreasing size, then the unpenalised columns.
 struct OrthogonalBasis {
   Matrix to_formula{};
-  Matrix in_range{};            ///< its penalised columns, projected on the penalties' range
+  Matrix in_range{};            ///< penalised columns, projected on the penalties' range
   std::vector<double> units{};  ///< divisors of the penalised columns
-  int hidden = 0;               ///< number of penalised columns, at the end, that are only rounding
-  /// Whether the unpenalised columns are lost in rounding: no such coordinates exist then.
+  int hidden = 0;               ///< number of penalised columns, at the end, that are only rounding error
+  /// Whether rounding hides the unpenalised columns. The other members are then empty.
   bool lost = false;
 };
 
@@ -69,7 +66,7 @@ Penalty penalty_in_basis(const Penalty& before, const OrthogonalBasis& basis) {
     }
     return penalty;
   }
-  // Leave out the null space: it would add only rounding, which is large if its columns are nearly dependent.
+  // Skip the null space: it adds only rounding errors, large ones if its columns are nearly dependent.
   for (const Matrix& matrix : before.matrices) {
     Matrix& out = penalty.matrices.emplace_back(size, size);
     assign(out, 0, 0, symmetrised(multiply_tn(basis.in_range, multiply(matrix, basis.in_range))));
@@ -80,7 +77,7 @@ Penalty penalty_in_basis(const Penalty& before, const OrthogonalBasis& basis) {
   return penalty;
 }
 
-/// A basis of the penalties' range: a single penalty is the identity in it; for several it is orthonormal.
+/// A basis of the penalties' range. It makes a single penalty the identity, and is orthonormal for several.
 Matrix penalised_basis(const Penalty& penalty) {
   const int size = penalty.null_space.rows();
   const int free = penalty.null_space.cols();
@@ -106,7 +103,7 @@ bool nearly_dependent(const Matrix& columns) {
   return false;
 }
 
-/// For each column of `map`, the size that the combination of `columns` would have if nothing cancelled.
+/// For each column of `columns` * `map`, the sum of its summands' norms (the scale of rounding errors).
 std::vector<double> sizes_of_sums(const Matrix& columns, const Matrix& map) {
   std::vector<double> sizes(at(map.cols()));
   for (int i = 0; i < columns.cols(); ++i) {
@@ -116,16 +113,16 @@ std::vector<double> sizes_of_sums(const Matrix& columns, const Matrix& map) {
   return sizes;
 }
 
-/// Chooses coordinates for a smooth from its raw columns, or a sketch of them; empty if it needs none, or if
-/// its unpenalised columns are dependent. REML does not change: log|T'X'WXT| and log|T'ST|+ change by the
-/// same amount.
+/// Chooses coordinates for a smooth from (a sketch of) its raw columns. Empty if the smooth needs no change,
+/// or if its unpenalised columns are dependent. REML does not change: log|T'X'WXT| and log|T'ST|+ change
+/// alike.
 std::optional<OrthogonalBasis> orthogonal_basis_of(const CoefBlock& block, const Matrix& raw_columns) {
   const Penalty& penalty = *block.penalty;
   const int size = block.coef_size;
   const int rank = penalty.rank();
   const int free = size - rank;
   const bool single = penalty.matrices.size() == 1;
-  // Smooths with several penalties lose digits in any case: te() parameterises its margins by values.
+  // Smooths with several penalties always change: te() parameterises its margins by values, and loses digits.
   if (single && !nearly_dependent(multiply(raw_columns, block.map))) return std::nullopt;
   const Matrix& null_space = penalty.null_space;
   const Matrix range = penalised_basis(penalty);
@@ -136,8 +133,7 @@ std::optional<OrthogonalBasis> orthogonal_basis_of(const CoefBlock& block, const
   std::vector<double> hidden_below = sizes_of_sums(raw_columns, map);
   for (double& size_of_sum : hidden_below) size_of_sum *= rounding;
 
-  // R of X = Q R in the coordinates of `map`: a QR with column pivoting, accurate for columns of different
-  // size, then a QR of the unpenalised columns.
+  // R of X = QR in the coordinates of `map`: pivoted QR, accurate for columns of different size.
   const PivotedQr qr = pivoted_qr(multiply(raw_columns, map));
   if (qr.r.rows() < size) return std::nullopt;
   Matrix root(size, size);
@@ -146,7 +142,7 @@ std::optional<OrthogonalBasis> orthogonal_basis_of(const CoefBlock& block, const
   Matrix unpenalised = submatrix(root, 0, free, 0, free);
   Matrix beside = submatrix(root, 0, free, free, rank);
   if (free > 0) {
-    // Singular values, since they do not depend on the choice of the null space's basis.
+    // Singular values do not depend on the basis of the null space.
     const double least = right_singular(unpenalised).values.back();
     const double hidden = *std::max_element(hidden_below.begin(), hidden_below.begin() + free);
     if (!(least > hidden)) return std::nullopt;
@@ -167,7 +163,7 @@ std::optional<OrthogonalBasis> orthogonal_basis_of(const CoefBlock& block, const
   }
   Matrix first = basis.in_range;
   if (free > 0) {
-    // Gram-Schmidt: project each column on the complement of the unpenalised columns before it.
+    // Gram-Schmidt: project each column on the complement of the preceding unpenalised columns.
     for (int i = 0; i < free; ++i) {
       const double own = unpenalised(i, i);
       for (int j = 0; j < free; ++j) unpenalised(i, j) /= own;
@@ -185,7 +181,7 @@ std::optional<OrthogonalBasis> orthogonal_basis_of(const CoefBlock& block, const
   return basis;
 }
 
-/// *Collective.* Broadcasts the coordinates that rank 0 chose, since other processors may round differently.
+/// *Collective.* Broadcasts the coordinates that rank 0 chose, because CPUs may round differently.
 std::optional<OrthogonalBasis> told_by_root(const mpi::Communicator& comm, const CoefBlock& block,
                                             std::optional<OrthogonalBasis> basis) {
   bool found = basis.has_value();
@@ -201,7 +197,7 @@ std::optional<OrthogonalBasis> told_by_root(const mpi::Communicator& comm, const
   return basis;
 }
 
-/// Transforms a block of the design to the coordinates `basis`, whose columns are dense.
+/// Transforms a block of the design to the coordinates `basis`. Its columns become dense.
 void change_basis(Design& design, CoefBlock& block, const OrthogonalBasis& basis) {
   const RawTerm& term = design.term_of(block);
   Matrix in_rows = basis.to_formula;

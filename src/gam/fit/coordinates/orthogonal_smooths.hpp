@@ -11,20 +11,20 @@
 #include <optional>
 #include <vector>
 
-/// Smooths of variables with outliers, such as 9999 among numbers from 0 to 1. Nearly all rows are then in a
-/// small part of one cell, where the columns of a spline are so nearly dependent that their crossproduct is
-/// numerically singular; a QR of the columns, as in R's gam, is not.
+/// Smooths of variables with outliers, such as 9999 among numbers from 0 to 1. Nearly all rows are then
+/// between two knots, where the columns of a spline are nearly dependent and their crossproduct is
+/// numerically singular. A QR of the columns, as in R's gam, is not affected.
 ///
-/// In the coordinates of such a QR, rotated so that a single penalty is diagonal too (Demmler and Reinsch,
-/// "Oscillation matrices with spline smoothing", Numer. Math. 24, 1975), columns are orthogonal, and their
-/// crossproduct has all digits. They are dense combinations of the sparse columns, evaluated on the hosts.
+/// In the coordinates of this QR, rotated to make a single penalty diagonal (Demmler and Reinsch,
+/// "Oscillation matrices with spline smoothing", Numer. Math. 24, 1975), the columns are orthogonal and their
+/// crossproduct has all digits. They are dense combinations of the sparse columns, evaluated on the CPU.
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* A sketch of the columns of those smooths of `rows` whose variable has outliers. Most models
-/// have no such smooth, and the cost is a scan of a sample of the rows.
+/// *Collective.* A sketch of the columns of the smooths whose variable has outliers. Most models have no such
+/// smooth; the cost is then a scan of a sample of the rows.
 class CrowdedSmooths {
  public:
-  /// Cost if a smooth has a variable with outliers: a pass over the rows, and a sketch on the hosts.
+  /// Cost if there is such a smooth: a pass over the rows, and a sketch on the CPU.
   CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows);
 
   /// *Collective.* The design with new coordinates for the smooths whose columns are nearly dependent; empty

@@ -30,7 +30,7 @@ namespace {
 
 using base::at;
 
-/// The smooths to compare, in the order of the blocks.
+/// Indices of the nested smooths and of the smooths that they may contain, in the order of the blocks.
 std::vector<int> compared_blocks(const Design& design, std::span<const NestedSmooth> nested) {
   std::vector<int> indices;
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {
@@ -43,7 +43,6 @@ std::vector<int> compared_blocks(const Design& design, std::span<const NestedSmo
   return indices;
 }
 
-/// Sets the sketch of X and of the constant from `raw`, the sketch of the raw columns R and of the constant.
 void set_sketch(ColumnSums& columns, const Matrix& raw, const Design& compact) {
   const auto ones = raw.column(compact.raw_size);
   columns.sketched_ones.assign(ones.begin(), ones.end());
@@ -80,18 +79,16 @@ Design with_side_conditions(Job& job, const Rows& rows, Design design, const Raw
 
 namespace {
 
-/// *Collective.* The columns whose dependence holds, up to rounding, in a sample of the rows too: X'WX has
-/// only half the digits of X, and may show a dependence that X does not have. Throws for a column that is
-/// neither dependent nor doubtful.
+/// *Collective.* Returns the columns that are dependent in a sample of the rows too: X'WX has only half the
+/// digits of X, and may show a false dependence. Throws if a column is neither confirmed nor doubtful.
 std::vector<DeterminedColumn> confirmed_in_sample(const Job& job, const Rows& rows, const Design& design,
                                                   std::vector<DeterminedColumn> columns) {
   const Workers workers{job.comm(), job.host_team()};
   const Frame& frame = *rows.frame;
   constexpr double rounding = 1e-9;
-  std::vector<double> largest(
-      2 * columns.size());  // by column: maxima of |sum| and of the sum of absolute values
+  std::vector<double> largest(2 * columns.size());  // by column: max |sum|, max sum of |terms|
   std::vector<double> x(at(design.coef_size));
-  // By linear predictor: the sum, and the sum of absolute values. A dependence must hold in each predictor.
+  // By linear predictor: sum, and sum of absolute values. A dependence must hold in each predictor.
   std::vector<std::pair<double, double>> sums(at(design.predictors()));
   RowReader reader(frame, design);
   for (const std::int64_t row : local_sample(workers, frame)) {

@@ -21,7 +21,6 @@ using base::at;
   throw base::input_error("{} overflows: rescale the response or the term's variable", what);
 }
 
-/// For each column of the fit, its factor relative to the formula's column of the same index.
 std::vector<double> column_factors(const Design& design, const std::vector<ColumnCombination>& combinations) {
   std::vector<double> factors(at(design.coef_size), 1.0);
   for (std::size_t j = 0; j < combinations.size(); ++j) {
@@ -82,7 +81,7 @@ void undo_scaling(Design& design, std::vector<double>& log_sp, double prior_fact
   }
 }
 
-/// The rows in which the matrix of the combinations, divided by their factors, differs from the identity.
+/// The rows of the combination matrix, with its columns divided by `factors`, that differ from the identity.
 std::vector<std::pair<int, ColumnCombination>> mixed_rows(const std::vector<ColumnCombination>& combinations,
                                                           const std::vector<double>& factors) {
   std::vector<ColumnCombination> rows(combinations.size());
@@ -97,7 +96,7 @@ std::vector<std::pair<int, ColumnCombination>> mixed_rows(const std::vector<Colu
   return mixed;
 }
 
-/// The centring for predictions, computed before the model is transformed to the formula's columns.
+/// Must be called before the model is transformed to the formula's columns.
 Centring centring_of(const FittedModel& model, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
   Centring centring;
   for (std::size_t t = 0; t < model.design.terms.size(); ++t) {
@@ -120,7 +119,6 @@ Centring centring_of(const FittedModel& model, const std::vector<std::pair<int, 
   return centring;
 }
 
-/// Transforms coefficients and covariance to the formula's columns.
 void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
   std::vector<double> values;
   for (const auto& [coefficient, parts] : mixed) {
@@ -152,9 +150,8 @@ void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCo
   }
 }
 
-/// Transforms the fit's columns, divided by their factors, to the formula's: `subtract(column, factor,
-/// other)` subtracts a multiple of another column. The fit's columns are X T: X has the formula's columns,
-/// and T combines each with earlier ones.
+/// Inverts T: the fit's columns, divided by their factors, are X T, where X has the formula's columns and T
+/// combines each with earlier ones. `subtract(column, factor, other)` subtracts a multiple of `other`.
 template <class Subtract>
 void undo_centring(const std::vector<std::pair<int, ColumnCombination>>& mixed, const Subtract& subtract) {
   for (const auto& [coefficient, parts] : mixed) {
@@ -164,7 +161,7 @@ void undo_centring(const std::vector<std::pair<int, ColumnCombination>>& mixed, 
   }
 }
 
-/// `before`: the variances in the coordinates of the fit, which are never extreme.
+/// `before`: variances in the coordinates of the fit, which are never extreme.
 void check_variances(const FittedModel& model, const std::vector<double>& before) {
   for (int i = 0; i < model.covariance.size(); ++i) {
     const double variance = model.covariance(i, i);
@@ -215,7 +212,6 @@ void to_user_coordinates(FittedModel& model, const Rows& units, bool scale_estim
     for (std::size_t i = 0; i < factors.size(); ++i) {
       for (double& value : model.triangle.column(static_cast<int>(i))) value /= root * factors[i];
     }
-    // It stays triangular.
     undo_centring(mixed, [&](int to, double factor, int from) {
       add_multiple(model.triangle.column(to), -factor, model.triangle.column(from));
     });

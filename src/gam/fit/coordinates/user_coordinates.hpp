@@ -7,9 +7,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Transforms a model from the coordinates of its fit (standardised variables, scaled response and weights)
-/// to those of the formula: coefficients, covariance, smoothing parameters, REML, the tests of coefficients,
-/// and the design itself. Quantities that need the covariance of centred columns are stored as
-/// `FittedModel::centring`. The caller converts scale and deviances.
+/// to those of the formula. The caller converts scale and deviances. Quantities that need the covariance of
+/// centred columns are stored as `FittedModel::centring`.
 ///
 /// Throws `Error(input)` if a coefficient's variance overflows in the variables' units. A rank without the
 /// covariance skips the parts that need it.

@@ -52,7 +52,7 @@ void FitCheckpoint::stay_on_cpu(std::string verdict) {
 
 void FitCheckpoint::keep_on_cpu() {
   resumed_.reset();
-  // The fit starts over by a plan for hosts: leave out how evenly the failed pass was divided.
+  // The fit starts over with a CPU plan: the load imbalance of the failed pass is irrelevant.
   Verdict verdict = job_.last_verdict();
   verdict.imbalance = 1;
   stay_on_cpu(to_string(verdict));

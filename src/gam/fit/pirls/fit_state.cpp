@@ -25,13 +25,12 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Size in bytes, and number, of the pieces of a large file that are hashed, from its beginning to its end.
+/// Size in bytes and number of the evenly spread pieces of a large file that are hashed.
 constexpr std::int64_t sample_bytes = std::int64_t{1} << 16;
 constexpr std::int64_t samples = 64;
 /// Upper limit of a valid number of iterations: incrementing it must not overflow.
 constexpr int max_iterations = std::numeric_limits<int>::max() / 2;
 
-/// FNV-1a over evenly spread pieces of a large file, or over all of a small one.
 std::uint64_t hash_of_samples(ByteSource& source, std::int64_t file_bytes) {
   std::vector<char> buffer(static_cast<std::size_t>(sample_bytes));
   std::uint64_t hash = base::fnv1a_start;
@@ -46,7 +45,7 @@ std::uint64_t hash_of_samples(ByteSource& source, std::int64_t file_bytes) {
   return hash;
 }
 
-/// The fingerprint, except for the data.
+/// The fingerprint without the data.
 Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& options,
                            const TableOptions& table) {
   Fingerprint print{{"program", fmt::format("tessera-fit {}", tessera::version())},

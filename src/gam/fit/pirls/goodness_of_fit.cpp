@@ -24,7 +24,6 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A design with only an intercept.
 Design constant_design() {
   Design constant;
   constant.terms.resize(1);
@@ -46,7 +45,6 @@ struct NullFit {
   double weights = 0;  ///< sum of the prior weights
 };
 
-/// The fit of a constant mean without offset.
 NullFit null_fit(const FitContext& fit, const Rows& of_model) {
   const Design constant = constant_design();
   Rows rows = rows_by(constant, of_model);
@@ -57,22 +55,21 @@ NullFit null_fit(const FitContext& fit, const Rows& of_model) {
   return {fit.sums_of(pass, [&] { return pass.deviance(std::array{predictor}); }), moments.sum_weight};
 }
 
-/// Whether the null model's mean is the mean of the responses.
 bool is_of_mean(const Rows& rows) {
   return rows.offsets.empty() && !rows.family.null_is_likeliest();
 }
 
-/// Search for the intercept that minimises the deviance, given the offset.
+/// Finds the intercept that minimises the deviance, given the offset.
 class InterceptSearch {
  public:
   InterceptSearch(const FitContext& fit, const Rows& rows)
       : fit_(fit), rows_(rows), pass_(fit.job, fit.plan, rows) {}
 
-  /// Returns the null model with the mean of the responses, or with the least deviance.
+  /// The null model at the mean response if `of_mean`, else the null model of least deviance.
   NullModel run(bool of_mean) {
     const RawMoments moments = fit_.sums_of(pass_, [&] { return pass_.moments(); });
     const double mean = predictor_of(rows_.family, moments.mean_response());
-    // With a linear link `mean`, that of y - offset, is the solution. If it is infinite, no intercept fits.
+    // With a linear link, the mean of y - offset is the solution. If `mean` is infinite, no intercept fits.
     if (of_mean || rows_.family.linear() || std::isinf(mean)) return at(mean);
     if (!begin(mean)) return {mean, std::numeric_limits<double>::quiet_NaN()};
     constexpr int max_steps = 100;
@@ -95,9 +92,9 @@ class InterceptSearch {
     return true;
   }
 
-  /// Tries three intercepts, the predictor of the mean response minus 0, the least or the greatest offset,
-  /// and takes the one of least deviance. The last two keep all predictors on one side of the mean's, which a
-  /// link with predictors of one sign needs. False if all leave the family's range of means.
+  /// Starts at the best of three intercepts: the predictor of the mean response minus 0, the least, or the
+  /// greatest offset. With the last two all predictors have the sign of the mean's predictor, as some links
+  /// need. False if all leave the family's range of means.
   bool begin(double mean) {
     bool begun = move_to(mean);
     if (rows_.offsets.empty()) return begun;
@@ -106,8 +103,7 @@ class InterceptSearch {
     return begun;
   }
 
-  /// Takes a step, halved while it leaves the family's range of means or the deviance rises; false if no step
-  /// helps.
+  /// A step, halved while it leaves the family's range or raises the deviance. False if no step helps.
   bool advance() {
     constexpr double longest_step = 2;
     constexpr double last_step = 1e-8;
@@ -126,14 +122,13 @@ class InterceptSearch {
   RawSums sums_;
 };
 
-/// Reads the saturated model's likelihood, for one thread.
+/// For one thread.
 struct SaturatedReader {
   SaturatedReader(const Rows& of, double scale) : rows(of), saturated(of.family, scale) {}
   RowReader rows;
   SaturatedSum saturated;
 };
 
-/// Minus twice the log likelihood of the saturated model.
 double saturated_sum(const FitContext& fit, const Rows& rows, const FittedModel& model, double scale) {
   const Frame& frame = *rows.frame;
   if (rows.prior_weight < 0) {
@@ -166,7 +161,7 @@ double saturated_sum(const FitContext& fit, const Rows& rows, const FittedModel&
 
 namespace {
 
-/// Constant predictors of maximum likelihood, by Newton's method with halved steps.
+/// Maximum likelihood estimates of constant predictors, by Newton's method with step halving.
 std::vector<double> likeliest_constants(const FitContext& fit, const Rows& of_model,
                                         const RawMoments& moments) {
   const int predictors = of_model.family.predictor_count();

@@ -27,7 +27,7 @@ std::string value_text(double number) {
   return std::isnan(number) ? "not a number" : fmt::format("{:g}", number);
 }
 
-/// Describes the value of a custom family, at one predictor, that makes its working weight invalid.
+/// Describes which function of a custom family makes the working weight invalid at `eta`; empty if none does.
 std::optional<std::string> family_fault(const CustomFamily& family, double eta) {
   const double mu = family.mean(eta);
   if (!std::isfinite(mu))
@@ -50,7 +50,7 @@ std::int64_t data_row(const Rows& rows, std::size_t row) {
   return rows.frame->rows.begin + static_cast<std::int64_t>(row) + 1;
 }
 
-/// Describes the fault of a row at its predictor; empty if the working weight is valid.
+/// Describes the fault of a row at the predictor `eta`; empty if the working weight is valid.
 std::optional<std::string> row_fault(const Rows& rows, std::size_t row, double eta) {
   const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
   const Response y = rows.response_factor * response_of(rows, row);

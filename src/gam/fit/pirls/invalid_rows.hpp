@@ -12,20 +12,17 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* The first row with an invalid working weight, and the family's invalid value there: a
-/// variance not above 0, a derivative of 0, a mean or a deviance that is not finite. One line, the same on
-/// every rank; empty if there is no such row.
+/// *Collective.* Describes the first row with an invalid working weight, and the invalid value (variance not
+/// above 0, derivative of 0, mean or deviance not finite). The same on every rank; empty if all are valid.
 [[nodiscard]] std::string first_invalid_row(const tessera::Job& job, const Rows& rows,
                                             std::span<const double> raw_coef);
 
-/// The requirement of the link, for a family with `Family::predictors`: "poisson(identity) needs a linear
-/// predictor above 0".
+/// "poisson(identity) needs a linear predictor above 0", for a family with `Family::predictors`.
 [[nodiscard]] std::string needed_predictor(const Family& family);
 
-/// Rows whose predictors are near an end of `Family::predictors`.
 struct RowsAtEdge {
   std::int64_t count = 0;
-  std::int64_t leaving = 0;  ///< rows near the end that the step moves away from it
+  std::int64_t leaving = 0;  ///< rows near an end that the step moves away from this end
 };
 
 /// *Collective.* Counts the rows whose predictors are within `near` of an end after a step from the

@@ -17,7 +17,7 @@ constexpr int max_steps = 100;
 constexpr int max_halvings = 25;
 /// Longest step of a parameter on its working scale.
 constexpr double longest_parameter_step = 4;
-/// A gradient below this fraction of the log likelihood counts as zero.
+/// A gradient below this fraction of the log likelihood is zero.
 constexpr double no_slope = 1e-11;
 /// At a zero gradient, a Newton step longer than this shows that the maximum is at infinity.
 constexpr double to_no_maximum = 1e-3;
@@ -28,7 +28,7 @@ struct ParameterStep {
   double gain = 0;     ///< twice the predicted decrease of the negative log likelihood
 };
 
-/// *Collective.* Rank 0's step, broadcast, since other CPUs may round differently.
+/// *Collective.* Broadcasts rank 0's step, because CPUs may round differently.
 ParameterStep common_step(const mpi::Communicator& comm, const RawLikelihood& at) {
   ParameterStep out{descent_step(at)};
   out.longest = largest(out.step);
@@ -37,7 +37,6 @@ ParameterStep common_step(const mpi::Communicator& comm, const RawLikelihood& at
   return out;
 }
 
-/// Sets the derivatives with respect to fixed parameters to zero.
 void hold_given(const Family& family, bool with_intercept, RawLikelihood& at) {
   for (std::size_t i = 0; i < at.gradient.size(); ++i) {
     if (family.moves(i, with_intercept)) continue;

@@ -23,33 +23,29 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Maximum number of halvings of a step whose sums are not finite.
 constexpr int fault_halvings = 30;
-/// The base, that is, the coefficients at which the sums were formed, is far off if the sum of squares there
-/// exceeds the residual sum of squares by this factor.
+/// Sums are formed again if their sum of squares exceeds the residual sum of squares by this factor.
 constexpr double far_base = 1e3;
-/// Residual sum of squares, relative to that of the response, below which residuals are rounding errors of
-/// some hundred ulp: a noise-free response does not determine smoothing parameters.
+/// Residual sum of squares, relative to the response's, below which residuals are rounding errors of some
+/// hundred ulp: a noise-free response does not determine smoothing parameters.
 constexpr double rounding_share = 1e-26;
-/// A row is at the edge of the link's range if its predictor's distance from the edge is below this fraction
-/// of the distance that the mean's predictor has.
+/// A row is at the edge of the link's range if closer to it than this fraction of the mean's predictor.
 constexpr double edge = 1e-7;
 /// A step longer than this, in the linear predictor, leads to another solution instead of converging to the
 /// current one.
 constexpr double to_another = 1e-6;
-/// A solution is better if its criterion is lower by this fraction; smaller differences are rounding.
+/// A solution is better if its criterion is lower by this fraction; smaller differences are rounding errors.
 constexpr double better = 1e-8;
-/// A step counts as leading to a known solution if its length is at most `short_pirls_step`, and the deviance
-/// at its end is that of the solution, within `same_deviance`.
+/// A step leads to a known solution if its length is at most `short_pirls_step`, and its end has the deviance
+/// of the solution within `same_deviance`.
 constexpr double short_pirls_step = 1e-3;
 constexpr double same_deviance = 1e-6;
-/// The number of first steps that leave a family's `late_predictor` where it starts.
+/// Number of first steps that hold a family's `late_predictor` at its start.
 constexpr int early_steps = 5;
-/// Maximum number of steps towards another solution.
 constexpr int steps_to_another = 50;
 
-/// Deviance after a step in the raw columns of an unweighted model, computed from the sums at the step's
-/// beginning; empty without an intercept, or if cancellation leaves visible rounding.
+/// Deviance after a step in the raw columns of an unweighted model, from the sums at the step's start. Empty
+/// without an intercept, or if cancellation loses too many digits.
 std::optional<RawDeviance> deviance_after(const RawSums& sums, const Design& design,
                                           std::span<const double> step) {
   constexpr double most_cancelled = 1e5;
@@ -67,7 +63,6 @@ std::optional<RawDeviance> deviance_after(const RawSums& sums, const Design& des
   return RawDeviance{deviance, 0, sums.gradient[one] - across[one], deviance};
 }
 
-/// The scale to which changes of the deviance are relative.
 double size_of(double deviance) {
   return 0.1 + std::abs(deviance);
 }
@@ -111,7 +106,7 @@ void PirlsLoop::run(RawSums first) {
   while (advance(iteration)) ++iteration;
 }
 
-/// Restores the state of a resumed run; returns the number of iterations done.
+/// Returns the number of iterations that a resumed run has done.
 int PirlsLoop::resume() {
   if (fit_.checkpoint == nullptr) return 0;
   const std::optional<FitState>& state = fit_.checkpoint->resumed();
@@ -125,9 +120,9 @@ int PirlsLoop::resume() {
   return state->iteration;
 }
 
-/// One step suffices, since the working model does not depend on the coefficients. But the step computes the
-/// residual sum of squares at its end from that at its beginning, and loses digits if the beginning is far
-/// off: the sums are then formed anew at the end.
+/// One step suffices because the working model does not depend on the coefficients. The step computes the
+/// residual sum of squares at its end from the sums at its start, and loses digits if the start is far off.
+/// The sums are then formed again at the end.
 void PirlsLoop::solve_gaussian() {
   if (is_unweighted(rows_) && rows_.offsets.empty()) {
     const std::vector<double> none(static_cast<std::size_t>(design_.raw_size));
@@ -147,7 +142,7 @@ void PirlsLoop::solve_gaussian() {
   if (!end_.converged) end_.why_not_converged = why_no_minimum();
 }
 
-/// The single step of a gaussian model, from the coefficients of the sums.
+/// The single step of a Gaussian model, from the coefficients at which `sums_` were formed.
 void PirlsLoop::solve_from_end(Search search) {
   const std::vector<double> begin = design_.raw_coefficients(end_.coef);
   solve(search);
@@ -156,7 +151,7 @@ void PirlsLoop::solve_from_end(Search search) {
       deviance_after(sums_, design_, difference(design_.raw_coefficients(end_.coef), begin));
 }
 
-/// One iteration; false if it was the last.
+/// False after the last iteration.
 bool PirlsLoop::advance(int iteration) {
   std::vector<double> begin = end_.coef;
   const SeveralFamily* const several = rows_.family.several();
@@ -170,7 +165,7 @@ bool PirlsLoop::advance(int iteration) {
     if (ends_at_edge(iteration)) return false;
     return goes_on_without(iteration, error);
   }
-  // For other families, halving the step towards zero coefficients may keep all rows in the range.
+  // Other families halve the step towards zero coefficients, which may keep all rows in the range.
   const bool adjusted = rows_.family.start() == Start::adjusted || rows_.family.side() != 0;
   if (iteration == 1 && adjusted && starts_within_range()) begin = constant_coefficients().value_or(begin);
   halve_step(begin, iteration == 1);
@@ -189,14 +184,14 @@ bool PirlsLoop::advance(int iteration) {
   const bool still = held < 0 && is_stationary(change, begin);
   end_.converged = settle(still && end_.solution.converged, iteration >= fit_.options.max_iterations);
   last_step_ = difference(end_.solution.coef, begin);  // before mixing and halving
-  // At a solution, only the search for other solutions remains.
+  // At a solution, only the search for other solutions continues.
   const bool at_solution = course_.phase != Phase::settling;
   const bool last = end_.converged || !end_.why_not_converged.empty() ||
                     iteration >= fit_.options.max_iterations + (at_solution ? steps_to_another : 0);
   if (is_separated(change / size_of(deviance_), last)) return false;
   if (last) {
     if (end_.converged && rows_.family.several()) {
-      solve(Search::local);  // the sums at the end are there, and have the Hessian of the covariances
+      solve(Search::local);  // the Hessian at the end gives the covariances
       end_.converged = end_.solution.converged;
     }
     explain_not_converged(change);
@@ -208,9 +203,9 @@ bool PirlsLoop::advance(int iteration) {
 }
 
 /// Whether the last step, which changed the deviance by `change`, was negligible. At the edge of the link's
-/// range, where weights are unbounded and the deviance changes by the square of a step's length, longer steps
-/// count as negligible. With several linear predictors steps are Newton's, and the next one decides: at the
-/// least it shrinks as the last one did.
+/// range, weights are unbounded and the deviance changes by the square of a step's length, so longer steps
+/// count as negligible. With several linear predictors the predicted next Newton step decides: it shrinks at
+/// least as much as the last one.
 bool PirlsLoop::is_stationary(double change, std::span<const double> begin) {
   last_change_ = change;
   const double before = std::exchange(course_.step, end_.solution.step);
@@ -225,7 +220,7 @@ bool PirlsLoop::is_stationary(double change, std::span<const double> begin) {
   return step <= step_at_edge && is_at_edge(begin);
 }
 
-/// Whether rows are at the edge, and the step from `begin` moved none of them away from it.
+/// Whether rows are at the edge of the link's range, and the step from `begin` moved none away from the edge.
 bool PirlsLoop::is_at_edge(std::span<const double> begin) {
   if (!rows_.family.predictors().any()) return false;
   const RowsAtEdge found =
@@ -235,9 +230,8 @@ bool PirlsLoop::is_at_edge(std::span<const double> begin) {
   return found.count > 0 && found.leaving == 0;
 }
 
-/// Whether the iteration ends because rows are at the edge of the link's range: a working model may then have
-/// no solution, since their weights dominate all others. The end is a solution if the last step was
-/// negligible.
+/// Whether the iteration ends because rows are at the edge of the link's range. Their weights dominate all
+/// others, and the working model may have no solution. The end is a solution if the last step was negligible.
 bool PirlsLoop::ends_at_edge(int iteration) {
   constexpr double next_to_nothing = 1e-8;
   if (course_.phase == Phase::elsewhere || !is_at_edge(end_.coef)) return false;
@@ -272,7 +266,7 @@ bool PirlsLoop::goes_on_without(int iteration, const Error& why) {
   return true;
 }
 
-/// Returns the result of `solve`. If there is no solution, adds a variable with crowded values to the error.
+/// Calls `solve`. If it finds no solution, the error also names a variable with outliers, if there is one.
 template <class Solve>
 auto PirlsLoop::with_crowding(const Solve& solve) const {
   try {
@@ -288,13 +282,11 @@ auto PirlsLoop::with_crowding(const Solve& solve) const {
   }
 }
 
-/// Solves the working model, and moves the coefficients, except those of a predictor that is `held`, to the
-/// end of the step.
+/// Solves the working model, and moves the coefficients, except those of predictor `held`, to the step's end.
 void PirlsLoop::solve(Search search, int held) {
   PhaseClock clock(fit_.job.comm(), fit_.phases, "reml", "the search for smoothing parameters");
   ++course_.steps;
-  // At an edge of the link's range, a step covers a fraction of the distance to the edge, and does not
-  // predict later steps.
+  // At an edge of the link's range, steps depend on the distance to the edge, and do not predict later steps.
   const Family& family = rows_.family;
   const bool has_thresholds = family.has_classes() && !family.several();
   const int first_mixed = has_thresholds          ? first_mixed_of_classes
@@ -316,13 +308,13 @@ void PirlsLoop::solve(Search search, int held) {
   end_.coef = end_.solution.end;
 }
 
-/// Computes the sums at the end of the step. The step is halved while they are not finite and, unless it is
-/// the `first` one or rows are correlated, while the penalised deviance is above that at its start. All ranks
-/// have the same sums and penalty, and so make the same passes.
+/// Computes the sums at the end of the step, and halves the step while they are not finite. Except for the
+/// `first` step and correlated rows, it also halves while the penalised deviance is above its value at the
+/// start. All ranks have the same sums and penalty, and so make the same passes.
 void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   look_at_end();
   cut_short_ = false;
-  // With several linear predictors the first step is one of Newton's from a given start.
+  // With several linear predictors the first step is a Newton step from a given start, and may be halved.
   const bool several = rows_.family.several() != nullptr;
   first = first && !several;
   // If sums were not finite, halve once more: half-way to the edge no row's weight dominates.
@@ -349,7 +341,7 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   }
 }
 
-/// Computes the sums; if the family's parameters move next, only the sums that accept or reject the step.
+/// If the family's parameters move next, only the deviance is computed.
 void PirlsLoop::look_at_end() {
   if (!rows_.family.estimates_parameters()) {
     sums_ = sums_at(end_.coef);
@@ -361,12 +353,11 @@ void PirlsLoop::look_at_end() {
   sums_.bad_rows = found.bad_rows;
 }
 
-/// Maximises the likelihood over the family's parameters at the means of `end_.coef`, and computes the sums
-/// there.
+/// Maximises the likelihood over the family's parameters at the means of `end_.coef`, and updates the sums.
 void PirlsLoop::move_parameters() {
   if (!rows_.family.estimates_parameters()) return;
   const std::vector<double> unit = unit_coefficients(design_);
-  // Thresholds of classes move with the coefficients: a Newton step of them each time is enough.
+  // Thresholds of classes change with the coefficients, so approximate ones suffice.
   LikeliestParameters found =
       likeliest_parameters(fit_, pass_, rows_.family, design_.raw_coefficients(end_.coef), !unit.empty(),
                            rows_.family.has_classes() ? rough_gain : small_gain);
@@ -392,8 +383,7 @@ void PirlsLoop::find_first_parameters() {
   sums_ = first_sums(fit_, pass_, rows_, moments_);
 }
 
-/// Moves thresholds of classes so that the first is where it was; returns the distance, by which the
-/// predictor must move too.
+/// Shifts the thresholds of classes so that the first keeps its value. Returns the shift.
 double PirlsLoop::hold_first_threshold(std::vector<double>& values) const {
   if (!rows_.family.has_classes()) return 0;
   const double first = rows_.family.parameters()[0];
@@ -408,21 +398,19 @@ void PirlsLoop::set_parameters(std::vector<double> parameters) {
   pass_.set_parameters(std::move(parameters));
 }
 
-/// Whether the iteration begins with means equal to the responses, all within the family's range, and a step
-/// may leave that range.
+/// Whether the first means are the responses, within the family's range, and a step may leave this range.
 bool PirlsLoop::starts_within_range() const {
   return has_own_start(rows_.family) && rows_.family.predictors().any();
 }
 
-/// Coefficients of a constant mean, towards which the first step from the responses is halved.
+/// Coefficients of a constant mean; the first step from the responses is halved towards them.
 std::optional<std::vector<double>> PirlsLoop::constant_coefficients() const {
   if (!starts_within_range()) return coefficients_of_mean(design_, rows_.family, mean_);
   return inner_coefficients({fit_.job.comm(), fit_.job.host_team()}, rows_, mean_);
 }
 
-/// If the first means are the responses, the first step can end at a larger deviance than that of a constant
-/// mean, since it fits the link of the responses, such as the logarithm of values near zero. The iteration
-/// then restarts at the constant mean.
+/// Restarts at a constant mean if the first step from the responses ended at a larger deviance. This happens
+/// because the step fits the link of the responses, such as the logarithm of values near zero.
 void PirlsLoop::begin_again_if_worse_than_the_mean() {
   if (rows_.family.start() != Start::response && !starts_within_range()) return;
   const auto mean = constant_coefficients();
@@ -439,8 +427,8 @@ void PirlsLoop::begin_again_if_worse_than_the_mean() {
 /// last step.
 bool PirlsLoop::is_separated(double change, bool ends) {
   constexpr double worth_a_look = 1e-7;
-  constexpr double still = 1e-7;         // largest move of the other rows, except in the last iteration
-  constexpr double almost_still = 1e-3;  // largest move of the other rows in the last iteration
+  constexpr double still = 1e-7;         // largest step of the other rows
+  constexpr double almost_still = 1e-3;  // the same limit in the last iteration
   const bool without_end = ends && !end_.converged && rows_.family.has_classes();
   const bool may_be = rows_.family.limits().any() || rows_.family.has_classes();
   if (!may_be || !(change < worth_a_look || without_end) || last_step_.empty()) return false;
@@ -456,11 +444,11 @@ bool PirlsLoop::is_separated(double change, bool ends) {
   return true;
 }
 
-/// Whether the fit has converged. After an iteration that is `still`, that is, at a solution, the next
-/// iteration also searches for other minima of V, lower or slightly higher, and the fit continues from each
-/// of them: it may reach another solution. V cannot compare two solutions, since either may be the better one
-/// in the working model of the other. Laplace's approximation of REML can, since it does not depend on a
-/// working model. `hurry`: search no further.
+/// Whether the fit has converged. If an iteration is `still`, that is, at a solution, the next iteration also
+/// searches for other minima of REML, lower or slightly higher. The fit continues from each of them to find
+/// other solutions. REML of a working model cannot compare two solutions, because either may be better in the
+/// other's working model. Laplace's approximation of REML can, because it depends on no working model.
+/// `hurry`: end without further search.
 bool PirlsLoop::settle(bool still, bool hurry) {
   switch (course_.phase) {
     case Phase::settling:
@@ -492,7 +480,6 @@ bool PirlsLoop::settle(bool still, bool hurry) {
   return false;
 }
 
-/// Starts the search for other minima at the current solution, the best so far.
 void PirlsLoop::search_other_minima() {
   const std::span<const double> parameters = rows_.family.parameters();
   course_.phase = Phase::searching;
@@ -508,7 +495,6 @@ bool PirlsLoop::leads_to_known() const {
          });
 }
 
-/// Returns to the best solution, and continues with the next untried minimum of V.
 void PirlsLoop::try_next_minimum() {
   course_.past.clear();
   course_.steps = 0;
@@ -526,8 +512,8 @@ void PirlsLoop::try_next_minimum() {
   deviance_ = sums_.deviance;
 }
 
-/// V at a solution by Laplace's approximation: V of the working model with its residual sum of squares
-/// replaced by the deviance, or, if family parameters are estimated, by the likelihood.
+/// REML at a solution by Laplace's approximation: REML of the working model with the residual sum of squares
+/// replaced by the deviance, or by the likelihood if family parameters are estimated.
 double PirlsLoop::criterion() const {
   const WorkingSolution& at = end_.solution;
   const double gamma = fit_.options.gamma;
@@ -543,7 +529,6 @@ double PirlsLoop::criterion() const {
   return at.score - sums_.residual / (2 * scale * gamma) - rows / 2 * base::log(scale) + minus_log_ / gamma;
 }
 
-/// Sets the reason for the end without convergence, unless there is one already.
 void PirlsLoop::explain_not_converged(double change) {
   if (end_.converged || !end_.why_not_converged.empty()) return;
   if (cut_short_) {
@@ -562,7 +547,7 @@ void PirlsLoop::explain_not_converged(double change) {
           : why_no_minimum();
 }
 
-/// Why V has no minimum in the range of smoothing parameters.
+/// Why REML has no minimum in the range of smoothing parameters.
 std::string PirlsLoop::why_no_minimum() const {
   if (!end_.solution.definite)
     return "the log likelihood has no maximum there: its negative Hessian is not positive definite: leave "
@@ -579,7 +564,7 @@ std::string PirlsLoop::why_no_minimum() const {
   return where.empty() ? what + ": give it a smaller k, or leave it out" : what + ", as " + where;
 }
 
-/// Ends with the previous iteration, since this one has no finite state.
+/// Ends the fit with the previous iteration, because `iteration` has no finite state.
 void PirlsLoop::end_before(int iteration, const Error& why) {
   end_.converged = false;
   end_.iterations = iteration - 1;
@@ -588,7 +573,7 @@ void PirlsLoop::end_before(int iteration, const Error& why) {
   static_cast<void>(is_separated(0, true));
 }
 
-/// Writes the state, except after the last iteration, whose result is the model: a resumed run repeats it.
+/// Checkpoints the state. Not called after the last iteration: a resumed run repeats it.
 void PirlsLoop::keep(int iteration) {
   if (fit_.checkpoint == nullptr) return;
   fit_.checkpoint->keep({.iteration = iteration,
@@ -601,7 +586,7 @@ void PirlsLoop::keep(int iteration) {
                          .why_on_cpu = {}});
 }
 
-/// The error that says why the sums are not finite at the last coefficients, or at the family's own start.
+/// Describes why the sums are not finite at the last coefficients, or at the family's own start.
 Error PirlsLoop::diverged(bool at_own_start) const {
   const std::string fault =
       at_own_start ? "" : first_invalid_row(fit_.job, rows_, design_.raw_coefficients(end_.coef));
@@ -615,7 +600,6 @@ Error PirlsLoop::diverged(bool at_own_start) const {
                           : "; look for extreme values in the response, offset or weights")};
 }
 
-/// Advice for the case that predictors leave the range of the link.
 std::string PirlsLoop::unlimited_link() const {
   for (const std::string_view name : rows_.family.link_names()) {
     if (!rows_.family.linked(name)->predictors().any())

@@ -19,27 +19,26 @@
 /// step, with smoothing parameters by REML.
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* The sums of the first working model, at `first_coefficients` or at the family's own start;
-/// `moments`: those of the rows. Throws `FellBack`.
+/// *Collective.* The sums of the first working model, at `first_coefficients` or at the family's own start.
+/// `moments`: of `rows`. Throws `FellBack`.
 [[nodiscard]] RawSums first_sums(const FitContext& fit, RowPass& pass, const Rows& rows,
                                  const RawMoments& moments);
 
-/// Whether the sums define a finite step.
 [[nodiscard]] bool is_finite(const RawSums& sums);
 
 /// Whether working models have no weights, so that R'WR is R'R.
 [[nodiscard]] bool is_unweighted(const Rows& rows);
 
-/// Where PIRLS ended, the same on every rank.
+/// The result of PIRLS, the same on every rank.
 struct PirlsEnd {
   std::vector<double> coef;
-  WorkingSolution solution;  ///< the solution of the last working model
+  WorkingSolution solution;  ///< of the last working model
   KnownDeviances deviances;
   int iterations = 0;
   bool converged = false;
   bool parameters_determined = true;  ///< false: a parameter of the family has no finite estimate
-  std::string no_estimate;            ///< why there is no finite estimate; empty if there is one
-  /// Why the solution counts as not converged; empty if it converged, or if there is no solution.
+  std::string no_estimate;            ///< why there is no finite estimate; else empty
+  /// Empty if the solution converged, or if there is no solution.
   std::string why_not_converged;
 };
 
@@ -47,15 +46,15 @@ struct PirlsEnd {
 /// are *collective*, except those that return a reference.
 ///
 /// A step that overshoots is halved (step_halving.hpp), steps that do not settle are mixed (step_mixing.hpp),
-/// and diverging steps are detected (separation.hpp). Parameters of the family are estimated at the means at
-/// the end of each step (parameter_step.hpp). PIRLS is at a solution if a step with smoothing parameters at a
-/// minimum of REML changes neither deviance nor linear predictor. If the search finds other minima there,
-/// lower or slightly higher, it continues from each, and ends at the solution of lowest REML by Laplace's
-/// approximation. Any other end is reported as not converged, with the reason.
+/// and diverging steps are detected (separation.hpp). The family's parameters are estimated at the end of
+/// each step (parameter_step.hpp). PIRLS is at a solution if a step at a minimum of REML changes neither
+/// deviance nor linear predictor. PIRLS continues from each other minimum found there, lower or slightly
+/// higher, and ends at the solution of lowest REML by Laplace's approximation. Any other end is reported as
+/// not converged, with the reason.
 class PirlsLoop {
  public:
-  /// `rows`: the rows of `pass`, with their final design; `moments`: the moments of these rows. All must
-  /// outlive the loop, which updates the family's parameters in `rows` and `pass`.
+  /// `rows`: of `pass`, with their final design; `moments`: of `rows`. All must outlive the loop, which
+  /// updates the family's parameters in `rows` and `pass`.
   PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const RawMoments& moments);
 
   /// `first`: the result of `first_sums`. Throws `FellBack`; `Error(not_converged)` if there is not even a
@@ -110,14 +109,14 @@ class PirlsLoop {
   const RawMoments& moments_;
   double mean_;
   WorkingSolver solver_;
-  RawSums sums_;                   ///< sums at `end_.coef`; products only once family parameters have moved
-  double deviance_ = 0;            ///< deviance where the last step began
-  double minus_log_ = 0;           ///< negative log likelihood there, if family parameters are estimated
+  RawSums sums_;          ///< sums at `end_.coef`; without crossproducts until family parameters have moved
+  double deviance_ = 0;   ///< deviance where the last step began
+  double minus_log_ = 0;  ///< negative log likelihood at the estimated family parameters
   std::vector<double> last_step_;  ///< step of `coef` before mixing and halving; empty before the first
   bool cut_short_ = false;  ///< whether the last step was halved because rows had no valid working weight
   double last_change_ = 0;  ///< change of the deviance by the last step
-  std::int64_t rows_at_edge_ = 0;  ///< rows at the edge of the link's range, at the solution
-  Course course_;                  ///< the history of steps
+  std::int64_t rows_at_edge_ = 0;  ///< at the edge of the link's range, at the solution
+  Course course_;
   PirlsEnd end_;
 };
 

@@ -24,7 +24,6 @@ double numeric_bound(const Extent& x, double centre, double factor) {
   return std::max(std::abs((x.min - centre) * factor), std::abs((x.max - centre) * factor));
 }
 
-/// Bound of a numeric component.
 double numeric_bound(const Frame& frame, const Component& component) {
   if (component.parts.empty()) return numeric_bound(frame.extents[at(component.variable)], 0, 1);
   double sum = 0;
@@ -50,7 +49,7 @@ double margin_bound(const Margin& margin, const Extent& x, std::span<const doubl
   return bound;
 }
 
-/// Bound of the sum of a component's columns times numbers with the absolute values `sizes`.
+/// Bound of the sum of a component's columns times `sizes`. `of_any_sign`: the signs of `sizes` are unknown.
 double component_bound(const Frame& frame, const Component& component, std::span<const double> sizes,
                        bool of_any_sign) {
   // An unknown (infinite) size times a zero column would be NaN, which comparisons miss.
@@ -71,7 +70,7 @@ double component_bound(const Frame& frame, const Component& component, std::span
   return margin_bound(component.margin, frame.extents[at(component.variable)], multiply(combinations, sizes));
 }
 
-/// Bound of the sum of a term's columns, the last component's index fastest, times `numbers`.
+/// Bound of the sum of a term's columns times `numbers`, in which the last component's index varies fastest.
 double term_bound(const Frame& frame, const RawTerm& term, std::vector<double> numbers) {
   for (auto component = term.components.rbegin(); component != term.components.rend(); ++component) {
     // From the second component on, `numbers` are bounds, whose signs are unknown.

@@ -26,8 +26,8 @@ Variable& variable_of(Frame& frame, int index) {
   return frame.variables[static_cast<std::size_t>(index)];
 }
 
-/// Converts a factor to numbers, from that of the family's first class on, in the order of its levels. As in
-/// glm(), the first of two levels is failure, the other success.
+/// Replaces a factor response by class numbers, in the order of its levels, from the family's first class on.
+/// As in glm(), the first of two levels is failure.
 void make_numeric_response(const Workers& workers, Frame& frame, int index, const Family& family) {
   Variable& response = variable_of(frame, index);
   if (!response.factor) return;
@@ -90,7 +90,6 @@ void check_numbers(const Workers& workers, const Frame& frame, const Variable& v
       response, row);
 }
 
-/// Refuses invalid responses with a second number.
 void check_limits(const Workers& workers, const Rows& rows) {
   const Frame& frame = *rows.frame;
   for_each_run(workers, frame, [&](int /*thread*/, std::size_t begin, std::size_t end) {
@@ -107,11 +106,11 @@ void check_limits(const Workers& workers, const Rows& rows) {
   });
 }
 
-/// Refuses invalid responses. `of_counts`: proportions of counts, outside [0, 1] if a count is negative.
+/// `of_counts`: the response is a proportion, outside [0, 1] if a count is negative.
 void check_response(const Workers& workers, const Frame& frame, int index, const Family& family,
                     bool of_counts) {
-  // Unless they are classes, the valid responses of a family of one predictor form an interval: if both ends
-  // of this rank's range are valid, no scan is needed.
+  // Valid responses form an interval, except for classes and families of several predictors: no scan is
+  // needed if both ends of this rank's range are valid.
   const Variable& response = frame.variables[static_cast<std::size_t>(index)];
   if (!frame.extents.empty() && !family.has_outputs() && !family.is_censored()) {
     const Extent& known = frame.extents[static_cast<std::size_t>(index)];
@@ -131,8 +130,7 @@ void check_response(const Workers& workers, const Frame& frame, int index, const
       refuse);
 }
 
-/// Refuses invalid weights. `counts`: the response whose trials are the weights; empty: an option gives the
-/// weights.
+/// `counts`: the response whose trials are the weights; empty if an option gives the weights.
 void check_weights(const Workers& workers, const Frame& frame, const Variable& weights,
                    const std::string& counts) {
   check_numbers(
@@ -148,8 +146,8 @@ void check_weights(const Workers& workers, const Frame& frame, const Variable& w
       });
 }
 
-/// Chooses powers of two that scale values to about 1: of the response, if its unit does not matter to the
-/// family, and of the weights, if only their ratios matter.
+/// Chooses powers of two that scale the response and the weights to about 1: the response if the family does
+/// not depend on its unit, the weights if only their ratios matter.
 void choose_units(const Workers& workers, Rows& rows) {
   if (rows.family.scale()) return;
   const Frame& frame = *rows.frame;

@@ -16,8 +16,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// *Collective.* The ranges of the response, of the offset, and of their difference, on the scale of the
-/// linear predictor for a family that starts there.
+/// *Collective.* Ranges of the response, of the offset, and of the difference. The difference is on the scale
+/// of the linear predictor if the family starts at the responses.
 std::array<Extent, 3> response_extents(const Workers& workers, const Rows& rows) {
   const Frame& frame = *rows.frame;
   const auto numbers = [&](int variable) -> const ColumnNumbers& {

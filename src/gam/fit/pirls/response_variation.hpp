@@ -15,8 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// permits it.
 void require_variation(const Workers& workers, const Rows& rows, const FormulaTerms& formula);
 
-/// *Collective.* Throws the same `Error(input)` on every rank if the response is of classes, and one of them
-/// is in no complete row with a positive weight.
+/// *Collective.* Throws the same `Error(input)` on every rank if a class has no row of positive weight.
 void require_all_classes(const Workers& workers, const Rows& rows);
 
 }  // namespace TESSERA_NAMESPACE::gam

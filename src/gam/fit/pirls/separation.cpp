@@ -23,14 +23,11 @@ namespace {
 
 using base::at;
 
-/// A row can count as separated if its mean is closer to the limit than this.
+/// Largest distance of a separated row's mean from its limit.
 constexpr double near_limit = 1e-3;
-/// Minimum change of a separated row's linear predictor by a step: it is about 1 in separated rows, and about
-/// 0 near an estimate.
+/// Least step of a separated row's predictor: it is about 1 in separated rows, and 0 near a finite estimate.
 constexpr double large_step = 0.05;
-/// Maximum number of levels or terms that a message lists.
 constexpr std::size_t most_listed = 3;
-/// Rows in a block of work.
 constexpr std::int64_t rows_of_work = 4096;
 
 double prior_weight(const Rows& rows, std::size_t row) {
@@ -46,13 +43,11 @@ bool counts(const Rows& rows, std::size_t row) {
   return rows.frame->complete[row] != 0 && prior_weight(rows, row) > 0;
 }
 
-/// Effect of a step on the rows of a rank.
 struct Movement {
-  std::int64_t running = 0;  ///< rows that approach their limit by a large step; incomplete if `others`
-  bool others = false;       ///< whether some other rows move too
+  std::int64_t running = 0;  ///< rows approaching their limit by a large step; incomplete if `others`
+  bool others = false;       ///< whether a row that is not separated moves too
 };
 
-/// Counts the movements of the rows of one thread, a chunk at a time.
 class Mover {
  public:
   Mover(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
@@ -113,8 +108,8 @@ class Mover {
   Movement movement_;
 };
 
-/// *Collective.* The movement over all ranks. A rank stops after the first block with `others`, which decides
-/// the answer. This saves most of the scan: until the iteration has settled, nearly every row moves.
+/// *Collective.* The movement over all ranks. A rank stops after the first block with `others`, which
+/// excludes separation. This saves most of the scan: until the iteration has settled, nearly every row moves.
 Movement movement_of(const tessera::Job& job, const Rows& rows, std::span<const double> raw_coef,
                      std::span<const double> raw_step, double still) {
   const Frame& frame = *rows.frame;
@@ -140,7 +135,6 @@ Movement movement_of(const tessera::Job& job, const Rows& rows, std::span<const 
   return {sums[0], sums[1] > 0};
 }
 
-/// True if a term's raw columns are indicators of the cells of factors.
 bool has_cells(const RawTerm& term) {
   return !term.components.empty() &&
          std::all_of(term.components.begin(), term.components.end(),
@@ -201,7 +195,7 @@ std::string list(const std::vector<std::string>& names) {
   return text;
 }
 
-/// The limiting cells of all unpenalised terms of a predictor, as a text; empty: there are none.
+/// The limiting cells of all unpenalised terms of a predictor, as text; empty without such cells.
 template <class IsAtLimit>
 std::string all_limiting_cells(const tessera::Job& job, const Rows& rows, int predictor,
                                const IsAtLimit& is_at_limit) {
@@ -213,7 +207,6 @@ std::string all_limiting_cells(const tessera::Job& job, const Rows& rows, int pr
   return list(cells);
 }
 
-/// Labels of the blocks whose contribution moves rows by large steps.
 std::vector<std::string> moving_terms(const tessera::Job& job, const Rows& rows,
                                       std::span<const double> raw_step) {
   std::vector<std::string> labels;
@@ -236,21 +229,19 @@ std::vector<std::string> moving_terms(const tessera::Job& job, const Rows& rows,
   return labels;
 }
 
-/// A class as a message names it.
 std::string name_of_class(const Rows& rows, int index) {
   const Variable& variable = rows.frame->variables[at(rows.response)];
   return variable.levels.empty() ? std::to_string(rows.family.first_class() + index)
                                  : fmt::format("'{}'", variable.levels[at(index)]);
 }
 
-/// Effect of a step on the rows of a model of classes.
 struct ClassMovement {
-  std::int64_t running = 0;    ///< rows in which other classes become impossible, by a large step
+  std::int64_t running = 0;    ///< rows in which a large step makes other classes impossible
   std::int64_t others = 0;     ///< other rows that move
   std::int64_t undecided = 0;  ///< rows whose own class has a probability of at most 1/2
 };
 
-/// Reads the predictors of rows and their steps, for one thread.
+/// Classifies the effect of a step on rows, for one thread.
 class ClassMover {
  public:
   ClassMover(const Rows& rows, std::span<const double> raw_coef, std::span<const double> raw_step,
@@ -272,8 +263,8 @@ class ClassMover {
     const auto own = static_cast<std::size_t>(response(rows_, row)) - at(rows_.family.first_class());
     movement.undecided += shares_[own] > 0.5 ? 0 : 1;
     steps_.linear_predictors(row, raw_step_, step_);
-    // By how much the step favours each class in this row: its log odds against the first class, or for
-    // ordered classes a number that rises with the class.
+    // `gains_`: how much the step favours each class in this row. This is the change of the log odds against
+    // the first class, or for ordered classes a number that rises with the class.
     if (rows_.family.several() != nullptr) {
       std::ranges::copy(step_, gains_.begin() + 1);
     } else {

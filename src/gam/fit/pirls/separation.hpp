@@ -15,15 +15,14 @@ namespace TESSERA_NAMESPACE::gam {
 /// without bound. Returns one line that names the level or term, the same on every rank; empty without
 /// separation.
 ///
-/// There is separation if the step moves the fitted means of some rows, whose responses are at a limit of the
-/// mean (`Limits`: 0, or for the binomial 1), from near this limit still closer to it, and changes the linear
-/// predictors of all other rows by at most `still`. The likelihood then has no maximum: coefficients grow by
-/// about one unit per step, while the deviance falls ever more slowly.
+/// A row is separated if its response is at a limit of the mean (`Limits`: 0, or for the binomial 1), its
+/// fitted mean is near this limit, and the step moves the mean closer. There is separation if rows are
+/// separated and the step changes the linear predictors of all other rows by at most `still`. The likelihood
+/// has no maximum: coefficients grow by about 1 per step, the deviance falls ever more slowly.
 ///
-/// In a family of classes there is separation if the step makes classes that are nearly impossible in some
-/// rows, which have another class, still less likely there, and changes no other row. In a fit that ended
-/// unconverged (`without_end`) there is separation too if the probability of each row's own class is above
-/// 1/2.
+/// In a family of classes, a row is separated if the step makes other classes that are nearly impossible in
+/// this row still less likely. There is separation if the step changes no other row. A fit that ended
+/// unconverged (`without_end`) is also separated if every row's own class has a probability above 1/2.
 ///
 /// A finite estimate is never mistaken for separation, however extreme its means: near a finite estimate,
 /// Newton steps vanish.

@@ -9,8 +9,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Sums of the standardised residuals of series: deviance residuals, each minus rho times the previous row's
-/// and divided by sqrt(1 - rho^2), like `std.rsd` of mgcv's bam; without correlation the deviance residuals.
+/// Sums of the standardised residuals of series, like `std.rsd` of mgcv's bam: (d_i - rho d_{i-1}) / sqrt(1 -
+/// rho^2) with deviance residuals d.
 struct SerialResiduals {
   double sum_of_squares = 0;            ///< in the units of the fit
   std::vector<double> autocorrelation;  ///< for lags 1, 2, …, within series; 0 for a lag without pairs

@@ -53,8 +53,7 @@ double inner_predictor(const Workers& workers, const Rows& rows, double mean) {
 
 namespace {
 
-/// Makes a linear predictor the constant `value`, by its intercept or a factor coded by all levels; false if
-/// it has neither.
+/// By an intercept or a factor coded by all levels; false if the predictor has neither.
 bool set_constant(const Design& design, int predictor, double value, std::vector<double>& coef) {
   const auto constant = std::ranges::find_if(design.blocks, [&](const CoefBlock& block) {
     const RawTerm& term = design.term_of(block);
@@ -83,7 +82,7 @@ std::optional<std::vector<double>> inner_coefficients(const Workers& workers, co
 }
 
 ResponseLevel level_of_response(const RawMoments& moments) {
-  constexpr double least_variance = 1e-10;  // relative to the squared mean: less is rounding, and no start
+  constexpr double least_variance = 1e-10;  // relative to the squared mean; less is rounding
   const double mean = moments.mean_response();
   const double variance = moments.sum_weighted_square / moments.sum_weight - mean * mean;
   return {mean, std::sqrt(std::max(variance, least_variance * mean * mean))};

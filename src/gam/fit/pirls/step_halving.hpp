@@ -6,8 +6,7 @@
 #include <span>
 #include <vector>
 
-/// Rules of step halving (a backtracking line search) for steps of performance iteration that overshoot; the
-/// loop is `PirlsLoop::halve_step` (pirls.cpp).
+/// Step halving (a backtracking line search) in `PirlsLoop::halve_step`.
 ///
 /// At the solution of a working model the penalised deviance D(b) + b'Sb of the model itself, with S at the
 /// new smoothing parameters, may exceed its value at the start of the step. mgcv's bam (bgam.fit) then halves
@@ -25,31 +24,27 @@ struct PenaltyOnLine {
   }
 };
 
-/// For each penalty of the design a matrix D with S = D'D; empty for a diagonal penalty, or one of levels.
-/// With lambda near e^40 the rounding errors of lambda b'(Sb) hide any change of the deviance where Sb is
-/// zero; those of lambda |Db|^2 are negligible. Cost: O(p^3) for each penalty of p coefficients.
+/// For each penalty S of the design a matrix D with S = D'D; empty for a diagonal penalty, or a penalty of
+/// levels. If lambda is near e^40 and Sb = 0, rounding errors of lambda b'(Sb) hide any change of the
+/// deviance, and those of lambda |Db|^2 are negligible. Cost: O(p^3) for each penalty of p coefficients.
 [[nodiscard]] std::vector<Matrix> penalty_roots(const Design& design);
 
-/// `roots`: those of the design, or none; `log_sp` in the form of `RemlFit`. Cost: O(p^2) for each penalty of
-/// p coefficients.
+/// `roots`: of `penalty_roots`, or empty; `log_sp` as in `RemlFit`. Cost: O(p^2) per penalty.
 [[nodiscard]] PenaltyOnLine penalty_on_line(const Design& design, std::span<const Matrix> roots,
                                             std::span<const double> log_sp, std::span<const double> begin,
                                             std::span<const double> end);
 
-/// Maximum number of times that one step is halved because the penalised deviance rises.
 constexpr int rise_halvings = 6;
 
-/// The same with several linear predictors, as in mgcv's gam.fit5: a step of Newton's method may be far too
-/// long.
+/// Limit of halvings with several linear predictors, as in mgcv's gam.fit5: Newton steps may be far too long.
 constexpr int newton_halvings = 30;
 
-/// Relative rises of the penalised deviance that are ignored. bam halves on a rise of any size, but near the
-/// end rises are rounding, and halving only causes delay. A mixed step leads to the fixed point, which need
-/// not be lower at these smoothing parameters: only one that diverges is halved.
+/// Relative rises of the penalised deviance that are ignored. bam halves on any rise, but near the end rises
+/// are rounding errors. A mixed step approaches the fixed point, whose penalised deviance may be higher at
+/// these smoothing parameters: only a diverging mixed step is halved.
 constexpr double rise_of_step = 1e-10;
 constexpr double rise_of_mixed_step = 1e-4;
 
-/// Whether the penalised deviance rises by more than a fraction of itself.
 [[nodiscard]] constexpr bool is_rise(double before, double after, double fraction = rise_of_step) noexcept {
   return after - before > fraction * (0.1 + (before < 0 ? -before : before));
 }

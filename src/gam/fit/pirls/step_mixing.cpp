@@ -14,7 +14,7 @@ namespace {
 constexpr double damping = 0.5;
 /// Past steps are not used to predict a step that is longer than the last one by this factor.
 constexpr double unforeseen = 4;
-/// The longest mixed step, in lengths of the whole step: slow linear convergence may need long steps.
+/// The longest mixed step, relative to the full step: slow linear convergence may need long steps.
 constexpr double longest = 50;
 /// Ridge of the normal equations, whose columns may be nearly dependent.
 constexpr double ridge = 1e-12;
@@ -58,7 +58,7 @@ std::vector<double> mixed_end(const PartedMatrix& gram, const PastStep& now, std
   const double whole = length(gram, now.step);
   if (!past.empty() && whole > unforeseen * length(gram, past.back().step)) past = {};
   std::vector<double> move = foreseen_move(gram, now, past);
-  // A move against the step leads to a point from which the iteration diverges: then move along the step.
+  // A move against the step leads to a point from which the iteration diverges: move along the step instead.
   const std::vector<double> weighted = multiply(gram, now.step);
   if (!past.empty() && dot(move, weighted) <= 0) {
     const double part = dot(past.back().step, weighted) > 0 ? 1 : damping;

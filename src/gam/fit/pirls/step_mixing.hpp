@@ -7,18 +7,16 @@
 #include <span>
 #include <vector>
 
-/// Anderson mixing of steps of performance iteration that do not settle.
+/// Anderson mixing of steps of performance iteration that do not settle. Performance iteration seeks the
+/// fixed point b = F(b) of the map from coefficients to the solution of their working model. Full steps F(b)
+/// - b may alternate forever between two points, or converge slowly. Anderson mixing ends a step at the point
+/// at which the last few steps, assumed linear in b, predict the shortest next step. Mixing does not change
+/// the fixed point.
 ///
-/// Performance iteration seeks the fixed point b = F(b) of the map from coefficients to the solution of their
-/// working model. Full steps F(b) - b may alternate forever between two points, or converge slowly. Anderson
-/// mixing ends a step where the last few steps, assumed linear in b, predict the shortest next step. It
-/// leaves the fixed point unchanged.
-///
-/// Source: Anderson, Journal of the ACM 12 (1965); Walker and Ni, SIAM Journal on Numerical Analysis 49
-/// (2011).
+/// Source: Anderson, Journal of the ACM 12 (1965); Walker and Ni, SIAM J. Numer. Anal. 49 (2011).
 namespace TESSERA_NAMESPACE::gam {
 
-/// A full step and its start.
+/// A full step from `coef`.
 struct PastStep {
   std::vector<double> coef;
   std::vector<double> step;
@@ -28,23 +26,20 @@ struct PastStep {
 
 /// Steps before this iteration are taken in full: most fits settle without mixing.
 constexpr int first_mixed_iteration = 10;
-/// Like `first_mixed_iteration`, for models whose estimates may be infinite: full steps that diverge reveal
-/// separation earlier than mixed ones.
+/// Like `first_mixed_iteration`, if estimates may be infinite: full steps reveal separation earlier.
 constexpr int first_mixed_where_separable = 40;
-/// Like `first_mixed_iteration`, with several linear predictors, whose Newton steps converge quadratically:
-/// half a step, the first mixed one, would only delay them.
+/// Like `first_mixed_iteration`, with several linear predictors: mixing would delay quadratic convergence.
 constexpr int first_mixed_of_several = 20;
-/// Like `first_mixed_iteration`, with estimated thresholds of classes, which move after each step: full steps
-/// only shrink by a factor of five each, so that mixing pays early.
+/// Like `first_mixed_iteration`, with estimated thresholds of classes: each step shrinks only by a factor of
+/// about five, so that mixing pays early.
 constexpr int first_mixed_of_classes = 4;
-/// Maximum number of past steps that are mixed with the current one.
 constexpr std::size_t max_past_steps = 4;
 
-/// |s| with |s|^2 = s'X'WX s: the length of a step in the linear predictor.
+/// Length of a step in the linear predictor: sqrt(s'X'WX s).
 [[nodiscard]] double length(const PartedMatrix& gram, std::span<const double> step);
 
-/// End of step `now` when mixed with `past`, oldest first; half-way along it if `past` is empty. Past steps
-/// are ignored if `now` is much longer than the last one, since they failed to predict it.
+/// End of step `now` when mixed with `past`, oldest first; half-way along `now` if `past` is empty. Past
+/// steps are ignored if `now` is much longer than the last past step, because they failed to predict `now`.
 [[nodiscard]] std::vector<double> mixed_end(const PartedMatrix& gram, const PastStep& now,
                                             std::span<const PastStep> past);
 

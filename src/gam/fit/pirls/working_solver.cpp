@@ -21,17 +21,14 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Smallest p for which the GPU is faster than all host cores, including transfers: measured as 400 for an
-/// H200 against 64 cores, and smaller against fewer cores.
+/// Smallest p for which the GPU is faster than the CPU, with transfers: 400 for an H200 against 64 cores.
 constexpr int smallest_on_device = 512;
 
-/// A negative eigenvalue of rounding errors, relative to the diagonal, counts as zero.
+/// A negative eigenvalue above minus this fraction of the diagonal counts as zero.
 constexpr double rounding_of_hessian = 1e-9;
-/// Where the log likelihood is not concave, smoothing parameters are chosen only after a step as short as
-/// this.
+/// If the log likelihood is not concave, smoothing parameters change only after a step as short as this.
 constexpr double short_of_hills = 1e-2;
 
-/// The square roots of the absolute diagonal.
 std::vector<double> absolute_roots(const Matrix& a) {
   std::vector<double> root;
   for (int i = 0; i < a.rows(); ++i) root.push_back(std::sqrt(std::max(std::abs(a(i, i)), 1e-300)));
@@ -44,8 +41,7 @@ bool is_definite(Matrix a) {
   return cholesky(a).has_value();
 }
 
-/// Whether minus the Hessian of a log likelihood is positive definite: by itself, only with the penalties
-/// added, or not at all.
+/// Whether minus the Hessian of a log likelihood is positive definite, without or with the penalties.
 enum class Definite { by_itself, with_penalties, no };
 
 Definite definiteness(const Matrix& hessian, const Design& design, std::span<const double> log_sp) {
@@ -54,7 +50,7 @@ Definite definiteness(const Matrix& hessian, const Design& design, std::span<con
                                                                                  : Definite::no;
 }
 
-/// Replaces the eigenvalues of a symmetric matrix, in coordinates with an absolute diagonal of 1.
+/// Replaces each eigenvalue v of a symmetric matrix, scaled to an absolute diagonal of 1, by `value(v)`.
 template <class Value>
 void replace_eigenvalues(Matrix& a, const Value& value) {
   std::vector<double> roots = absolute_roots(a);
@@ -68,7 +64,6 @@ void replace_eigenvalues(Matrix& a, const Value& value) {
   unscale(a, roots);
 }
 
-/// Makes the coefficients of a linear predictor stay where they start: all but a constant at 0.
 void hold(WorkingModel& working, const Design& design, int predictor) {
   Matrix& gram = working.gram.core;
   for (const CoefBlock& block : design.blocks) {
@@ -135,7 +130,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     working.gamma = gamma_;
   }
   Definite definite = Definite::by_itself;
-  // A model without a solution has none on the CPU either: do not count that as a device failure.
+  // A model without a solution is no device failure, because it has no solution on the CPU either.
   std::exception_ptr refused;
   const auto run = [&](const Algebra& algebra) {
     const base::Abandonable abandonable(check_);
@@ -153,7 +148,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
       const auto fit_by = [&](Search by) {
         fit_ = fit_reml(working, design_, bases_, scale_known_, log_sp, algebra, by);
       };
-      // But the default that a fit begins with is no better.
+      // The first step searches in any case, because the default smoothing parameters are no better.
       const bool searches = definite == Definite::by_itself || (log_sp.empty() && held < 0);
       fit_by(searches ? search : Search::none);
       if (!searches && definite == Definite::with_penalties &&
@@ -212,8 +207,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
   return solution;
 }
 
-/// The length of the step from `coef` to the solution in the linear predictor, relative to that of the
-/// solution, or to its standard errors.
+/// `WorkingSolution::step` for the step from `coef`.
 double WorkingSolver::step_length(const PartedMatrix& gram, std::span<const double> coef) const {
   const double edf = std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0);
   const double length_of_fit = length(gram, fit_.coef);

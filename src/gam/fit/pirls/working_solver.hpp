@@ -19,20 +19,20 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Makes minus the Hessian of a log likelihood usable as X'WX: unless it is positive definite, but for
-/// rounding errors, by the absolute values of its eigenvalues in coordinates with a diagonal of 1, or by 1e-6
-/// where these are smaller, so that a step goes uphill and is long where the likelihood is flat. Source:
-/// Nocedal and Wright, Numerical Optimization (2006), sec. 3.4.
+/// Makes minus the Hessian of a log likelihood usable as X'WX. A matrix that is positive definite up to
+/// rounding errors is not changed. Otherwise, after scaling the diagonal to 1, each eigenvalue v becomes
+/// max(|v|, 1e-6): steps then go uphill, and are long if the likelihood is flat. Source: Nocedal and Wright,
+/// Numerical Optimization (2006), sec. 3.4.
 void make_definite(Matrix& hessian);
 
-/// The solution of a working model, the same on every rank.
+/// The same on every rank.
 struct WorkingSolution {
   std::vector<double> coef;
   std::vector<double> log_sp;
   double scale = 1;
   double edf_total = 0;
-  bool converged = false;   ///< whether the smoothing parameters converged
-  int doubtful_block = -1;  ///< the block whose parameter did not converge: see `RemlFit`
+  bool converged = false;   ///< of the smoothing parameters
+  int doubtful_block = -1;  ///< see `RemlFit`
   bool hidden_by_rounding = false;
   /// False if X'WX, here minus the Hessian of the log likelihood with several linear predictors, had to be
   /// made positive definite: the solution is then only a step.
@@ -42,9 +42,9 @@ struct WorkingSolution {
   /// edf)).
   double step = 0;
   PenaltyOnLine penalty;                    ///< penalty between the start of the step and `end`
-  double score = 0;                         ///< V at the minimum
+  double score = 0;                         ///< REML at the minimum
   double penalised_deviance = 0;            ///< weighted residual sum of squares plus b'Sb
-  std::vector<std::vector<double>> others;  ///< `log_sp` of other minima of V, little above: see `RemlFit`
+  std::vector<std::vector<double>> others;  ///< `log_sp` of other minima of REML, little above: see `RemlFit`
 
   void members(const auto& to) {
     to(coef, log_sp, scale, edf_total, converged, doubtful_block, hidden_by_rounding, definite, end, step,
@@ -52,13 +52,12 @@ struct WorkingSolution {
   }
 };
 
-/// X'WX plus the penalties at these smoothing parameters, by coefficient.
+/// X'WX plus the penalties at the smoothing parameters `log_sp`, by coefficient.
 [[nodiscard]] Matrix with_penalties(Matrix gram, const Design& design, std::span<const double> log_sp);
 
 /// Solves the working model of each step: the smoothing parameters by REML, and the coefficients. One rank
-/// does this on its threads. If the job runs on devices and the model is large, the solution is a pass of one
-/// unit instead: the rank whose device gets the unit solves on it, and a device failure makes the job fall
-/// back as in any other pass.
+/// solves on its threads. If the job runs on devices and the model is large, the solution is a device pass of
+/// one unit, solved on the device of the rank that gets the unit; the usual fallback applies.
 ///
 /// All members are *collective*, except those that return a reference.
 class WorkingSolver {
@@ -75,19 +74,18 @@ class WorkingSolver {
   /// coefficients stay; -1: none. Returns nothing after a fallback. Throws the errors of `fit_reml`, on every
   /// rank; `Error(interrupted)` if a rank is asked to stop before the end.
   ///
-  /// With several linear predictors, and a log likelihood that is not concave at `coef`, smoothing parameters
-  /// stay until steps are short: REML of a quadratic approximation far from a maximum says little of them.
+  /// With several linear predictors, if the log likelihood is not concave at `coef`, smoothing parameters
+  /// stay until steps are short: REML of a quadratic approximation far from a maximum is uninformative.
   [[nodiscard]] std::optional<WorkingSolution> solve(const RawSums& sums, std::span<const double> coef,
                                                      std::span<const double> log_sp, std::int64_t rows,
                                                      const std::vector<PastStep>* past = nullptr,
                                                      Search search = Search::global, double scale = 1,
                                                      int held = -1);
 
-  /// Moves the last solution to rank 0 if another rank has it, and replaces its coefficients by `coef`, where
-  /// the fit ended, which may be short of the solution.
+  /// Moves the last solution to rank 0 if another rank has it, and replaces its coefficients by `coef`, the
+  /// end of the fit, which may differ from the solution.
   void bring_to_root(std::span<const double> coef);
   [[nodiscard]] const RemlFit& fit() const noexcept { return fit_; }
-  /// X'WX of the last step, by coefficient.
   [[nodiscard]] const PartedMatrix& gram() const noexcept { return gram_; }
 
   /// Why the CPU computes large products although the job runs on devices; empty if devices do.
@@ -103,10 +101,10 @@ class WorkingSolver {
   std::function<void()> check_;  ///< throws if this rank is asked to stop
   HostAlgebra host_;
   bool on_device_ = false;
-  Plan unit_;       ///< plan of one unit: the rank whose device has it solves
-  int solver_ = 0;  ///< the rank that solves
+  Plan unit_;  ///< plan of one unit, which the rank `solver_` has
+  int solver_ = 0;
   std::vector<BlockBasis> bases_;
-  std::vector<Matrix> roots_;  ///< of the penalties
+  std::vector<Matrix> roots_;  ///< `penalty_roots` of the design
   std::string why_not_;
   RemlFit fit_;
   PartedMatrix gram_;

@@ -31,8 +31,7 @@ namespace {
 
 using base::at;
 
-/// Maximum number of coefficients p for a calibration: its sums over the rows have p (p + 1) numbers, and
-/// each row takes some p^2 operations.
+/// Maximum number of coefficients p for a calibration: sums have p (p + 1) numbers, and a row costs O(p^2).
 constexpr int most_calibrated = 1000;
 
 struct EndOfFit {
@@ -52,10 +51,9 @@ EndOfFit fit_with(const FitContext& fit, Rows rows, const Family& family) {
           end.solution.edf_total};
 }
 
-/// The generalised inverse of a positive semidefinite matrix, scaled to a unit diagonal, without the
-/// eigenvectors that it hardly determines.
+/// Generalised inverse of a positive semidefinite matrix, which is first scaled to a unit diagonal.
 Matrix generalised_inverse(Matrix a) {
-  constexpr double least = 1e-6;  // relative to the largest eigenvalue
+  constexpr double least = 1e-6;  // smaller eigenvalues, relative to the largest, count as 0
   const std::vector<double> roots = diagonal_roots(a);
   unscale(a, roots);
   const SymmetricEigen eigen = symmetric_eigen(a);
@@ -69,7 +67,7 @@ Matrix generalised_inverse(Matrix a) {
   return inverse;
 }
 
-/// The loss of learning rates.
+/// The calibration's loss as a function of the learning rate.
 class Calibration {
  public:
   Calibration(const FitContext& fit, FitObserver& observer, const Rows& rows, Family family)
@@ -85,8 +83,8 @@ class Calibration {
     column_sums_.assign(sums.end() - size_, sums.end());
   }
 
-  /// The log of the rate of least loss, by Brent's method, for residuals of about this deviation. It begins
-  /// where the pinball loss of the median is a Laplace distribution of this deviation.
+  /// The log learning rate of least loss, by Brent's method. The search starts at the rate at which the
+  /// pinball loss of the median is a Laplace distribution of the residuals' deviation.
   [[nodiscard]] double best(double deviation) {
     constexpr int bits = 11;
     constexpr int most_moves = 10;
@@ -122,8 +120,8 @@ class Calibration {
  private:
   [[nodiscard]] std::size_t triangle() const { return at(size_) * at(size_ + 1) / 2; }
 
-  /// Sums over the rows of w xx' for each of `squares` weights w, of the next weight times x, and of
-  /// `further` numbers, set by `weigh(row, numbers)`.
+  /// Sums over the rows: w xx' for each of the first `squares` weights w, then the last `further` weights,
+  /// then x times the weight between these. `weigh(row, eta, weights)` sets the weights.
   template <class Weigh>
   [[nodiscard]] std::vector<double> sums_of_rows(std::size_t squares, std::size_t further, const Weigh& weigh,
                                                  std::span<const double> raw_coef = {}) const {
@@ -208,9 +206,8 @@ class Calibration {
     return found;
   }
 
-  /// The posterior covariance, and the sandwich covariance. The covariance of the scores in the latter is a
-  /// mixture: that of the rows' own scores, and, the fewer rows count, the more of the one under independence
-  /// of a row's score and its columns.
+  /// Posterior covariance and sandwich covariance. The sandwich mixes the empirical covariance of scores with
+  /// one for scores independent of the columns, which has a larger share with fewer effective rows.
   [[nodiscard]] std::pair<Matrix, Matrix> covariances(std::span<const double> sums,
                                                       std::span<const double> log_sp) const {
     const auto n = static_cast<double>(rows_.frame->complete_rows);
@@ -248,7 +245,7 @@ class Calibration {
 }  // namespace
 
 Family calibrated_quantile(const FitContext& whole, const Rows& rows) {
-  // The checkpoint and the log are those of the last fit.
+  // The fits of candidates write neither checkpoint nor log.
   FitObserver silent;
   const FitContext fit{.job = whole.job,
                        .plan = whole.plan,

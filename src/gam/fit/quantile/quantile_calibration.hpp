@@ -6,14 +6,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* The family of `rows`, of a quantile, with the width of its loss and its learning rate: those
-/// given, or chosen as by qgam of R. A gaussian fit of the rows gives the variance, from which and from `err`
-/// the width follows, and residuals, from whose shape `err` is chosen (`best_error`). The learning rate is
-/// where the posterior covariance of the quantile is nearest to its sandwich covariance: where the mean over
-/// the rows of sqrt(r - log r) is least, r the ratio of the two variances, as by `calFast` of qgam 2.0. There
-/// is a fit for each candidate, some ten in all, and nothing is random. CPU only; every rank gets the same
-/// bits. Throws `Error(usage)` for a model with so many coefficients that the rate must be given; and as
-/// `PirlsLoop`.
+/// *Collective.* The quantile family of `rows` with its width and learning rate, as given or chosen as by R's
+/// qgam. A Gaussian fit gives variance and residuals. `err` is chosen from the shape of the residuals
+/// (`best_error`), and gives the width together with the variance. The learning rate minimises the mean over
+/// the rows of sqrt(r - log r), with r the ratio of the sandwich and the posterior variance of the quantile,
+/// as `calFast` of qgam 2.0. Cost: a fit for each of about ten candidates. Deterministic. CPU only; every
+/// rank gets the same bits. Throws the errors of `PirlsLoop`, and `Error(usage)` if the model has so many
+/// coefficients that the rate must be given.
 [[nodiscard]] Family calibrated_quantile(const FitContext& fit, const Rows& rows);
 
 }  // namespace TESSERA_NAMESPACE::gam

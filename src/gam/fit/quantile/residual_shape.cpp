@@ -31,7 +31,7 @@ ShapeJet shape_density(double x, std::span<const double, shape_count> parameters
   return Shash{.b = 0}.log_density(x, eta.data());
 }
 
-/// Adds the terms of each residual to sums over all of them.
+/// Sums over the rows; `add(residual, sums)` adds the terms of one scaled residual.
 template <class Add>
 std::vector<double> sums_of_residuals(const FitContext& fit, const Rows& rows,
                                       std::span<const double> raw_coef, double deviation, std::size_t width,

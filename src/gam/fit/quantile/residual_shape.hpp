@@ -17,7 +17,6 @@ struct ResidualShape {
 
   [[nodiscard]] double up_to(double x) const;
   [[nodiscard]] double quantile(double p) const;
-  /// The log density at x, and its derivative.
   struct LogDensity {
     double value, slope;
   };
@@ -25,15 +24,14 @@ struct ResidualShape {
   [[nodiscard]] double mode() const;
 };
 
-/// *Collective.* The likeliest distribution of the residuals (y - mu) / deviation of the rows, mu the
-/// predictor of `raw_coef`, without prior weights. Every rank gets the bits of rank 0.
+/// *Collective.* The maximum likelihood fit to the residuals (y - mu) / deviation of the rows, where mu is
+/// the predictor of `raw_coef`. Ignores prior weights. Every rank gets the bits of rank 0.
 [[nodiscard]] ResidualShape residual_shape(const FitContext& fit, const Rows& rows,
                                            std::span<const double> raw_coef, double deviation);
 
-/// The error `err` that balances bias and variance of the estimate of quantile `qu` from `rows` residuals of
-/// this shape, by the asymptotic rule of Fasiolo and others, JASA 116 (2021), as in qgam, at most 1; `edf`:
-/// of the model of the mean. Near the mode, where that rule has no finite answer, `qu` is moved 0.05 away
-/// from it.
+/// The error `err`, at most 1, that balances bias and variance of the estimate of quantile `qu` from `rows`
+/// residuals of this shape. Asymptotic rule of Fasiolo and others, JASA 116 (2021), as in qgam. `edf`: of the
+/// model of the mean. Near the mode the rule has no finite answer, so `qu` is moved to a distance of 0.05.
 [[nodiscard]] double best_error(const ResidualShape& shape, double qu, double edf, double rows);
 
 }  // namespace TESSERA_NAMESPACE::gam

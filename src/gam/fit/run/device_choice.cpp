@@ -13,24 +13,22 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// Measured with tessera-bench fit, and by passes over the rows alone, on a Xeon of 2025 without AVX and an
-// H200. Other hardware may be several times as fast, which matters only for fits of a few tenths of a second.
+// Measured with tessera-bench fit on a Xeon of 2025 without AVX and an H200. Other hardware may be several
+// times as fast, which matters only for fits of a few tenths of a second.
 constexpr double host_seconds_of_row = 20e-9;
 constexpr double host_seconds_of_product = 1.3e-9;
 constexpr double device_seconds_of_product = 1.2e-12;
 constexpr double bus_bytes_per_second = 30e9;
 /// Time to start a context, load the kernels' modules from the cache, and allocate the first buffers.
 constexpr double device_start_seconds = 0.35;
-/// Time to compile the kernels of a user's family by NVRTC; all others are compiled with the library.
+/// Time to compile the kernels of a user's family by NVRTC. Other kernels are compiled with the library.
 constexpr double compilation_seconds = 1;
 constexpr double device_pass_seconds = 2e-3;
 /// Typical number of passes of a fit whose working model changes at each step.
 constexpr double passes_of_iteration = 10;
-/// More ordered classes have too many derivatives by pairs of thresholds for the memory of a kernel's
-/// threads.
+/// Limit of ordered classes on devices: derivatives by pairs of thresholds must fit a kernel thread's memory.
 constexpr int most_device_classes = 20;
 
-/// *Collective.* Whether the rank of the first device has the code of a module.
 bool has_code(Job& job, const ModuleSource& source) {
   const InventoryDevice& first = job.inventory().devices().front();
   const bool found = first.rank == job.comm().rank() && job.modules().has(source, first.capability);

@@ -13,31 +13,28 @@
 #include <optional>
 #include <string>
 
-/// Decides whether a fit is faster on devices: small fits end on the host before a device has started.
+/// Decides whether a fit is faster on devices: small fits end on the CPU before a device has started.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The hardware that would compute the passes over the rows.
 struct Hardware {
-  std::int64_t host_threads = 1;  ///< host threads of all ranks
+  std::int64_t host_threads = 1;  ///< of all ranks
   std::int64_t devices = 1;
-  bool has_kernels = true;  ///< whether all kernels are compiled
+  bool has_kernels = true;  ///< all kernels are compiled
 };
 
 /// Estimates the time of the passes over `rows` rows, from the number of products that a row adds to X'WX.
 /// `linear`: there is a single working model; otherwise a typical number of iterations is assumed. Excludes
-/// the search for smoothing parameters, whose time is the same on both. Pure.
+/// the search for smoothing parameters, which takes the same time on CPU and devices. Pure.
 [[nodiscard]] CostEstimate estimate_cost(const FormulaTerms& formula, bool linear, std::int64_t rows,
                                          const Hardware& hardware);
 
-/// *Collective.* The estimate by which a job chooses under `Policy::automatic`; includes the compilation of
-/// `kernels`, unless their code is there, if devices would be chosen without it. Nothing if there is no
-/// choice: under another policy, without devices, with simulated ones, which rehearse a job of devices, or
-/// with `JobOptions::hosts`.
+/// *Collective.* The estimate by which `Policy::automatic` chooses. If devices seem faster, it includes the
+/// compilation of `kernels` whose code is not cached. Empty if there is no choice: under another policy, on
+/// the CPU, without devices, or with simulated devices.
 [[nodiscard]] std::optional<CostEstimate> estimate_to_choose_by(
     Job& job, FunctionRef<ModuleSource()> kernels, FunctionRef<CostEstimate(const Hardware&)> estimate);
 
-/// The part of a fit of this family that only the CPU computes, as "the learning rate of a quantile is
-/// calibrated"; empty: there is none.
+/// What only the CPU computes for this family, as "the learning rate of a quantile is calibrated", or empty.
 [[nodiscard]] std::string only_on_hosts(const Family& family);
 
 /// "estimated 0.02 s, against 0.4 s on 1 GPU".

@@ -16,18 +16,18 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Thrown on every rank at once if a pass that started on devices ended on the CPU: the fit then starts over
-/// on the CPU, so that its model has the bits of a CPU run.
+/// Thrown on every rank if a pass that started on devices ended on the CPU. The fit then starts over on the
+/// CPU, so that its model has the bits of a CPU run.
 struct FellBack {};
 
-/// Thrown on every rank at once by a fit on devices with columns that are CPU only.
+/// Thrown on every rank by a fit on devices that only the CPU can compute.
 struct NeedsHosts {
   std::string why;
 };
 
 class FitCheckpoint;
 
-/// Objects shared by all stages of a fit; all of them outlive the stages.
+/// Objects shared by all stages of a fit. They must outlive the stages.
 struct FitContext {
   Job& job;
   const Plan& plan;
@@ -35,10 +35,10 @@ struct FitContext {
   const FitOptions& options;
   FitObserver& observer;
   std::vector<PhaseTime>& phases;
-  FitCheckpoint* checkpoint = nullptr;        ///< writes the state after every iteration; null: no checkpoint
-  std::shared_ptr<DeviceTable> on_devices{};  ///< the frame's columns on devices
+  FitCheckpoint* checkpoint = nullptr;  ///< writes the state after every iteration; null: no checkpoint
+  std::shared_ptr<DeviceTable> on_devices{};
   bool began_on_host = job.on_host();
-  bool may_move_to_hosts = false;  ///< whether the fit may start over on the hosts
+  bool may_move_to_hosts = false;  ///< whether the fit may start over on the CPU
 
   void require_no_fallback() const {
     if (!began_on_host && job.on_host()) throw FellBack{};

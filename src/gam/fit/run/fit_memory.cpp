@@ -25,10 +25,10 @@ namespace {
 
 constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max() / 4;
 
-/// Memory of any fit: stacks, and rows under evaluation.
+/// Memory of any fit: stacks, and rows being evaluated.
 constexpr std::int64_t overhead_bytes = std::int64_t{16} << 20;
 
-/// Converts a number of doubles, itself a double, since sizes of large models overflow an integer.
+/// `doubles` is not an integer, because sizes of large models overflow one.
 std::int64_t bytes_of(double doubles) {
   return overhead_bytes + (doubles < static_cast<double>(most_bytes) / 8
                                ? static_cast<std::int64_t>(8 * doubles)
@@ -69,7 +69,7 @@ class Measure {
     const std::vector<bool> parted = parted_effects(sizes, largest_whole_effect, frame_.complete_rows);
     const auto rows = static_cast<double>(frame_.complete_rows);
     double pairs = 0;
-    double of_levels = 0;  // columns of earlier effects that a row's levels have
+    double of_levels = 0;  // nonzero columns of earlier effects in a row
     int runs = 0;
     for (std::size_t i = 0; i < effects_.size(); ++i) {
       const RandomEffect& effect = effects_[i];
@@ -107,7 +107,7 @@ class Measure {
 
  private:
   const Frame& frame_;
-  Design design_;  ///< a design with raw columns only
+  Design design_;  ///< raw columns only
   ModelSize size_;
   struct RandomEffect {
     std::size_t blocks;  ///< index among the model's blocks
@@ -118,16 +118,16 @@ class Measure {
   std::vector<RandomEffect> effects_;
 };
 
-/// Sums over the blocks, in doubles.
+/// In doubles.
 struct Totals {
-  double design = 0;        ///< maps and penalties
-  double written = 0;       ///< the part of `design` that is written to a model's file
-  double bases = 0;         ///< rotations, and the penalties in rotated coordinates
-  double products = 0;      ///< (X'WX + S)^-1 S_j
-  double largest_map = 0;   ///< largest map of a block
-  double largest_coef = 0;  ///< coefficients of one block
+  double design = 0;    ///< maps and penalties
+  double written = 0;   ///< the part of `design` that is written to a model's file
+  double bases = 0;     ///< rotations, and the penalties in rotated coordinates
+  double products = 0;  ///< (X'WX + S)^-1 S_j
+  double largest_map = 0;
+  double largest_coef = 0;  ///< largest number of coefficients of a block
   double largest_raw = 0;
-  double max_penalties = 0;  ///< number of penalties of the largest block with several penalties
+  double max_penalties = 0;  ///< doubles in the penalties of a block, if it has several
 };
 
 Totals totals_of(const ModelSize& size) {
@@ -158,7 +158,6 @@ Totals totals_of(const ModelSize& size) {
   return all;
 }
 
-/// Whether a smooth shares a variable with another smooth that has the same by= variable.
 bool is_nested(const SmoothSpec& smooth, const FormulaTerms& formula) {
   const auto texts_of = [](const SmoothSpec& one) {
     std::vector<std::string_view> texts;
@@ -210,7 +209,6 @@ ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame, std::in
 
 FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves, bool on_hosts) {
   const Totals all = totals_of(size);
-  // Numbers in a `PartedMatrix`: core, border, diagonal and pairs.
   const auto square = [&](std::int64_t rows, std::int64_t parted) {
     const auto core = static_cast<double>(rows - parted);
     return core * core + static_cast<double>(parted) * (core + 1) + 1.5 * static_cast<double>(size.pairs);
@@ -228,7 +226,7 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
   const int sums = on_hosts && size.width >= std::int64_t{ReproducibleSum::shared_width} ? 1 : sums_at_once;
   memory.sums = bytes_of(all.design + gram + width * (5.0 * sums + sums_at_once + 5.5) + gram);
   if (size.nested_raw > 0) {
-    // The sketch of each thread, their sum and its matrix; in coefficients two copies, and two for the QR.
+    // A sketch per thread, their sum and its matrix; in coefficients two copies, and two for the QR.
     const auto rows = static_cast<double>(sketch_rows(static_cast<int>(size.nested_coef)));
     memory.nesting =
         bytes_of(all.design + gram +
@@ -236,7 +234,6 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
                          (solves ? 4.0 : 0.0) * static_cast<double>(size.nested_coef)));
   }
   if (!solves) return memory;
-  // The part of R'WR for two blocks, and intermediate products.
   memory.mapping =
       bytes_of(all.design + gram + matrix + all.largest_raw * all.largest_raw + 2 * all.largest_map);
   // Three copies of X'WX; an evaluation adds X'WX + S, its factor and inverse, each with an intermediate
@@ -275,7 +272,7 @@ std::int64_t require_memory(const FitContext& fit, const Rows& rows) {
     size = size_of_model(fit.formula, *rows.frame, fit.options.largest_tested_effect, &series);
   });
   const bool on_devices = fit.plan.on_devices() && !job.on_host();
-  // The rank that solves, and rank 0, which receives the solution.
+  // The rank that solves needs memory for the model, and so does rank 0, which receives the solution.
   const Plan unit = job.plan(1);
   const int solver = on_devices ? unit.tiles().front().rank : 0;
   const int rank = job.comm().rank();
@@ -293,7 +290,7 @@ std::int64_t require_memory(const FitContext& fit, const Rows& rows) {
 
 std::int64_t memory_of_elimination(const EliminationOrder& order, int core) {
   // Over the coefficients that are not eliminated: X'WX, X'WX + S, the factor and the inverse. Over the
-  // eliminated ones: X'WX, the factor and the inverse, with the positions of their elements.
+  // eliminated coefficients: X'WX, the factor and the inverse, with the positions of their elements.
   const double outer = static_cast<double>(order.left()) + core;
   const auto sparse = static_cast<double>(order.lower.rows.size() + order.beside.rows.size());
   return bytes_of(4 * outer * outer + 6 * sparse + 3.0 * order.eliminated() * core);
@@ -306,7 +303,7 @@ void require_memory(const FitContext& fit, const Design& design, const LevelPair
   int left = 0;
   together(comm, [&] {
     if (comm.rank() != 0) return;
-    Part part;  // the part without the core
+    Part part;  // without the core
     for (const Part::Run& run : design.parted_columns.runs()) part.add(part.size(), run.size);
     const EliminationOrder order(PartedMatrix(part.size(), part, pairs.pattern), {});
     bytes = memory_of_elimination(order, core);

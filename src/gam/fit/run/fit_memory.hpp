@@ -13,11 +13,10 @@
 #include <string_view>
 #include <vector>
 
-/// Estimates the memory of a fit, in addition to its rows, from the formula and the levels of the factors,
-/// before any of it is allocated.
+/// Estimates the memory of a fit, without its rows, before allocation.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Maximum number of coefficients of a model that keeps the triangle of X'WX.
+/// Maximum number of coefficients for which a model keeps the triangle of X'WX.
 inline constexpr int largest_triangle = 2000;
 
 /// Sizes of a model. Numbers of coefficients are upper bounds: constraints and the removal of dependent
@@ -29,9 +28,9 @@ struct ModelSize {
     std::int64_t raw = 1;   ///< raw columns of each block
     std::int64_t coef = 1;  ///< coefficients of each block
     std::int64_t penalties = 0;
-    bool sparse = false;  ///< whether map and penalties are sparse
-    bool ridge = false;  ///< whether it is a random effect or factor smooth: map and penalties take no memory
-    bool parted = false;  ///< whether it is in the design's part (sparse blocks of random effects)
+    bool sparse = false;  ///< map and penalties are sparse
+    bool ridge = false;   ///< random effect or factor smooth: map and penalties take no memory
+    bool parted = false;  ///< in the design's part (sparse blocks of random effects)
   };
   std::vector<Blocks> blocks;
   std::int64_t raw = 0;    ///< columns of R
@@ -48,13 +47,12 @@ struct ModelSize {
   std::int64_t nested_coef = 0;
 };
 
-/// The sizes of the model that a fit of the formula would have. Throws `Error(input)` like the model's
-/// design, for a term with too many coefficients or columns. `largest_whole_effect`: as for the design.
-/// `series`: those of the rows, with the fit's correlation. Pure.
+/// The sizes of the formula's model. Throws `Error(input)` for a term with too many coefficients or columns.
+/// `largest_whole_effect`: as for the design. `series`: of the rows, with the fit's correlation. Pure.
 [[nodiscard]] ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame,
                                       std::int64_t largest_whole_effect, const Series* series = nullptr);
 
-/// Peak bytes of a rank in each stage of a fit.
+/// Peak memory of a rank in each stage of a fit, in bytes.
 struct FitMemory {
   std::int64_t design = 0;   ///< maps, penalties and their drafts
   std::int64_t sums = 0;     ///< sums of a pass, for each thread and over all
@@ -65,18 +63,15 @@ struct FitMemory {
   std::int64_t writing = 0;  ///< writing of the model, on rank 0
 
   [[nodiscard]] std::int64_t most() const;
-  /// Name of the stage with the largest need: "the search for smoothing parameters".
   [[nodiscard]] std::string_view largest() const;
 };
 
 /// `sums_at_once`: threads or devices of the rank, each with its own sums (threads of a fit `on_hosts` share
-/// wide sums). `threads`: host threads of the search. `solves`: the rank has the crossproduct in coefficients
-/// and the model; other ranks have the design and the sums. Pure.
+/// wide sums). `threads`: host threads of the search. `solves`: the rank stores the crossproduct in
+/// coefficients and the model; other ranks store the design and the sums. Pure.
 [[nodiscard]] FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves,
                                       bool on_hosts = false);
 
-/// "memory: 0.62 GiB per rank at most, in addition to the rows, for the writing of the model: 1024
-/// coefficients, 4096 columns".
 [[nodiscard]] std::string to_string(const FitMemory& memory, const ModelSize& size);
 
 /// *Collective.* Throws the same `Error(input)` on every rank if a rank lacks the memory for the model of
@@ -84,11 +79,11 @@ struct FitMemory {
 /// this rank's need in bytes.
 std::int64_t require_memory(const FitContext& fit, const Rows& rows);
 
-/// *Collective.* Checks the memory of the search for the variances of several large random effects, which
-/// depends on the pairs of levels that occur.
+/// *Collective.* Checks the memory for several large random effects, which depends on the pairs of levels in
+/// `pairs`. Throws the same `Error(input)` on every rank if a rank lacks it.
 void require_memory(const FitContext& fit, const Design& design, const LevelPairs& pairs);
 
-/// Bytes needed by the search with this order of elimination and `core` coefficients in the core. Pure.
+/// Needed by the REML search, in bytes. `core`: number of coefficients in the core. Pure.
 [[nodiscard]] std::int64_t memory_of_elimination(const EliminationOrder& order, int core);
 
 }  // namespace TESSERA_NAMESPACE::gam

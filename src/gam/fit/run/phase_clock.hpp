@@ -12,11 +12,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Adds the time of a phase to the report when it goes out of scope, and marks the phase for profilers. Times
-/// of the same name are summed; phases do not nest.
+/// Adds its lifetime to the report as the time of a phase, and marks the phase for profilers. Times of the
+/// same name are summed; phases do not nest.
 class PhaseClock {
  public:
-  /// `purpose` names the phase's collectives in the message about a rank that does not arrive.
+  /// `purpose` names the phase's collectives in the timeout message about a missing rank.
   PhaseClock(const mpi::Communicator& comm, std::vector<PhaseTime>& phases, std::string name,
              std::string purpose);
   ~PhaseClock();

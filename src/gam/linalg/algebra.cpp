@@ -11,16 +11,14 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Columns of a product per call: enough to run at the full rate, few enough to occupy all threads.
+/// Columns of a product per task: enough for full speed, few enough to occupy all threads.
 constexpr int columns_at_once = 64;
-/// Columns of a block of a factorisation.
 constexpr int columns_of_block = 96;
 /// Smaller matrices are processed on one thread.
 constexpr int smallest_shared = 256;
-/// Rows and columns of a tile that fits the L1 cache, however it is traversed.
+/// Rows and columns of a tile: two tiles fit the L1 cache.
 constexpr int cache_tile = 32;
 
-/// Calls `work(begin, end)` for parts of [first, last), each of `at_once` columns.
 void for_each_part(const Algebra& algebra, int first, int last, int at_once,
                    const std::function<void(int begin, int end)>& work) {
   algebra.for_each((last - first + at_once - 1) / at_once, [&](int part, const Algebra&) {

@@ -15,15 +15,15 @@ using base::at;
 
 namespace {
 
-/// Rows of C, or columns of a product, in a thread's piece of work: the same for any number of threads.
+/// Rows of C, or columns of a product, per task: constant, so that results do not depend on the threads.
 constexpr int rows_of_part = 64;
 constexpr int columns_of_part = 64;
-/// Rows of a strip: two strips of a thousand columns fit the L2 cache, and a column's piece a few registers.
+/// Rows of a strip: two strips of a thousand columns fit the L2 cache.
 constexpr int strip = 32;
-/// Cost of a multiplication with a nonzero, relative to one in a dense product.
+/// Cost of a multiplication with a sparse value, relative to one in a dense product.
 constexpr std::size_t dense_rate = 3;
 
-/// Up to this many dense columns, C' diag(weights) C is summed over runs of rows in `parts_of_square` parts.
+/// With at most this many dense columns, C' diag(weights) C is summed over row ranges in parallel.
 constexpr int few_columns = 128;
 constexpr int rows_of_square = 512;
 constexpr int parts_of_square = 16;
@@ -32,7 +32,6 @@ constexpr int parts_of(int all, int at_once) {
   return (all + at_once - 1) / at_once;
 }
 
-/// The nonzeros of a row of C within a strip's columns.
 struct SparseRow {
   const int* places;
   const double* values;
@@ -43,7 +42,7 @@ void add_strip(double* to, double factor, const double* from) {
   for (int i = 0; i < strip; ++i) to[i] += factor * from[i];
 }
 
-/// `to` += `from` (dense, sparse)' weight (dense, sparse), for one row of C.
+/// to += from c' weight c for one row c = (dense, sparse) of C.
 TESSERA_TARGET_CLONES void add_row(const double* from, const SparseRow& dense, const SparseRow& sparse,
                                    double weight, double* to) {
   double product[strip] = {};
@@ -166,7 +165,7 @@ void Border::add_squares(std::span<const double> weights, const Matrix& weighted
   for (int i = 0; i < rows(); ++i) {
     const auto first = places_.begin() + begins_[at(i)];
     const auto last = places_.begin() + begins_[at(i) + 1];
-    // Column indices ascend, so the lower triangle begins at the column itself.
+    // Column indices ascend: values from this column on are the lower triangle.
     for (auto place = std::lower_bound(first, last, begin); place != last && *place < end; ++place) {
       const auto k = at(place - places_.begin());
       add_multiple(beside.column(*place), values_[k], weighted.column(i));
@@ -177,7 +176,7 @@ void Border::add_squares(std::span<const double> weights, const Matrix& weighted
   }
 }
 
-/// C' diag(weights) C for a few dense columns, without copies of rows, which would exceed the cache.
+/// Copies `rows_of_square` rows at a time: a copy of all rows would exceed the cache.
 Matrix Border::square_of_few(std::span<const double> weights, const Algebra& algebra) const {
   const int count = dense_.rows();
   const int at_once = std::max(rows_of_square, (rows() + parts_of_square - 1) / parts_of_square);
@@ -185,7 +184,7 @@ Matrix Border::square_of_few(std::span<const double> weights, const Algebra& alg
   algebra.for_each(static_cast<int>(sums.size()), [&](int part, const Algebra&) {
     const int last = std::min(rows(), (part + 1) * at_once);
     for (int begin = part * at_once; begin < last; begin += rows_of_square) {
-      std::vector<int> some;  // rows whose weight is not zero
+      std::vector<int> some;  // rows with nonzero weight
       for (int i = begin; i < std::min(last, begin + rows_of_square); ++i) {
         if (weights[at(i)] != 0) some.push_back(i);
       }
@@ -284,7 +283,7 @@ Matrix Border::sandwich(const Matrix& v, std::span<const double> weights, const 
 }
 
 std::vector<double> Border::forms(const Matrix& v, const Algebra& algebra) const {
-  Matrix own(v.rows(), dense_.rows());  // the dense columns of v, as rows of C
+  Matrix own(v.rows(), dense_.rows());
   for (int k = 0; k < own.cols(); ++k)
     std::ranges::copy(v.column(dense_columns_[at(k)]), own.column(k).begin());
   std::vector<double> forms(at(rows()));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decompositions by Eigen, in scalar arithmetic: the same bits on every processor.
+// Decompositions by Eigen, in scalar arithmetic: results are bitwise equal on every CPU.
 #include "base/go_on.hpp"
 #include "base/math/elementary.hpp"
 #include "gam/linalg/linalg.hpp"
 
 #include <fmt/core.h>
 
-// Templates of these settings must not be taken for those of a program that uses Eigen too.
+// Renamed, because the linker would merge these templates with a program's Eigen of other settings.
 #define Eigen tessera_eigen
 #define EIGEN_DONT_VECTORIZE
 #define EIGEN_DONT_PARALLELIZE
@@ -27,8 +27,8 @@ namespace {
 
 using Dense = Eigen::MatrixXd;
 
-/// The matrix for Eigen. A cancellation point: a decomposition may take seconds. Eigen cuts products into
-/// blocks by the sizes of caches, which determines bits: the sizes are set once, for all processors.
+/// A cancellation point, because a decomposition may take seconds. Sets constant cache sizes, because Eigen
+/// derives its block sizes from them, and block sizes affect rounding.
 Eigen::Map<const Dense> in_eigen(const Matrix& a) {
   base::go_on();
   constexpr std::ptrdiff_t kib = 1024;
@@ -36,7 +36,7 @@ Eigen::Map<const Dense> in_eigen(const Matrix& a) {
       (Eigen::setCpuCacheSizes(32 * kib, 512 * kib, 2048 * kib), true);
   return {a.data(), a.rows(), a.cols()};
 }
-/// A copy of an expression of Eigen's. A cancellation point, as `in_eigen`.
+/// Evaluates an Eigen expression. A cancellation point.
 template <class Expression>
 Matrix from_eigen(const Expression& a) {
   base::go_on();

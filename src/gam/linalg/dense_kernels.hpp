@@ -7,17 +7,16 @@
 
 #include <cstddef>
 
-/// The operations in which dense linear algebra spends its time. Bits depend on shapes and operands, not on
-/// the width of registers: a sum adds its products in one order, which is that of the text.
+/// The hot loops of dense linear algebra. The order of additions does not depend on the SIMD width.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A factor of a product, or its transpose: element (i, j) is first[i * down + j * across].
+/// A factor of a product, possibly transposed: element (i, j) is first[i * down + j * across].
 struct DenseOperand {
   const double* first;
   std::ptrdiff_t down, across;
 };
-/// to += scale a b, for `a` with rows x inner elements, and a column-major `to` with columns `stride` apart.
-/// Scratch memory: 256 numbers for each column and each of up to 96 rows.
+/// to += scale a b. `a` has rows x inner elements, `b` inner x columns; `to` is column-major, with columns
+/// `stride` apart. Scratch memory: 256 numbers for each column and each of up to 96 rows.
 struct DenseProduct {
   int rows, columns, inner;
   double scale;
@@ -26,8 +25,7 @@ struct DenseProduct {
   std::ptrdiff_t stride;
 };
 
-/// Matrices are column-major, with columns `stride` apart. Compiled for each width, by
-/// dense_kernels_text.hpp.
+/// Matrices are column-major, with columns `stride` apart. Compiled from dense_kernels_text.hpp.
 template <int width>
 struct DenseKernels {
   static void add_product(const DenseProduct& product);
@@ -37,17 +35,15 @@ struct DenseKernels {
   /// to = a' x.
   static void multiply_columns(const double* a, std::ptrdiff_t stride, int rows, int columns, const double* x,
                                double* to);
-  /// The Cholesky factor L of a small matrix, in place of its lower triangle; false if it is not positive
-  /// definite.
+  /// Replaces the lower triangle by the Cholesky factor; false if not positive definite; n <= small_rows.
   static bool factor(double* a, std::ptrdiff_t stride, int n);
-  /// X L'^-1 in place of `x`, for a small L.
+  /// Replaces X by X L'^-1; n <= small_rows.
   static void solve_right(const double* lower, std::ptrdiff_t stride, int n, double* x,
                           std::ptrdiff_t x_stride, int rows);
-  /// L^-1 X or L'^-1 X in place of `x`, for a small L.
+  /// Replaces X by L^-1 X or L'^-1 X; n <= small_rows.
   static void solve_left(const double* lower, std::ptrdiff_t stride, int n, bool transposed, double* x,
                          std::ptrdiff_t x_stride, int columns);
 };
-/// Small matrices have at most this number of rows.
 inline constexpr int small_rows = 32;
 
 }  // namespace TESSERA_NAMESPACE::gam

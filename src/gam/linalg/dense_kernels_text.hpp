@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of dense_kernels.hpp for packets of TESSERA_PACKET doubles. Loops over adjacent elements are
-// left to the compiler's vectoriser, which keeps the order of additions. Inline functions of other headers
-// are not called: the linker could take their code of this source for every processor.
+// Kernels of dense_kernels.hpp for a SIMD width of TESSERA_PACKET doubles. The compiler vectorises inner
+// loops without reordering additions. Do not call inline functions of other headers: the linker might use
+// this file's copies, with its instruction set, in the whole program.
 #include "gam/linalg/dense_kernels.hpp"
 
 #include <new>
@@ -11,15 +11,15 @@ namespace {
 
 using Numbers = base::Packet<TESSERA_PACKET>;
 
-// Products follow Goto and van de Geijn (ACM Trans. Math. Softw. 34, 2008): a panel of b and a block of a are
-// copied to where they are read in order, and tiles of the result are summed in registers.
+// Products follow Goto and van de Geijn (ACM Trans. Math. Softw. 34, 2008): a block of a and a panel of b are
+// packed into contiguous memory, and tiles of the result are summed in registers.
 
-/// Rows and columns of a tile: its sums, and what they are made of, fill the registers.
+/// Size of a tile: its sums and the operands of one step fill the registers.
 constexpr int packets_of_tile = Numbers::count == 8 ? 3 : 2;
 constexpr int tile_rows = packets_of_tile * Numbers::count;
 constexpr int tile_columns = Numbers::count == 8 ? 8 : 4;
-/// A block of a (for the L2 cache) and a panel of b. The number of products that are summed in registers
-/// before they are added to the result determines bits.
+/// Size of a block of a, which fits the L2 cache, and of the inner dimension of a panel of b. block_inner
+/// affects rounding: up to block_inner products are summed in registers before they are added to the result.
 constexpr int block_rows = 96;
 constexpr int block_inner = 256;
 
@@ -30,7 +30,7 @@ constexpr int whole_tiles(int count, int tile) {
   return (count + tile - 1) / tile * tile;
 }
 
-/// Memory for packed factors: that of a small product is on the stack.
+/// Memory for packed factors; on the stack for a small product.
 class Packed {
  public:
   explicit Packed(std::ptrdiff_t count) {
@@ -50,8 +50,8 @@ class Packed {
   alignas(64) double own_[own_count];
 };
 
-/// Copies `lines` lines of a factor, each of `inner` elements, in groups of `group` lines: the first elements
-/// of a group, the second ones, and so on. The last group is filled up by zeros.
+/// Packs `lines` lines (rows of a, columns of b) of `inner` elements, in groups of `group` lines: within a
+/// group, all first elements, all second elements, and so on. Pads the last group with zeros.
 template <int group>
 void pack(const double* from, std::ptrdiff_t line_step, std::ptrdiff_t inner_step, int lines, int inner,
           double* to) {
@@ -81,8 +81,7 @@ struct Tile {
   int rows, columns;
 };
 
-/// Adds scale a b to a tile, by sums for `packets` packets of rows and `some_columns` columns, of which
-/// tile.rows x tile.columns exist.
+/// Adds scale a b to a tile. Sums whole packets, but stores only tile.rows x tile.columns elements.
 template <int packets, int some_columns>
 void add_tile(const Tile& tile) {
   Numbers sums[some_columns][packets]{};
@@ -124,7 +123,7 @@ void add_tile_of(const Tile& tile) {
     add_tile<packets, tile_columns>(tile);
 }
 
-/// Sums in eight lanes, whatever the width of a register.
+/// A dot product in eight lanes for every SIMD width, so that rounding is the same.
 constexpr int lanes = 8;
 struct LaneSums {
   Numbers parts[lanes / Numbers::count]{};
@@ -132,7 +131,7 @@ struct LaneSums {
     for (int k = 0; k < lanes; k += Numbers::count)
       parts[k / Numbers::count] += Numbers::at(a + k) * Numbers::at(x + k);
   }
-  /// The sum, with that of the last `count` products.
+  /// The dot product, after adding the last `count` < lanes products.
   [[nodiscard]] double total(const double* a, const double* x, int count) const {
     double sums[lanes];
     for (int k = 0; k < lanes; k += Numbers::count) parts[k / Numbers::count].store(sums + k);
@@ -242,7 +241,7 @@ void DenseKernels<width>::solve_right(const double* lower, std::ptrdiff_t stride
 template <int width>
 void DenseKernels<width>::solve_left(const double* lower, std::ptrdiff_t stride, int n, bool transposed,
                                      double* x, std::ptrdiff_t x_stride, int columns) {
-  // Copied to rows, whose elements are adjacent.
+  // Row-major copy, for adjacent elements in the inner loops.
   constexpr int most = 64;
   double row[small_rows][most];
   for (int first = 0; first < columns; first += most) {

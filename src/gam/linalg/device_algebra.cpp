@@ -18,8 +18,8 @@ namespace {
 
 /// Products with fewer multiplications are computed on the host, before any transfer.
 constexpr std::int64_t smallest_product = std::int64_t{1} << 23;
-/// Scratch memory for cuBLASLt, of the size that its manual advises for Hopper. Constant, because it affects
-/// the choice of the algorithm, and so the bits.
+/// Scratch memory for cuBLASLt: the size that its manual advises for Hopper. Constant, because the size
+/// affects the choice of the algorithm, and so rounding.
 constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
 
 void check(cudaError_t status, const char* call) {
@@ -37,7 +37,7 @@ cudaStream_t native_stream(const Tile& tile) {
   return static_cast<cudaStream_t>(tile.stream().native());
 }
 
-/// The entry points of the library; usable only if all of them were found.
+/// The entry points of cuBLASLt; usable only if `complete`.
 struct Entries {
   explicit Entries(const CudaLibrary& library)
       : complete(library.find(create, "cublasLtCreate") && library.find(destroy, "cublasLtDestroy") &&
@@ -65,7 +65,7 @@ struct Entries {
   bool complete;
 };
 
-/// A cuBLASLt object, with the function that destroys it.
+/// RAII owner of a cuBLASLt object.
 template <class Handle>
 class Owned {
  public:
@@ -91,8 +91,7 @@ class BlasLt {
  public:
   explicit BlasLt(const Entries& entries) : lt_(entries) {}
 
-  /// c = a b for an m x k and a k x n matrix of doubles in column-major device memory, on the tile's stream,
-  /// with scratch memory from the tile's workspaces.
+  /// c = a b (m x k times k x n), column-major in device memory; asynchronous on the tile's stream.
   void multiply(const Tile& tile, const double* a, const double* b, double* c, int m, int n, int k) const {
     const Owned<cublasLtMatmulDesc_t> product("cublasLtMatmulDescCreate", lt_.create_product,
                                               lt_.destroy_product, CUBLAS_COMPUTE_64F, CUDA_R_64F);

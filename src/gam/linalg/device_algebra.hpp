@@ -9,11 +9,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// cuBLASLt, opened for one device.
 class BlasLt;
 
-/// Computes products by cuBLASLt on a tile's device; small products, for which the transfer does not pay, on
-/// the host. The same bits on devices of one kind. For use within a tile's function, on its thread.
+/// Products by cuBLASLt on a tile's device. Small products, for which the transfer does not pay, use `host`.
+/// Results are bitwise equal on devices of one model. Use only within a tile's function, on its thread.
 class DeviceAlgebra final : public Algebra {
  public:
   /// Probes the backend "cuBLASLt" of the tile's device. Throws `tessera::Error` with the reason if it is not

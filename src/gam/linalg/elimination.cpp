@@ -21,20 +21,18 @@ namespace {
 
 using base::at;
 
-/// Cost of a multiplication in the sparse elimination, relative to one in a dense product.
+/// Cost of a multiplication in sparse elimination, relative to one in a dense product.
 constexpr double rate_of_dense = 16;
-/// A column is dense if at least one in this many of its elements is nonzero.
+/// A column counts as dense if at least 1 / dense_part of its elements are nonzero.
 constexpr int dense_part = 32;
-/// Minimum number of eliminated columns in a block of work. The next constant limits the number of blocks of
-/// a level, since each block needs an array over all eliminated columns.
+/// Minimum number of columns in a task.
 constexpr std::size_t eliminated_at_once = 32;
-constexpr std::size_t most_blocks = 64;
+constexpr std::size_t most_blocks = 64;  ///< per level: each task needs an array over all eliminated columns
 
 std::ptrdiff_t nonzeros(std::span<const double> x) {
   return std::ssize(x) - std::ranges::count(x, 0.0);
 }
 
-/// Calls `work(columns, algebra)` for blocks of a level's columns.
 void for_each_part(const std::vector<int>& level, const Algebra& algebra,
                    const std::function<void(std::span<const int> columns, const Algebra&)>& work) {
   const std::size_t columns = std::max(eliminated_at_once, (level.size() + most_blocks - 1) / most_blocks);
@@ -50,9 +48,9 @@ void for_each_part(const std::vector<int>& level, const Algebra& algebra,
   algebra.for_each(parts, part);
 }
 
-/// Whether adjacent coefficients always belong to the same run: no two runs (random effects) share a row.
+/// True if no two runs (random effects) share a nonzero.
 bool runs_are_apart(const PartedMatrix& a) {
-  std::vector<std::size_t> run_at;  // for each coefficient of the part, the index of its run
+  std::vector<std::size_t> run_at;  // run of each coefficient of the part
   for (std::size_t run = 0; run < a.part().runs().size(); ++run)
     run_at.insert(run_at.end(), at(a.part().runs()[run].size), run);
   bool apart = true;
@@ -68,8 +66,7 @@ void append(SparsePattern& pattern, std::vector<int> rows) {
 
 }  // namespace
 
-/// The quotient graph: the neighbours of a node are its `nodes`, and the members of its `elements`, which are
-/// the eliminated nodes adjacent to it.
+/// Quotient graph. A node's neighbours are its `nodes`, and the members of its `elements` (eliminated nodes).
 struct EliminationOrder::Graph {
   Graph(const PartedMatrix& a, const std::vector<int>& core_columns, int dense)
       : part(a.part().size()),
@@ -111,14 +108,13 @@ struct EliminationOrder::Graph {
       for (const int j : members[at(e)]) take(j);
     return found;
   }
-  /// Whether it is cheaper not to eliminate a coefficient with `met` neighbours.
+  /// True if eliminating a coefficient with `met` neighbours costs more than keeping it in the dense S.
   [[nodiscard]] bool better_kept(std::size_t met) const {
     const double own = static_cast<double>(met) + dense_columns;
     const double all = static_cast<double>(left) + fixed;
     return rate_of_dense * own * own > all * all;
   }
-  /// Eliminates node `i`, which becomes an element of the quotient graph. `met`: its neighbours, from the
-  /// last call of `neighbours`.
+  /// Eliminates node `i`, which becomes an element. `met`: the result of the last `neighbours(i)`.
   void eliminate(int i, const std::vector<int>& met) {
     eliminate_early(i, met);
     for (const int j : met) {
@@ -126,7 +122,7 @@ struct EliminationOrder::Graph {
       std::erase_if(elements[at(j)], [&](int e) { return gone[at(e)] == 2; });
     }
   }
-  /// Eliminates `i` before the ordering begins: neighbours' lists keep stale entries, which `clean` removes.
+  /// Eliminates `i` before the ordering begins; leaves stale entries in neighbours' lists for `clean`.
   void eliminate_early(int i, const std::vector<int>& met) {
     for (const int e : elements[at(i)]) {
       gone[at(e)] = 2;
@@ -149,7 +145,7 @@ struct EliminationOrder::Graph {
       std::erase_if(nodes[at(j)], [&](int k) { return gone[at(k)] || mark[at(k)] == own; });
     }
   }
-  /// Updates the bounds on the degrees of the members of the last element, `i`.
+  /// Updates degree bounds after the elimination of `i`; calls `changed(j)` for each changed bound.
   template <class Use>
   void update_degrees(int i, const Use& changed) {
     const std::vector<int>& met = members[at(i)];
@@ -165,7 +161,7 @@ struct EliminationOrder::Graph {
     }
     const int others = static_cast<int>(met.size()) - 1;
     for (const int j : met) {
-      // Drops elements that the last element has absorbed.
+      // Aggressive absorption: drops elements whose members are all members of `i`.
       std::erase_if(elements[at(j)], [&](int e) { return e != i && outside[at(e)] == 0; });
       std::int64_t bound = std::ssize(nodes[at(j)]) + others;
       for (const int e : elements[at(j)]) bound += e == i ? 0 : outside[at(e)];
@@ -176,14 +172,14 @@ struct EliminationOrder::Graph {
     }
   }
 
-  int part;           ///< number of nodes of the part, which come first; the others are columns of the core
-  int live;           ///< number of all nodes
+  int part;           ///< number of nodes of the part, which come first; then columns of the core
+  int live;           ///< total number of nodes
   int fixed;          ///< number of coefficients of the core
   int dense_columns;  ///< number of coefficients of the core that are adjacent to all nodes
-  int left = 0;       ///< nodes of the part that are not eliminated
+  int left = 0;       ///< number of nodes of the part not yet eliminated
   std::vector<std::vector<int>> nodes, elements, members;
   std::vector<int> degree, mark, counted, outside;
-  std::vector<char> gone;  ///< 1: eliminated, 2: its element is absorbed
+  std::vector<char> gone;  ///< 1: eliminated, 2: element absorbed by a later element
 };
 
 EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool>& will_be_dense) {
@@ -197,7 +193,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
     return;
   }
   has_pattern_ = true;
-  std::vector<int> core_columns;  // columns of the core that are not dense
+  std::vector<int> core_columns;  // sparse columns of the core
   for (int j = 0; j < a.border.cols(); ++j) {
     const bool counts_as_dense = !will_be_dense.empty() && will_be_dense[at(j)];
     if (!counts_as_dense && nonzeros(a.border.column(j)) * dense_part < part) core_columns.push_back(j);
@@ -219,7 +215,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
     const int first = a.part().begin_of(run);
     for (int i = first; i < first + runs[run].size; ++i) {
       std::vector<int> met = graph.neighbours(i);
-      // Keep a coefficient that is adjacent to nearly all others: its elimination would cause full fill-in.
+      // Eliminating a coefficient with many neighbours causes too much fill-in: leave it to the loop below.
       if (met.size() > std::max(10 * mean, others / 4)) continue;
       graph.eliminate_early(i, met);
       put(i, std::move(met));
@@ -264,7 +260,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
 }
 
 void EliminationOrder::find_blocks() {
-  // A block with more coefficients is not a level of a factor smooth, and its dense products are expensive.
+  // Dense products with larger blocks are expensive. A level of a factor smooth has fewer coefficients.
   constexpr std::size_t most = 100;
   if (left() > 0) return;
   std::vector<bool> taken(at(eliminated_));
@@ -284,7 +280,7 @@ void EliminationOrder::find_blocks() {
   }
 }
 
-/// Builds the patterns from the neighbours that each coefficient has when it is eliminated.
+/// Builds patterns and levels from each coefficient's neighbours at its elimination.
 void EliminationOrder::take(const std::vector<std::vector<int>>& structs,
                             const std::vector<int>& core_columns) {
   const int part = static_cast<int>(order.size());
@@ -408,7 +404,7 @@ void EliminatedBlock::backward(std::span<double> x) const {
 
 namespace {
 
-/// Factors one column at a time, on one thread.
+/// Left-looking LDL' factorisation, one column at a time.
 class ColumnFactor {
  public:
   explicit ColumnFactor(EliminatedBlock& block)
@@ -417,7 +413,6 @@ class ColumnFactor {
         in_lower_(at(order_.eliminated())),
         in_border_(at(block.own->columns())) {}
 
-  /// False if the block is not positive definite.
   [[nodiscard]] bool factor(int k) {
     const std::span<double> own = values_of(k);
     const std::span<double> beside = block_.own->values_of(k);
@@ -456,8 +451,8 @@ class ColumnFactor {
 
   EliminatedBlock& block_;
   const EliminationOrder& order_;
-  std::vector<int> in_lower_;   ///< index within the column of each row
-  std::vector<int> in_border_;  ///< index within the row of W of each outer column
+  std::vector<int> in_lower_;   ///< by row: index in the current column
+  std::vector<int> in_border_;  ///< by outer column: index in the current row of W
 };
 
 }  // namespace
@@ -488,7 +483,6 @@ std::optional<EliminatedBlock> eliminate(const OrderedMatrix& a, std::vector<dou
 
 namespace {
 
-/// A dot product with four partial sums.
 TESSERA_TARGET_CLONES double wide_dot(std::span<const double> x, std::span<const double> y) {
   using Four = double __attribute__((vector_size(32)));
   Four sum{};
@@ -505,7 +499,7 @@ TESSERA_TARGET_CLONES double wide_dot(std::span<const double> x, std::span<const
   return (sum[0] + sum[1]) + (sum[2] + sum[3]) + rest;
 }
 
-/// Computes a column of the inverse from columns that are already computed.
+/// Computes columns of the inverse, from last to first, by Takahashi's recurrence.
 class ColumnInverse {
  public:
   ColumnInverse(const EliminatedBlock& block, const Border& border, const Matrix& outer_inverse,
@@ -519,7 +513,7 @@ class ColumnInverse {
         in_lower_(at(order_.eliminated())),
         in_border_(at(outer_.rows())) {}
 
-  /// The diagonal element of a column without eliminated neighbours; no other column depends on it.
+  /// Only the diagonal element, of a column whose row and column of L are empty. `through`: as in `invert`.
   void invert_diagonal(int j, std::span<const double> through) {
     load(j);
     const std::span<const int> outer = order_.beside.rows_of(j);
@@ -532,7 +526,8 @@ class ColumnInverse {
     }
     out_.diagonal[at(j)] = 1 / block_.diagonal[at(j)] + form;
   }
-  /// `through`: the dense block of V times the dense part of the column of L.
+  /// Requires the columns of the inverse in column j's pattern. `through`: V_dd (W' D^-1)_dj, where d are the
+  /// dense columns.
   void invert(int j, std::span<const double> through) {
     const std::span<const int> inner = order_.lower.rows_of(j);
     const std::span<const int> outer = order_.beside.rows_of(j);
@@ -584,7 +579,7 @@ class ColumnInverse {
   }
 
  private:
-  /// Loads column j of L, with W' D^-1 as its outer rows.
+  /// Loads column j of [L; W' D^-1].
   void load(int j) {
     const auto begin = block_.lower.begin() + order_.lower.begins[at(j)];
     l_inner_.assign(begin, block_.lower.begin() + order_.lower.begins[at(j) + 1]);
@@ -605,8 +600,8 @@ class ColumnInverse {
   const Matrix& outer_;
   const Matrix& dense_rows_;
   SelectedInverse& out_;
-  std::vector<int> in_lower_;   ///< by row: index in the column plus one; 0 if the column lacks the row
-  std::vector<int> in_border_;  ///< by outer column: index in the row of W plus one; 0 if absent
+  std::vector<int> in_lower_;   ///< by row: index in the current column plus 1; 0 if absent
+  std::vector<int> in_border_;  ///< by outer column: index in the current row of W plus 1; 0 if absent
   std::vector<double> l_inner_, l_outer_, l_dense_;
 };
 
@@ -651,10 +646,8 @@ SelectedInverse selected_inverse(const OrderedMatrix& a, const EliminatedBlock& 
 
 namespace {
 
-/// Inverts one dense diagonal block at a time.
 class DenseBlocks {
  public:
-  /// `inverse` has its final size; V = S^-1.
   DenseBlocks(const EliminatedBlock& block, const Border& border, const Matrix& outer_inverse,
               BlockInverse& inverse)
       : block_(block), order_(*block.order), border_(border), outer_(outer_inverse), out_(inverse) {
@@ -697,10 +690,10 @@ class DenseBlocks {
     return at(order_.lower.begins[at(members[at(j)])] + i - j - 1);
   }
 
-  /// Computes A11^-1 and A11^-1 A12 of a block.
+  /// The block's rows of A11^-1 and A11^-1 A12.
   void solve(const std::vector<int>& members) const {
     const int size = static_cast<int>(members.size());
-    // Computes the inverse of L, column by column.
+    // root = L^-1.
     Matrix root = identity(size);
     for (int c = 0; c < size; ++c) {
       for (int k = c; k < size; ++k) {
@@ -733,8 +726,8 @@ class DenseBlocks {
     }
   }
 
-  /// Writes a block of A^-1: the result of `solve` plus U V U', where U has the rows of A11^-1 A12 of
-  /// `members`, which share their columns. `through`: V of the dense columns times U', from column `next` on.
+  /// Writes the block of A^-1: the block of A11^-1 plus U V U', where U is the block's rows of A11^-1 A12.
+  /// `through`: V_dd U_d' from column `next` on, where d are the dense columns.
   void add_outer(const std::vector<int>& members, const Matrix& through, int next) const {
     const Border& solved = out_.solved;
     const std::span<const int> places = solved.places_of(members.front());
@@ -777,7 +770,8 @@ BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
                            const Algebra& algebra) {
   const EliminationOrder& order = *block.order;
   const Border& reduced = block.border(a);
-  // Because of fill-in, the last row of a block has all columns of the block's rows: all get that pattern.
+  // Because of fill-in, the last row of a block in W has the columns of all the block's rows. Every row of
+  // `solved` gets this pattern.
   SparsePattern pattern;
   std::vector<int> last(at(order.eliminated()));
   for (const int first : order.blocks) {

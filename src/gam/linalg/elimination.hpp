@@ -10,13 +10,12 @@
 #include <span>
 #include <vector>
 
-/// Gaussian elimination of the part of a symmetric matrix A = [A11 A12; A21 A22], with the eliminated
-/// coefficients first:
+/// Block elimination of the part of a symmetric matrix A = [A11 A12; A21 A22], eliminated rows first:
 ///
 ///     A11 = L D L',  W = L^-1 A12,  S = A22 - W' D^-1 W.
 ///
-/// The Schur complement S is dense. Its rows are the outer coefficients: those of the core, and those of the
-/// part whose elimination would cause too much fill-in.
+/// The Schur complement S is dense. Its rows, the outer coefficients, are the core and those coefficients of
+/// the part whose elimination would cause too much fill-in.
 ///
 ///     const auto order = std::make_shared<const EliminationOrder>(gram, will_be_dense);
 ///     const OrderedMatrix a = in_order(gram, order, will_be_dense);
@@ -24,19 +23,19 @@
 ///     const Matrix s = ...;                                 // a.outer - W' D^-1 W, by `weighted_square`
 ///     const SelectedInverse z = selected_inverse(a, *block, inverse_of_s, algebra);
 ///
-/// The order of all operations depends only on the pattern: bits are the same for any number of threads.
+/// The pattern alone determines the order of all operations: results do not depend on the threads.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The elimination order, and its fill-in. A part without a pattern is eliminated completely, in its own
-/// order, without fill-in.
+/// The elimination order with the patterns of L and W, including fill-in. A part without a pattern is
+/// eliminated completely, in its own order, without fill-in.
 ///
-/// Otherwise the largest run comes first, since its coefficients are not adjacent, or only within the small
-/// blocks of a factor smooth. If that holds for all runs together, all come first. The others follow by
-/// minimum degree. Source: the approximate minimum degree on a quotient graph of Amestoy, Davis and Duff,
-/// SIAM J. Matrix Anal. Appl. 17 (1996), without supervariables.
+/// Otherwise the largest run (random effect) is eliminated first: its coefficients have no nonzeros between
+/// them, except within the small blocks of a factor smooth. If no two runs share a nonzero, all runs are
+/// eliminated first. The remaining coefficients follow by approximate minimum degree on a quotient graph,
+/// without supervariables (Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl. 17, 1996).
 class EliminationOrder {
  public:
-  /// `will_be_dense`: columns of the core that count as dense, even where they are sparse now.
+  /// `will_be_dense`: columns of the core that count as dense even if they are sparse now.
   EliminationOrder(const PartedMatrix& a, const std::vector<bool>& will_be_dense);
 
   [[nodiscard]] int eliminated() const noexcept { return eliminated_; }
@@ -45,17 +44,17 @@ class EliminationOrder {
 
   [[nodiscard]] bool has_pattern() const noexcept { return has_pattern_; }
 
-  std::vector<int> order;  ///< places in the part in elimination order; then, ascending, the others
-  std::vector<int> place;  ///< position in the order of each place in the part
+  std::vector<int> order;  ///< indices in the part in elimination order; then the rest, ascending
+  std::vector<int> place;  ///< the inverse permutation of `order`
   SparsePattern lower;     ///< pattern of L
-  std::vector<int> dense;  ///< outer columns in which W is stored in full; empty if the part has no pattern
-  SparsePattern beside;    ///< pattern of W in the other outer columns, row by row (as columns of W')
-  SparsePattern rows;      ///< pattern of L row by row (as columns of L')
+  std::vector<int> dense;  ///< outer columns that W stores in full; empty if the part has no pattern
+  SparsePattern beside;    ///< pattern of W in the other outer columns, by row (as columns of W')
+  SparsePattern rows;      ///< pattern of L by row (as columns of L')
   std::vector<std::int64_t> row_places;  ///< index in `lower` of each element of `rows`
-  /// The first coefficient of each dense diagonal block, if the whole part is eliminated and consists of such
-  /// blocks; else empty. The other coefficients of a block are the rows of the first one's column of L.
+  /// The first coefficient of each dense diagonal block; empty unless the whole part is eliminated and
+  /// consists of such blocks. The block's other coefficients are `lower.rows_of(first)`.
   std::vector<int> blocks;
-  /// Eliminated coefficients by level: a level depends only on earlier ones.
+  /// Eliminated coefficients by level: columns of L in a level depend only on earlier levels.
   std::vector<std::vector<int>> levels;
 
  private:
@@ -67,7 +66,6 @@ class EliminationOrder {
   bool has_pattern_ = false;
 };
 
-/// The matrix A in elimination order.
 struct OrderedMatrix {
   std::shared_ptr<const EliminationOrder> order;
   std::vector<double> diagonal;  ///< diagonal of A11
@@ -76,23 +74,21 @@ struct OrderedMatrix {
   Matrix outer;                  ///< A22
 
   [[nodiscard]] int eliminated() const noexcept { return static_cast<int>(diagonal.size()); }
-  /// A x.
   [[nodiscard]] std::vector<double> times(std::span<const double> x) const;
 };
 [[nodiscard]] OrderedMatrix in_order(const PartedMatrix& a, std::shared_ptr<const EliminationOrder> order,
                                      const std::vector<bool>& will_be_dense);
-/// Permutes a vector of A's size to the elimination order, and back.
+/// Permutes a vector to the elimination order, and back to the original order.
 [[nodiscard]] std::vector<double> in_order(std::span<const double> x, const Part& part,
                                            const EliminationOrder& order);
 [[nodiscard]] std::vector<double> from_order(std::span<const double> x, const Part& part,
                                              const EliminationOrder& order);
 
-/// D, L and W.
 struct EliminatedBlock {
   std::shared_ptr<const EliminationOrder> order;
   std::vector<double> diagonal;  ///< D
   std::vector<double> lower;     ///< L
-  std::optional<Border> own;     ///< W; absent if it is A12
+  std::optional<Border> own;     ///< W; absent if W = A12 (no pattern)
 
   /// W; `a` is the matrix that was eliminated.
   [[nodiscard]] const Border& border(const OrderedMatrix& a) const noexcept { return own ? *own : a.border; }
@@ -102,8 +98,8 @@ struct EliminatedBlock {
   void backward(std::span<double> x) const;
 };
 
-/// `diagonal`: the diagonal of A11 plus the ridge. Returns nothing if the block is not positive definite.
-/// Cost: O(m^2) for a column of m elements.
+/// Computes L, D and W. `diagonal`: the diagonal of A11 plus the ridge. Empty if the block is not positive
+/// definite. Cost: O(m^2) for a column of L with m elements.
 [[nodiscard]] std::optional<EliminatedBlock> eliminate(const OrderedMatrix& a, std::vector<double> diagonal,
                                                        const Algebra& algebra);
 
@@ -114,20 +110,17 @@ struct SelectedInverse {
   Border border;
 };
 
-/// Computes the selected inverse from V = S^-1. `only_diagonal`: other elements than the diagonal may remain
-/// uncomputed. Cost: twice that of `eliminate`.
-///
-/// Source: Takahashi, Fagan and Chen, 8th PICA Conference (1973).
+/// Computes the selected inverse from V = S^-1 (Takahashi, Fagan and Chen, 8th PICA Conference, 1973). With
+/// `only_diagonal`, off-diagonal elements may be left unset. Cost: twice that of `eliminate`.
 [[nodiscard]] SelectedInverse selected_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
                                                const Matrix& outer_inverse, const Algebra& algebra,
                                                bool only_diagonal = false);
 
-/// The contribution of the dense diagonal blocks of A11 to traces of products with the inverse of A: see
-/// `PenaltyTraces`.
+/// Inverses of the dense diagonal blocks, for traces of products with A^-1 (see `PenaltyTraces`).
 struct BlockInverse {
   std::vector<double> diagonal;                     ///< diagonal of A11^-1
   std::vector<double> lower;                        ///< A11^-1 below its diagonal, in the pattern of L
-  std::vector<double> whole_diagonal, whole_lower;  ///< the same for the block of A^-1
+  std::vector<double> whole_diagonal, whole_lower;  ///< diagonal and lower elements of the blocks of A^-1
   Border solved;                                    ///< A11^-1 A12
 };
 
@@ -136,7 +129,7 @@ struct BlockInverse {
 [[nodiscard]] BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
                                          const Matrix& outer_inverse, const Algebra& algebra);
 
-/// The inverse of A with the pattern of `like`, which has A in the original order.
+/// The inverse of A in the original order, in the pattern of `like`.
 [[nodiscard]] PartedMatrix parted_inverse(const PartedMatrix& like, const OrderedMatrix& a,
                                           const EliminatedBlock& block, const Matrix& outer_inverse,
                                           const Algebra& algebra);

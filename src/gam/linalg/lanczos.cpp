@@ -20,11 +20,10 @@ namespace {
 
 using base::at;
 
-/// Minimum number of steps between tests of convergence.
+/// Minimum number of steps between convergence tests.
 constexpr int steps_a_look = 10;
 
-/// Calls `work(begin, end)` for parts of [0, count), on the team's threads if the number of multiplications
-/// makes waking them worthwhile.
+/// Calls `work(begin, end)` for parts of [0, count); in parallel only if there is enough work.
 template <class Work>
 void for_each_part(HostTeam& team, std::size_t count, std::int64_t part, std::size_t multiplications,
                    const Work& work) {
@@ -37,8 +36,7 @@ void for_each_part(HostTeam& team, std::size_t count, std::int64_t part, std::si
 constexpr std::int64_t vectors_at_once = 16;
 constexpr std::int64_t numbers_at_once = 256;
 
-/// to = A' x, with A stored by columns. Pieces of work have a fixed size, so that bits do not depend on the
-/// number of threads.
+/// to = A' x for a column-major A. Fixed task sizes make rounding independent of the threads.
 void multiply_by(HostTeam& team, const double* a, std::span<const double> x, std::span<double> to) {
   for_each_part(
       team, to.size(), vectors_at_once, x.size() * to.size(), [&](std::size_t begin, std::size_t end) {
@@ -46,8 +44,7 @@ void multiply_by(HostTeam& team, const double* a, std::span<const double> x, std
       });
 }
 
-/// Block Lanczos (Ruhe, Math. Comp. 33, 1979): residuals of the products wait in a queue until they become
-/// basis vectors.
+/// Block Lanczos (Ruhe, Math. Comp. 33, 1979): products with A wait in a queue to become basis vectors.
 class Lanczos {
  public:
   Lanczos(HostTeam& team, int size, int count, int starts, const SymmetricProduct& multiply)
@@ -69,21 +66,21 @@ class Lanczos {
   }
 
  private:
-  /// A pseudo-random vector: it lies in none of the invariant subspaces that symmetry causes.
+  /// A pseudo-random start vector. Symmetries of the matrix do not confine it to an invariant subspace.
   std::vector<double> drawn() {
     std::vector<double> out(at(size_));
     for (double& value : out) value = static_cast<double>(base::split_mix(draws_++) >> 11) * 0x1p-53 - 0.5;
     return out;
   }
   [[nodiscard]] std::size_t steps() const { return projected_.size(); }
-  /// The dot products of x with the basis vectors.
+  /// Dot products of x with the first `vectors` basis vectors.
   [[nodiscard]] std::vector<double> projection_of(std::span<const double> x, std::size_t vectors) const {
     std::vector<double> out(vectors);
     multiply_by(team_, basis_.data(), x, out);
     return out;
   }
-  /// Orthogonalises against all basis vectors, twice, which is enough (Giraud, Langou, Rozloznik and van den
-  /// Eshof, Numer. Math. 101 (2005), 87). Returns the remaining norm.
+  /// Orthogonalises against all basis vectors. Twice is enough (Giraud, Langou, Rozloznik and van den Eshof,
+  /// Numer. Math. 101 (2005), 87). Returns the remaining norm.
   double orthogonalise(std::vector<double>& out) const {
     for (int round = 0; round < 2 && steps() > 0; ++round) {
       const std::vector<double> parts = projection_of(out, steps());
@@ -95,7 +92,7 @@ class Lanczos {
     }
     return std::sqrt(dot(out, out));
   }
-  /// False if the basis spans an invariant subspace: more copies of an eigenvalue may then lie outside.
+  /// False if the residual norm `left` is only rounding: the basis spans an invariant subspace.
   [[nodiscard]] bool is_coupled(double left) const {
     constexpr double rounding = 8 * std::numeric_limits<double>::epsilon();
     return left > rounding * scale_;
@@ -118,7 +115,7 @@ class Lanczos {
     waiting_.push_back(std::move(product));
   }
 
-  /// Eigendecomposition of the matrix projected on the basis.
+  /// Eigendecomposition of the projected matrix.
   [[nodiscard]] SymmetricEigen small_eigen() const {
     Matrix small(static_cast<int>(projected_.size()), static_cast<int>(projected_.size()));
     for (int i = 0; i < small.rows(); ++i) {
@@ -126,7 +123,7 @@ class Lanczos {
     }
     return symmetric_eigen(small);
   }
-  /// The indices of the requested eigenvalues, in descending order of the values.
+  /// Indices of the `count_` eigenvalues of largest absolute value, in descending order of the values.
   [[nodiscard]] std::vector<int> sought(const SymmetricEigen& found) const {
     std::vector<int> places(found.values.size());
     std::iota(places.begin(), places.end(), 0);
@@ -136,7 +133,7 @@ class Lanczos {
     std::ranges::sort(places, std::ranges::greater());
     return places;
   }
-  /// Tests Ritz residuals: queued residuals of the last vectors times an eigenvector's last components.
+  /// Tests the Ritz residuals: norms of the waiting vectors times the last components of each eigenvector.
   [[nodiscard]] bool has_converged(const SymmetricEigen& found) const {
     std::vector<double> left;
     for (std::vector<double> one : waiting_) {
@@ -174,8 +171,8 @@ class Lanczos {
   int count_;
   const SymmetricProduct& multiply_;
   std::deque<std::vector<double>> waiting_;
-  std::vector<double> basis_;                   ///< basis vectors, one after the other
-  std::vector<std::vector<double>> projected_;  ///< rows of the lower triangle
+  std::vector<double> basis_;                   ///< basis vectors, column-major
+  std::vector<std::vector<double>> projected_;  ///< projected matrix: rows of its lower triangle
   double scale_ = 0;
   std::uint64_t draws_ = 1;
 };

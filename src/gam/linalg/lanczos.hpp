@@ -10,17 +10,17 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The `count` eigenvalues of largest absolute value of a symmetric matrix A, in descending order, with their
-/// eigenvectors, accurate to rounding of the largest. `multiply(x, y)` sets y = A x; `size` >= `count`.
+/// The `count` <= `size` eigenvalues of largest absolute value of a symmetric matrix A, descending, with
+/// eigenvectors. Errors are of the size of the largest eigenvalue's rounding. `multiply(x, y)`: y = A x.
 ///
-/// Block Lanczos with full reorthogonalisation from `starts` fixed vectors (Golub and Van Loan, Matrix
-/// Computations, sec. 10.3): finds eigenvalues of multiplicity up to `starts`. Bits do not depend on the
-/// number of threads of the team. Cost: a few times `count` products, or `size` of them.
+/// Block Lanczos with full reorthogonalisation (Golub and Van Loan, Matrix Computations, sec. 10.3), from
+/// `starts` pseudo-random vectors with a fixed seed. Finds eigenvalues of multiplicity up to `starts`.
+/// Rounding does not depend on the number of threads. Cost: a few times `count` products, at most `size`.
 using SymmetricProduct = std::function<void(std::span<const double> x, std::span<double> y)>;
 [[nodiscard]] SymmetricEigen extreme_eigen(HostTeam& team, int size, int count,
                                            const SymmetricProduct& multiply, int starts = 1);
 
-/// Multiplication by a dense symmetric matrix, stored in full, on the team's threads. Refers to both.
+/// Multithreaded product with a dense symmetric matrix; `team` and `a` must outlive the result.
 [[nodiscard]] SymmetricProduct product_with(HostTeam& team, const Matrix& a);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -14,15 +14,14 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Calls `use` with the kernels for this processor.
+/// Calls `use` with the kernels for this CPU's SIMD width.
 template <class Use>
 auto with_kernels(const Use& use) {
   base::go_on();
   return base::at_register_width([&](auto width) { return use(DenseKernels<width.value>()); });
 }
 
-/// Adds a product a panel of columns at a time, which limits scratch memory, and the time to a cancellation
-/// point.
+/// Adds a product in panels of columns, to limit scratch memory and the time between cancellation points.
 void add_product(const DenseProduct& product) {
   constexpr int panel_columns = 512;
   for (int j = 0; j < product.columns; j += panel_columns) {
@@ -48,14 +47,14 @@ Matrix product_of(int rows, int inner, int columns, int inner_of_b, const DenseO
   return c;
 }
 
-// Recursive factorisation and solution (Gustavson, IBM J. Res. Dev. 41, 1997): nearly all of the work is
-// products. Lower triangles L have columns `stride` apart.
+// Recursive factorisation and triangular solves (Gustavson, IBM J. Res. Dev. 41, 1997): nearly all work is in
+// matrix products. Columns of a lower triangle L are `stride` apart.
 
 int half_of(int n) {
   return (n / 2 + 7) / 8 * 8;
 }
 
-/// X L'^-1 in place of the `rows` x n matrix X.
+/// Replaces the `rows` x n matrix X by X L'^-1.
 void solve_right(const double* lower, std::ptrdiff_t stride, int n, double* x, std::ptrdiff_t x_stride,
                  int rows) {
   if (n <= small_rows)
@@ -67,7 +66,7 @@ void solve_right(const double* lower, std::ptrdiff_t stride, int n, double* x, s
   solve_right(lower + half * (stride + 1), stride, n - half, later, x_stride, rows);
 }
 
-/// L^-1 X or L'^-1 X in place of the n x `columns` matrix X.
+/// Replaces the n x `columns` matrix X by L^-1 X or L'^-1 X.
 void solve_left(const double* lower, std::ptrdiff_t stride, int n, bool is_transposed, double* x,
                 std::ptrdiff_t x_stride, int columns) {
   if (n <= small_rows) {
@@ -89,7 +88,7 @@ void solve_left(const double* lower, std::ptrdiff_t stride, int n, bool is_trans
   }
 }
 
-/// to -= a a' in the lower triangle of the n x n matrix `to`; parts above the diagonal are overwritten too.
+/// to -= a a' in the lower triangle of the n x n matrix `to`; may overwrite elements above the diagonal.
 void subtract_square(const double* a, int n, int inner, double* to, std::ptrdiff_t stride) {
   constexpr int columns_at_once = 64;
   for (int j = 0; j < n; j += columns_at_once)
@@ -103,7 +102,7 @@ void subtract_square(const double* a, int n, int inner, double* to, std::ptrdiff
                  stride});
 }
 
-/// The Cholesky factor in place of a lower triangle; false if the matrix is not positive definite.
+/// Replaces a lower triangle by the Cholesky factor; false if the matrix is not positive definite.
 bool factor(double* a, std::ptrdiff_t stride, int n) {
   if (n <= small_rows) return with_kernels([&](auto kernels) { return kernels.factor(a, stride, n); });
   const int half = half_of(n);
@@ -323,7 +322,7 @@ void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& i
     std::fill(column.begin() + begin, column.end(), 0.0);
     inverse(j, j) = 1;
   }
-  // Rows above `begin` are not needed: L^-1 is zero there, and solving with L' goes from the last row up.
+  // The solves skip rows above `begin`: L^-1 is zero there, and L'^-1 is not needed.
   const double* const own = lower.data() + (static_cast<std::ptrdiff_t>(n) + 1) * begin;
   for (const bool is_transposed : {false, true})
     solve_left(own, n, n - begin, is_transposed, &inverse(begin, begin), n, end - begin);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceAlgebra for builds without CUDA or without cuBLASLt's header: large products stay on the host.
+// DeviceAlgebra for builds without CUDA or without cuBLASLt's header: construction throws.
 #include "gam/linalg/device_algebra.hpp"
 
 #include <tessera/error.hpp>

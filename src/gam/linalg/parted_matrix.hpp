@@ -14,7 +14,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Divides the rows of a symmetric matrix into the part (ascending runs of rows: in a fit the large random
+/// Divides the rows of a symmetric matrix into the part (ascending runs of rows: in a fit, the large random
 /// effects, which are eliminated) and the core (all other rows).
 class Part {
  public:
@@ -28,7 +28,6 @@ class Part {
 
   Part() = default;
   Part(int begin, int size) { add(begin, size); }
-  /// Appends a run after the existing ones.
   void add(int begin, int size) {
     if (size > 0) runs_.push_back({begin, size});
   }
@@ -36,13 +35,13 @@ class Part {
   [[nodiscard]] const std::vector<Run>& runs() const noexcept { return runs_; }
   [[nodiscard]] int size() const noexcept;
   [[nodiscard]] bool has(int i) const noexcept { return run_of(i) >= 0; }
-  /// The index of the run that contains a row; -1 for a row of the core.
+  /// Index of the run that contains row i; -1 if i is in the core.
   [[nodiscard]] int run_of(int i) const noexcept;
-  /// The index of a core row within the core, and of a part row within the part.
+  /// Index of a core row within the core, and of a part row within the part.
   [[nodiscard]] int in_core(int i) const noexcept;
   [[nodiscard]] int in_part(int i) const noexcept;
   [[nodiscard]] int row_at(int place) const noexcept;
-  /// The place within the part of a run's first row.
+  /// Index within the part of a run's first row.
   [[nodiscard]] int begin_of(std::size_t run) const noexcept;
   friend bool operator==(const Part&, const Part&) = default;
 
@@ -50,63 +49,62 @@ class Part {
   std::vector<Run> runs_;
 };
 
-/// The pattern of a symmetric matrix below its diagonal: the rows of each column, ascending.
+/// Compressed sparse columns of a symmetric matrix below its diagonal; rows ascend.
 struct SparsePattern {
-  std::vector<std::int64_t> begins{0};  ///< where each column's rows begin, and the end
+  std::vector<std::int64_t> begins{0};  ///< offset in `rows` of each column, and the total
   std::vector<int> rows;
 
   [[nodiscard]] int columns() const noexcept { return static_cast<int>(begins.size()) - 1; }
   [[nodiscard]] std::span<const int> rows_of(int column) const noexcept;
-  /// The index of an element (row > column) among the elements of the pattern; -1: not in the pattern.
+  /// Index in `rows` of element (row, column), row > column; -1 if it is not in the pattern.
   [[nodiscard]] std::int64_t find(int row, int column) const noexcept;
   friend bool operator==(const SparsePattern&, const SparsePattern&) = default;
 };
 
-/// A symmetric matrix of coefficients with a sparse block, the part: in X'WX the coefficients of random
-/// effects, which may have too many levels for a dense square. The block of one effect is diagonal; that of
-/// two effects has the pairs of levels that occur in rows. An inverse is stored in the same pattern.
+/// A symmetric matrix with a sparse diagonal block, the part. In X'WX the part has the random effects with
+/// too many levels for dense storage. One random effect has a diagonal block; two effects have the pattern of
+/// their levels' pairs in the data. An inverse is stored in the same pattern.
 ///
 ///     PartedMatrix gram(100'006, Part(6, 100'000));
-///     gram.set(6, 6, 12.0);      // of level 0
-///     gram.set(6, 2, 3.5);       // and with a coefficient of the core
+///     gram.set(6, 6, 12.0);      // diagonal element of level 0
+///     gram.set(6, 2, 3.5);       // level 0 and core coefficient 2
 ///
-/// Without a part it is a dense matrix, and can be constructed from one.
+/// Without a part, the matrix is dense.
 class PartedMatrix {
  public:
   PartedMatrix() = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): a dense matrix is one without a part.
+  // NOLINTNEXTLINE(google-explicit-constructor): a dense matrix is a matrix without a part.
   PartedMatrix(Matrix whole) : core(std::move(whole)) {}
   /// Copies `whole`, except off-diagonal elements of the part.
   PartedMatrix(const Matrix& whole, const Part& part);
-  /// A matrix of zeros. `pattern`: elements of the part, by index in the part; null for a diagonal part.
+  /// A matrix of zeros. `pattern`: off-diagonal elements of the part, by index in it; null if it is diagonal.
   PartedMatrix(int size, Part part, std::shared_ptr<const SparsePattern> pattern = {});
 
   [[nodiscard]] int size() const noexcept { return core.rows() + static_cast<int>(diagonal.size()); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] bool is_parted() const noexcept { return !diagonal.empty(); }
   [[nodiscard]] const Part& part() const noexcept { return part_; }
-  /// The pattern of the part; null if the part is diagonal.
+  /// Null if the part is diagonal.
   [[nodiscard]] const std::shared_ptr<const SparsePattern>& pattern() const noexcept { return pattern_; }
   [[nodiscard]] int in_core(int i) const noexcept { return part_.in_core(i); }
   /// Whether element (i, j) is stored.
   [[nodiscard]] bool has(int i, int j) const noexcept;
 
-  /// The element; zero if it is not stored.
+  /// Zero for an element that is not stored.
   [[nodiscard]] double operator()(int i, int j) const noexcept;
   /// Sets elements (i, j) and (j, i), which must be stored.
   void set(int i, int j, double value) noexcept;
-  /// A row of the core.
+  /// A row of the matrix; requires a row of the core.
   [[nodiscard]] std::vector<double> row(int i) const;
   /// A contiguous diagonal block of the core.
   [[nodiscard]] Matrix block(int begin, int size) const;
 
-  /// Replaces the matrix A by D A D, with the diagonal matrix D of `factors`.
+  /// A = D A D, where D = diag(factors).
   void scale(std::span<const double> factors);
-  /// Replaces the matrix A by T' A T, where T is `u` on the core coefficients from `begin` on, and the
-  /// identity elsewhere; an empty `u` is the identity.
+  /// A = T' A T. T is `u` on the core from `begin` on, and the identity elsewhere. No-op if `u` is empty.
   void change_basis(int begin, const Matrix& u, const Algebra& algebra);
 
-  /// Calls `use(span)` for each of the arrays that hold the values.
+  /// Calls `use(span)` for each array of values.
   template <class Use>
   void for_each_array(const Use& use) {
     use(core.values());
@@ -122,7 +120,7 @@ class PartedMatrix {
     use(std::span<const double>(beside));
   }
 
-  /// Calls `use(place, row, column)` for each element of `beside`, with row and column as places in the part.
+  /// Calls `use(place, row, column)` for each element of `beside`; row and column are indices in the part.
   template <class Use>
   void for_each_beside(const Use& use) const {
     for (int j = 0; pattern_ && j < pattern_->columns(); ++j) {
@@ -142,13 +140,12 @@ class PartedMatrix {
   std::shared_ptr<const SparsePattern> pattern_;
 };
 
-/// T' A T for a dense matrix A: see `PartedMatrix::change_basis`.
+/// A = T' A T for a dense matrix, as `PartedMatrix::change_basis`.
 void change_basis(Matrix& a, int begin, const Matrix& u, const Algebra& algebra);
 
-/// The product a x.
 [[nodiscard]] std::vector<double> multiply(const PartedMatrix& a, std::span<const double> x);
 
-/// Splits a vector into core and part, and joins them again.
+/// The core's and the part's elements of a vector, and the vector from both.
 [[nodiscard]] std::vector<double> core_of(std::span<const double> x, const Part& part);
 [[nodiscard]] std::vector<double> part_of(std::span<const double> x, const Part& part);
 [[nodiscard]] std::vector<double> with_part(std::span<const double> core, std::span<const double> own,

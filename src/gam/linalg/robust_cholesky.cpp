@@ -15,8 +15,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A copy in which columns that are only rounding, relative to the largest, are zero; empty if there are no
-/// such columns.
+/// Copy with zeros in the rows and columns of negligible diagonal elements; empty if there are none.
 std::optional<Matrix> without_lost(Matrix a) {
   constexpr double rounding = std::numeric_limits<double>::epsilon();
   const int n = a.rows();
@@ -40,8 +39,7 @@ Matrix robust_cholesky(const Matrix& given) {
   const int n = a.rows();
   const std::vector<double> scale = diagonal_roots(a);
   unscale(a, scale);
-  // Columns that the data do not determine need a ridge of the size of rounding; nearly dependent columns
-  // need a larger one.
+  // Undetermined columns need a ridge of rounding size; nearly dependent columns need a larger one.
   for (double ridge = 0;; ridge = ridge == 0 ? 16 * rounding : 16 * ridge) {
     Matrix shifted = a;
     for (int i = 0; i < n; ++i) shifted(i, i) += ridge;

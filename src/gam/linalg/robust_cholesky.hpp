@@ -5,9 +5,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The lower Cholesky factor of a positive semidefinite, possibly singular or ill-conditioned matrix. If
-/// necessary, a ridge of the size of rounding, relative to the diagonal, is added first. Throws
-/// `std::logic_error` for any other matrix. A fit factors its penalised crossproduct in gam/reml/reml.cpp.
+/// The lower Cholesky factor of a positive semidefinite matrix, which may be singular or ill-conditioned. If
+/// necessary, adds a ridge relative to the diagonal, increased from rounding size until the factorisation
+/// succeeds. Throws `std::logic_error` if the matrix is not positive semidefinite.
 [[nodiscard]] Matrix robust_cholesky(const Matrix& a);
 
 }  // namespace TESSERA_NAMESPACE::gam

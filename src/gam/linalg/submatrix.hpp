@@ -9,7 +9,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A copy of the block of `rows` x `cols` values that begins at (row, col).
+/// Copy of the `rows` x `cols` block at (row, col).
 [[nodiscard]] inline Matrix submatrix(const Matrix& a, int row, int rows, int col, int cols) {
   Matrix out(rows, cols);
   for (int j = 0; j < cols; ++j) {
@@ -20,7 +20,7 @@ namespace TESSERA_NAMESPACE::gam {
   return out;
 }
 
-/// A copy of the given rows and columns, in the given order.
+/// Copy of the given rows and columns, in the given order.
 [[nodiscard]] inline Matrix submatrix(const Matrix& a, std::span<const int> rows, std::span<const int> cols) {
   Matrix out(static_cast<int>(rows.size()), static_cast<int>(cols.size()));
   for (int j = 0; j < out.cols(); ++j) {
@@ -31,7 +31,7 @@ namespace TESSERA_NAMESPACE::gam {
   return out;
 }
 
-/// Copies `part` into `a`, with its first value at (row, col).
+/// Copies `part` into `a`, with its first element at (row, col).
 inline void assign(Matrix& a, int row, int col, const Matrix& part) {
   for (int j = 0; j < part.cols(); ++j) {
     std::copy(part.column(j).begin(), part.column(j).end(), a.column(col + j).begin() + row);

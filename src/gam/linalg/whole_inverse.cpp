@@ -47,7 +47,7 @@ std::vector<double> WholeInverse::times(std::span<const double> x) const {
   const Part& part = inverse_.part();
   const std::vector<double> of_core = core_of(x, part);
   const std::vector<double> of_part = part_of(x, part);
-  // The part of V x is V_pc (x_c + V_cc^-1 V_cp x_p) + D^-1 x_p. `beside` is V_cp x_p.
+  // The part's elements of V x are V_pc (x_c + V_cc^-1 V_cp x_p) + D^-1 x_p; beside = V_cp x_p.
   const std::vector<double> beside = multiply_t(inverse_.border, of_part);
   std::vector<double> core = multiply(inverse_.core, of_core);
   add_multiple(core, 1, beside);

@@ -10,16 +10,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// All elements of the inverse V of a symmetric matrix A with a diagonal part D. Elements of V between
-/// different rows of the part are not stored, but follow from the stored ones:
+/// All elements of the inverse V of a symmetric matrix A whose part is a diagonal matrix D. Off-diagonal
+/// elements of V within the part are not stored, but follow from the stored elements:
 ///
 ///     V_pp = D^-1 + V_pc V_cc^-1 V_cp
 ///
-/// where V_cc^-1 is a pseudo-inverse if A has zero rows. Without a part, all of V is stored. Cost: O(q^2 r)
-/// for r rows of the part and q other rows.
+/// where p is the part and c the core. V_cc^-1 is a pseudo-inverse if A has zero rows. Without a part, all of
+/// V is stored. Cost: O(q^2 r) for r rows of the part and q of the core.
 class WholeInverse {
  public:
-  /// Whether the stored elements determine the missing ones: V has no pattern.
+  /// True if the stored elements determine all others: V has no pattern.
   [[nodiscard]] static bool follows_from(const PartedMatrix& inverse) noexcept {
     return inverse.pattern() == nullptr;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles the modules of the library, as a step of its build: build_modules FOLDER JOBS TARGET...
-// Targets are those of NVRTC, which needs no GPU: sm_90, compute_120. Those that this NVRTC does not know are
-// left out. Modules in the folder that the same NVRTC has compiled are not compiled again.
+// Compiles the library's CUDA modules during its build: build_modules FOLDER JOBS TARGET...
+// Targets have NVRTC's names (sm_90, compute_120). Targets that the installed NVRTC does not know are
+// skipped. No GPU is needed. Modules in FOLDER that are up to date are not compiled again.
 #include "device/module_library.hpp"
 #include "files/standard_error.hpp"
 #include "gam/modules/built_in_modules.hpp"
@@ -23,7 +23,6 @@ namespace {
 
 using namespace tessera;
 
-/// A module for one target.
 struct Step {
   const ModuleSource* source;
   std::string target;
@@ -44,10 +43,10 @@ std::vector<Step> steps_of(const std::vector<ModuleSource>& modules,
   return steps;
 }
 
-/// The file that tells which compiler a folder's code is from.
+/// File in the folder that records the version of the compiler.
 constexpr const char* name_of_compiler = "compiler";
 
-/// Creates the folder, empty if its code is from another compiler.
+/// Creates the folder. Deletes existing content from another compiler version.
 void begin_folder(const std::filesystem::path& folder, const std::string& compiler) {
   std::string known;
   std::ifstream file(folder / name_of_compiler);

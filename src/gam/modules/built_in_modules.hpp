@@ -7,8 +7,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The modules that are compiled with the library: those of every kernel that does not depend on the user's
-/// own formulas.
+/// Modules compiled when the library is built: all kernels that do not depend on a user's formulas.
 [[nodiscard]] std::vector<ModuleSource> built_in_modules();
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -12,10 +12,9 @@ namespace {
 using base::at;
 
 constexpr std::align_val_t alignment{64};
-/// Maximum size of a product's matrix here: a larger one exceeds the L1 cache and gets few additions per
-/// element.
+/// Larger matrices of a product exceed the L1 cache, and get few additions per element.
 constexpr std::ptrdiff_t largest_matrix = 4096;
-/// `worth` is true if `fold` adds up at most this many sums per row.
+/// `worth` accepts at most this many sums of `fold` per row.
 constexpr std::size_t numbers_a_row = 16;
 
 }  // namespace
@@ -31,7 +30,7 @@ AlignedSums::AlignedSums(const RowLayout& layout) : layout_(layout), places_(lay
                        (product.row_nonzeros == 1 || product.row_nonzeros == 4);
     Place place{.begin = size_, .lines = product.rows, .columns = (product.columns - 1) / 4 * 4 + 4};
     if (!taken || place.matrix() > largest_matrix) continue;
-    // Finds each run's line, and for a symmetric product (column starts are all 0) its column in the line.
+    // Offset of each run: the line, plus the column for a symmetric product (its column starts are all 0).
     for (int i = 0; i < product.row_nonzeros; ++i) {
       const std::int64_t run = layout.lines[at(product.line_begin + i)];
       const std::int64_t shift = run % product.columns;

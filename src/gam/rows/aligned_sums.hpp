@@ -12,26 +12,24 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Sums of products whose row term has one or four nonzeros and whose column term has four adjacent ones,
-/// laid out so that a run of four sums is aligned to a vector register.
+/// Sums of products whose row term has one or four nonzeros and whose column term has four adjacent nonzeros.
+/// A run of four sums is aligned to a vector register.
 ///
-/// Neighbouring rows of a table add to overlapping runs: the processor then stalls on store-to-load
-/// forwarding unless both runs have the same address. A product therefore has four matrices, one for each
-/// remainder modulo four of the run's first column. In each of them runs are aligned, and so identical or
-/// disjoint. The matrices are added up at the end.
+/// Neighbouring rows of a table add to overlapping runs. The CPU then stalls on store-to-load forwarding
+/// unless both runs have the same address. A product therefore has four matrices, by the remainder modulo 4
+/// of the run's first column. Runs in a matrix are identical or disjoint. `fold` adds the matrices.
 class AlignedSums {
  public:
   explicit AlignedSums(const RowLayout& layout);
 
-  /// Whether summing this many rows here saves more than `fold` costs.
+  /// True if summing this many rows here saves more than `fold` costs.
   [[nodiscard]] bool worth(std::size_t rows) const noexcept;
-  /// Whether a product of the layout has its sums here.
+  /// True if the sums of `product` are kept here.
   [[nodiscard]] bool has(const Product& product) const noexcept { return place_of(product).lines > 0; }
-  /// Sets the sums to zero.
   void clear(std::span<const Product> products);
-  /// Adds the products of `count` rows to the sums of `product`.
+  /// Adds the products of `count` rows.
   void add(const Product& product, int count, const ProductSide& row, const ProductSide& column);
-  /// Adds the sums of some products to `sums`.
+  /// Adds the sums of `products` to `sums`, in the layout's order.
   void fold(std::span<const Product> products, double* sums) const;
 
  private:
@@ -40,7 +38,7 @@ class AlignedSums {
     std::size_t begin = 0;
     int lines = 0;                         ///< 0: the product has no sums here
     int columns = 0;                       ///< a multiple of four
-    std::array<std::ptrdiff_t, 4> runs{};  ///< offset of each of the row term's nonzeros from the corner
+    std::array<std::ptrdiff_t, 4> runs{};  ///< offset of each nonzero of the row term
     [[nodiscard]] std::ptrdiff_t matrix() const noexcept { return std::ptrdiff_t{lines} * columns; }
   };
   [[nodiscard]] const Place& place_of(const Product& product) const noexcept {
@@ -51,7 +49,7 @@ class AlignedSums {
   };
 
   const RowLayout& layout_;
-  std::vector<Place> places_;  ///< place of each product of the layout
+  std::vector<Place> places_;  ///< by product of the layout
   std::size_t size_ = 0;
   std::unique_ptr<double[], Free> sums_;
 };

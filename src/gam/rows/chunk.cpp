@@ -51,7 +51,7 @@ void RowEvaluator::gather(RowChunk& chunk, std::size_t begin, std::size_t end) c
     count += frame.complete[row] != 0 ? 1 : 0;
   }
   chunk.count = count;
-  // A prediction of some terms may have fewer predictors than the rows have lists of offsets.
+  // A prediction of some terms may have fewer linear predictors than `rows_` has offsets.
   chunk.offset.assign(std::max(chunk.offset.size(), (1 + rows_.further_offsets.size()) * chunk_rows), 0.0);
   const auto add = [&](std::span<const int> offsets, double* sum) {
     for (const int variable : offsets) {
@@ -104,7 +104,6 @@ void RowEvaluator::add_predictor(int term_index, std::span<const double> raw_coe
   const double* coef = raw_coef.data() + term.raw_begin;
   int r = 0;
   if (term.nonzeros == 4 && offsets[3] == 3) {
-    // Processes two rows per iteration.
     for (; r + 1 < chunk.count; r += 2, values += 8) {
       const double* first = coef + starts[r];
       const double* second = coef + starts[r + 1];

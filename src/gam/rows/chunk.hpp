@@ -14,19 +14,16 @@
 #include <span>
 #include <vector>
 
-/// Evaluation of rows on the host, a few hundred at a time, in buffers that fit the core's cache: the first
-/// step of every CPU pass.
+/// Evaluation of rows on the CPU in chunks that fit the cache: the first step of every CPU pass.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Rows evaluated together: the values of one term fit the L1 cache, those of all terms the L2 cache. Bits do
-/// not depend on this number.
+/// Rows of a chunk: the values of one term fit the L1 cache, those of all terms the L2 cache.
 inline constexpr int chunk_rows = 256;
 
 /// Rows whose far-field columns are evaluated together: 7 MB for 100 columns.
 inline constexpr int prepared_rows = 8192;
 
-/// The complete rows in a range of rows, as arrays. Arrays over terms and placements are contiguous, with
-/// `chunk_rows` rows each.
+/// The complete rows of a range of rows. Arrays have `chunk_rows` rows for each term or placement.
 struct RowChunk {
   explicit RowChunk(const RowLayout& layout);
 
@@ -39,37 +36,33 @@ struct RowChunk {
 
   PointEvaluator evaluator;
   int count = 0;
-  std::vector<std::size_t> index;   ///< indices of the chunk's rows among local rows
-  std::vector<double> offset, eta;  ///< by linear predictor, `chunk_rows` each
+  std::vector<std::size_t> index;   ///< local row index of each row
+  std::vector<double> offset, eta;  ///< `chunk_rows` for each linear predictor
   std::vector<int> starts;
   std::vector<double> values;  ///< values of the terms, then the residual
 };
 
-/// Evaluates the terms of rows. Thread-safe: each thread has its own chunk.
+/// Thread-safe if each thread has its own chunk.
 class RowEvaluator {
  public:
   RowEvaluator(const Rows& rows, const RowLayout& layout);
 
-  /// Collects the complete rows among local rows [begin, end), at most `chunk_rows`, and initialises their
-  /// predictors with the offsets.
+  /// Collects the complete rows of [begin, end), at most `chunk_rows`, and sets predictors to offsets.
   void gather(RowChunk& chunk, std::size_t begin, std::size_t end) const;
-  /// Evaluates the columns with a far field, which are faster for many rows at once, for local rows [begin,
-  /// end): at most `prepared_rows`.
+  /// Evaluates far-field columns, which are faster in bulk, for at most `prepared_rows` rows.
   void prepare(RowChunk& chunk, std::size_t begin, std::size_t end,
                std::span<const PointEvaluator::FarWanted> wanted = {}) const;
-  /// Evaluates the values and starts of one term. A term that combines another's columns must be evaluated
-  /// after it.
+  /// Evaluates the values and starts of a term. A term with `combined` requires the combined term first.
   void evaluate_term(int term, RowChunk& chunk) const;
-  /// eta += the term's values times its coefficients, for the term's linear predictor.
+  /// Adds the term's contribution to its linear predictor.
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const {
     add_predictor(term, raw_coef, chunk, eta_of(term, chunk));
   }
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk,
                      std::span<double> eta) const;
-  /// Adds the term's contribution to eta by `predictor`, which needs no values of curves. `evaluated`:
-  /// whether the term was the last one evaluated.
+  /// As above, but does not need the values of curves. `evaluated`: the term was evaluated last.
   void add_predictor(int term, const CurvePredictor& predictor, bool evaluated, RowChunk& chunk) const;
-  /// Adds sums of powers, by cell, for a term that is a single curve.
+  /// Adds sums of powers by cell; the term must be a single curve.
   void add_moments(int term, RowChunk& chunk, double* sums) const;
 
  private:
@@ -84,7 +77,7 @@ class RowEvaluator {
 
   const Rows& rows_;
   LayoutView view_;
-  std::vector<int> variables_;  ///< variables that the pass reads, as indices into the frame
+  std::vector<int> variables_;  ///< `variables_read`
   std::vector<NumberView> numbers_;
   std::vector<const std::int32_t*> codes_;
 };

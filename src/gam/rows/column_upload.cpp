@@ -17,13 +17,12 @@ namespace {
 
 using base::at;
 
-/// Size of a piece in numbers: 1 MiB. Two H200 reach 92 GB/s if 32 threads scan while copying, each with
-/// three such pieces, and 80 GB/s with half the size.
+/// Size of a piece in numbers (1 MiB). Two H200 receive 92 GB/s from 32 threads; 80 GB/s at half the size.
 constexpr std::size_t largest_piece = std::size_t{1} << 17;
-/// Maximum pinned memory per device, in numbers: 96 MiB, since pinning takes a third of a second per GiB.
+/// Pinned memory per device in numbers (96 MiB): pinning takes a third of a second per GiB.
 constexpr std::size_t most_pinned = 96 * largest_piece;
 
-/// Joins adjacent ranges: since threads copy alternate blocks, the ranges of one thread are not contiguous.
+/// Sorts and joins adjacent ranges: consecutive blocks come from different threads.
 void join_neighbours(std::vector<Range>& ranges) {
   std::ranges::sort(ranges, {}, &Range::begin);
   std::size_t joined = 0;
@@ -56,7 +55,7 @@ ColumnUpload::~ColumnUpload() {
     try {
       on->stream->synchronize();
     } catch (const std::exception&) {
-      // Copy nothing more to a device that failed.
+      // The device failed: nothing to wait for.
     }
   }
 }
@@ -74,11 +73,11 @@ void ColumnUpload::add(std::size_t index, const PlannedTile& tile, std::size_t f
       try {
         prepare(kept, index);
       } catch (const std::exception&) {
-        kept.failed = true;  // the first pass will fail in the same way, and report it
+        kept.failed = true;  // the first pass fails likewise, and reports the error
       }
     });
   } catch (const std::system_error&) {
-    kept.failed = true;  // thread creation failed
+    kept.failed = true;
   }
 }
 
@@ -92,7 +91,7 @@ void ColumnUpload::prepare(OnDevice& on, std::size_t index) {
   on.stream.emplace(context);
   for (int thread = 0; thread < threads_; ++thread) on.feeds.emplace_back(context);
   on.pinned = PinnedBuffer<double>(at(threads_) * Feed::pieces * piece_numbers_, context);
-  // Make sure that the buffers are ready on any stream, and free of earlier work.
+  // Makes the buffers ready on any stream, and free of earlier work.
   context.synchronize();
   on.ready.store(true, std::memory_order_release);
 }
@@ -182,7 +181,7 @@ std::optional<UploadedColumns> ColumnUpload::finish(int device) {
     }
     on.stream->synchronize();
   } catch (const std::exception&) {
-    return std::nullopt;  // the pass will fail in the same way, and report it
+    return std::nullopt;  // the pass fails likewise, and reports the error
   }
   UploadedColumns out{on.rows, {}};
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -195,7 +194,7 @@ std::optional<UploadedColumns> ColumnUpload::finish(int device) {
       }
     }
     join_neighbours(column.missing);
-    // The pass that needs a column copies it if the column was not read with the table.
+    // A column that was not read with the table is left to the pass that needs it.
     if (rows == at(on.rows.size())) out.columns.push_back(std::move(column));
   }
   return out;

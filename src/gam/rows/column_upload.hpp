@@ -30,41 +30,40 @@ struct UploadedColumn {
   std::string name;
   ColumnNumbers numbers;
   Buffer<double> buffer;
-  std::vector<Range> missing;  ///< rows of the tile, numbered from 0, that were not copied
+  std::vector<Range> missing;  ///< rows that were not copied, relative to the tile
 };
 struct UploadedColumns {
   Range rows;
   std::vector<UploadedColumn> columns;
 };
 
-/// Copies columns from memory to a rank's devices while threads parse the table: each thread copies the block
-/// in its cache to pinned memory, and submits it on the device's stream. Devices are prepared concurrently: a
-/// device misses the blocks that were parsed before it was ready, and everything if it fails.
+/// Copies columns to this rank's devices while threads parse the table. Each thread copies its parsed block
+/// to pinned memory, and submits the transfer on the device's stream. Devices are prepared concurrently. A
+/// device misses blocks that were parsed before it was ready, and all blocks if it fails.
 class ColumnUpload final : public NumberTaker {
  public:
-  /// `threads`: number of parsing threads. Keeps a reference to the job.
+  /// `threads`: number of parsing threads. `job` must outlive this object.
   ColumnUpload(Job& job, int threads, const std::vector<NamedNumbers>& columns);
   ~ColumnUpload() override;
   ColumnUpload(const ColumnUpload&) = delete;
   ColumnUpload& operator=(const ColumnUpload&) = delete;
 
-  /// Starts to prepare device `index` of the job's pool for `tile`, whose first row is row `first` of this
-  /// rank.
+  /// Starts preparing device `index` of the job's pool for `tile`, which begins at local row `first`.
   void add(std::size_t index, const PlannedTile& tile, std::size_t first);
 
   void begin() noexcept override;
   void take(int thread, const ColumnNumbers& column, std::size_t first,
             std::span<const double> numbers) noexcept override;
-  /// Call after the table is read, once per device (`Tile::device_index`): waits for the copies to it. Empty
-  /// if the device was not added, or failed. Thread-safe for different devices.
+  /// Waits for the copies to `device` (`Tile::device_index`). Call once per device after the table is read.
+  /// Empty if the device was not added, or failed. Thread-safe for different devices.
   [[nodiscard]] std::optional<UploadedColumns> finish(int device);
 
  private:
-  /// A thread's pieces of pinned memory, used in turn: one is filled while others are being transferred.
+  /// A thread's ring of pinned pieces: one is filled while the others are transferred.
   struct Feed {
     static constexpr std::size_t pieces = 3;
     explicit Feed(const DeviceContext& context) : copied{Event(context), Event(context), Event(context)} {}
-    std::array<Event, pieces> copied;  ///< recorded after the last copy from each piece
+    std::array<Event, pieces> copied;  ///< recorded after each piece's last transfer
     std::size_t piece = 0;
     double* to = nullptr;    ///< destination of the current piece
     std::size_t filled = 0;  ///< numbers in the current piece
@@ -73,20 +72,20 @@ class ColumnUpload final : public NumberTaker {
     std::size_t column;
     Range rows;
   };
-  /// Progress of one thread for one device.
+  /// What one thread received for one device.
   struct Given {
-    std::vector<std::size_t> rows;  ///< number of rows copied or missing, by column
+    std::vector<std::size_t> rows;  ///< by column: rows copied or missing
     std::vector<Missing> missing;
   };
   struct OnDevice {
     Range rows;             ///< rows of the tile
-    std::size_t first = 0;  ///< index of the tile's first row among this rank's rows
+    std::size_t first = 0;  ///< local index of the tile's first row
     const DeviceContext* context = nullptr;
-    std::vector<Buffer<double>> buffers;  ///< one buffer per column
-    PinnedBuffer<double> pinned;          ///< the pieces of all threads
-    std::optional<Stream> stream;         ///< shared by all threads: the bus transfers one piece at a time
-    std::vector<Feed> feeds;              ///< one per thread
-    std::vector<Given> given;             ///< one per thread
+    std::vector<Buffer<double>> buffers;  ///< by column
+    PinnedBuffer<double> pinned;          ///< pieces of all threads
+    std::optional<Stream> stream;         ///< of all threads: the bus transfers one piece at a time
+    std::vector<Feed> feeds;              ///< by thread
+    std::vector<Given> given;             ///< by thread
     std::atomic<bool> ready = false;
     std::atomic<bool> failed = false;
     std::future<void> prepared;
@@ -104,7 +103,7 @@ class ColumnUpload final : public NumberTaker {
     ColumnNumbers numbers;
   };
   std::vector<Column> columns_;
-  std::map<const ColumnNumbers*, std::size_t> places_;  ///< index in `columns_` of a column of the table
+  std::map<const ColumnNumbers*, std::size_t> places_;  ///< index in `columns_`
   std::map<int, std::unique_ptr<OnDevice>> devices_;    ///< by `Tile::device_index`
 };
 

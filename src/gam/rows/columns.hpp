@@ -8,13 +8,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The variables that a pass reads, as indices into the frame, each once and in increasing order.
+/// Indices into the frame of the variables that a pass reads, ascending.
 [[nodiscard]] std::vector<int> variables_read(const Rows& rows);
 
-/// Bytes per row of a frame: all variables, and the flag of complete rows.
+/// Bytes per row of all variables and of the flag of complete rows.
 [[nodiscard]] std::int64_t bytes_per_row(const Frame& frame);
 
-/// Bytes per row that a pass reads: its variables, and the flag of complete rows.
+/// Bytes per row of the variables that a pass reads and of the flag of complete rows.
 [[nodiscard]] std::int64_t column_bytes_per_row(const Rows& rows);
 
 }  // namespace TESSERA_NAMESPACE::gam

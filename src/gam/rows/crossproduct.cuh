@@ -1,76 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of splines on the matrix units (tensor cores), without writing the model matrix to memory.
+// Products of splines on tensor cores, without writing the model matrix to memory.
 //
-// A block processes a slice in chunks, whose rows it keeps in shared memory: for each spline the four values,
-// times the square root of the weight. Column c's value is at place c modulo 4, with the index of its quad, c
-// / 4, in the lowest bits of its mantissa. A warp has one term, the centre, and keeps the sums in registers,
-// separately for each of the centre's windows. It processes the rows window by window, four at once: the
-// centre's 8 columns are operand B (k = row, n = column), those of two other terms operand A (m = column, k =
-// row), with a tile for four quads; values of other quads are masked. Of the 16 x 8 products of a tile, a row
-// makes 4 x 4 nonzero if the tile has quads of one term, and twice as many if it has quads of two.
+// A block processes a slice in chunks, whose rows it keeps in shared memory: for each spline the four values
+// times the square root of the weight. The value of column c is at index c % 4; the lowest bits of its
+// mantissa hold the index of its quad, c / 4.
 //
-// Pipelining: chunk i is multiplied while chunk i + 1 is evaluated and sorted and chunk i + 2 is copied. The
+// A warp has one term, the centre. It keeps sums in registers, separately for each window of the centre, and
+// processes the rows window by window, four at once. The centre's 8 columns are operand B (k = row, n =
+// column). Columns of two other terms are operand A (m = column, k = row), with one tile for four quads;
+// values of other quads are masked. Per term in a tile, a row makes 4 x 4 nonzero products.
+//
+// Pipelining: chunk i is multiplied while chunk i + 1 is evaluated and sorted, and chunk i + 2 is copied. The
 // order of additions depends only on the slice's rows.
 //
 // kernel_source.cpp writes `rows_constants.hpp`: `fixed::tiling`, `fixed::rows` of a chunk, and
-// `fixed::alike`, whether all margins of the terms are uniform, none is cyclic, and their cells have the same
-// cubics, as P-splines have.
+// `fixed::alike` (see `CrossPlan::cubics`).
 #include "gam/rows/crossproduct.hpp"
 #include "gam/rows/terms.cuh"
 #include "rows_constants.hpp"
 
 #include <cstdint>
 
-// The devices of `CrossPlan::runs_on`. A module for others is empty.
+// The devices of `CrossPlan::runs_on`. The module is empty for other devices.
 #if __CUDA_ARCH__ / 100 == 9 || __CUDA_ARCH__ / 100 == 10
 namespace TESSERA_NAMESPACE::gam {
 
 constexpr unsigned whole_warp = 0xffffffff;
 constexpr int warp_threads = 32;
-/// Number of runs of rows (one row per lane) in a chunk.
+/// A run has one row for each lane of a warp.
 constexpr int runs_of_chunk = fixed::rows / warp_threads;
-/// Distance in bytes between the rows of one term's values.
+/// Bytes between the rows of a term's values.
 constexpr int cross_row_stride = quad_columns * sizeof(double);
-/// Mask of the bits of a value's low word that hold the index of its quad.
+/// Bits of a value's low word that hold the index of its quad.
 constexpr int quad_mask = 7;
 static_assert(cross_quads_limit <= quad_mask);
 
 /// A lane's part of its warp's tiles, by window: rows lane / 4 and lane / 4 + 8, columns 2 (lane % 4) and 2
 /// (lane % 4) + 1.
 using Sums = double[fixed::tiling.windows][fixed::tiling.tiles][4];
-/// The tiles of all lanes of a warp, in shared memory.
+/// A warp's tiles in shared memory.
 using CrossTiles = double[fixed::tiling.windows][fixed::tiling.tiles][16][8];
 
-/// Shared memory of a block for two chunks, as `cross_shared_bytes` counts it. Row `fixed::rows` is zero:
-/// unused places of an order refer to it.
+/// A block's shared memory for two chunks. Row `fixed::rows` is zero: padding in an order refers to it.
 class CrossShared {
  public:
   CrossShared(char* memory, const CrossShape& shape) : memory_(memory), shape_(shape) {}
 
-  /// The four values of each row of a term's chunk.
+  /// The four values of each row of a term.
   [[nodiscard]] double* values(int buffer, int term) const {
     return numbers(((buffer * shape_.terms + term) * (fixed::rows + 1)) * quad_columns);
   }
   [[nodiscard]] double* dense(int buffer) const {
     return numbers((2 * shape_.terms * quad_columns + buffer * cross_dense_columns) * (fixed::rows + 1));
   }
-  /// A column of a chunk: those of the terms, then the root of the weight, then the residual.
+  /// Input column of a chunk: the terms' variables, then the root of the weight, then the residual.
   [[nodiscard]] double* staged(int buffer, int column) const {
     return numbers(2 * (shape_.terms * quad_columns + cross_dense_columns) * (fixed::rows + 1) +
                    (buffer * (shape_.terms + 2) + column) * fixed::rows);
   }
   [[nodiscard]] double* tables() const { return staged(2, 0); }
-  /// With offsets into `tables`.
+  /// Offsets are indices into `tables`.
   [[nodiscard]] MarginTable& margin(int term) const {
     return reinterpret_cast<MarginTable*>(tables() + shape_.tables)[term];
   }
-  /// Rows as offsets in bytes.
+  /// Rows sorted by window, as byte offsets.
   [[nodiscard]] std::uint16_t* order(int buffer, int term) const {
     const int begin = static_cast<int>(reinterpret_cast<char*>(&margin(shape_.terms)) - memory_);
     return reinterpret_cast<std::uint16_t*>(memory_ + (begin + 15) / 16 * 16) +
            (buffer * shape_.terms + term) * cross_order_length(fixed::rows, fixed::tiling.windows);
   }
-  /// For each window where it starts in `order`, and the end, in fours.
+  /// Begin of each window in `order`, and the end, in units of four rows.
   [[nodiscard]] int* start(int buffer, int term) const {
     return reinterpret_cast<int*>(order(2, 0)) + (buffer * shape_.terms + term) * (fixed::tiling.windows + 1);
   }
@@ -90,8 +89,7 @@ inline void multiply_tile(double (&c)[4], double a0, double a1, double b) {
       : "d"(a0), "d"(a1), "d"(b));
 }
 
-/// The value if it belongs to the quad, else practically 0: clearing only the high word leaves a number below
-/// 1e-313, and saves a select.
+/// The value if it belongs to the quad, else below 1e-313: clearing only the high word saves a select.
 inline double masked(double value, int quad, int wanted) {
   const int high = quad == wanted ? __double2hiint(value) : 0;
   return __hiloint2double(high, __double2loint(value));
@@ -105,7 +103,7 @@ inline double with_quad(double value, int quad) {
   return __hiloint2double(__double2hiint(value), (__double2loint(value) & ~quad_mask) | quad);
 }
 
-/// The work of one block: the tasks of one group for one slice.
+/// One block: the tasks of one group for one slice.
 class CrossBlock {
  public:
   CrossBlock(char* memory, const SliceBatchView& batch, const CrossView& cross)
@@ -116,18 +114,18 @@ class CrossBlock {
         terms_(cross.terms + group_.term_begin),
         slice_(slice_of(batch, static_cast<int>(blockIdx.y))),
         kept_(static_cast<std::int64_t>(blockIdx.y) * batch.slice_rows),
-        // Shuffled from another lane, so that the compiler knows it is warp-uniform.
+        // The shuffle tells the compiler that warp_ is uniform.
         warp_(static_cast<int>(__shfl_sync(whole_warp, threadIdx.x / warp_threads, 0))),
         lane_(static_cast<int>(threadIdx.x % warp_threads)) {}
 
   void prepare();
-  /// Begins to copy the columns of the chunk at `first` to `staged[buffer]`.
+  /// Starts copying the input columns of the chunk at row `first`.
   void fetch(int buffer, int first) const;
-  /// Computes values, dense columns and orders from `staged[buffer]`.
+  /// Computes values, dense columns and orders from the input columns.
   void evaluate_chunk(int buffer, int first);
   void multiply(int buffer, const CrossTask& task, Sums& sums) const;
   void keep(const Sums& sums, CrossTiles& tiles) const;
-  /// Writes the warp's tiles to the sums of the slice.
+  /// Writes the tiles to the slice's sums.
   void write(const CrossTask& task, const CrossTiles& tiles) const;
 
   [[nodiscard]] int rows() const { return slice_.rows; }
@@ -135,13 +133,13 @@ class CrossBlock {
   [[nodiscard]] int task() const { return group_.task_begin + warp_; }
 
  private:
-  /// The windows of a lane's rows, packed, one row per run (a row per lane).
+  /// Packed windows of a lane's rows, one row per run.
   using Windows = unsigned;
   static constexpr int window_bits = 3;
   static_assert(window_bits * runs_of_chunk <= 32 && fixed::tiling.windows <= 1 << window_bits);
   struct Four {
     double values[4];
-    unsigned first;  ///< column index of the first of the four values
+    unsigned first;  ///< column of the first value
   };
 
   [[nodiscard]] MarginTable margin_of(int term) const;
@@ -163,7 +161,7 @@ class CrossBlock {
   CrossGroup group_;
   const CrossTerm* terms_;
   Slice slice_;
-  std::int64_t kept_;  // where the batch keeps the values of the slice's rows
+  std::int64_t kept_;  // index of the slice's first row in the batch's arrays
   int warp_;
   int lane_;
 };
@@ -191,8 +189,7 @@ inline void CrossBlock::prepare() {
     copy(to.origins, slots);
     copy(to.inverse_widths, slots);
     if (!from.uniform) copy(to.breaks, from.cells + 1);
-    // Ordered by power, then by pair of the four values, then by slot, so that lanes with different slots
-    // read different banks.
+    // Ordered by power, pair of the four values, then slot: lanes with different slots read different banks.
     const int kept = cross_cubic_slots(from);
     for (int i = thread; i < 16 * kept; i += threads) {
       const int slot = i / 2 % kept;
@@ -224,7 +221,7 @@ inline void CrossBlock::fetch(int buffer, int first) const {
     const auto place = static_cast<unsigned>(__cvta_generic_to_shared(shared_.staged(buffer, to) + lane_));
 #pragma unroll
     for (int i = 0; i < fixed::rows; i += warp_threads) {
-      // Fill rows beyond the end of the slice with zeros.
+      // Rows beyond the end of the slice are filled with zeros.
       const int row = first + i + lane_;
       const bool there = row < slice_.rows;
       asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(
@@ -239,7 +236,7 @@ inline void CrossBlock::fetch(int buffer, int first) const {
 inline MarginTable CrossBlock::margin_of(int term) const {
   MarginTable margin = shared_.margin(term);
   if constexpr (fixed::alike) {
-    // As constants: the compiler removes the rest of `locate`.
+    // Constants remove branches of `locate`.
     margin.uniform = true;
     margin.cyclic = false;
     margin.alike = true;
@@ -292,7 +289,7 @@ inline void CrossBlock::evaluate_term(int buffer, int term) const {
   const double* roots = shared_.staged(buffer, cross_.shape.terms) + lane_;
   double* values = shared_.values(buffer, term) + lane_ * quad_columns;
   Windows windows = 0;
-  constexpr int at_once = 2;  // independent rows in flight, which hide each other's latency
+  constexpr int at_once = 2;  // rows in flight, to hide latency
   static_assert(cross_rows_step % (at_once * warp_threads) == 0);
 #pragma unroll 1
   for (int run = 0; run < runs_of_chunk; run += at_once) {
@@ -322,7 +319,7 @@ inline void CrossBlock::evaluate_dense(int buffer, int first) const {
     double* to = shared_.dense(buffer) + row * cross_dense_columns;
     for (int column = 0; column < residual; ++column) {
       const std::int64_t begin = cross_.dense_begins[column];
-      // Do not read values of a row without weight: they may be NaN, or beyond the slice.
+      // Values of a row without weight may be NaN, or beyond the slice.
       double value = root;
       if (begin >= 0 && root != 0) value *= batch_.values[begin * batch_.capacity + kept_ + first + row];
       to[column] = value;
@@ -331,7 +328,7 @@ inline void CrossBlock::evaluate_dense(int buffer, int first) const {
   }
 }
 
-/// A counting sort of the chunk's rows by the term's windows; within a window by lane, then by row.
+/// Counting sort of the chunk's rows by window; within a window by lane, then by row.
 inline void CrossBlock::sort(int buffer, int term, Windows windows) const {
   using Counts = std::uint64_t;  // 8 bits per window
   static_assert(fixed::tiling.windows <= 8 && cross_rows_limit < 256);
@@ -402,7 +399,7 @@ void CrossBlock::multiply_as(int buffer, const CrossTask& task, Sums& sums) cons
   };
   const std::uint16_t* order = shared_.order(buffer, task.centre) + k;
   const int* start = shared_.start(buffer, task.centre);
-  // Pipelined: four rows are multiplied while the next four, and the order of those after, are loaded.
+  // Software pipeline: loads run one step ahead of products, and the order two steps ahead.
   Row next = load(order[0]);
   int offset = order[4];
   const std::uint16_t* at = order + 8;
@@ -421,7 +418,7 @@ void CrossBlock::multiply_as(int buffer, const CrossTask& task, Sums& sums) cons
       for (int h = 0; h < pair_halves; ++h) half[h] = masked(row.leaf, quad, h);
       if constexpr (with_own) half[pair_halves] = b;
       if constexpr (with_dense) half[pair_halves + with_own] = row.dense;
-      if constexpr (halves % 2 != 0) half[halves] = half[0];  // padding; its sums are not used
+      if constexpr (halves % 2 != 0) half[halves] = half[0];  // padding; these sums are not used
 #pragma unroll
       for (int t = 0; t < tiles; ++t) multiply_tile(sums[w][t], half[2 * t], half[2 * t + 1], b);
     }
@@ -454,21 +451,20 @@ inline void CrossBlock::keep(const Sums& sums, CrossTiles& tiles) const {
   __syncwarp();
 }
 
-/// A quad of the centre is the first of one window and the second of the window before: adds its sums in the
-/// tiles of both windows.
+/// Adds a quad's sums from both of its windows: it is the first quad of one, and the second of the previous.
 template <class At>
 double CrossBlock::of_both_windows(int quad, const At& at) {
   return (quad < fixed::tiling.windows ? at(quad, 0) : 0) + (quad > 0 ? at(quad - 1, quad_columns) : 0);
 }
 
-/// The sum of the product with column `column` of the centre.
+/// Sum of products with a column of the centre.
 inline double CrossBlock::sum_of(const CrossTiles& tiles, int half, int row, int column) {
   return of_both_windows(column / quad_columns, [&](int window, int begin) {
     return tiles[window][half / 2][half % 2 * 8 + row][begin + column % quad_columns];
   });
 }
 
-/// The sum of the product of columns p and q >= p of the centre.
+/// Sum of products of the centre's columns p and q >= p.
 inline double CrossBlock::own_sum(const CrossTiles& tiles, int half, int p, int q) {
   const auto at = [&](int window, int p_begin, int q_begin) {
     return tiles[window][half / 2][half % 2 * 8 + p_begin + p % quad_columns][q_begin + q % quad_columns];
@@ -496,7 +492,7 @@ inline void CrossBlock::write(const CrossTask& task, const CrossTiles& tiles) co
   }
   const int next = task.has_leaves() ? fixed::tiling.halves : 0;
   if (task.has_own()) {
-    constexpr int farthest = 3;  // distance between two nonzeros of a row
+    constexpr int farthest = 3;  // maximum distance of nonzeros in a row
     for (int i = lane_; i < columns * task.own.centre_step; i += warp_threads) {
       const int p = i / task.own.centre_step;
       const int q = p + i % task.own.centre_step - farthest;
@@ -514,14 +510,12 @@ inline void CrossBlock::write(const CrossTask& task, const CrossTiles& tiles) co
   }
 }
 
-/// Waits until the asynchronous copies of all threads have arrived.
 inline void wait_for_fetched() {
   asm volatile("cp.async.wait_all;" ::: "memory");
   __syncthreads();
 }
 
-/// The crossproducts of one group of tasks (blockIdx.x, a warp for each task) over one slice of rows
-/// (blockIdx.y). Dynamic shared memory: `cross_shared_bytes`.
+/// blockIdx: group of tasks, slice. One warp per task. Dynamic shared memory: `cross_shared_bytes`.
 extern "C" __global__ void __launch_bounds__(cross_warps_limit* warp_threads)
     form_crossproduct(SliceBatchView batch, CrossView cross) {
   extern __shared__ __align__(16) char memory[];
@@ -539,8 +533,7 @@ extern "C" __global__ void __launch_bounds__(cross_warps_limit* warp_threads)
     if (first >= 0) block.multiply(buffer, task, sums);
     buffer ^= 1;
   }
-  // Wait for the copies of zeros from beyond the slice: later they would overwrite the tiles, which use the
-  // same memory.
+  // Copies of zeros from beyond the slice must not arrive later: tiles overwrite this memory.
   wait_for_fetched();
   CrossTiles& tiles = reinterpret_cast<CrossTiles*>(memory)[block.warp()];
   block.keep(sums, tiles);

@@ -5,44 +5,41 @@
 
 #include <cstdint>
 
-/// Arguments of the kernel that forms products of splines on matrix units: plain structures, shared by host
-/// and device. crossproduct.cuh has the algorithm.
+/// Arguments of the kernel in crossproduct.cuh: plain structures for host and device.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Columns of a spline are grouped in quads. A row's four nonzeros lie in one or two of them: a window.
+/// Columns of a spline are grouped in quads. A row's four nonzeros lie in a window of one or two quads.
 inline constexpr int quad_columns = 4;
-/// Maximum number of non-spline columns, including the residual, that a group multiplies by its splines.
+/// Maximum number of dense (non-spline) columns, including the residual, per group.
 inline constexpr int cross_dense_columns = 4;
-/// The number of rows of a chunk is a multiple of the step, two rows per lane of a warp. It is at most the
-/// limit, since the sort counts in 8 bits.
+/// Rows of a chunk: a multiple of the step (two per lane), at most the limit (the sort counts in 8 bits).
 inline constexpr int cross_rows_step = 64;
 inline constexpr int cross_rows_limit = 192;
-/// Largest quad index: it is stored in the lowest bits of a value's mantissa.
+/// Largest quad index. The index is stored in the lowest bits of a value's mantissa.
 inline constexpr int cross_quads_limit = 7;
 
-/// Maximum number of warps of a block, limited by the registers that hold each warp's sums.
+/// Maximum number of warps per block: registers hold each warp's sums.
 inline constexpr int cross_warps_limit = 12;
 
-/// The sums that a warp holds in registers: constants of a kernel. A task fills tiles of 16 rows x 8 columns.
+/// Compile-time sizes of a warp's sums in registers. A tile has 16 rows x 8 columns.
 struct CrossTiling {
   int windows = 0;  ///< maximum number of windows of a term
-  int halves = 0;   ///< half tiles (8 rows) of a task, filled by the quads of its leaves
-  int tiles = 0;    ///< tiles of a task, with room for the centre itself and for dense columns
+  int halves = 0;   ///< half tiles (8 rows) of a task for quads of its leaves
+  int tiles = 0;    ///< tiles of a task, including the centre's own products and dense columns
 };
 
-/// The tiling for terms of at most this many quads.
 [[nodiscard]] constexpr CrossTiling cross_tiling(int quads) {
-  constexpr int tiles_of_windows = 12;  // maximum number of windows x tiles of a task
+  constexpr int tiles_of_windows = 12;  // maximum of windows x tiles
   CrossTiling tiling;
   tiling.windows = quads > 2 ? quads - 1 : 1;
-  // Reserves one half tile for a product without a leaf.
+  // Reserves a half tile for the centre's own products or dense columns.
   const int most = 2 * (tiles_of_windows / tiling.windows) - 1;
   tiling.halves = quads < most ? quads : most;
   tiling.tiles = (tiling.halves + 2) / 2;
   return tiling;
 }
 
-/// Sizes of the kernel's arrays in shared memory.
+/// Sizes of arrays in shared memory.
 struct CrossShape {
   int terms = 0;   ///< maximum number of terms in a group
   int warps = 0;   ///< warps per block
@@ -54,29 +51,29 @@ struct CrossShape {
 struct CrossTerm {
   int component = 0;    ///< index among the layout's components
   int columns = 0;      ///< raw columns
-  int windows = 0;      ///< number of pairs of neighbouring quads; 1 for a single quad
-  bool centre = false;  ///< whether it is the centre of a task (`CrossTask`): rows are sorted by its windows
+  int windows = 0;      ///< pairs of neighbouring quads; 1 for a single quad
+  bool centre = false;  ///< is the centre of a task: rows are sorted by its windows
 };
 
-/// Where the vector of sums holds the products of the centre (see `CrossTask`) with another term: the sum for
-/// the centre's column c and the other's column o is at `begin + c * centre_step + o * other_step`.
+/// Place of a centre's products with another term in the vector of sums: column c of the centre and column o
+/// of the other term are at `begin + c * centre_step + o * other_step`.
 struct CrossSums {
   std::int64_t begin = -1;  ///< -1: the products are not formed here
   int centre_step = 0;
   int other_step = 0;
 };
 
-/// The products that one warp sums: those of one term, the centre, with quads of two other terms, the leaves;
-/// with itself; and with the dense columns.
+/// The products that one warp sums: those of one term, the centre, with quads of up to two other terms (the
+/// leaves), with itself, and with the dense columns.
 struct CrossTask {
   enum class Kind { none, pair, pair_own, pair_dense, own_dense, dense };
   Kind kind = Kind::none;
-  int centre = 0;          ///< index among the group's terms, like the leaves
-  int leaves[2] = {};      ///< the two leaves may be equal
+  int centre = 0;          ///< index among the group's terms
+  int leaves[2] = {};      ///< indices among the group's terms, possibly equal
   int first_quad[2] = {};  ///< first quad of each leaf
-  int end_quad[2] = {};    ///< end of the quads that this task sums, for each leaf
+  int end_quad[2] = {};    ///< end of the quads of each leaf
   CrossSums pairs[2];      ///< products with the leaves
-  CrossSums own;           ///< products with itself; `other_step` counts from the centre's column
+  CrossSums own;           ///< products with itself; `o` is relative to column c
   CrossSums dense[cross_dense_columns];
 
   [[nodiscard]] constexpr bool has_leaves() const {
@@ -88,7 +85,7 @@ struct CrossTask {
   }
 };
 
-/// The tasks of one CUDA block, one warp each, and the terms that they need.
+/// Tasks of one CUDA block (one per warp), and their terms.
 struct CrossGroup {
   int term_begin = 0;
   int term_count = 0;
@@ -100,26 +97,25 @@ struct CrossView {
   const CrossTask* tasks;
   const CrossGroup* groups;
   CrossShape shape;
-  int dense_count;  ///< dense columns, of which the last is the residual
-  /// Where the batch's values of each dense column begin, as in TermTable; -1: all ones.
+  int dense_count;  ///< number of dense columns; the last is the residual
+  /// Offset of each dense column in the batch's values, as in TermTable; -1: a column of ones.
   std::int64_t dense_begins[cross_dense_columns];
-  /// The cubics of a cell, ordered like those of Margin, if they are the same in all cells of all terms.
+  /// See `CrossPlan::cubics`.
   double cubics[16];
 };
 
-/// Places for a chunk's rows in the order of a term's windows, with each window padded to a multiple of four,
-/// plus some for prefetching.
+/// Length of a chunk's order: rows by window, each window padded to a multiple of 4, and space to prefetch.
 [[nodiscard]] constexpr int cross_order_length(int rows, int windows) {
   return (rows + 4 * windows + 16 + 7) / 8 * 8;
 }
 
-/// Number of sets of cubics of a margin: its cells and both continuations, or one set for all.
+/// Number of sets of cubics: one for each cell or for all cells, and both continuations.
 [[nodiscard]] constexpr int cross_cubic_slots(const MarginTable& margin) {
   return margin.alike ? 3 : margin.cells + 2;
 }
 
-/// Numbers of a margin in shared memory: origins, inverse widths, breaks unless uniform, cubics. Each array
-/// starts at an even place, so that two numbers can be read at once.
+/// Numbers of a margin in shared memory: origins, inverse widths, breaks unless uniform, cubics; each array
+/// is aligned to two numbers.
 [[nodiscard]] constexpr int cross_table_numbers(const MarginTable& margin) {
   const int slots = (margin.cells + 3) / 2 * 2;
   return 2 * slots + (margin.uniform ? 0 : slots) + 16 * cross_cubic_slots(margin);

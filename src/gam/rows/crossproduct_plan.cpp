@@ -13,9 +13,9 @@ namespace {
 
 using base::at;
 
-/// Number of warp schedulers of a multiprocessor; a warp always runs on the same one.
+/// Warp schedulers of a multiprocessor. Warp w of a block runs on scheduler w % 4.
 constexpr int quarters = 4;
-/// Shared memory of a multiprocessor, part of which each block reserves.
+/// Shared memory of a multiprocessor, and the part that the driver reserves for each block.
 constexpr int shared_memory_bytes = 228 * 1024;
 constexpr int reserved_bytes = 1024;
 
@@ -23,8 +23,8 @@ int quads_of(const CrossTerm& term) {
   return (term.columns + quad_columns - 1) / quad_columns;
 }
 
-/// Assigns each pair of terms to one of its two terms, the centre: result[c] lists the other terms of c's
-/// pairs. The lists have nearly equal lengths, most of them even.
+/// Assigns each pair of terms to one of its terms, the centre: result[c] lists the other terms (leaves) of
+/// c's pairs. The lists have nearly equal lengths, most of them even.
 std::vector<std::vector<int>> edges_by_centre(int count) {
   std::vector<std::vector<int>> leaves(at(count));
   for (int v = 0; v < count; ++v) {
@@ -38,7 +38,6 @@ std::vector<std::vector<int>> edges_by_centre(int count) {
   return leaves;
 }
 
-/// Finds products of a layout by their two terms.
 class CrossProducts {
  public:
   explicit CrossProducts(const RowLayout& layout) : layout_(layout) {
@@ -46,7 +45,6 @@ class CrossProducts {
       indices_[{layout.all_products[i].row_term, layout.all_products[i].column_term}] = i;
   }
 
-  /// The position of the sums of two terms' product.
   [[nodiscard]] CrossSums sums(int centre, int other) const {
     if (const auto found = indices_.find({centre, other}); found != indices_.end()) {
       const Product& product = layout_.all_products[found->second];
@@ -66,7 +64,7 @@ class CrossProducts {
   std::map<std::pair<int, int>, std::size_t> indices_;
 };
 
-/// The tasks for one centre and one or two leaves, as many as their quads need.
+/// The tasks for a centre and one or two leaves; several if a task cannot hold all quads.
 std::vector<CrossTask> tasks_of_pair(const std::vector<CrossTerm>& terms, int centre, int first, int second,
                                      int halves) {
   std::vector<CrossTask> tasks;
@@ -88,13 +86,12 @@ std::vector<CrossTask> tasks_of_pair(const std::vector<CrossTerm>& terms, int ce
   return tasks;
 }
 
-/// The cost of a task, as a number of tiles.
+/// Cost of a task in tiles.
 int work_of(const CrossTask& task, const CrossTiling& tiling) {
   return task.has_leaves() ? tiling.tiles : 1;
 }
 
-/// The tasks of a group, ordered by warp so that the load of a multiprocessor's schedulers is balanced: warps
-/// are dealt to the schedulers in turn.
+/// Assigns a group's tasks to warps so that the multiprocessor's schedulers have equal work.
 std::vector<CrossTask> dealt(std::span<const CrossTask> tasks, const CrossTiling& tiling,
                              int warps_of_block) {
   std::vector<CrossTask> longest_first(tasks.begin(), tasks.end());
@@ -117,16 +114,14 @@ std::vector<CrossTask> dealt(std::span<const CrossTask> tasks, const CrossTiling
   return warps;
 }
 
-/// Builds a plan in steps.
 class CrossPlanner {
  public:
   CrossPlanner(const RowLayout& layout, CrossPlan& plan)
       : layout_(layout), plan_(plan), shape_(plan.shape), products_(layout) {}
 
-  /// Chooses the terms for matrix units; false if there are too few.
+  /// False if there are too few terms for tensor cores.
   bool choose_terms();
   void make_tasks();
-  /// Divides tasks into groups, one per block.
   void group(const std::vector<CrossTask>& all, std::size_t tasks_of_group, CrossShare& share);
   void choose_rows();
 
@@ -143,7 +138,7 @@ class CrossPlanner {
   CrossShape& shape_;
   CrossProducts products_;
   std::vector<CrossTerm> terms_;
-  std::vector<int> indices_;  // index in the layout of each chosen term
+  std::vector<int> indices_;  // layout index of each term
   std::vector<CrossTask> sums_;
   std::vector<CrossTask> moments_;
 };
@@ -152,7 +147,7 @@ bool CrossPlanner::choose_terms() {
   if (layout_.several()) return false;
   for (int t = 0; t + 1 < static_cast<int>(layout_.terms.size()); ++t) {
     const TermTable& term = layout_.terms[at(t)];
-    if (term.combined >= 0) return false;  // combined terms are CPU only
+    if (term.combined >= 0) return false;
     const auto has = [&](ComponentKind kind) {
       return std::any_of(layout_.tables.components.begin() + term.component_begin,
                          layout_.tables.components.begin() + term.component_end,
@@ -186,7 +181,7 @@ void CrossPlanner::find_common() {
   for (const CrossTerm& term : terms_) {
     const MarginTable& margin = layout_.tables.components[at(term.component)].margin;
     std::array<double, 16> cubics{};
-    // Skip the cubics of slot 0, a continuation: these are the first cell's.
+    // Slot 0 is a continuation; slot 1 is the first cell.
     std::copy_n(layout_.tables.numbers.begin() + margin.cubics + 16, cubics.size(), cubics.begin());
     if (plan_.cubics && *plan_.cubics != cubics) {
       plan_.cubics.reset();
@@ -226,7 +221,7 @@ void CrossPlanner::add_tasks(int centre, std::span<const int> leaves) {
     }
   }
 
-  // The centre's products with itself and with the dense columns go into its first tasks, which have room.
+  // The centre's products with itself and with dense columns go into its first tasks, which have room.
   CrossTask alone;
   alone.centre = centre;
   const std::size_t pairs = sums_.size() - first;
@@ -293,7 +288,7 @@ void CrossPlanner::choose_rows() {
   while (shape_.rows > 0 && cross_shared_bytes(shape_, cross_tiling(plan_.quads)) > limit)
     shape_.rows -= cross_rows_step;
   if (shape_.rows > 0) return;
-  // Empties the plan if the tables of a group's terms leave no shared memory for rows.
+  // The tables of a group's terms leave no shared memory for rows: empty the plan.
   for (CrossShare* share : {&plan_.sums, &plan_.moments}) {
     share->groups.clear();
     share->forms.assign(share->forms.size(), false);
@@ -310,8 +305,7 @@ CrossPlan::CrossPlan(const RowLayout& layout) {
   if (planner.choose_terms()) {
     planner.make_tasks();
     planner.group(planner.sums(), cross_warps_limit, sums);
-    // Each task of moments has a centre of its own, so a group has no more tasks than the kernel has room for
-    // terms.
+    // Each task of moments has another centre, so a group has at most `shape.terms` tasks.
     planner.group(planner.moments(), at(std::min(shape.warps, shape.terms)), moments);
     planner.choose_rows();
   }
@@ -326,8 +320,8 @@ std::size_t cross_shared_bytes(const CrossShape& shape, const CrossTiling& tilin
   const std::size_t orders =
       2 * terms * at(cross_order_length(shape.rows, tiling.windows)) * sizeof(std::uint16_t);
   const std::size_t starts = 2 * terms * at(tiling.windows + 1) * sizeof(int);
-  constexpr std::size_t alignment = 64;  // upper bound for all members
-  // In the end the warps' sums overwrite the rows.
+  constexpr std::size_t alignment = 64;  // upper bound
+  // Finally the warps' sums overwrite the rows.
   const std::size_t tiles = at(shape.warps) * at(tiling.windows) * at(tiling.tiles) * 16 * 8 * sizeof(double);
   return std::max(
       tiles, values + staged + at(shape.tables) * sizeof(double) + margins + orders + starts + alignment);

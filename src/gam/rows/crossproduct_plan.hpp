@@ -14,28 +14,26 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Work of the matrix units in a pass of one kind.
+/// Work of the tensor cores in passes of one kind.
 struct CrossShare {
-  std::vector<CrossTerm> terms;  ///< terms of each group
-  std::vector<CrossTask> tasks;  ///< tasks of each group, `CrossShape::warps` per group
+  std::vector<CrossTerm> terms;  ///< by group
+  std::vector<CrossTask> tasks;  ///< `CrossShape::warps` for each group
   std::vector<CrossGroup> groups;
-  std::vector<bool> forms;  ///< for each product of the layout, whether matrix units form it
+  std::vector<bool> forms;  ///< by product of the layout: formed on tensor cores
 };
 
-/// Divides a model's products between matrix units and other kernels, and assigns those of the matrix units
-/// to warps. Depends only on the layout. Empty if there are almost no products for matrix units.
+/// Divides a model's products between tensor cores and other kernels, and assigns the former to warps.
+/// Depends only on the layout. Empty if there are too few products for tensor cores.
 ///
-/// Matrix units form the products of terms that are a single spline with few columns: in pairs, of each with
-/// itself, and of each with terms of a single column and with the residual. A pair is an edge of the complete
-/// graph. Two edges that share a term, the centre, are one task: rows are sorted by one term only, and the
-/// tiles of 16 rows are full.
+/// Tensor cores take terms that are a single spline with few columns. They form products of pairs of these
+/// terms, of each with itself, with single-column terms, and with the residual. Each task has two pairs that
+/// share a term, the centre: rows need one sort, and tiles are full.
 class CrossPlan {
  public:
   explicit CrossPlan(const RowLayout& layout);
 
   [[nodiscard]] bool empty() const noexcept { return sums.groups.empty(); }
-  /// Whether a device has matrix units for doubles in tiles of 16 rows, and enough shared memory. Kernels
-  /// test the same.
+  /// True on devices with `mma.m16n8k4.f64` and enough shared memory; as the `#if` in crossproduct.cuh.
   [[nodiscard]] bool runs_on(ComputeCapability capability) const noexcept {
     return !empty() && (capability.major == 9 || capability.major == 10);
   }
@@ -46,15 +44,15 @@ class CrossPlan {
 
   CrossShape shape;
   int quads = 1;  ///< maximum number of quads of a chosen term
-  /// The cubics of a cell, ordered like those of Margin, if they are the same in all cells of all chosen
-  /// terms, and no margin is uneven or cyclic, as for P-splines. These have kernels of their own.
+  /// The cubics of a cell, in the order of Margin, if they are equal in all cells of all chosen terms and all
+  /// margins are uniform and not cyclic (P-splines). Such terms have specialised kernels.
   std::optional<std::array<double, 16>> cubics;
-  std::vector<int> dense_terms;  ///< indices of the layout's dense terms without the last, the residual
-  CrossShare sums;               ///< work of a start or a step
+  std::vector<int> dense_terms;  ///< layout indices of dense terms, without the residual
+  CrossShare sums;               ///< for all passes but moments
   CrossShare moments;
 };
 
-/// Bytes of shared memory of the kernel.
+/// Bytes of the kernel's dynamic shared memory.
 [[nodiscard]] std::size_t cross_shared_bytes(const CrossShape& shape, const CrossTiling& tiling);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -20,15 +20,14 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Maximum number of rows of a slice: equal on all devices, since the bits of sums depend on it.
+/// Rows of a slice. Equal on all devices, because it affects rounding.
 constexpr std::int64_t largest_slice = 8192;
-/// Maximum scratch memory on any device: more concurrent slices gain nothing.
+/// Scratch memory per device: more concurrent slices gain nothing.
 constexpr std::int64_t largest_scratch_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t largest_grid_y = 65535;
 constexpr unsigned threads_per_warp = 32;
 
-/// Divides the products that matrix units do not form into tasks. Depends only on the layout. `cross`: null
-/// on devices without matrix units.
+/// Divides products into tasks, except those of tensor cores. `cross`: null without tensor cores.
 std::vector<Task> divide_products(PassKind kind, const RowLayout& layout, const CrossPlan* cross,
                                   const StoredValues& stored) {
   std::vector<Task> tasks;
@@ -59,7 +58,6 @@ struct CrossKernel {
   KernelView form_crossproduct;
 };
 
-/// The kernels of a pass.
 struct Kernels {
   TermKernels terms;
   FamilyKernels family;
@@ -67,7 +65,7 @@ struct Kernels {
   std::optional<CrossKernel> cross;
 };
 
-/// The products that the matrix units of one device form. Their description stays in the device's memory.
+/// A `CrossShare`, resident on one device.
 class ShareOnDevice {
  public:
   [[nodiscard]] CrossView load(const CrossPlan& plan, const CrossShare& share, const StoredValues& stored,
@@ -91,7 +89,7 @@ class ShareOnDevice {
   Buffer<CrossGroup> groups_;
 };
 
-/// As `SliceBatchView::readers`; empty without shared terms.
+/// The values of `SliceBatchView::readers`; empty without shared terms.
 std::vector<std::uint8_t> reader_table(const RowLayout& layout, int predictors) {
   const auto count = base::at(predictors);
   std::vector<std::uint8_t> are_read(layout.readers().size() * count);
@@ -102,14 +100,14 @@ std::vector<std::uint8_t> reader_table(const RowLayout& layout, int predictors) 
 
 }  // namespace
 
-/// Data that stay on a device between passes: the layout, and the columns of some rows.
+/// Data that stay on a device between passes.
 struct DeviceRows::OnDevice {
   DeviceLayout layout;
 
   ShareOnDevice sums;
   ShareOnDevice moments;
 
-  /// In pinned memory, since copies to pageable memory take several times as long.
+  /// Pinned, because copies to pageable memory take several times as long.
   struct {
     PinnedBuffer<std::int32_t> tops;
     PinnedBuffer<std::int64_t> bins;
@@ -118,22 +116,22 @@ struct DeviceRows::OnDevice {
 
 namespace {
 
-/// One pass over the rows on the device, in scratch memory of the tile.
+/// One pass, in the tile's scratch memory.
 class DevicePass {
  public:
-  /// `cross`: null on devices without matrix units.
+  /// `cross`: null on devices without tensor cores.
   DevicePass(PassKind kind, const RowLayout& layout, const CrossPlan* cross, const Tile& tile)
       : kind_(kind), layout_(layout), stored_(values_of_pass(layout, kind, cross)), tile_(tile) {
     load(divide_products(kind, layout, cross, stored_));
   }
 
-  /// Assigns products to the matrix units.
+  /// Adds the work of the tensor cores.
   void load(const CrossPlan& plan, std::size_t groups, const CrossView& view) {
     cross_ = Crossproduct{static_cast<unsigned>(plan.shape.warps) * threads_per_warp,
                           cross_shared_bytes(plan.shape, cross_tiling(plan.quads)),
                           static_cast<unsigned>(groups), view};
   }
-  /// Allocates scratch memory for as many slices at once as the budget allows, and returns their number.
+  /// Allocates scratch memory for as many concurrent slices as the budget allows. Returns their number.
   std::int64_t begin(SliceBatchView& batch, std::int64_t most_slices, std::int64_t budget_bytes);
   void add(const Kernels& kernels, const SliceBatchView& batch, std::int64_t slices);
   void end(std::int64_t width, std::span<std::int32_t> tops, std::span<std::int64_t> bins);
@@ -188,7 +186,7 @@ std::int64_t DevicePass::begin(SliceBatchView& batch, std::int64_t most_slices, 
   tops_ = scratch<std::int32_t>(batch.width, tile_);
   bins_ = scratch<std::int64_t>(batch.width * sum_bin_count, tile_);
   const auto elements = static_cast<std::size_t>(batch.width);
-  // All bytes 0xff, so every number is -1: nothing was added yet.
+  // All bits set: each top is -1, the empty sum.
   check(cudaMemsetAsync(tops_, 0xff, elements * sizeof(std::int32_t), stream_of(tile_)), "cudaMemsetAsync");
   check(cudaMemsetAsync(bins_, 0, elements * sum_bin_count * sizeof(std::int64_t), stream_of(tile_)),
         "cudaMemsetAsync");
@@ -259,7 +257,7 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   const std::int64_t rows = tile.range().size();
   const std::int64_t block_rows = std::min(block_rows_, rows);
   const std::int64_t budget_bytes = table_->budget_bytes(tile);
-  // Counts all variables of the frame, so that passes that read only some of them divide the rows alike.
+  // Counts all variables of the frame, so that every pass divides the rows alike.
   const DeviceDivision division = divide_rows(rows, block_rows, bytes_per_row(*rows_.frame), budget_bytes);
   RowRuns runs(table_->of(tile, *context.device), rows_, tile, division);
   DevicePass pass(kind, layout_, on_matrix_units ? &cross_ : nullptr, tile);

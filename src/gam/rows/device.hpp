@@ -17,11 +17,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The pass over rows on GPUs. A device receives the columns of its tile in the first pass and keeps them;
-/// the part that exceeds its memory is transferred again, piece by piece, in every pass.
+/// The pass over rows on GPUs. The first pass copies the columns of a tile to its device, where they stay.
+/// Rows that exceed the device's memory are transferred again, part by part, in every pass.
 ///
-/// Rows are summed in slices of fixed length and order, and slices by a reproducible sum, so that the result
-/// does not depend on the number of devices, the parts of a tile, or the number of concurrent slices.
+/// Rows are summed in slices of fixed length and order, and slices by a reproducible sum. The result does not
+/// depend on the number of devices, the parts of a tile, or the number of concurrent slices.
 class DeviceRows {
  public:
   DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows,
@@ -30,13 +30,11 @@ class DeviceRows {
   DeviceRows(const DeviceRows&) = delete;
   DeviceRows& operator=(const DeviceRows&) = delete;
 
-  /// The kernels of the pass, to be compiled for the job (`Job::compile`) before its first pass; if the
-  /// compilation fails, the tile fails with the reason.
+  /// The kernels of the pass, to be compiled before it (`Job::compile`). `add` throws if compilation failed.
   [[nodiscard]] const RowModules& modules() { return modules_.get(rows_.family, &cross_); }
 
-  /// Adds the contributions of the rows of `tile.range()` to `sum`. Thread-safe for tiles of different
-  /// devices; the tile's device is current. Throws `tessera::Error(job_fault)` naming the CUDA call that
-  /// failed.
+  /// Adds the sums over `tile.range()` to `sum`. The tile's device must be current. Thread-safe for tiles of
+  /// different devices. Throws `tessera::Error(job_fault)` that names a failed CUDA call.
   void add(PassKind kind, std::span<const double> raw_coef, const Tile& tile, ReproducibleSum& sum);
 
  private:

@@ -10,10 +10,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Smaller tiles are not uploaded during parsing, which ends before a device is ready.
+/// Smaller tiles are not uploaded during parsing: it ends before a device is ready.
 constexpr std::int64_t least_upload_bytes = std::int64_t{256} << 20;
 
-/// Copies local rows [begin, begin + count) of a column.
 template <class T>
 void upload_rows(T* to, const ColumnStorage<T>& column, std::size_t begin, std::size_t count,
                  DeviceStaging& staging, StreamView stream) {
@@ -57,7 +56,7 @@ void DeviceColumns::reserve(const Rows& rows, std::int64_t count, const Tile& ti
   bool taken = take_uploaded(rows, count);
   if (taken) take(complete_);
   if (count > capacity_) {
-    // Frees the old columns before allocating others, so that their memory is reused.
+    // Free the old columns first, so that the pool reuses their memory.
     numbers_.clear();
     codes_.clear();
     current_.clear();
@@ -86,7 +85,7 @@ void DeviceColumns::reserve(const Rows& rows, std::int64_t count, const Tile& ti
   code_columns_ = kept(code_pointers, tile);
 }
 
-// Returns whether there were uploaded columns of `count` rows.
+// False if there are no uploaded columns of `count` rows.
 bool DeviceColumns::take_uploaded(const Rows& rows, std::int64_t count) {
   auto uploaded = std::exchange(uploaded_, std::nullopt);
   if (!uploaded || uploaded->rows.size() != count) return false;
@@ -152,7 +151,7 @@ RowRuns::~RowRuns() {
   try {
     on_.copies.synchronize();
   } catch (const std::exception&) {
-    // Ignored: the device has also failed the tile's stream, whose synchronisation reports the reason.
+    // The tile's stream has failed too, and its synchronisation reports the reason.
   }
 }
 
@@ -221,8 +220,7 @@ NumberTaker* begin_upload(DeviceTable& table, Job& job, const Plan& plan,
 }
 
 std::shared_ptr<DeviceTable> make_device_table(const Job& job, std::int64_t device_bytes) {
-  // 8 threads copy at 51 GB/s, of 55 GB/s of the bus, to each of two H200; 16 threads are slower, since their
-  // pieces exceed the cache.
+  // 8 threads copy at 51 GB/s to each of two H200 (bus: 55 GB/s). With 16, the pieces exceed the cache.
   constexpr std::int64_t most_threads = 8;
   const std::int64_t devices = std::ssize(job.inventory().devices_of(job.comm().rank()));
   const std::int64_t threads =

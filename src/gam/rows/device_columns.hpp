@@ -28,11 +28,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A layout's tables, resident on one device.
 class DeviceLayout {
  public:
   void load(const RowLayout& layout, const Tile& tile);
-  /// Valid on the device.
+  /// Holds device pointers.
   [[nodiscard]] const LayoutView& view() const noexcept { return view_; }
 
  private:
@@ -48,40 +47,38 @@ class DeviceLayout {
   Buffer<int> part_variables_;
 };
 
-/// The columns of some rows on one device; they stay until others replace them.
+/// The columns of a range of rows on one device. They stay until another range replaces them.
 class DeviceColumns {
  public:
-  /// Allocates memory, on the stream of the tile, for those columns of `count` rows that `rows` needs and
-  /// that are missing.
+  /// Allocates, on the tile's stream, missing columns of `count` rows that the pass of `rows` reads.
   void reserve(const Rows& rows, std::int64_t count, const Tile& tile);
-  /// Copies the missing columns of `rows`. Requires `reserve`.
+  /// Copies missing columns of `range`. Requires `reserve`.
   void load(const Rows& rows, Range range, DeviceStaging& staging, StreamView stream);
-  /// Takes over columns that were uploaded during parsing; `reserve` keeps those of the frame.
+  /// Takes ownership of columns uploaded during parsing. `reserve` drops those that are not in the frame.
   void bring(UploadedColumns uploaded) { uploaded_ = std::move(uploaded); }
   [[nodiscard]] ColumnsView view() const noexcept {
     return {number_columns_.data(), code_columns_.data(), complete_.data()};
   }
 
  private:
-  /// Copies the missing rows of a column.
   void load_numbers(std::size_t variable, const ColumnNumbers& column, std::size_t begin, std::size_t count,
                     DeviceStaging& staging, StreamView stream);
   [[nodiscard]] bool take_uploaded(const Rows& rows, std::int64_t count);
 
   std::int64_t capacity_ = 0;                      ///< in rows
-  std::map<std::size_t, Buffer<double>> numbers_;  ///< by the frame's variable indices
+  std::map<std::size_t, Buffer<double>> numbers_;  ///< by variable of the frame
   std::map<std::size_t, Buffer<std::int32_t>> codes_;
   Buffer<const double*> number_columns_;
   Buffer<const std::int32_t*> code_columns_;
   Buffer<std::uint8_t> complete_;
-  Range loaded_;                                       ///< the rows that are loaded
-  bool marked_ = false;                                ///< whether the flags of complete rows are loaded
+  Range loaded_;
+  bool marked_ = false;                                ///< the flags of complete rows are loaded
   std::set<std::size_t> current_;                      ///< variables whose columns are loaded
   std::map<std::size_t, std::vector<Range>> missing_;  ///< rows still missing, by variable
   std::optional<UploadedColumns> uploaded_;
 };
 
-/// Columns of a tile on one device, or those of one lane if the tile comes in parts: see `DeviceDivision`.
+/// Columns of a tile on one device, or of one of its lanes.
 struct TileColumns {
   TileColumns(const DeviceContext& context, int copy_threads)
       : staging(context, copy_threads),
@@ -89,7 +86,6 @@ struct TileColumns {
         begun(context),
         parts{{Part(context), Part(context)}} {}
 
-  /// The columns of a part while it is being summed.
   struct Part {
     explicit Part(const DeviceContext& context) : copied(context), summed(context) {}
     DeviceColumns columns;
@@ -100,19 +96,19 @@ struct TileColumns {
   DeviceStaging staging;
   DeviceColumns resident;
   Stream copies;
-  Event begun;  ///< start of the pass, on the stream of the tile
+  Event begun;  ///< start of the pass, on the tile's stream
   std::array<Part, parts_at_once> parts;
 };
 
-/// The runs of rows that a pass processes on a device: first the resident rows, then the others part by part.
-/// A part is copied, on a separate stream, while the device sums the rows before it.
+/// The runs of rows of a pass on a device: first the resident rows, then the others part by part. A part is
+/// copied on a separate stream while the device sums the previous run.
 ///
 ///     RowRuns runs(columns, rows, tile, division);
 ///     while (const auto run = runs.next()) …          // submit work on run->columns to the tile's stream
 class RowRuns {
  public:
   RowRuns(TileColumns& on, const Rows& rows, const Tile& tile, const DeviceDivision& division);
-  /// Waits for the copies.
+  /// Waits for outstanding copies.
   ~RowRuns();
   RowRuns(const RowRuns&) = delete;
   RowRuns& operator=(const RowRuns&) = delete;
@@ -121,8 +117,7 @@ class RowRuns {
     std::int64_t rows = 0;
     ColumnsView columns;
   };
-  /// The next run; empty after the last one. Call it after submitting the work on the previous run to the
-  /// tile's stream.
+  /// The next run; empty after the last. First submit the work on the previous run to the tile's stream.
   [[nodiscard]] std::optional<Run> next();
 
  private:
@@ -132,9 +127,9 @@ class RowRuns {
   const Rows& rows_;
   const Tile& tile_;
   DeviceDivision division_;
-  std::int64_t at_;                       ///< the first row of the next run
+  std::int64_t at_;                       ///< first row of the next run
   TileColumns::Part* current_ = nullptr;  ///< part being summed
-  std::size_t parts_ = 0;                 ///< parts done
+  std::size_t parts_ = 0;                 ///< number of parts so far
 };
 
 class DeviceTable {
@@ -142,9 +137,9 @@ class DeviceTable {
   DeviceTable(int copy_threads, std::int64_t device_bytes)
       : copy_threads_(copy_threads), device_bytes_(device_bytes) {}
 
-  /// The columns on the tile's device in the tile's lane. Thread-safe.
+  /// Columns for the tile's device and lane; created on first use. Thread-safe.
   [[nodiscard]] TileColumns& of(const Tile& tile, const DeviceContext& context);
-  /// Bytes that columns may occupy on a device with this much memory.
+  /// Memory limit on a device with this memory budget.
   [[nodiscard]] std::int64_t budget_bytes(std::int64_t memory_budget_bytes) const {
     return std::min(memory_budget_bytes, device_bytes_);
   }
@@ -152,7 +147,7 @@ class DeviceTable {
     return budget_bytes(tile.memory_budget_bytes());
   }
 
-  /// Sets the source of columns that are uploaded during parsing.
+  /// Sets the source of columns uploaded during parsing.
   void set_upload(std::unique_ptr<ColumnUpload> upload) { upload_ = std::move(upload); }
 
  private:

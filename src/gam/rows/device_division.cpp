@@ -10,10 +10,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Maximum bytes of a part: for copies of this size, the start-up time does not matter.
+/// Maximum bytes of a part: large enough that the start-up time of a copy does not matter.
 constexpr std::int64_t largest_part_bytes = std::int64_t{256} << 20;
-/// A part takes at most 1 / part_share of the memory for columns: most of that memory is for rows that stay
-/// on the device.
+/// A part takes at most 1 / part_share of the memory for columns.
 constexpr std::int64_t part_share = 8;
 
 }  // namespace

@@ -20,13 +20,12 @@ std::vector<OffsetColumn> offset_columns(const Rows& rows) {
   return columns;
 }
 
-/// The component of a term that is evaluated as one cubic in each slot: a curve whose values are not stored.
-/// Null for other terms.
+/// The component of a term that is a curve without stored values; null for any other term.
 const ComponentTable* unstored_curve(const RowLayout& layout, const StoredValues& stored, int term) {
   return stored.value_begins[base::at(term)] < 0 ? lone_curve(layout.view(), term) : nullptr;
 }
 
-/// The predictors of these curves, as `RowsView` has them.
+/// The cubics of all unstored curves: see `RowsView::curves`.
 struct Curves {
   Curves(const RowLayout& layout, const StoredValues& stored, std::span<const double> raw_coef)
       : begins(layout.terms.size(), -1) {
@@ -44,7 +43,7 @@ struct Curves {
   std::vector<double> cubics;
 };
 
-/// Throws if kernels have no room for the components of a term.
+/// Throws if the kernels' fixed arrays are too small for a term.
 void require_supported(const RowLayout& layout) {
   const bool fit =
       std::ranges::all_of(layout.terms,

@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <span>
 
-/// The kernels of passes and predictions, and the evaluation of the terms of rows by them.
+/// The kernels of passes and predictions, and their launches.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The kernels of a module on the current device, loaded once; compiles nothing after `Job::compile`.
+/// The kernels of a module on the current device, loaded once. Compiles nothing after `Job::compile`.
 template <class Kernels>
 [[nodiscard]] CompiledBackend<Kernels> load_kernels(const ModuleSource& source) {
   return probe_backend_with_compile(source.name, [&](const BackendContext& context) {
@@ -24,12 +24,11 @@ template <class Kernels>
   });
 }
 
-/// Bytes of scratch of a row: its predictors, stored values and starts.
+/// Scratch bytes per row: predictors, stored values and starts.
 [[nodiscard]] std::int64_t evaluation_bytes_per_row(const RowLayout& layout, const StoredValues& stored);
 
-/// Sets what the evaluation of the rows reads and writes, except the rows and slices: tables, offsets,
-/// coefficients (empty: predictors are not computed), parameters of the family, and scratch for
-/// `view.capacity` rows.
+/// Sets the inputs of the evaluation, except rows and slices. Allocates scratch for `view.capacity` rows.
+/// Empty `raw_coef`: predictors are not computed.
 void set_evaluation(RowsView& view, const Rows& rows, const RowLayout& layout, const DeviceLayout& on_device,
                     const StoredValues& stored, std::span<const double> raw_coef,
                     std::span<const double> parameters, const Tile& tile);
@@ -69,7 +68,7 @@ class TermKernels {
         evaluate_dense_(module.kernel("evaluate_dense")),
         evaluate_many_dense_(module.kernel("evaluate_many_dense")) {}
 
-  /// Evaluates the terms of the first `slices` slices of a batch.
+  /// Evaluates the terms of the first `slices` slices of a batch, asynchronously on `stream`.
   void evaluate(const RowsView& batch, const RowLayout& layout, const StoredValues& stored, unsigned slices,
                 StreamView stream) const;
 

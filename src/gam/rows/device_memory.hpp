@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-/// Copies of data to a tile's device, and allocation of device memory, for passes over rows.
+/// Device memory and copies to it, for passes over rows.
 namespace TESSERA_NAMESPACE::gam {
 
 inline void check(cudaError_t status, const std::string& what) {
@@ -32,7 +32,7 @@ inline cudaStream_t stream_of(const Tile& tile) {
   return native(tile.stream());
 }
 
-/// Copies to the device. The source may be reused on return, since CUDA has copied pageable memory by then.
+/// Copies from pageable memory, which may be reused on return: CUDA has staged it by then.
 template <class T>
 void upload(T* to, const T* host, std::size_t count, const Tile& tile) {
   if (count == 0) return;
@@ -40,7 +40,7 @@ void upload(T* to, const T* host, std::size_t count, const Tile& tile) {
         "copy of " + std::to_string(count * sizeof(T)) + " bytes to the device");
 }
 
-/// A device copy that persists between passes.
+/// A device copy that the caller owns.
 template <class T>
 Buffer<T> kept(const T* host, std::size_t count, const Tile& tile) {
   Buffer<T> buffer = tile.buffers().take<T>(count, tile.stream());
@@ -58,7 +58,7 @@ T* scratch(std::int64_t count, const Tile& tile) {
   return tile.arena().take<T>(static_cast<std::size_t>(count));
 }
 
-/// A copy in scratch memory.
+/// A device copy in scratch memory.
 template <class T>
 const T* uploaded(std::span<const T> host, const Tile& tile) {
   T* const copy = scratch<T>(std::ssize(host), tile);
@@ -70,7 +70,6 @@ const T* uploaded(const std::vector<T>& host, const Tile& tile) {
   return uploaded(std::span<const T>(host), tile);
 }
 
-/// Number of blocks of `threads_per_block` for this many threads.
 inline unsigned blocks_for(std::int64_t threads) {
   return static_cast<unsigned>((threads + threads_per_block - 1) / threads_per_block);
 }

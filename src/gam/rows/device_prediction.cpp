@@ -14,8 +14,7 @@ namespace {
 
 static_assert(sizeof(Prediction) == 2 * sizeof(double));
 
-/// Number of rows with values in scratch memory at once: few enough for the device's cache, enough for all
-/// multiprocessors.
+/// Rows per batch: few enough for the device's cache, enough for all multiprocessors.
 constexpr std::int64_t max_rows_at_once = std::int64_t{1} << 17;
 
 }  // namespace
@@ -35,7 +34,7 @@ void DevicePrediction::predict(const Tile& tile, std::span<Prediction> out) cons
   on.resident.reserve(rows_, tile.range().size(), tile);
   on.resident.load(rows_, tile.range(), on.staging, tile.stream());
 
-  // Each slice of rows is a batch.
+  // Each batch is one slice.
   SliceBatchView batch{};
   batch.rows = std::ssize(out);
   batch.slice_rows = static_cast<int>(std::min(batch.rows, max_rows_at_once));

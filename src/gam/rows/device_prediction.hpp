@@ -18,11 +18,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Predictions of rows on GPUs, one thread per row. A tile's columns are copied to its device part by part,
-/// and the predictions back.
+/// Predictions on GPUs. Columns are copied to the device part by part, and predictions back.
 class DevicePrediction {
  public:
-  /// `form`: see `variance_form`; empty: no standard errors. All arguments must outlive this object.
+  /// `form`: see `variance_form`; if empty, no standard errors. All arguments must outlive this object.
   DevicePrediction(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
                    std::span<const double> form, bool response, std::shared_ptr<DeviceTable> table)
       : rows_(rows),
@@ -33,19 +32,18 @@ class DevicePrediction {
         stored_(layout, std::vector<bool>(layout.terms.size(), !form.empty())),
         table_(std::move(table)) {}
 
-  /// Compiles the kernels for the job, before the pass, as for `DeviceRows`. *Collective.*
+  /// Compiles the kernels before the pass. *Collective.*
   void compile(Job& job) const {
     (void)job.compile(modules().terms);
     (void)job.compile(modules().products);
     if (response_) (void)job.compile(modules().family);
   }
 
-  /// Predicts the rows of `tile.range()`; `out` has one element for each. Thread-safe for tiles of different
-  /// devices; the tile's device is current. Throws `tessera::Error(job_fault)` naming the CUDA call that
-  /// failed.
+  /// Predicts `tile.range()`; `out` has one element per row. The tile's device must be current. Thread-safe
+  /// for tiles of different devices. Throws `tessera::Error(job_fault)` that names a failed CUDA call.
   void predict(const Tile& tile, std::span<Prediction> out) const;
 
-  /// Bytes of device memory that a row of a part takes.
+  /// Bytes of device memory per row.
   [[nodiscard]] std::int64_t bytes_per_row() const;
 
  private:
@@ -55,7 +53,7 @@ class DevicePrediction {
   const RowLayout& layout_;
   std::span<const double> raw_coef_;
   std::span<const double> form_;
-  bool response_;  ///< whether means are predicted
+  bool response_;  ///< predict means
   StoredValues stored_;
   LazyRowModules modules_;
   std::shared_ptr<DeviceTable> table_;

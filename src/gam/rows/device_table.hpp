@@ -14,28 +14,26 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Columns of a frame on the devices of this rank, shared by all passes over its rows: each column is
-/// transferred once, as far as device memory holds the rows. The frame must not change meanwhile.
+/// Cache of a frame's columns on this rank's devices, shared by all passes over its rows. If the rows fit,
+/// each column is transferred once. The frame must not change meanwhile.
 class DeviceTable;
 
-/// An empty table for the devices of a job; null in a build without CUDA. On a device it uses at most the
-/// tile's memory budget, and at most `device_bytes`.
+/// Empty; null without CUDA. Limits per device: the tile's memory budget, and `device_bytes`.
 [[nodiscard]] std::shared_ptr<DeviceTable> make_device_table(
     const Job& job, std::int64_t device_bytes = std::numeric_limits<std::int64_t>::max());
 
-/// A column of a table with the name of its variable.
 struct NamedNumbers {
   std::string name;
   const ColumnNumbers* numbers;
 };
 
-/// Starts to copy columns to the devices of this rank's tiles while the table is parsed, concurrently with
-/// the start of contexts. Returns the receiver of the parsed numbers, valid as long as the table; null if
-/// nothing is copied. Passes over a frame whose variables are in the same memory find them on the devices.
+/// Starts copying columns to the devices of this rank's tiles while the table is parsed, concurrently with
+/// the creation of CUDA contexts. Returns the receiver of parsed numbers, owned by `table`; null if nothing
+/// is copied. Later passes over a frame that refers to the same memory find the columns on the devices.
 /// Requires the job's `DeviceTurn`; the job must outlive the table.
 ///
-/// `bytes_per_row`: at least that of the later frame. Devices that cannot hold their whole tile, and failed
-/// devices, get nothing now: the first pass copies what is missing, or reports the error.
+/// `bytes_per_row`: at least the later frame's. Skips devices that fail or cannot hold their whole tile: the
+/// first pass copies missing columns, or reports the error.
 [[nodiscard]] NumberTaker* begin_upload(DeviceTable& table, Job& job, const Plan& plan,
                                         const std::vector<NamedNumbers>& columns, std::int64_t bytes_per_row);
 

@@ -8,12 +8,13 @@
 
 #include <cmath>
 
-/// The computations of one row, from the same source on the host and in kernels.
+/// Computations of one row, shared by CPU and GPU code.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The contribution of one row to a pass: its weight, its working residual, and four scalars. Step: w r^2,
-/// the deviance, 1 if the row is bad, 0. Moments: prior weight, weighted response, 1 if the row is bad, 0.
-/// Deviance: prior (y - mu)^2, the deviance, 1 if the row is bad, sqrt(prior) (y - mu).
+/// A row's contribution to a pass. The scalars depend on the pass:
+/// - start, step: w r^2, the deviance, 1 if the row is bad, 0;
+/// - moments: prior weight, weighted response, 0, 0;
+/// - deviance: prior (y - mu)^2, the deviance, 1 if the row is bad, sqrt(prior) (y - mu).
 template <class T>
 struct RowOutcome {
   T weight;
@@ -21,9 +22,8 @@ struct RowOutcome {
   T scalars[row_scalar_count];
 };
 
-/// What a row contributes to a pass of this kind. `eta` includes `offset`. A row with a number that is not
-/// finite counts as bad, and contributes nothing else. T is a double or a packet of rows; Y is `Response` or
-/// T.
+/// Computes a row's contribution. `eta` includes `offset`. A row with a number that is not finite is bad, and
+/// contributes nothing else. T is a double or a packet of rows; Y is `Response` or T.
 template <class T, RowFamily F, class Y>
 inline RowOutcome<T> row_outcome(PassKind kind, const F& family, const Y& y, T eta, const Same<T>& offset,
                                  const Same<T>& prior) {
@@ -36,7 +36,7 @@ inline RowOutcome<T> row_outcome(PassKind kind, const F& family, const Y& y, T e
   T shift(0.0);
   if (kind == PassKind::start) {
     const T first = first_predictor(family, value, prior);
-    // At the start the coefficients are zeros, so eta is 0, or NaN if a variable is not finite.
+    // At the start coefficients are 0, so eta is 0, or NaN if a variable is not finite.
     eta = first + 0 * eta;
     shift = first - offset;
   }
@@ -46,9 +46,8 @@ inline RowOutcome<T> row_outcome(PassKind kind, const F& family, const Y& y, T e
   if constexpr (requires { family.square_is_deviance; }) {
     if (kind != PassKind::start) square = step.deviance + 0 * residual;
   }
-  // A row counts as bad if one of its numbers is not finite, or if its weight is negative, as a custom
-  // family's variance may make it. x - x is 0 only for finite x, and the square is finite only if weight and
-  // residual are. The predictor is checked too, since an inverse link's clamp would turn a NaN into a number.
+  // A custom family's weight may be negative. x - x is 0 only for finite x; the square is finite only if
+  // weight and residual are. eta is tested because an inverse link's clamp turns NaN into a number.
   const auto good = (eta - eta == 0.0) & (square - square == 0.0) & (step.deviance - step.deviance == 0.0) &
                     (step.weight >= 0.0);
   const auto unless_bad = [&](const T& number) { return choose(good, number, zero); };
@@ -63,18 +62,17 @@ inline RowOutcome<T> row_outcome(PassKind kind, const F& family, const Y& y, T e
           {unless_bad(first), unless_bad(step.deviance), choose(good, zero, T(1.0)), unless_bad(last)}};
 }
 
-/// As `RowOutcome`, for a family with several linear predictors. The weights are minus the second derivatives
-/// of the log likelihood, by pair of predictors, followed by its first derivatives, the working residuals.
-/// The scalars of a step are 1 if the row is not bad, -2 log likelihood, 1 if the row is bad, 0. In a pass
-/// for the deviance the first scalar is the squared deviance residual of the null model, and the last one
-/// that of the model.
+/// A row's contribution for a family with several linear predictors. `weights`: minus the second derivatives
+/// of the log-likelihood by pair of predictors, then its gradient. Scalars of a step: 1 if the row is good,
+/// -2 log-likelihood, 1 if the row is bad, 0. In a deviance pass the first and last scalars are the squared
+/// deviance residuals of the null model and of the model.
 template <int P>
 struct SeveralOutcome {
   double weights[predictor_pairs(P) + P];
   double scalars[row_scalar_count];
 };
 
-/// `null`: the predictors of the null model; NaN stands for the model's own predictor.
+/// `null`: linear predictors of the null model; NaN: use the model's predictor.
 template <class F>
 inline SeveralOutcome<F::predictors> several_outcome(PassKind kind, const F& family, double y,
                                                      const double* eta, double prior, const double* null) {
@@ -108,7 +106,7 @@ inline SeveralOutcome<F::predictors> several_outcome(PassKind kind, const F& fam
   return out;
 }
 
-/// Number of scalars summed for a family with this many parameters: see `likelihood_outcome`.
+/// Number of scalars of `likelihood_outcome`.
 constexpr int parameter_scalar_count(int parameters) {
   return likelihood_term_count(parameters) + 1;
 }
@@ -126,9 +124,9 @@ inline void settle_likelihood(const F& family, const T& eta, const Same<T>& prio
   scalars[terms] = choose(good, T(0.0), T(1.0));
 }
 
-/// The contribution of one row to the derivatives of the likelihood with respect to the family's parameters:
-/// its `likelihood_terms`, times the prior weight or for that weight (`weighted_terms`), then 1 if the row is
-/// bad. A row with a number that is not finite is bad, and contributes nothing else.
+/// A row's derivatives of the likelihood with respect to the family's parameters: its `likelihood_terms`,
+/// times the prior weight (or `weighted_terms`), then 1 if the row is bad. A row with a number that is not
+/// finite is bad, and contributes nothing else.
 template <ParametricFamily F, class Y, class T>
 inline void likelihood_outcome(const F& family, const Y& y, const T& eta, Same<T> prior, T* scalars) {
   if constexpr (requires { family.weighted_terms(y, eta, prior, scalars); }) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of a family and link: what a row contributes to a pass, from its linear predictors, one thread
-// per row. kernel_source.cpp writes `rows_constants.hpp`, which defines `fixed::family_of(parameters)`.
+// Kernels of a family and link, one thread per row: a row's contribution to a pass, from its linear
+// predictors. kernel_source.cpp writes `rows_constants.hpp`, which defines `fixed::family_of(parameters)`.
 #include "gam/rows/evaluation.hpp"
 #include "gam/rows/terms.cuh"
 #include "rows_constants.hpp"
@@ -18,14 +18,13 @@ inline void keep_weight(const SliceBatchView& batch, std::int64_t at, double wei
   if (batch.roots != nullptr) batch.roots[at] = sqrt(weight);
 }
 
-/// Stores the working residual of the row at index `at` of the batch.
 inline void keep_residual(const SliceBatchView& batch, std::int64_t at, double residual) {
   const int t = batch.layout.term_count;
   value_at(batch, batch.value_begins[t], 1, 0, at) = residual;
   start_at(batch, batch.layout.terms[t].placement_begin, at) = 0;
 }
 
-/// Sets the row at index `at` of the batch to zero in all products.
+/// Makes the row zero in all products.
 inline void clear_row(const SliceBatchView& batch, std::int64_t at) {
   keep_weight(batch, at, 0);
   for (int plane = 1; plane < batch.planes; ++plane) batch.weights[plane * batch.capacity + at] = 0;
@@ -42,7 +41,6 @@ constexpr int parameter_count() {
   }
 }
 
-/// Stores the contribution of a row to the sums.
 template <RowFamily F>
 void keep_outcome(const SliceBatchView& batch, PassKind kind, const F& family, Response y, double prior,
                   const RowPlace& place) {
@@ -57,14 +55,14 @@ void keep_outcome(const SliceBatchView& batch, PassKind kind, const F& family, R
   if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row(batch, at);
 }
 
-/// Whether the terms of a formula are added to one of P linear predictors.
+/// True if a formula's terms are added to linear predictor `predictor` of P.
 template <int P>
 bool reads(const SliceBatchView& batch, int formula, int predictor) {
   return batch.readers[formula * P + predictor] != 0;
 }
 
-/// The weights of the planes of formulas, from those of the linear predictors that their terms are added to:
-/// a pair of formulas gets the sum over all pairs of a predictor of one and a predictor of the other.
+/// Stores weights by pair of formulas: the sum over all pairs of a linear predictor that has the first
+/// formula's terms and a linear predictor that has the second formula's terms.
 template <int P>
 void keep_shared_weights(const SliceBatchView& batch, const double* weights, std::int64_t at) {
   const int formulas = batch.formulas;
@@ -84,7 +82,6 @@ void keep_shared_weights(const SliceBatchView& batch, const double* weights, std
   }
 }
 
-/// As `keep_outcome`, for several linear predictors.
 template <class F>
 void keep_several(const SliceBatchView& batch, PassKind kind, const F& family, double y, double prior,
                   const RowPlace& place) {
@@ -116,8 +113,7 @@ void keep_several(const SliceBatchView& batch, PassKind kind, const F& family, d
   if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row(batch, at);
 }
 
-/// A row with all its values, if the thread has one: calls `work(place, response, prior weight)`. Other rows
-/// of the batch contribute nothing.
+/// Calls `work(place, response, prior weight)` if the thread's row is complete; otherwise stores zeros.
 template <class Work>
 void with_row(const SliceBatchView& batch, bool with_products, const Work& work) {
   const RowPlace place = place_of_thread(batch);
@@ -143,9 +139,9 @@ void keep_row(const SliceBatchView& batch, PassKind kind, const F& family, Respo
     keep_several(batch, kind, family, y, prior, place);
 }
 
-// Grid: rows of a slice by slices.
+// Grid: rows of a slice x slices.
 
-/// For all kinds of passes but one for parameters.
+/// All passes except `PassKind::parameters`.
 extern "C" __global__ void keep_rows(SliceBatchView batch, PassKind kind) {
   with_row(batch, has_products(kind), [&](const RowPlace& place, Response response, double prior) {
     keep_row(batch, kind, fixed::family_of(batch.parameters), response, prior, place);
@@ -164,7 +160,7 @@ void keep_likelihood([[maybe_unused]] const SliceBatchView& batch) {
     });
   }
 }
-/// The derivatives of the likelihood. Empty, and never launched, for a family without parameters.
+/// `PassKind::parameters`. Empty, and never launched, for a family without parameters.
 extern "C" __global__ void keep_parameters(SliceBatchView batch) {
   keep_likelihood<Family>(batch);
 }
@@ -181,7 +177,7 @@ void respond([[maybe_unused]] const SliceBatchView& batch,
     out[0] = family.mean(out[0]);
   }
 }
-/// Replaces the linear predictor of each row by the mean, and its standard error by that of the mean.
+/// Replaces each row's linear predictor by the mean, and its standard error by the mean's.
 extern "C" __global__ void predict_means(SliceBatchView batch, PredictionView prediction) {
   respond<Family>(batch, prediction);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashes values together with their row numbers. Compiled for each register width: see base/each_width.hpp.
+// Hashes values with their row numbers. Compiled for each SIMD width: see base/each_width.hpp.
 
-/// Applies `base::split_mix` to each element.
+/// `base::split_mix` of each element.
 TESSERA_TARGET void mix(std::uint64_t __attribute__((vector_size(8 * Wide::count))) & states) {
   states += 0x9e3779b97f4a7c15u;
   states = (states ^ (states >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -9,7 +9,7 @@ TESSERA_TARGET void mix(std::uint64_t __attribute__((vector_size(8 * Wide::count
   states ^= states >> 31;
 }
 
-/// The sum of the hashes of values in consecutive rows, starting at row `row`.
+/// Sum of the hashes of consecutive rows from row `row` on.
 TESSERA_TARGET std::uint64_t sum_of_mixed(const double* values, std::size_t count, std::uint64_t row) {
   using Words = std::uint64_t __attribute__((vector_size(8 * Wide::count)));
   Words rows{};

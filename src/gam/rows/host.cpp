@@ -21,7 +21,7 @@ namespace {
 
 using base::at;
 
-/// Adds the product of two random effects.
+/// Products of two random effects, stored by pair of levels.
 void add_paired(const RowLayout& layout, const Product& product, const RowChunk& chunk,
                 const ProductSide& row, const ProductSide& column, double* sums) {
   for (int r = 0; r < chunk.count; ++r) {
@@ -34,7 +34,7 @@ void add_paired(const RowLayout& layout, const Product& product, const RowChunk&
 
 }  // namespace
 
-/// A thread's buffers for summing rows; the base `RowChunk` has the buffers of the rows' terms.
+/// A thread's buffers.
 struct HostRows::Chunk : RowChunk {
   Chunk(const RowLayout& layout, bool correlated)
       : RowChunk(layout),
@@ -63,27 +63,26 @@ struct HostRows::Chunk : RowChunk {
 
   AlignedSums aligned;
   std::vector<double> response, prior, weight;
-  std::vector<double> limit;  ///< the second number of each response
-  /// The values times the row's weight, unless all weights are 1. With several linear predictors there is a
-  /// copy for each predictor p: the values times the weight of the pair of p and the term's predictor.
+  std::vector<double> limit;  ///< second number of each response (`Rows::limit`)
+  /// Values times the row's weight, unless all weights are 1. With several linear predictors, one copy for
+  /// each predictor p, with the weights of the pair of p and the term's predictor.
   std::vector<double> weighted;
-  std::vector<double> scalars;                             ///< a plane for each scalar of a row
+  std::vector<double> scalars;                             ///< by scalar, `chunk_rows` each
   std::vector<double> parts;                               ///< see `LikelihoodArrays`
   std::vector<double> log_likelihood, scores, curvatures;  ///< with several linear predictors
-  std::vector<double> whole;                               ///< the linear predictors, if they share terms
+  std::vector<double> whole;                               ///< linear predictors, if they share terms
   ResponseMemos memos;
-  /// Sums of powers by cell, for terms that are single curves with dense columns; they determine the columns'
-  /// sums.
+  /// By term: sums of powers by cell, for single curves with dense columns. They determine column sums.
   std::vector<std::vector<double>> moments;
-  std::vector<std::optional<FarField::Functions>> far_sums;  ///< for terms with only a far field
+  std::vector<std::optional<FarField::Functions>> far_sums;  ///< by term, if it has only a far field
   [[nodiscard]] bool has_sums(int term) const { return far_sums[at(term)] || !moments[at(term)].empty(); }
   bool unit_weights = false;
   bool uses_aligned = false;
   std::optional<WhitenedRows> whitened;  ///< for correlated rows, in place of `weighted`
-  bool whitens = false;                  ///< whether this pass whitens rows
+  bool whitens = false;                  ///< this pass whitens rows
 };
 
-/// Borrows a chunk's buffers for one call, on any thread.
+/// RAII lease of a chunk from a pool. Thread-safe.
 class HostRows::Lease {
  public:
   explicit Lease(HostRows& owner) : owner_(owner) {
@@ -127,7 +126,7 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
   std::shared_ptr<const CurvePredictor> shared;
   if (kind != PassKind::moments) shared = predictor_at(raw_coef);
   const CurvePredictor* predictor = shared.get();
-  chunk.evaluator.forget();  // drop the evaluator's results of the last pass
+  chunk.evaluator.forget();  // cached results of the last pass
   chunk.uses_aligned = chunk.aligned.worth(end - begin);
   if (chunk.uses_aligned) chunk.aligned.clear(products);
   chunk.whitens = rows_.series.correlated() && (kind == PassKind::start || kind == PassKind::step);
@@ -155,8 +154,7 @@ std::shared_ptr<const CurvePredictor> HostRows::predictor_at(std::span<const dou
   return predictor_;
 }
 
-/// What a pass without products computes for the terms that have only a far field: the predictor, or column
-/// sums.
+/// For each component with a far field: whether the pass needs its predictor, column sums, or columns.
 std::vector<PointEvaluator::FarWanted> HostRows::wanted_of(PassKind kind, const CurvePredictor* predictor,
                                                            Chunk& chunk) const {
   std::vector<PointEvaluator::FarWanted> wanted(layout_.tables.components.size());
@@ -173,7 +171,7 @@ std::vector<PointEvaluator::FarWanted> HostRows::wanted_of(PassKind kind, const 
   return wanted;
 }
 
-/// Adds the terms' column sums, computed from the chunk's sums of powers, to `sums`; clears the powers.
+/// Converts the chunk's sums of powers to column sums, adds these to `sums`, and clears the chunk's sums.
 void HostRows::add_moments(Chunk& chunk, double* sums) const {
   for (const Product& product : layout_.products(PassKind::moments)) {
     if (auto& far = chunk.far_sums[at(product.column_term)]) {
@@ -189,7 +187,7 @@ void HostRows::add_moments(Chunk& chunk, double* sums) const {
   }
 }
 
-/// Evaluates the last complete row before `begin`, even if it is on another rank.
+/// Evaluates the last complete row before `begin`, possibly another rank's, as the predecessor in its series.
 void HostRows::look_back(PassKind kind, const CurvePredictor* predictor, std::size_t begin, std::size_t end,
                          Chunk& chunk) const {
   chunk.whitened->begin_at_first();
@@ -205,7 +203,6 @@ void HostRows::look_back(PassKind kind, const CurvePredictor* predictor, std::si
   chunk.whitened->keep_last(chunk, std::sqrt(chunk.weight[0]));
 }
 
-/// Evaluates the complete rows among [begin, end).
 void HostRows::read(const Rows& rows, const RowEvaluator& evaluator, PassKind kind,
                     const CurvePredictor* predictor, std::size_t begin, std::size_t end, Chunk& chunk) const {
   evaluator.gather(chunk, begin, end);
@@ -251,7 +248,7 @@ void HostRows::finish(PassKind kind, Chunk& chunk, double* sums) const {
   });
 }
 
-/// Adds planes [first, end) of the rows' scalars to `sums`, row by row.
+/// Adds scalars [first, end) of each row to `sums`, in the order of rows.
 void HostRows::add_scalars(const Chunk& chunk, int first, int end, double* sums) {
   for (int k = first; k < end; ++k) {
     const double* const scalars = chunk.scalars.data() + at(k) * chunk_rows;
@@ -259,7 +256,7 @@ void HostRows::add_scalars(const Chunk& chunk, int first, int end, double* sums)
   }
 }
 
-/// Computes weights and residuals from eta, and adds the scalars to `sums`.
+/// Computes weights and residuals from eta; adds the scalars to `sums`.
 template <RowFamily F>
 void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double* sums) const {
   double* residual = chunk.values_of(view_.terms[view_.term_count]);
@@ -292,8 +289,7 @@ void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double*
   }
 }
 
-/// As `finish_rows`, for several linear predictors: weights, residuals and scalars are those of
-/// `SeveralOutcome`.
+/// `finish_rows` for several linear predictors (see `SeveralOutcome`).
 void HostRows::finish_several(PassKind kind, const SeveralFamily& family, Chunk& chunk, double* sums) const {
   const auto count = at(chunk.count);
   if (kind == PassKind::moments) {
@@ -371,7 +367,7 @@ void HostRows::finish_several(PassKind kind, const SeveralFamily& family, Chunk&
   }
 }
 
-/// Adds the likelihood's derivatives with respect to the family's parameters, if it has any, to the sums.
+/// Adds the likelihood's derivatives with respect to the family's parameters to `sums`.
 template <RowFamily F>
 void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]] Chunk& chunk,
                               [[maybe_unused]] double* sums) const {
@@ -402,7 +398,7 @@ void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]]
   }
 }
 
-/// Sets the values of a bad row, which may be NaN or infinite, to zero in every product.
+/// Zeroes the values of a bad row, which may be NaN or infinite.
 void HostRows::clear_row(int r, Chunk& chunk) const {
   for (int term = 0; term <= view_.term_count; ++term) {
     const int nonzeros = view_.terms[term].nonzeros;
@@ -411,7 +407,7 @@ void HostRows::clear_row(int r, Chunk& chunk) const {
   }
 }
 
-/// Whitens the chunk's rows, and adds the squares of their residuals.
+/// Whitens the chunk's rows, and adds their squared residuals to `sums`.
 void HostRows::whiten(Chunk& chunk, double* sums) const {
   if (chunk.count == 0) return;
   std::vector<double>& roots = chunk.prior;  // reused as scratch
@@ -425,7 +421,6 @@ void HostRows::whiten(Chunk& chunk, double* sums) const {
   chunk.whitened->keep_last(chunk, roots[at(chunk.count - 1)]);
 }
 
-/// Adds the chunk's contribution to the product of a pair of terms.
 void HostRows::add_product(const Product& product, Chunk& chunk, double* sums) const {
   if (chunk.whitens) {
     return chunk.whitened->for_each_half(product, [&](const ProductSide& row, const ProductSide& column) {

@@ -16,9 +16,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The pass over rows on the CPU: a few hundred rows at a time, in order, in buffers that fit the core's
-/// cache. Sums use separate multiplications and additions in a fixed order, vectorised over neighbouring sums
-/// only, so that bits are the same on every processor and for any number of threads.
+/// The pass over rows on the CPU, in chunks that fit the cache. Results are bitwise equal on every CPU and
+/// for any number of threads: additions have a fixed order, no FMA, and only neighbouring sums are
+/// vectorised.
 ///
 /// Memory: about 256 rows of nonzeros for each thread; the model matrix is not stored.
 class HostRows {
@@ -28,10 +28,9 @@ class HostRows {
   HostRows(const HostRows&) = delete;
   HostRows& operator=(const HostRows&) = delete;
 
-  /// Adds the sums over local rows [begin, end) to `sums`, which has `layout.width(kind)` elements.
-  /// `raw_coef` is not read for moments, and is zero for a start. A few rows are added one by one; many rows
-  /// are first summed in `AlignedSums`: the order of additions depends only on the bounds of the range.
-  /// Thread-safe.
+  /// Adds the sums over local rows [begin, end) to `sums`, of `layout.width(kind)` elements. `raw_coef` is
+  /// not read for moments, and must be zero for a start. The order of additions depends only on the range:
+  /// small ranges are added row by row, large ranges are first summed in `AlignedSums`. Thread-safe.
   void add(PassKind kind, std::span<const double> raw_coef, std::size_t begin, std::size_t end,
            std::span<double> sums);
 
@@ -39,14 +38,14 @@ class HostRows {
   struct Chunk;
   class Lease;
 
-  /// The curves at these coefficients, cached for one pass. Thread-safe.
+  /// Curves at these coefficients; caches the last ones. Thread-safe.
   std::shared_ptr<const CurvePredictor> predictor_at(std::span<const double> raw_coef);
   void look_back(PassKind kind, const CurvePredictor* predictor, std::size_t begin, std::size_t end,
                  Chunk& chunk) const;
   void read(const Rows& rows, const RowEvaluator& evaluator, PassKind kind, const CurvePredictor* predictor,
             std::size_t begin, std::size_t end, Chunk& chunk) const;
   static void gather_response(const Rows& rows, const LayoutView& view, Chunk& chunk);
-  /// The second numbers of the responses; where there are none, the first ones.
+  /// Second numbers of the responses; the responses themselves if they have only one number.
   [[nodiscard]] const double* limits_in(const Chunk& chunk) const;
   void finish(PassKind kind, Chunk& chunk, double* sums) const;
   static void add_scalars(const Chunk& chunk, int first, int end, double* sums);
@@ -69,7 +68,7 @@ class HostRows {
   const RowLayout& layout_;
   LayoutView view_;
   RowEvaluator evaluator_;
-  std::optional<Rows> rows_before_;  ///< the row of a series that precedes this rank's first row
+  std::optional<Rows> rows_before_;  ///< last row before this rank's rows, for series
   std::optional<RowEvaluator> evaluator_before_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Chunk>> idle_;

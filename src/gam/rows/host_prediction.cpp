@@ -15,7 +15,7 @@ using base::at;
 
 namespace {
 
-/// Calls `use()` for each chunk of the complete rows among local rows [begin, end).
+/// Calls `use()` for each chunk of the complete rows of [begin, end).
 template <class Use>
 void for_each_chunk(const RowEvaluator& evaluator, RowChunk& chunk, std::size_t begin, std::size_t end,
                     const Use& use) {
@@ -112,7 +112,7 @@ void HostPrediction::add_product(const Product& product, RowChunk& chunk, Column
       apply(product, chunk, variances.subspan(at(column) * chunk_rows, chunk_rows));
       continue;
     }
-    // In smooths by a factor, the output column depends on the row, and two different terms never share one.
+    // Smooths by a factor: the output column depends on the row, and no two terms share a row's column.
     if (product.row_term != product.column_term) continue;
     std::array<double, chunk_rows> values{};
     apply(product, chunk, values);

@@ -10,25 +10,23 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Predictions of rows on the CPU, a few hundred at a time. Each row's arithmetic has a fixed order, so its
-/// bits do not depend on other rows.
+/// Predictions on the CPU, in chunks of rows. A row's result does not depend on other rows.
 class HostPrediction {
  public:
-  /// `form`: see `variance_form`; empty: no standard errors. All arguments must outlive this object.
+  /// `form`: see `variance_form`; if empty, no standard errors. All arguments must outlive this object.
   HostPrediction(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
                  std::span<const double> form, const Posterior& posterior);
 
-  /// Predicts local rows [begin, end); `out` has an element for each column of output, row by row. Elements
-  /// of incomplete rows are unchanged. Thread-safe.
+  /// Predicts local rows [begin, end), row-major by output column; skips incomplete rows. Thread-safe.
   void predict(std::size_t begin, std::size_t end, std::span<Prediction> out) const;
 
  private:
-  /// The columns of output of a chunk, one after the other.
+  /// A chunk's output, column-major.
   using Columns = std::span<double>;
   void add_term(int term, std::span<const double> raw, RowChunk& chunk, Columns to) const;
   void add_product(const Product& product, RowChunk& chunk, Columns variances) const;
   void apply(const Product& product, const RowChunk& chunk, std::span<double> variances) const;
-  /// For each row, adds the term's value to the output column that the term has in that row.
+  /// Adds each row's value to the term's output column in that row.
   void add_by_rows(int term, const RowChunk& chunk, std::span<const double> values, Columns to) const;
 
   const Rows& rows_;
@@ -38,20 +36,19 @@ class HostPrediction {
   std::span<const double> raw_coef_;
   std::span<const double> form_;
   const Posterior& posterior_;
-  /// Stands for an output column that depends on the row, as for smooths by a factor.
+  /// Marks an output column that depends on the row (smooths by a factor).
   static constexpr int by_rows = -2;
-  /// Output columns of each term: several for a term that linear predictors share.
+  /// Output columns by term; several if linear predictors share the term.
   std::vector<std::vector<int>> columns_of_term_;
 };
 
-/// Linear predictors at several coefficients, on the host.
+/// Linear predictors for several coefficient vectors, on the CPU.
 class HostPredictors {
  public:
-  /// `coefs`: one coefficient vector per column. Rows and layout must outlive this object.
+  /// `coefs`: one coefficient vector per column. `rows` and `layout` must outlive this object.
   HostPredictors(const Rows& rows, const RowLayout& layout, const Matrix& coefs);
 
-  /// Evaluates local rows [begin, end); `out` has an element for each column of `coefs`, row by row. Elements
-  /// of incomplete rows are unchanged. Thread-safe.
+  /// Evaluates local rows [begin, end), row-major by column of `coefs`; skips incomplete rows. Thread-safe.
   void evaluate(std::size_t begin, std::size_t end, std::span<double> out) const;
 
  private:
@@ -60,14 +57,14 @@ class HostPredictors {
   Matrix raw_coefs_;
 };
 
-/// Rows of the model matrix, X = R M, on the host.
+/// Rows of the model matrix X = R M (raw columns R), on the CPU.
 class HostDesignRows {
  public:
   /// The arguments must outlive this object.
   HostDesignRows(const Rows& rows, const RowLayout& layout);
 
-  /// Evaluates local rows [begin, end); `out` has an element for each coefficient, row by row. Elements of
-  /// incomplete rows are unchanged; coefficients without a term are 0. Thread-safe.
+  /// Evaluates local rows [begin, end). `out` is row-major, with an element for each coefficient (0 if no
+  /// term has it); skips incomplete rows. Thread-safe.
   void evaluate(std::size_t begin, std::size_t end, std::span<double> out) const;
 
  private:
@@ -78,7 +75,7 @@ class HostDesignRows {
   struct Block {
     const CoefBlock* block;
     int term;
-    Matrix map;  ///< transposed, so that the coefficients of a raw column are contiguous
+    Matrix map;  ///< transposed: a raw column's coefficients are contiguous
   };
   std::vector<Block> blocks_;
 };

@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Checks that host and device compilers agree on structure layouts.
+/// Assertions that host and device compilers agree on structure layouts.
 std::string layout_checks() {
   return fmt::format(
       "static_assert(sizeof(SliceBatchView) == {} && sizeof(PredictionView) == {} && sizeof(Task) == {} && "
@@ -24,8 +24,7 @@ std::string layout_checks() {
       sizeof(TermTable));
 }
 
-/// The module of a file of kernels. `constants`: what its header `rows_constants.hpp` defines in the
-/// namespace `fixed`, with what it includes.
+/// The module of a kernel file; its `rows_constants.hpp` defines `constants` in namespace `fixed`.
 ModuleSource row_module(std::string_view kernels, std::string_view what, std::string_view includes = {},
                         std::string_view constants = {}) {
   return module_of(rows_kernel_files(), kernels,
@@ -36,7 +35,7 @@ ModuleSource row_module(std::string_view kernels, std::string_view what, std::st
                    what);
 }
 
-/// Those headers that a text includes, directly or not: others do not make its code another.
+/// The headers that a text includes, directly or indirectly. Others must not affect the module's hash.
 std::vector<NamedHeader> headers_of(const std::string& text, std::vector<NamedHeader> all) {
   std::vector<std::string> names;
   const auto take_included = [&](std::string_view of) {
@@ -57,7 +56,7 @@ std::vector<NamedHeader> headers_of(const std::string& text, std::vector<NamedHe
   return all;
 }
 
-/// The families that a build compiles kernels of, with each of their links.
+/// Families that a build compiles kernels for, with each link.
 std::vector<Family> families_of_build() {
   std::vector<Family> families;
   for (const Family& family : built_in_families()) {
@@ -90,7 +89,7 @@ ModuleSource module_of(std::vector<NamedHeader> files, std::string_view kernels,
   files.push_back(std::move(constants));
   std::ranges::move(standard_headers(), std::back_inserter(files));
   source.headers = headers_of(source.text, std::move(files));
-  // Fused multiply-adds are requested explicitly, since they determine the bits of sums.
+  // --fmad is explicit because it affects rounding.
   source.options = {"--std=c++20", "--device-as-default-execution-space", "--fmad=true"};
   return source;
 }
@@ -133,7 +132,7 @@ std::vector<ModuleSource> built_in_row_modules() {
     for (int rows = cross_rows_step; rows <= cross_rows_limit; rows += cross_rows_step)
       for (const bool alike : {false, true}) modules.push_back(crossproduct_module(quads, rows, alike));
   }
-  std::set<std::string> names;  // a family's default constants may be named too
+  std::set<std::string> names;  // families may have equal modules
   for (const Family& family : families_of_build()) {
     ModuleSource module = family_module(family);
     if (names.insert(module.name).second) modules.push_back(std::move(module));

@@ -19,7 +19,7 @@ bool left_out(std::uint64_t mask, int component) {
   return (mask >> component & 1) != 0;
 }
 
-/// The index of the component of `row` that is the same factor as `component`; -1 if there is none.
+/// Index of the factor component of `row` with the same variable as `component`; -1 if there is none.
 int same_factor(const RawTerm& row, const Component& component) {
   if (component.kind != Component::Kind::factor) return -1;
   for (std::size_t i = 0; i < row.components.size(); ++i) {
@@ -31,8 +31,7 @@ int same_factor(const RawTerm& row, const Component& component) {
   return -1;
 }
 
-/// Bit mask of the components of `column` that are factors and that `row` has too; for correlated rows, only
-/// factors that are constant in each series.
+/// Bit mask of `column`'s factors that `row` shares; for correlated rows, only those constant in each series.
 std::uint64_t shared_factors(const RawTerm& row, const RawTerm& column, const Series* correlated) {
   std::uint64_t shared = 0;
   for (std::size_t i = 0; i < column.components.size(); ++i) {
@@ -44,12 +43,11 @@ std::uint64_t shared_factors(const RawTerm& row, const RawTerm& column, const Se
   return shared;
 }
 
-/// Number of columns that are at most three away from a given column, itself included: the nonzeros of a
-/// spline are at most three columns apart.
+/// A spline's nonzeros are at most 3 columns apart: a band has 7 columns, 4 on or above the diagonal.
 constexpr int near_columns = 7;
 constexpr int nearest_above = 4;
 
-/// Offsets of a term's nonzeros if component i has the stride `own[i]`.
+/// Offsets of a term's nonzeros; component i has stride `own[i]`.
 std::vector<int> nonzero_offsets(const RawTerm& term, const std::vector<int>& own) {
   if (!term.is_dense()) return nonzero_offsets(std::span(term.components), own);
   std::vector<int> all(at(term.nonzeros));
@@ -71,8 +69,7 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
   const std::size_t count = design.terms.size();
   const Series* correlated = series != nullptr && series->correlated() ? series : nullptr;
 
-  // A pair of terms, with the components that the column term omits. The term with fewer nonzeros is the row
-  // term, so that the inner loop runs over adjacent columns.
+  // `left_out`: components that the column term omits. The term with fewer nonzeros is the row term.
   struct Pair {
     std::size_t row, column;
     std::uint64_t left_out;
@@ -146,7 +143,7 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
   }
 }
 
-/// The sparsity pattern of a part (the eliminated effects) that consists of one factor smooth.
+/// The pattern of a part that consists of one factor smooth.
 SparsePattern RowLayout::pattern_of_squares() const {
   std::vector<std::vector<int>> rows(at(parted_columns_.size()));
   for (const Product& product : products_of_terms()) {
@@ -165,8 +162,8 @@ SparsePattern RowLayout::pattern_of_squares() const {
   return pattern;
 }
 
-/// Adds the products of the part's effects, in the order of the pattern. The pattern's elements within one
-/// level stay zero, since the products of terms with themselves have those sums.
+/// Adds the products of the part's effects, in the order of the pattern. Elements of the pattern within one
+/// level stay zero: `add_square` has their sums.
 void RowLayout::add_pairs() {
   pairs_begin_ = width_;
   width_ += std::ssize(pairs_->pattern->rows);
@@ -220,9 +217,9 @@ void RowLayout::add_product(int row_term, int column_term, std::uint64_t mask) {
   take_in(product, columns.size);
 }
 
-/// The band in a term's product with itself: for each spline of the term, fastest first, the columns near the
-/// line's own column; for a dense component all columns. For the slowest of several splines the line starts
-/// at its own column, since earlier ones are below the diagonal.
+/// The band in a term's product with itself, fastest component first. A line has, for each spline, the
+/// columns near its own column; for a dense component, all columns. For the slowest of several splines the
+/// line starts at its own column, because earlier columns are below the diagonal.
 std::vector<RowLayout::BandSpline> RowLayout::band_of(const TermTable& term) const {
   const int* own = strides.data() + placements[at(term.placement_begin)].stride_begin;
   std::vector<BandSpline> splines;
@@ -241,19 +238,18 @@ std::vector<RowLayout::BandSpline> RowLayout::band_of(const TermTable& term) con
   return splines;
 }
 
-/// The product of a term with itself: line p has the columns near p, where a row's other nonzeros can be.
+/// The product of a term with itself: line p has the columns in the band around p.
 void RowLayout::add_square(int index, const RawTerm& term) {
   Product product;
   product.row_term = product.column_term = index;
   product.row_placement = terms[at(index)].placement_begin;
-  product.column_placement =
-      static_cast<int>(placements.size()) - 1;  // that of the residual, which starts at 0
+  product.column_placement = static_cast<int>(placements.size()) - 1;  // of the residual: starts are 0
   product.symmetric = true;
 
   int columns = 1;
-  int before = 0;  // number of columns before p in the line
+  int before = 0;  // columns before p in a line
   std::vector<int> own(term.components.size());
-  std::vector<int> relative(term.components.size());  // relative to the position of the line's own column
+  std::vector<int> relative(term.components.size());  // strides relative to p's column in the line
   for (const BandSpline& spline : band_of(terms[at(index)])) {
     own[at(spline.component)] = columns;
     relative[at(spline.component)] = spline.is_dense ? 0 : columns;
@@ -273,13 +269,13 @@ void RowLayout::add_square(int index, const RawTerm& term) {
   take_in(product, columns);
 }
 
-/// Assigns a range of the vector of sums to the product.
+/// Appends the product to the vector of sums.
 void RowLayout::take_in(Product product, int columns) {
   product.rows = placements[at(product.row_placement)].size;
   product.columns = columns;
   product.row_nonzeros = terms[at(product.row_term)].nonzeros;
   product.column_nonzeros = terms[at(product.column_term)].nonzeros;
-  // Only splines have four nonzeros, which are contiguous if the spline is the fastest component.
+  // Only splines have four nonzeros; they are contiguous if the spline is the fastest component.
   product.runs_of_four = product.column_nonzeros >= 4 && offsets[at(product.offset_begin + 1)] == 1;
   product.begin = width_;
   width_ += static_cast<std::int64_t>(product.rows) * product.columns;
@@ -421,8 +417,8 @@ void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
     return component_sizes_[at(term.component_begin + i)];
   };
 
-  // The column term's start is the sum of two offsets: one for its own components, one for the factors shared
-  // with the row term.
+  // A raw column of the column term is the sum of an offset for the components that it keeps, and an offset
+  // for the factors that the row term determines.
   std::vector<int> own_part(at(product.columns));
   if (column.combined >= 0) std::iota(own_part.begin(), own_part.end(), 0);
   for (int q = 0; q < product.columns; ++q) {
@@ -445,7 +441,7 @@ void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
     const std::int64_t line = product.begin + static_cast<std::int64_t>(p) * product.columns;
     for (int q = 0; q < product.columns; ++q) {
       const int other = shared_part + own_part[at(q)];
-      // The product of a term with itself sums both triangles, with the same numbers: use one.
+      // A term with itself sums both triangles; use one.
       if (product.row_term == product.column_term && other < p) continue;
       use(line + q, row.raw_begin + p, column.raw_begin + other);
     }

@@ -17,13 +17,13 @@ namespace {
 
 using base::at;
 
-/// A pair of levels: its column of the pattern in the high bits, its row in the low bits.
+/// A pair of levels: its column in the pattern in the high bits, its row in the low bits.
 using Key = std::uint64_t;
 constexpr Key key_of(int column, int row) {
   return static_cast<Key>(column) << 32 | static_cast<Key>(row);
 }
 
-/// For each local row, where its level of one term begins in the part; -1: the row has no such level.
+/// By local row: index in the part of the first column of the row's level of a term; -1 if there is none.
 std::vector<std::int32_t> places_by(const Workers& workers, const Frame& frame, const Design& design,
                                     const RawTerm& term) {
   std::vector<std::int32_t> places(frame.complete.size());
@@ -36,7 +36,7 @@ std::vector<std::int32_t> places_by(const Workers& workers, const Frame& frame, 
       bool known = frame.complete[row] != 0;
       for (const Component& component : term.components) {
         column *= component.raw_size();
-        if (component.kind != Component::Kind::factor) continue;  // places are those of the first column
+        if (component.kind != Component::Kind::factor) continue;  // the level's first column
         const std::int32_t level = frame.variables[at(component.variable)].codes[row];
         known = known && level >= 0;
         column += level;
@@ -52,7 +52,7 @@ void sort_out(std::vector<Key>& keys) {
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 }
 
-/// The terms of a design's part, and the rows' places in it.
+/// The terms of a design's part, and the place of each row's level in it.
 struct PartTerms {
   PartTerms(const Workers& workers, const Frame& frame, const Design& design) {
     for (std::size_t i = 0; i < design.terms.size(); ++i) {
@@ -64,15 +64,14 @@ struct PartTerms {
     }
   }
 
-  /// Calls `use(a, b)` for every pair of terms, with the places of a before those of b: in the pattern, a
-  /// gives the column and b the row.
+  /// Calls `use(a, b)` for every pair of terms a < b: a determines the pattern's column, and b the row.
   template <class Use>
   void for_each_two(const Use& use) const {
     for (std::size_t a = 0; a < terms.size(); ++a) {
       for (std::size_t b = a + 1; b < terms.size(); ++b) use(a, b);
     }
   }
-  /// The distinct pairs that occur in rows, sorted, as places of the first columns of the levels.
+  /// The distinct pairs of levels in rows, sorted. A level is identified by its first column.
   [[nodiscard]] std::vector<Key> keys() const {
     std::vector<Key> all;
     for_each_two([&](std::size_t a, std::size_t b) {
@@ -86,7 +85,7 @@ struct PartTerms {
     sort_out(all);
     return all;
   }
-  /// Columns of the level that begins at this place.
+  /// Number of columns of the level that begins at `place`.
   [[nodiscard]] int columns_at(int place) const {
     const auto after = std::ranges::upper_bound(terms, place, {}, &LevelPairs::Term::begin);
     return std::prev(after)->columns;

@@ -12,29 +12,27 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The pairs of levels that occur together in rows, for every two terms of a design's part. There are at most
-/// as many as rows, while the product of the terms' numbers of levels is unbounded.
+/// The pairs of levels that occur together in rows, for every two terms of a design's part.
 ///
-/// A level has one raw column, or several contiguous ones, those of a curve. Below the diagonal, column j of
-/// the pattern holds first the later columns of its own block (of its own level only, if the block is too
-/// large for a test of its term), and then all columns of each level that occurs with the level of j.
+/// A level has one raw column, or the contiguous raw columns of a curve. Below the diagonal, column j of the
+/// pattern has the later columns of its own block (only of its own level, if the block has more than
+/// `largest_whole` columns), then all columns of each level that occurs with the level of j.
 struct LevelPairs {
-  /// Two terms. `places[row]`: the position in the pattern of the row's pair of levels, that is, of the first
-  /// column of the first term's level and the first row of the second term's; -1: the row has no such pair.
+  /// Two terms. `places[row]`: index in the pattern of the row's pair of levels (first column of the first
+  /// level, first row of the second level); -1 if the row has no such pair.
   struct OfTerms {
     int first;
     int second;
     std::vector<std::int32_t> places;
   };
-  /// A term of the part.
   struct Term {
     int index;    ///< index among the design's terms
-    int begin;    ///< place of its first raw column in the part
+    int begin;    ///< index in the part of the first raw column
     int columns;  ///< raw columns per level
   };
 
-  /// Calls `use(i, j, sum)` for pairs of nonzeros of the two terms in a row; `sum` is the index of their sum
-  /// in the pattern. `first` and `second` are the raw columns of the nonzeros within the terms.
+  /// Calls `use(i, j, sum)` for pairs of nonzeros of the two terms in a row; `sum` is an index in the
+  /// pattern. `first` and `second`: raw columns of the nonzeros relative to the starts.
   template <class Use>
   void for_each_of_row(std::size_t pair, std::size_t row, int first_start, std::span<const int> first,
                        int second_start, std::span<const int> second, const Use& use) const {
@@ -49,26 +47,25 @@ struct LevelPairs {
     const std::int64_t from_begin = place - pattern->begins[static_cast<std::size_t>(column)] + other;
     for (std::size_t i = 0; i < first.size(); ++i) {
       const int within = first_start - level + first[i];
-      // Only the lower triangle is stored: each column of a level has one row fewer than the previous column.
+      // Only the lower triangle is stored: each column of a level has one row less than the previous.
       const std::int64_t line =
           pattern->begins[static_cast<std::size_t>(column + within)] + from_begin - within;
       for (std::size_t j = 0; j < second.size(); ++j) use(i, j, static_cast<std::size_t>(line + second[j]));
     }
   }
 
-  std::shared_ptr<const SparsePattern> pattern;  ///< by index in the part
+  std::shared_ptr<const SparsePattern> pattern;  ///< indices are in the part
   std::vector<Term> part;
-  std::vector<OfTerms> terms;  ///< `first` and `second` index `part`
+  std::vector<OfTerms> terms;  ///< every two terms of `part`
 };
 
 /// Number of raw columns per level of a term's factors.
 [[nodiscard]] int columns_of_level(const RawTerm& term);
 
 /// Finds the pairs; null if the part has fewer than two effects. `design` must refer to the variables of
-/// `frame`. Blocks of at most `largest_whole` columns get all pairs of their own levels. *Collective* with
-/// `all_ranks`: the pairs of the job's rows, the same on every rank; else those of the rank's rows. Throws
-/// `Error(input)` if there are more than 2^31 - 1. Cost: O(rows log rows); the result has 4 bytes per row and
-/// pair of effects.
+/// `frame`. With `all_ranks`: *collective*; finds the pairs of the job's rows, equal on every rank. Otherwise
+/// finds the pairs of this rank's rows. Throws `Error(input)` if there are more than 2^31 - 1 pairs. Time:
+/// O(rows log rows). Memory: 4 bytes per row and pair of effects.
 [[nodiscard]] std::shared_ptr<const LevelPairs> level_pairs(const Workers& workers, const Frame& frame,
                                                             const Design& design, int largest_whole,
                                                             bool all_ranks);

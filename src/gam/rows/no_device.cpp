@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device pass for builds without CUDA, which have no device to run it.
+// The device pass in builds without CUDA.
 #include "gam/rows/columns.hpp"
 #include "gam/rows/device.hpp"
 #include "gam/rows/device_prediction.hpp"

@@ -4,23 +4,22 @@
 #include "base/math/packet.hpp"
 #include "gam/rows/evaluation.hpp"
 
-/// Contributions of many rows to a pass on the host, a packet of rows at a time.
+/// Contributions of rows to a pass on the CPU, vectorised over packets of rows.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A family whose formulas take packets.
 template <class F>
 concept PacketFamily = RowFamily<F> && F::in_packets;
 
-/// Rows as arrays, which are read and written up to the end of the last packet.
+/// Arrays over rows, accessed up to the end of the last packet.
 struct RowArrays {
   int count;
-  std::ptrdiff_t stride;  ///< distance of the planes
+  std::ptrdiff_t stride;  ///< distance between planes of `scalars`
   const double *response, *eta, *offset, *prior;
   double *weight, *residual;
-  double* scalars;                ///< a plane for each of `row_scalar_count`
-  const double* limit = nullptr;  ///< of a censored family: the second numbers of the responses
+  double* scalars;                ///< `row_scalar_count` planes
+  const double* limit = nullptr;  ///< censored family: second numbers of the responses
 };
-/// `row_outcome` for each row. Compiled for each width, by packet_rows_text.hpp.
+/// `row_outcome` for each row. Compiled from packet_rows_text.hpp for each SIMD width.
 template <int width, PacketFamily F>
 void row_outcomes_of_width(PassKind kind, const F& family, const RowArrays& rows);
 template <PacketFamily F>
@@ -28,16 +27,16 @@ void row_outcomes(PassKind kind, const F& family, const RowArrays& rows) {
   base::at_register_width([&](auto width) { row_outcomes_of_width<width.value>(kind, family, rows); });
 }
 
-/// As `RowArrays`, for a pass for the family's parameters.
+/// `RowArrays` for `PassKind::parameters`.
 struct LikelihoodArrays {
   int count;
   std::ptrdiff_t stride;
   const double *response, *eta, *prior;
-  const double* parts;  ///< of a family with a `ResponsePart`: a plane for each of its numbers
-  double* scalars;      ///< a plane for each of `parameter_scalar_count`
+  const double* parts;  ///< family with a `ResponsePart`: `part_count_of` planes
+  double* scalars;      ///< `parameter_scalar_count` planes
   const double* limit = nullptr;
 };
-/// Number of planes of `LikelihoodArrays::parts`; 0: the family has none.
+/// Number of planes of `LikelihoodArrays::parts`; 0 for a family without `ResponsePart`.
 template <class F>
 constexpr int part_count_of() {
   if constexpr (requires { typename F::template ResponsePart<double>; })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of packet_rows.hpp for packets of TESSERA_PACKET doubles.
+// Functions of packet_rows.hpp for packets of TESSERA_PACKET doubles.
 #include "gam/family/list.hpp"
 #include "gam/rows/packet_rows.hpp"
 

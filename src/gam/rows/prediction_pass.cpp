@@ -49,8 +49,7 @@ struct Prepared : PreparedHost {
   std::optional<DevicePrediction> device;
 };
 
-/// Calls `evaluate(begin, end, out)` for ranges of this rank's rows, and passes `out`, which has `columns`
-/// elements per row, to `take`.
+/// Calls `evaluate(begin, end, out)`, then `take(begin, out)`, for ranges of rows; `columns` numbers per row.
 template <class Element, class Evaluate, class Take>
 void for_each_piece(Job& job, const Plan& plan, const Rows& rows, std::size_t columns,
                     const Evaluate& evaluate, const Take& take) {
@@ -58,7 +57,7 @@ void for_each_piece(Job& job, const Plan& plan, const Rows& rows, std::size_t co
   const std::size_t at_once = std::max<std::size_t>(chunk_rows, elements_of_piece / columns);
   const std::int64_t first = rows.frame->rows.begin;
   using Complete = std::span<const std::uint8_t>;
-  // `take` receives the results; the pass itself only marks rows as done.
+  // `take` gets the results; the map's own output is unused.
   (void)job.map<std::uint8_t>(plan, Complete(rows.frame->complete), host_only,
                               [&](const HostTile& tile, Complete, std::span<std::uint8_t>) {
                                 const std::size_t end = at(tile.range.end - first);
@@ -83,10 +82,10 @@ TermColumns columns_by_predictor(const Design& design, int predictors) {
 
 std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& rows,
                                      const Posterior& posterior) {
-  const DeviceTurn turn(job);  // held until the columns have left the devices
+  const DeviceTurn turn(job);  // held until the device memory is freed
   std::optional<Prepared> prepared;
   together(job.comm(), [&] { prepared.emplace(job, rows, posterior); });
-  // Failed compilations are not checked here: the tiles then fail, and the job falls back with the reason.
+  // If compilation fails, the tiles fail, and the job falls back to the CPU with the reason.
   if (begins_on_real_devices(job, plan)) prepared->device->compile(job);
 
   const std::int64_t first = rows.frame->rows.begin;

@@ -17,26 +17,25 @@ namespace TESSERA_NAMESPACE::gam {
 /// An output column for each linear predictor.
 [[nodiscard]] TermColumns columns_by_predictor(const Design& design, int predictors);
 
-/// *Collective.* Predicts this rank's rows of `plan`, in one `Job::map`: on the job's devices or its hosts,
-/// with the same bits for any number of ranks, threads and devices of one kind. `rows` needs no response.
-/// Levels that the design lacks may occur in random effects only, and have no column. Throws like `Job::map`.
-/// Cost per row for J splines: O((4 J)^2) with standard errors, else O(4 J).
+/// *Collective.* Predicts this rank's rows of `plan` in one `Job::map`, on devices or CPUs. Results are
+/// bitwise equal for any number of ranks, threads and devices of one model. `rows` needs no response. Levels
+/// unknown to the design are allowed in random effects, and contribute nothing. Throws like `Job::map`. Cost
+/// per row for J splines: O((4 J)^2) with standard errors, otherwise O(4 J).
 [[nodiscard]] std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& rows,
                                                    const Posterior& posterior);
 
-/// *Collective.* Predicts each term of `posterior.terms` for this rank's rows. CPU only: the transfer of the
-/// results would dominate on a device. `take(first, predictions)` gets predictions of local rows from `first`
-/// on, row by row, in pieces, concurrently from several threads.
+/// *Collective.* Predicts each column of `posterior.terms` for this rank's rows. CPU only, because the
+/// transfer of results would dominate on a device. `take(first, predictions)` gets row-major pieces that
+/// begin at local row `first`, concurrently from several threads.
 void predict_terms(Job& job, const Plan& plan, const Rows& rows, const Posterior& posterior,
                    FunctionRef<void(std::size_t first, std::span<const Prediction> predictions)> take);
 
-/// *Collective.* Linear predictors at several coefficient vectors, the columns of `coefs`. CPU only. `take`
-/// is called as above, with a number for each column of `coefs` in each row; NaN for incomplete rows. Cost:
-/// one prediction of means per vector, but terms are evaluated only once per row.
+/// *Collective.* Linear predictors for several coefficient vectors, the columns of `coefs`. CPU only. `take`:
+/// as above, one number per row and vector; NaN for incomplete rows. Evaluates terms once per row.
 void predictors_at(Job& job, const Plan& plan, const Rows& rows, const Matrix& coefs,
                    FunctionRef<void(std::size_t first, std::span<const double> predictors)> take);
 
-/// *Collective.* Rows of the model matrix. CPU only. `take` is called as above; NaN for incomplete rows.
+/// *Collective.* Rows of the model matrix. CPU only. `take`: as above; NaN for incomplete rows.
 void design_rows(Job& job, const Plan& plan, const Rows& rows,
                  FunctionRef<void(std::size_t first, std::span<const double> elements)> take);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that sum products of terms, and scalars, over the rows of a batch:
+// Kernels that sum products of terms, and scalars, over the rows of a batch:
 //
-//   form_partials    one CUDA block per task (a pair of terms) and slice: their sums over the slice
-//   form_scalars     one CUDA block per slice: the sums of the scalars
-//   accumulate       one thread per element: the batch's partials into the reproducible sum
-//   predict_rows     one thread per row: the linear predictor and its variance, a form of the products
+//   form_partials    one CUDA block per task and slice: sums of products over the slice
+//   form_scalars     one CUDA block per slice: sums of scalars over the slice
+//   accumulate       one thread per element: adds slices to the reproducible sum
+//   predict_rows     one thread per row: the linear predictor and its standard error
 //
-// The order of floating-point additions does not depend on the size of a batch or on its slices.
+// The order of additions does not depend on which slices form a batch.
 #include "gam/rows/terms.cuh"
 #include "rows_constants.hpp"
 
@@ -16,14 +16,14 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The numbers of nonzeros of a product's terms, as constants; 0: any number.
+/// Compile-time numbers of nonzeros of a product's terms; 0: any number.
 template <int row, int column>
 struct Shape {
   static constexpr int row_nonzeros = row;
   static constexpr int column_nonzeros = column;
 };
 
-/// Calls `work` with the shape of a product, a constant for numbers, splines and products of two splines.
+/// Calls `work` with the compile-time shape of a product, if it is a common one.
 template <class Work>
 void with_shape(const Product& product, const Work& work) {
   const auto is = [&](int row, int column) {
@@ -38,8 +38,7 @@ void with_shape(const Product& product, const Work& work) {
   work(Shape<0, 0>{});
 }
 
-/// Sums one task over a slice into `sums`. Of n workers, worker i takes rows i, i + n, i + 2n … of the slice,
-/// in that order.
+/// Sums one task over a slice into `sums`. Worker i of n takes rows i, i + n, i + 2n … of the slice in order.
 template <int known_rows, int known_columns>
 void add_rows(const SliceBatchView& batch, const Product& product, const Task& task, int in_batch,
               double* sums) {
@@ -64,19 +63,19 @@ void add_rows(const SliceBatchView& batch, const Product& product, const Task& t
   const std::int64_t* lines = batch.layout.lines + product.line_begin;
   const int* offsets = batch.layout.offsets + product.offset_begin;
 
-  // All lanes of a warp make the same number of iterations, even lanes of a worker without rows left.
+  // All lanes of a warp make equally many iterations, because of __syncwarp().
   const int first_worker_of_warp = thread / 32 * 32 / lanes;
   for (int next = 0; first_worker_of_warp < task.workers && next < rows; next += task.workers) {
     const int r = next + worker;
     if (worker < task.workers && r < rows) {
       const double weight = weights[r];
       const std::int64_t corner = std::int64_t{a_starts[r]} * product.columns + b_starts[r] - task.begin;
-      // The pair (i, j) of nonzeros, without a division in each iteration.
+      // Steps the pair (i, j) of nonzeros without a division.
       int i = lane / column_nonzeros;
       int j = lane % column_nonzeros;
       for (int pair = lane; pair < pairs; pair += lanes) {
         const std::int64_t e = corner + lines[i] + offsets[j];
-        // Elements of a symmetric product below its diagonal are not read.
+        // Nothing reads a symmetric product below its diagonal.
         if (e >= 0 && e < task.elements && !(product.symmetric && j < i))
           own[e] += weight * a[r * row_nonzeros + i] * b[r * column_nonzeros + j];
         i += lanes / column_nonzeros;
@@ -87,12 +86,12 @@ void add_rows(const SliceBatchView& batch, const Product& product, const Task& t
         }
       }
     }
-    // Needed because another lane may add to the same sum for the worker's next row.
+    // Another lane may add to the same sum for the worker's next row.
     __syncwarp();
   }
 }
 
-/// Grid: tasks by slices. The workers' sums are added in their order.
+/// Grid: tasks x slices. Adds the workers' sums in order.
 extern "C" __global__ void __launch_bounds__(threads_per_block)
     form_partials(SliceBatchView batch, const Task* tasks) {
   extern __shared__ double sums[];
@@ -138,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(threads_per_block) form_scalars(Sli
   }
 }
 
-/// Grid: elements. Adds `slices` partials to the state of the reproducible sum.
+/// Grid: elements. Adds partial sums to the state of the reproducible sum.
 extern "C" __global__ void accumulate(const double* partials, std::int64_t width, int slices,
                                       std::int32_t* tops, std::int64_t* bins) {
   const std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -146,7 +145,7 @@ extern "C" __global__ void accumulate(const double* partials, std::int64_t width
   SumElement sum;
   sum.top = tops[e];
   for (int i = 0; i < sum_bin_count; ++i) sum.bins[i] = bins[i * width + e];
-  // Several loads are in flight at once, to hide their latency.
+  // Several loads in flight hide latency.
   constexpr int at_once = 8;
   for (int s = 0; s < slices; s += at_once) {
     double next[at_once];
@@ -161,7 +160,7 @@ extern "C" __global__ void accumulate(const double* partials, std::int64_t width
   for (int i = 0; i < sum_bin_count; ++i) bins[i * width + e] = sum.bins[i];
 }
 
-/// The sum over pairs of nonzeros of two terms in a row, each product times the form's element for it.
+/// The product's part of the quadratic form of the row at index `at`.
 template <int known_rows, int known_columns>
 double variance_of(const SliceBatchView& batch, const PredictionView& prediction, const Product& product,
                    std::int64_t at) {
@@ -170,7 +169,7 @@ double variance_of(const SliceBatchView& batch, const PredictionView& prediction
   const double* a = batch.values + batch.value_begins[product.row_term] * batch.capacity + at;
   const double* b = batch.values + batch.value_begins[product.column_term] * batch.capacity + at;
   const std::int64_t row_start = start_at(batch, product.row_placement, at);
-  // In a symmetric product the column term has no start of its own.
+  // A symmetric product has no start for columns.
   const std::int64_t column_start = product.symmetric ? 0 : start_at(batch, product.column_placement, at);
   const double* corner = prediction.form + product.begin + row_start * product.columns + column_start;
   const std::int64_t* lines = batch.layout.lines + product.line_begin;
@@ -179,7 +178,7 @@ double variance_of(const SliceBatchView& batch, const PredictionView& prediction
   for (int i = 0; i < row_nonzeros; ++i) {
     const double* line = corner + lines[i];
     double of_line = 0;
-    // Skip elements below the diagonal of a symmetric form, which are zero or not stored.
+    // A symmetric form below its diagonal is zero or not stored.
     for (int j = product.symmetric ? i : 0; j < column_nonzeros; ++j)
       of_line += line[offsets[j]] * b[j * batch.capacity];
     sum += a[i * batch.capacity] * of_line;
@@ -187,7 +186,7 @@ double variance_of(const SliceBatchView& batch, const PredictionView& prediction
   return sum;
 }
 
-/// Grid: rows of a slice by slices. Requires values by nonzero.
+/// Grid: rows of a slice x slices. Requires `values_by_row` to be false.
 extern "C" __global__ void __launch_bounds__(threads_per_block)
     predict_rows(SliceBatchView batch, PredictionView prediction) {
   const RowPlace place = place_of_thread(batch);

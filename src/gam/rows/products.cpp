@@ -9,16 +9,16 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The place of the product of nonzeros i and j in the matrix of sums, relative to the terms' starts.
+/// Place of the product of nonzeros i and j relative to the terms' starts: lines[i] + offsets[j].
 struct ProductPlaces {
-  const std::int64_t* lines;  ///< row in the matrix for each nonzero of the row term
-  const int* offsets;         ///< column in the matrix for each nonzero of the column term
+  const std::int64_t* lines;  ///< by nonzero of the row term
+  const int* offsets;         ///< by nonzero of the column term
 };
 
 #define TESSERA_TEXT "gam/rows/products_text.hpp"
 #include "base/each_width.hpp"
 
-/// Adds products like `add_runs`, for two terms with one nonzero each.
+/// `add_runs` for two terms with one nonzero each.
 void add_single(const Product& product, int count, const ProductSide& row, const ProductSide& column,
                 double* sums) {
   const std::int64_t line_size = product.columns;
@@ -27,7 +27,7 @@ void add_single(const Product& product, int count, const ProductSide& row, const
   }
 }
 
-/// Adds products like `add_runs`, for offsets without runs of four (the fastest component is no spline).
+/// `add_runs` for any column offsets.
 void add_scattered(const Product& product, const ProductPlaces& meet, int count, const ProductSide& row,
                    const ProductSide& column, double* sums) {
   for (int r = 0; r < count; ++r) {
@@ -41,7 +41,7 @@ void add_scattered(const Product& product, const ProductPlaces& meet, int count,
   }
 }
 
-/// Applies a form like `apply_runs`, for any column offsets.
+/// `apply_runs` for any column offsets.
 void apply_scattered(const Product& product, const ProductPlaces& meet, int count, const ProductSide& row,
                      const ProductSide& column, const double* form, double* out) {
   for (int r = 0; r < count; ++r) {

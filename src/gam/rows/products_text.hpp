@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds the rows of a chunk to the sums of products, row by row. Compiled for each register width: see
-// base/each_width.hpp.
+// Sums of products over the rows of a chunk. Compiled for each SIMD width: see base/each_width.hpp.
 
-/// Four adjacent sums in registers.
 struct Four {
   UpToFour::Doubles parts[4 / UpToFour::count];
 };
@@ -29,14 +27,14 @@ TESSERA_TARGET void scale_rows(const double* factors, int nonzeros, int count, c
   }
 }
 
-/// sums[place_a * columns + lines[i] + place_b + offsets[j]] += a_i b_j, for offsets in runs of four. For
-/// nearly all products, the numbers of nonzeros are template constants; 0: any number.
+/// sums[start_a * columns + lines[i] + start_b + offsets[j]] += a_i b_j, for offsets in runs of four.
+/// Template arguments: the numbers of nonzeros; 0: any number.
 template <int row_nonzeros, int column_nonzeros>
 TESSERA_TARGET void add_runs(const Product& product, const ProductPlaces& meet, int count,
                              const ProductSide& row, const ProductSide& column, double* sums) {
   const int rows = row_nonzeros > 0 ? row_nonzeros : product.row_nonzeros;
   const int columns = column_nonzeros > 0 ? column_nonzeros : product.column_nonzeros;
-  // Sums of a symmetric product below its diagonal are never read: skip them.
+  // Nothing reads a symmetric product below its diagonal.
   const bool upper = column_nonzeros == 0 && product.symmetric;
   const std::int64_t line_size = product.columns;
   for (int r = 0; r < count; ++r) {
@@ -58,7 +56,7 @@ TESSERA_TARGET void apply_runs(const Product& product, const ProductPlaces& meet
                                double* out) {
   const int rows = row_nonzeros > 0 ? row_nonzeros : product.row_nonzeros;
   const int columns = column_nonzeros > 0 ? column_nonzeros : product.column_nonzeros;
-  // Skip elements below the diagonal of a symmetric form, which are zero or not stored.
+  // A symmetric form below its diagonal is zero or not stored.
   const bool upper = column_nonzeros == 0 && product.symmetric;
   for (int r = 0; r < count; ++r) {
     const double* a = row.values + static_cast<std::ptrdiff_t>(r) * rows;
@@ -80,7 +78,7 @@ TESSERA_TARGET void apply_runs(const Product& product, const ProductPlaces& meet
   }
 }
 
-/// Sets where a row's runs of four sums begin in `AlignedSums`.
+/// `add_to_aligned` for a fixed number of nonzeros of the row term.
 template <int row_nonzeros>
 TESSERA_TARGET void add_aligned(const AlignedTarget& to, int count, const ProductSide& row,
                                 const ProductSide& column) {
@@ -98,7 +96,7 @@ TESSERA_TARGET void add_aligned(const AlignedTarget& to, int count, const Produc
   }
 }
 
-/// A block of `lines` x `registers` sums in registers, for `add_everywhere`.
+/// Adds all rows to a block of `lines` x `registers` sums in registers.
 template <int lines, int registers>
 TESSERA_TARGET void add_block(int count, int rows, int columns, const double* a, const double* b,
                               double* sums) {
@@ -121,7 +119,7 @@ TESSERA_TARGET void add_block(int count, int rows, int columns, const double* a,
   }
 }
 
-/// Processes blocks of columns in some lines, from column j on; returns the next column.
+/// Adds to consecutive blocks of columns from column j on. Returns the first column not processed.
 template <int lines, int registers>
 TESSERA_TARGET int add_blocks(int j, int count, int rows, int columns, const double* a, const double* b,
                               double* sums) {
@@ -144,7 +142,7 @@ TESSERA_TARGET void add_lines(bool upper, int count, int rows, int columns, cons
   }
 }
 
-/// sums[i * columns + j] += a_i b_j for all i and j. Rows are processed in blocks that fit the L1 cache.
+/// sums[i * columns + j] += a_i b_j for all i and j, in blocks of rows that fit the L1 cache.
 TESSERA_TARGET void add_everywhere(const Product& product, int count, const ProductSide& row,
                                    const ProductSide& column, double* sums) {
   const int rows = product.rows;

@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Whether a pass over `plan` starts on devices for which kernels must be compiled.
+/// True if a pass over `plan` starts on devices for which kernels must be compiled.
 [[nodiscard]] inline bool begins_on_real_devices(const Job& job, const Plan& plan) {
   return plan.on_devices() && !job.on_host() &&
          std::ranges::any_of(job.inventory().devices(),

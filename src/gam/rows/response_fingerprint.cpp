@@ -18,7 +18,7 @@ namespace {
 #define TESSERA_TEXT "gam/rows/fingerprint_text.hpp"
 #include "base/each_width.hpp"
 
-/// The sum of the hashes of a column over this rank's rows. Returns early once `stopped`.
+/// Sum of the hashes of a column over this rank's rows. Returns early if `stopped`.
 std::uint64_t sum_of_column(const Workers& workers, const Frame& frame, int column,
                             const std::atomic<bool>& stopped) {
   const Variable& response = frame.variables[base::at(column)];
@@ -63,7 +63,7 @@ FingerprintBeside::FingerprintBeside(const Workers& workers, const Rows& rows) {
   const base::SignalsBlocked blocked;
   try {
     of_rank_ = std::async(std::launch::async, sum);
-  } catch (const std::system_error&) {  // thread creation failed
+  } catch (const std::system_error&) {
     of_rank_ = std::async(std::launch::deferred, sum);
   }
 }

@@ -11,21 +11,19 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* A hash of the response over the job's complete rows, both values and row numbers: sixteen
-/// hexadecimal digits, the same on every rank and for any number of ranks and threads. It detects accidental
-/// changes, not forgery. Cost: one scan of the response.
+/// *Collective.* A hash of the response over the job's complete rows: 16 hexadecimal digits. Detects
+/// accidental changes, not forgery. Cost: one scan of the response.
 ///
-/// It is the sum modulo 2^64, over the rows, of a hash of the row's number in the table and the bits of its
-/// response, and so does not depend on the distribution of rows.
+/// The hash is the sum modulo 2^64 over rows of a hash of the row number in the table and the bits of the
+/// response. It does not depend on the distribution of rows over ranks and threads.
 [[nodiscard]] std::string response_fingerprint(const Workers& workers, const Rows& rows);
 
-/// Computes the response's fingerprint concurrently with passes on devices, on as many separate threads as
-/// the team has. Communicator and frame must outlive this object; response and flags of complete rows must
-/// not change.
+/// Computes the fingerprint concurrently with passes on devices, on as many extra threads as the team has.
+/// Communicator and frame must outlive this object. Response and flags of complete rows must not change.
 class FingerprintBeside {
  public:
   FingerprintBeside(const Workers& workers, const Rows& rows);
-  /// Does not wait for the scan to end.
+  /// Aborts the scan.
   ~FingerprintBeside() { stopped_ = true; }
   FingerprintBeside(const FingerprintBeside&) = delete;
   FingerprintBeside& operator=(const FingerprintBeside&) = delete;
@@ -35,7 +33,7 @@ class FingerprintBeside {
 
  private:
   std::atomic<bool> stopped_ = false;
-  std::future<std::uint64_t> of_rank_;  // its destructor waits for the scan to stop
+  std::future<std::uint64_t> of_rank_;  // the destructor waits until the scan stops
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

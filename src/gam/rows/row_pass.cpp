@@ -28,8 +28,7 @@ struct RowPass::State {
         host(rows, layout),
         device(rows, layout, plan.block(), rows.on_devices ? rows.on_devices : make_device_table(job)) {}
 
-  /// Compiles the kernels before their first use, once for the job. Failures are not checked here: the tiles
-  /// then fail, and the job falls back with the reason.
+  /// Compiles the kernels once. On failure, the tiles fail later, and the job falls back to the CPU.
   void compile() {
     if (compiled || !begins_on_real_devices(job, plan)) return;
     const RowModules& modules = device.modules();

@@ -18,32 +18,30 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The rows of a pass: this rank's part of the table, as the model uses it. If the design has several linear
-/// predictors, the family is a `SeveralFamily`.
+/// This rank's rows, and the roles of their columns. Several predictors require a `SeveralFamily`.
 struct Rows {
   const Frame* frame = nullptr;
   const Design* design = nullptr;
   Family family;
-  int response = 0;            ///< index into the frame; -1: none, for rows to be predicted
-  std::vector<int> offsets{};  ///< variables whose sum is the offset of the first linear predictor
+  int response = 0;            ///< index into the frame; -1: none (predictions)
+  std::vector<int> offsets{};  ///< variables; their sum is the first predictor's offset
   int prior_weight = -1;       ///< index into the frame; -1: all ones
-  /// Powers of two: one multiplies the response and its offsets, the other the prior weights, so that in the
-  /// units of the fit neither is large or small.
+  /// Powers of two that scale the response with its offsets, and the prior weights, to moderate magnitudes.
   double response_factor = 1;
   double prior_factor = 1;
-  /// The columns on devices, shared by passes over the same frame; null: each pass loads its own.
+  /// Columns on devices, shared by passes over the same frame; null: each `RowPass` creates its own.
   std::shared_ptr<DeviceTable> on_devices{};
-  /// Pairs of levels of the random effects of the design's part; null: fewer than two effects.
+  /// Pairs of levels of the part's random effects; null if the part has fewer than two effects.
   std::shared_ptr<const LevelPairs> pairs{};
-  /// Series of correlated rows: X'WX and X'Wr are then those of the transformed rows. CPU only.
+  /// Series of correlated rows: X'WX and X'Wr are those of the whitened rows. CPU only.
   Series series{};
-  std::vector<std::vector<int>> further_offsets{};  ///< of the second and later predictors; may be shorter
-  /// With several linear predictors: the predictors of the null model, whose deviance `goodness` sums.
+  std::vector<std::vector<int>> further_offsets{};  ///< of later predictors; may have fewer entries
+  /// Linear predictors of the null model, for `goodness`.
   std::vector<double> null_predictors{};
-  int limit = -1;  ///< index into the frame of the responses' second numbers; -1: there are none
+  int limit = -1;  ///< index into the frame of the responses' second numbers; -1: none
 };
 
-/// The response of a row, in the user's units.
+/// Unscaled response of a row.
 [[nodiscard]] inline Response response_of(const Rows& rows, std::size_t row) {
   const auto number = [&](int variable) {
     return rows.frame->variables[static_cast<std::size_t>(variable)].numbers[row];
@@ -52,11 +50,10 @@ struct Rows {
                         : Response(number(rows.response), number(rows.limit));
 }
 
-/// The passes over the rows, each one `Job::reduce`: on the job's devices or its hosts, with the same
-/// bits for any number of ranks, threads and devices of one kind.
+/// Passes over the rows, each one `Job::reduce` on devices or CPUs. Results are bitwise equal for any number
+/// of ranks, threads and devices of one model; after a fallback (`last_verdict().ran`), as on CPUs.
 ///
-/// On a device the columns are copied once, at the first pass, and stay there. All members are
-/// *collective*. After a fallback (`job.last_verdict().ran`) sums are the CPU's.
+/// The first pass on a device copies the columns, which stay. Members are *collective*, unless noted.
 class RowPass {
  public:
   RowPass(tessera::Job& job, tessera::Plan plan, Rows rows);
@@ -68,20 +65,19 @@ class RowPass {
   /// The first step of a family other than gaussian, at the family's initial means: the residual is
   /// link(mean) - offset + step, as if the coefficients were zero.
   [[nodiscard]] RawSums start();
-  /// A step at `raw_coef` = M beta.
+  /// A PIRLS step at `raw_coef` = M beta.
   [[nodiscard]] RawSums step(std::span<const double> raw_coef);
-  /// The deviance and residual sums at `raw_coef`, without gram and gradient.
+  /// Deviance and residual sums, without X'WX and gradient.
   [[nodiscard]] RawDeviance deviance(std::span<const double> raw_coef);
-  /// In place of `deviance` with several linear predictors. `null`: the predictors of the null model, which
-  /// are constants; NaN stands for the model's own predictor.
+  /// `deviance` for several linear predictors. `null`: predictors of the null model; NaN: the model's own.
   [[nodiscard]] RawGoodness goodness(std::span<const double> raw_coef, std::vector<double> null);
 
-  /// The likelihood at `raw_coef` as a function of the family's parameters, of which there must be some.
+  /// The likelihood as a function of the family's parameters. Requires a family with parameters.
   [[nodiscard]] RawLikelihood likelihood(std::span<const double> raw_coef);
-  /// Sets the parameters of the family for all later passes. Compiles nothing. Not collective.
+  /// Sets the family's parameters for later passes. Not collective.
   void set_parameters(std::vector<double> parameters);
 
-  /// Bytes of columns that a full pass reads, over all ranks; used by the run report.
+  /// Bytes of columns that a full pass reads, over all ranks. Not collective.
   [[nodiscard]] std::int64_t bytes_per_pass() const;
 
  private:

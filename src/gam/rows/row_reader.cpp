@@ -81,7 +81,7 @@ void RowReader::coefficient_row(std::size_t row, std::span<double> x) {
   read(row);
   std::fill(x.begin(), x.end(), 0.0);
   for (const CoefBlock& block : design_.blocks) {
-    // Raw columns are ordered by term, so the nonzeros are sorted.
+    // Nonzeros are sorted: raw columns are ordered by term.
     auto next = std::lower_bound(nonzeros_.begin(), nonzeros_.end(), block.raw_begin,
                                  [](const Nonzero& nonzero, int column) { return nonzero.column < column; });
     for (; next != nonzeros_.end() && next->column < block.raw_begin + block.raw_size; ++next) {

@@ -13,21 +13,21 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Reads single rows of a design on the host, by local index. The arguments must outlive the reader. Not
-/// thread-safe: give each thread a copy; copies share the tables of the design's terms.
+/// Reads single rows of a design on the CPU, by local index. The arguments must outlive the reader. Not
+/// thread-safe: give each thread a copy; copies share the terms' tables.
 class RowReader {
  public:
   RowReader(const Frame& frame, const Design& design);
-  /// Includes the rows' offsets, in the units of the fit.
+  /// Adds the rows' offsets, scaled by `response_factor`.
   explicit RowReader(const Rows& rows);
 
-  /// R(row, .) coef, plus the offsets if it was made from `Rows`.
+  /// R(row, .) raw_coef, plus offsets.
   [[nodiscard]] double linear_predictor(std::size_t row, std::span<const double> raw_coef);
-  /// Each linear predictor, likewise, including terms that predictors share.
+  /// All linear predictors of a row, including shared terms.
   void linear_predictors(std::size_t row, std::span<const double> raw_coef, std::span<double> eta);
-  /// Sets `raw` to R(row, .), including zeros.
+  /// raw = R(row, .).
   void raw_row(std::size_t row, std::span<double> raw);
-  /// Sets `x` to M' R(row, .), by coefficient.
+  /// x = M' R(row, .), the row of the model matrix.
   void coefficient_row(std::size_t row, std::span<double> x);
 
  private:
@@ -35,12 +35,11 @@ class RowReader {
     int column;
     double value;
   };
-  /// Reads the nonzeros of all terms, in order.
   void read(std::size_t row);
 
   const Frame& frame_;
   const Design& design_;
-  std::vector<std::vector<int>> offsets_;  ///< by predictor; later predictors may be missing, and have none
+  std::vector<std::vector<int>> offsets_;  ///< by predictor; may have fewer entries
   double response_factor_ = 1;
   std::vector<NumberView> numbers_;
   std::vector<const std::int32_t*> codes_;

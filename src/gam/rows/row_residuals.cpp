@@ -16,7 +16,7 @@ double deviance_residual(const Rows& rows, std::size_t row, std::span<const doub
   const double prior = rows.prior_weight < 0 ? 1 : rows.prior_factor * number(rows.prior_weight);
   if (const SeveralFamily* several = rows.family.several()) return several->deviance_residual(y, prior, eta);
   const double mu = rows.family.mean(eta[0]);
-  // Rounding may leave a saturated row's deviance slightly below zero.
+  // Rounding may make a saturated row's deviance slightly negative.
   return std::copysign(std::sqrt(std::max(0.0, rows.family.deviance(y, mu, prior))),
                        rows.family.residual_side(y, mu));
 }

@@ -12,24 +12,22 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Deviance residual sign(y - mu) sqrt(deviance) of a complete row with linear predictors `eta`, in units of
-/// the fit.
+/// Deviance residual sign(y - mu) sqrt(deviance) of a complete row, in units of the scaled response.
 [[nodiscard]] double deviance_residual(const Rows& rows, std::size_t row, std::span<const double> eta);
 
-/// Residuals of single complete rows, in the units of the fit, on the host. The arguments must outlive it.
-/// Not thread-safe, but copies are independent. Results do not depend on the order of calls; the last
-/// residual is cached, since the next row of the series needs it.
+/// Residuals of single complete rows, in units of the scaled response, on the CPU. The arguments must outlive
+/// this object. Not thread-safe, but copies are independent. Results do not depend on the order of calls.
 class RowResiduals {
  public:
   RowResiduals(const Rows& rows, std::span<const double> raw_coef);
 
-  /// A row's linear predictors, with their offsets, until the next call; and its deviance residual.
+  /// `linear_predictors` include offsets, and are valid until the next call.
   struct Residual {
     std::span<const double> linear_predictors;
     double deviance;
   };
   [[nodiscard]] Residual of(std::size_t row);
-  /// The residual whitened with the residual of the previous row of its series (series.hpp).
+  /// The residual after whitening with its predecessor in the series (series.hpp).
   [[nodiscard]] double standardised(std::size_t row);
 
  private:
@@ -40,7 +38,7 @@ class RowResiduals {
   RowReader reader_;
   std::vector<double> eta_;
   std::optional<double> before_rank_;  ///< deviance residual of the last row before this rank's rows
-  std::optional<std::pair<std::size_t, double>> last_;
+  std::optional<std::pair<std::size_t, double>> last_;  ///< cached: the next row of the series needs it
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -23,17 +23,16 @@ namespace {
 
 using base::at;
 
-/// Each row is added to this many rows of the sketch, one in each quarter.
+/// Each row is added to this many rows of the sketch, one per quarter.
 constexpr int row_copies = 4;
-/// Random bits for the position in the quarter; another bit is the sign.
+/// Hash bits for the position in a quarter; one more bit is the sign.
 constexpr int place_bits = 15;
 constexpr int largest_sketch = row_copies << place_bits;
 constexpr std::int64_t sketched_block = 16'384;
-/// Bits of a column's norm, as an integer: values are stored in the last 51 bits of a double.
+/// Bits of a column's norm as an integer: values use the last 51 bits of a double.
 constexpr int largest_digits = 49;
 
-/// Powers of two that scale columns to integers. A sum of n values is at most sqrt(n) times their norm, which
-/// also bounds each value.
+/// Powers of two that scale columns to integers. A sum of n values is at most sqrt(n) times the norm.
 std::vector<double> fixed_point(std::span<const double> norms, std::int64_t complete_rows) {
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(complete_rows)));
   const int digits = std::min(largest_digits, 60 - (bits + 1) / 2);
@@ -47,21 +46,20 @@ std::vector<double> fixed_point(std::span<const double> norms, std::int64_t comp
 using Four = double __attribute__((vector_size(32)));
 using FourIntegers = std::int64_t __attribute__((vector_size(32)));
 
-/// One or four nonzeros of a term in adjacent columns, in all rows of a chunk.
+/// One nonzero, or four in adjacent columns, of a term.
 struct Run {
-  const double* values;     ///< values of the first row
-  std::ptrdiff_t nonzeros;  ///< stride from one row to the next
-  const int* starts;        ///< one per row
+  const double* values;     ///< of the first row
+  std::ptrdiff_t nonzeros;  ///< stride between rows
+  const int* starts;        ///< by row
   std::ptrdiff_t column;    ///< first column, relative to a row's start
 };
 
-/// Where a row is added to the sketch.
 struct RowPlaces {
-  std::int64_t* lines[row_copies];  ///< rows of the sketch
+  std::int64_t* lines[row_copies];  ///< rows of the sketch that the row is added to
   std::int64_t signs[row_copies];   ///< 0, or -1 to negate the row
 };
 
-/// Adding this to a double rounds it to the nearest integer, which is then in the last bits.
+/// Adding this constant rounds a double to the nearest integer, in its last bits.
 constexpr double to_integer = 0x1.8p52;
 constexpr auto digits_of_none = std::bit_cast<std::int64_t>(to_integer);
 
@@ -102,7 +100,7 @@ void add_singles(std::span<const Run> runs, std::span<const RowPlaces> rows, con
   }
 }
 
-/// The sketch of one thread's rows.
+/// A thread's part of the sketch.
 class Adder {
  public:
   Adder(const Rows& rows, const RowLayout& layout, std::span<const double> scale, int sketch)
@@ -136,7 +134,7 @@ class Adder {
   void add_runs_of(const TermTable& term) {
     const int* offsets = view_.offsets + view_.placements[term.placement_begin].offset_begin;
     for (int k = 0; k < term.nonzeros;) {
-      // Offsets increase, so the first and the last determine those in between.
+      // Offsets increase: if the first and last differ by 3, all four are adjacent.
       const bool four = k + 4 <= term.nonzeros && offsets[k + 3] == offsets[k] + 3;
       (four ? fours_ : singles_)
           .push_back({chunk_.values_of(term) + k, term.nonzeros, chunk_.starts_of(term.placement_begin),
@@ -157,15 +155,15 @@ class Adder {
   const Rows& rows_;
   LayoutView view_;
   RowEvaluator evaluator_;
-  std::span<const double> scale_;  ///< scale of each raw column, and of the constant
+  std::span<const double> scale_;  ///< by raw column, then the constant
   std::uint64_t quarter_;
   RowChunk chunk_;
   std::vector<double> ones_ = std::vector<double>(chunk_rows, 1.0);
   std::vector<int> zeros_ = std::vector<int>(chunk_rows);
   std::vector<Run> fours_;  ///< runs of four columns
   std::vector<Run> singles_;
-  std::vector<RowPlaces> places_;   ///< destinations of the chunk's rows
-  std::vector<std::int64_t> sums_;  ///< the sketch, row by row
+  std::vector<RowPlaces> places_;   ///< by row of the chunk
+  std::vector<std::int64_t> sums_;  ///< row-major
 };
 
 }  // namespace

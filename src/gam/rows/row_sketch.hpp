@@ -11,23 +11,19 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Number of rows of a sketch of this many columns, enough for norms accurate to a few per cent: four times
-/// the columns, at least 1024 and at most 2^17.
+/// Rows of a sketch: four times the columns, at least 1024, at most 2^17. Keeps norms to a few per cent.
 [[nodiscard]] int sketch_rows(int columns) noexcept;
 
-/// *Collective.* A sketch S [R 1] of the raw columns R of all complete rows and of the constant, on rank 0;
-/// an empty matrix on the others. Each row of R is added to four of the `sketch` rows, chosen with their
-/// signs by a hash of the row's number. Norms of combinations of columns are preserved to a few per cent,
-/// whatever their size. So near dependences of R's columns keep all digits of R, while in a crossproduct they
-/// keep only half of the digits.
+/// *Collective.* The sketch S [R 1] of all complete rows on rank 0, where R are the raw columns; an empty
+/// matrix on other ranks. Each row is added to four rows of the sketch; a hash of its number chooses these
+/// rows and the signs. Norms of linear combinations of columns are kept to a few per cent, whatever their
+/// size. Near dependences keep all digits of R; a crossproduct keeps half.
 ///
-/// `norms`: norms of the raw columns, or upper bounds. Values are rounded to multiples of 2^-49 or 2^-60
-/// sqrt(n) times the norm, whichever is larger, so that sums are exact: the bits are the same for any number
-/// of ranks and threads. Rows are read on the host. Cost: a third of a pass that forms X'X; memory: 8 bytes
-/// per element for each thread.
+/// `norms`: norms of the raw columns, or upper bounds. Values are rounded to multiples of max(2^-49, 2^-60
+/// sqrt(n)) times the norm. Integer sums are exact, so results do not depend on ranks or threads. CPU only.
+/// Cost: a third of a pass that forms X'X; 8 bytes per element of the sketch and thread.
 ///
-/// Source: the sparse embedding of Nelson and Nguyen, "OSNAP: faster numerical linear algebra algorithms via
-/// sparser subspace embeddings", FOCS 2013.
+/// Source: OSNAP, the sparse subspace embedding of Nelson and Nguyen, FOCS 2013.
 [[nodiscard]] Matrix row_sketch(Job& job, const Frame& frame, const Design& design,
                                 std::span<const double> norms, int sketch);
 

@@ -7,16 +7,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Sums of one pass over all rows of the job, in raw columns.
+/// Sums over all rows of the job.
 struct RawSums {
   PartedMatrix gram;             ///< R'WR, raw x raw
-  std::vector<double> gradient;  ///< R'W r, r the working residual
+  std::vector<double> gradient;  ///< R'W r, with the working residual r
   double residual = 0;           ///< r'W r
-  double deviance = 0;           ///< at the given coefficients
-  double bad_rows = 0;           ///< rows whose step is not finite, or whose weight is negative
+  double deviance = 0;
+  double bad_rows = 0;  ///< rows whose step is not finite, or whose weight is negative
 };
 
-/// Goodness of fit at given coefficients, on the scale of the response.
+/// Goodness of fit on the response scale.
 struct RawDeviance {
   double deviance = 0;
   double bad_rows = 0;         ///< rows whose deviance is not finite
@@ -24,23 +24,23 @@ struct RawDeviance {
   double residual_square = 0;  ///< sum of prior (y - mu)^2
 };
 
-/// Goodness of fit at given coefficients with several linear predictors.
+/// Goodness of fit with several linear predictors.
 struct RawGoodness {
   double minus_two_log_likelihood = 0;
   double deviance = 0;       ///< sum of squared deviance residuals
-  double null_deviance = 0;  ///< the same of the null model
+  double null_deviance = 0;  ///< sum for the null model
   double bad_rows = 0;       ///< rows with a term that is not finite
 };
 
-/// The likelihood as a function of a family's parameters, at given means.
+/// Likelihood as a function of the family's parameters, at given means.
 struct RawLikelihood {
-  double minus_log = 0;          ///< negative log likelihood, without terms that depend only on the response
+  double minus_log = 0;          ///< negative log-likelihood, without terms of the response alone
   std::vector<double> gradient;  ///< gradient of `minus_log` in the working parameters
   Matrix hessian;
   double bad_rows = 0;  ///< rows whose contribution is not finite
 };
 
-/// Sums of the raw columns and of the response that do not depend on coefficients.
+/// Sums that do not depend on coefficients.
 struct RawMoments {
   std::vector<double> column_sums;   ///< R'1 over complete rows
   double sum_weight = 0;             ///< sum of prior weights

@@ -5,58 +5,55 @@
 
 #include <cstdint>
 
-/// Arguments of the kernels that go over rows: plain structures, the same on host and device. Kernels do not
-/// depend on the model, which they read from these tables.
+/// Arguments of the kernels that process rows: plain structures, equal on CPU and GPU.
 namespace TESSERA_NAMESPACE::gam {
 
 inline constexpr int threads_per_block = 128;
 
-/// The columns of the rows in memory, indexed like the frame's variables.
+/// Columns of the rows in device memory, by variable of the frame.
 struct ColumnsView {
   const double* const* numbers;
   const std::int32_t* const* codes;
   const std::uint8_t* complete;
 };
 
-/// A variable that is added to the linear predictor of a formula.
+/// A variable added to a formula's linear predictor.
 struct OffsetColumn {
   int variable = 0;
   int formula = 0;
 };
 
-/// Maximum number of spline components of a term. Terms with more are evaluated on hosts only.
+/// Maximum number of spline components of a term on devices.
 inline constexpr int most_splines_of_term = 6;
-/// Maximum number of variables of isotropic dense columns, also for devices only.
+/// Maximum number of variables of an isotropic smooth on devices.
 inline constexpr int most_isotropic_variables = 8;
 
-/// Number of rows that a thread evaluates if all terms are curves.
+/// Rows per thread in `evaluate_curves`.
 inline constexpr int curve_rows_of_thread = 4;
-/// Numbers of dense columns that a thread sums at once.
+/// Dense columns that a thread sums at once.
 inline constexpr int few_dense_columns = 32;
 inline constexpr int many_dense_columns = 100;
 
-/// Whether a term is one dense component, which has a kernel of its own.
+/// True if a term is a single dense component, which has a separate kernel.
 [[nodiscard]] constexpr bool is_dense_alone(const TermTable& term) {
   return term.dense == 1 && term.component_end - term.component_begin == 1;
 }
 
-/// The rows in memory, in slices, and scratch for `capacity` rows: those of slices `first_slice`,
-/// `first_slice + 1`, …, `slice_rows` places for each.
+/// Rows in memory, in slices. Scratch has `slice_rows` places per slice from `first_slice` on.
 struct RowsView {
   LayoutView layout;
   ColumnsView columns;
   const OffsetColumn* offsets;
   int offset_count;
-  int formulas;            ///< linear predictors that terms are added to
+  int formulas;            ///< number of formulas (`RowLayout::predictors`)
   double response_factor;  ///< factor of the response and the offsets
   const double* raw_coef;  ///< null: predictors are not computed
-  /// By term: where its cubics of the predictor begin in `curves`, four for each slot of its margin, if it is
-  /// a curve whose values are not stored; else -1.
+  /// By term: begin in `curves` of an unstored curve's cubics, 4 numbers per slot of its margin; or -1.
   const std::int64_t* curve_begins;
   const double* curves;
-  const double* parameters;  ///< of the family; with several linear predictors those of the null model
+  const double* parameters;  ///< of the family, or predictors of the null model
 
-  std::int64_t rows;  ///< number of rows of the part of the tile in memory
+  std::int64_t rows;  ///< number of rows in memory
   std::int64_t block_rows;
   int slice_rows;
   int slices_per_block;
@@ -64,11 +61,11 @@ struct RowsView {
   std::int64_t capacity;
 
   double* predictors;  ///< by formula, then by row
-  /// By term or dense component, then by row and nonzero, or by nonzero and row.
+  /// By term or dense component; then row-major if `values_by_row`, otherwise by nonzero, then by row.
   double* values;
   bool values_by_row;
-  const std::int64_t* value_begins;  ///< by term, as in TermTable; -1: no kernel reads its values
-  const std::int64_t* dense_begins;  ///< by component: where the values of a dense one begin; -1: not stored
+  const std::int64_t* value_begins;  ///< by term, as in TermTable; -1: not stored
+  const std::int64_t* dense_begins;  ///< by component, if dense; -1: not stored
   int* starts;                       ///< by placement, then by row
 };
 

@@ -19,7 +19,7 @@ namespace {
 
 using base::at;
 
-/// The code of a variable's level TRUE; an unused code if all values are FALSE.
+/// Code of the level TRUE; an unused code if all values are FALSE.
 std::int32_t level_of_start(const Variable& variable) {
   for (const std::string& level : variable.levels) {
     if (level != "FALSE" && level != "TRUE")
@@ -42,7 +42,7 @@ void check_starts(const Frame& frame, const Variable& variable, std::size_t begi
   });
 }
 
-/// The row's value of each variable; level codes for factors.
+/// Values of a row by variable; level codes for factors.
 std::vector<double> row_values(const Frame& frame, std::size_t row) {
   std::vector<double> values;
   for (const Variable& variable : frame.variables)
@@ -68,7 +68,7 @@ std::shared_ptr<const Frame> frame_of_row(const Frame& frame, std::span<const do
   return one;
 }
 
-/// *Collective.* The last complete row on the ranks before this one.
+/// *Collective.* The last complete row of earlier ranks.
 std::shared_ptr<const Frame> row_before(const mpi::Communicator& comm, const Frame& frame) {
   std::vector<double> mine;
   if (const auto last = complete_before(frame, frame.complete.size())) mine = row_values(frame, *last);
@@ -79,7 +79,7 @@ std::shared_ptr<const Frame> row_before(const mpi::Communicator& comm, const Fra
   return frame_of_row(frame, std::span(all).subspan(end - frame.variables.size(), frame.variables.size()));
 }
 
-/// Which factors have the same level in all rows of each series, as far as this rank's rows show.
+/// By variable: 1 for a factor with one level in each series, judged by this rank's rows.
 std::vector<std::uint8_t> constant_factors(const Workers& workers, const Frame& frame, const Series& series) {
   const std::size_t count = frame.variables.size();
   std::vector<std::vector<std::uint8_t>> changing(at(workers.team.size()), std::vector<std::uint8_t>(count));

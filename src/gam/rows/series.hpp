@@ -10,15 +10,13 @@
 #include <optional>
 #include <vector>
 
-/// Series of rows whose residuals follow an AR(1) process, like `rho` and `AR.start` of mgcv's bam;
-/// neighbours are consecutive complete rows.
+/// AR(1) residuals in series of consecutive complete rows, like `rho` and `AR.start` of mgcv's bam.
 ///
-/// With r the working residuals, W their weights, and s = 1 / sqrt(1 - rho^2), row i is replaced by s
-/// (sqrt(w_i) x_i - rho sqrt(w_{i-1}) x_{i-1}), unless a series begins there. The transformed rows are
-/// independent, and replace sqrt(w_i) x_i in X'WX and X'Wr.
+/// With weights w and s = 1 / sqrt(1 - rho^2), whitening replaces sqrt(w_i) x_i in X'WX and X'Wr by s
+/// (sqrt(w_i) x_i - rho sqrt(w_{i-1}) x_{i-1}), unless a series begins at row i.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Weights of the previous row and of the row itself in a transformed row.
+/// Weights of a row and of its predecessor in the whitened row.
 struct NeighbourWeights {
   double own = 1;
   double before = 0;
@@ -26,34 +24,33 @@ struct NeighbourWeights {
 
 struct Series {
   double rho = 0;  ///< 0: rows are independent
-  /// Index into the frame of the variable that marks the start of a series; -1: all rows are one series.
+  /// Variable that marks the start of a series; -1: all rows are one series.
   int start = -1;
-  std::int32_t start_level = 0;      ///< code of TRUE if the variable is a factor; 1 if it is a number
-  std::int64_t starts = 0;           ///< complete rows of the job that start a series
-  std::int64_t starts_left_out = 0;  ///< incomplete rows of the job that are marked as a start
-  /// The last complete row before this rank's rows, as a frame of one row; null: none.
+  std::int32_t start_level = 0;      ///< code of TRUE if the variable is a factor
+  std::int64_t starts = 0;           ///< number of complete rows of the job that start a series
+  std::int64_t starts_left_out = 0;  ///< number of incomplete rows of the job that are marked as a start
+  /// The last complete row before this rank's rows, as a frame of one row; null if there is none.
   std::shared_ptr<const Frame> before{};
-  /// For each variable of the frame: 1 if it is a factor whose level is constant in each series.
+  /// By variable: 1 for a factor whose level is constant in each series.
   std::vector<std::uint8_t> constant{};
 
   [[nodiscard]] bool correlated() const noexcept { return rho != 0; }
-  /// Whether a series begins at a complete row.
+  /// True if the complete row begins a series.
   [[nodiscard]] bool begins_at(const Frame& frame, std::size_t row) const;
-  /// Weights of a row that has a predecessor in its series.
+  /// For a row with a predecessor in its series.
   [[nodiscard]] NeighbourWeights weights() const;
-  /// log|L|, where L is the transformation of `rows` rows, as mgcv counts it in fREML and in AIC.
+  /// log|L| of the whitening L of `rows` rows, as mgcv counts it in fREML and AIC.
   [[nodiscard]] double log_determinant_in_reml(std::int64_t rows) const;
   [[nodiscard]] double log_determinant_in_aic(std::int64_t rows) const;
 };
 
-/// *Collective.* Series by the variable `start` of the frame (-1: one series), without `rho`. Throws the same
-/// `Error(input)` on every rank if a complete row has a value other than TRUE, FALSE, 1 or 0 there.
+/// *Collective.* Finds the series marked by the variable `start` (-1: one series); leaves `rho` at 0. Throws
+/// the same `Error(input)` on every rank if a complete row has a value other than TRUE, FALSE, 1 or 0.
 [[nodiscard]] Series find_series(const Workers& workers, const Frame& frame, int start);
 
-/// Whether any local row in [begin, end) is complete. If none is, which is common with a small subset, the
-/// previous complete row is not needed.
+/// True if a local row in [begin, end) is complete.
 [[nodiscard]] bool has_complete(const Frame& frame, std::size_t begin, std::size_t end);
-/// The last complete local row before `row`; empty if there is none on this rank.
+/// The last complete local row before `row`, if there is one.
 [[nodiscard]] std::optional<std::size_t> complete_before(const Frame& frame, std::size_t row);
 
 }  // namespace TESSERA_NAMESPACE::gam

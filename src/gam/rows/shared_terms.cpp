@@ -11,7 +11,7 @@ namespace {
 
 using base::at;
 
-/// Adds one array of a chunk's rows to another, both by index.
+/// Adds array `other` of `from` to array `index` of `to`.
 void add_plane(std::vector<double>& to, std::size_t index, const std::vector<double>& from,
                std::size_t other) {
   for (std::size_t r = 0; r < chunk_rows; ++r) to[index * chunk_rows + r] += from[other * chunk_rows + r];

@@ -3,20 +3,19 @@
 
 #include <vector>
 
-/// Terms that linear predictors share, in the rows of a chunk: arrays by formula or linear predictor, with
-/// `chunk_rows` rows each. `readers`: see `Design`.
+/// Terms shared by linear predictors. Arrays are by formula or linear predictor, with `chunk_rows` rows each.
+/// `readers[f]`: the predictors to which formula f is added (see `Design`).
 namespace TESSERA_NAMESPACE::gam {
 
-/// The linear predictors, as many as `predictors`, from the sums of the terms of each formula.
+/// The linear predictors, from each formula's sum of terms.
 [[nodiscard]] std::vector<double> predictors_of_formulas(const std::vector<std::vector<int>>& readers,
                                                          int predictors, const std::vector<double>& sums);
 
-/// First derivatives with respect to the sums of formulas, from those with respect to linear predictors.
+/// First derivatives with respect to formulas, from those with respect to linear predictors.
 [[nodiscard]] std::vector<double> scores_of_formulas(const std::vector<std::vector<int>>& readers,
                                                      const std::vector<double>& scores);
 
-/// Second derivatives, likewise, by pair: that of two formulas is the sum over all pairs of a reader of one
-/// and a reader of the other.
+/// Second derivatives by pair of formulas: sums over all pairs of their readers.
 [[nodiscard]] std::vector<double> curvatures_of_formulas(const std::vector<std::vector<int>>& readers,
                                                          int predictors,
                                                          const std::vector<double>& curvatures);

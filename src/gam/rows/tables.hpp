@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
-/// The tables of a `RowLayout`, which both host threads and kernels read.
+/// The tables of a `RowLayout`, for CPU and GPU.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A raw term. The last term of a layout is the working residual, without components.
+/// A term. The last one is the working residual, without components.
 struct TermTable {
   int component_begin = 0;
   int component_end = 0;
@@ -17,22 +17,21 @@ struct TermTable {
   int nonzeros = 1;
   int raw_begin = 0;
   std::int64_t value_begin = 0;  ///< number of nonzeros of earlier terms
-  int combined = -1;  ///< for dense columns (CPU only): index of the term whose columns they combine; else -1
-  int splines = 0;    ///< number of spline components
-  int dense = 0;      ///< number of dense components
-  int predictor = 0;  ///< index of the linear predictor that has the term
+  int combined = -1;             ///< index of the term whose columns this term combines (CPU only); -1: none
+  int splines = 0;               ///< number of spline components
+  int dense = 0;                 ///< number of dense components
+  int predictor = 0;             ///< index of the formula
 };
 
-/// The positions of the nonzeros of a term when some of its components are omitted.
+/// Positions of a term's nonzeros if some components are omitted.
 struct Placement {
   int size = 1;          ///< raw columns
   int stride_begin = 0;  ///< one stride per component; 0: omitted
   int offset_begin = 0;  ///< one offset per nonzero, increasing
 };
 
-/// The sums of one pair of terms: a row-major matrix of `rows` x `columns`. The product of nonzero i of the
-/// row term and nonzero j of the column term is added at `row_start * columns + lines[i] + column_start +
-/// offsets[j]`.
+/// Sums of a pair of terms: a row-major matrix of `rows` x `columns`. Nonzeros i of the row term and j of the
+/// column term are added at `row_start * columns + lines[i] + column_start + offsets[j]`.
 struct Product {
   int row_term = 0;
   int column_term = 0;
@@ -42,17 +41,16 @@ struct Product {
   int columns = 0;
   int row_nonzeros = 1;
   int column_nonzeros = 1;
-  bool symmetric = false;  ///< whether it is of a term with itself: only elements with j >= i need be valid
-  bool runs_of_four = false;  ///< whether column offsets are runs of four consecutive numbers
-  int line_begin = 0;         ///< one line per nonzero of the row term
-  int offset_begin = 0;       ///< one offset per nonzero of the column term
-  std::int64_t begin = 0;     ///< where the product begins in the vector of sums
-  /// For two random effects of the part (CPU only): the index in `LevelPairs::terms`, which gives the index
-  /// of each row's sum after `begin`; -1: the product is a matrix.
+  bool symmetric = false;     ///< a term with itself: only elements j >= i are valid
+  bool runs_of_four = false;  ///< column offsets are runs of four consecutive numbers
+  int line_begin = 0;         ///< one per nonzero of the row term
+  int offset_begin = 0;       ///< one per nonzero of the column term
+  std::int64_t begin = 0;     ///< index in the vector of sums
+  /// Two random effects of the part (CPU only): index in `LevelPairs::terms`; -1: the product is a matrix.
   int pairs = -1;
 };
 
-/// The layout as plain pointers, valid on either host or device.
+/// Pointers valid on either CPU or GPU.
 struct LayoutView {
   const double* numbers = nullptr;
   const ComponentTable* components = nullptr;
@@ -65,13 +63,12 @@ struct LayoutView {
   const int* part_variables = nullptr;
   int term_count = 0;  ///< without the residual, which is `terms[term_count]`
   int placement_count = 0;
-  int values_per_row = 0;  ///< nonzeros of all terms, and one for the residual
+  int values_per_row = 0;  ///< nonzeros of all terms, plus 1 for the residual
 };
 
-/// The kind of a pass, by the sums that it forms.
 enum class PassKind { moments, start, step, deviance, parameters };
 
-/// Number of scalars that a pass sums, except a pass for the family's parameters: see `RowOutcome`.
+/// Number of scalars that a pass sums, except `PassKind::parameters`: see `RowOutcome`.
 inline constexpr int row_scalar_count = 4;
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that evaluate the terms of the rows: their values for products, and the linear predictors.
+// Kernels that evaluate terms: their values for products, and linear predictors.
 #include "gam/rows/terms.cuh"
 #include "rows_constants.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The rows of a thread, which reads tables once for all of them: `count` rows of a slice, `step` apart.
+/// The rows of a thread: `count` rows of a slice, `blockDim.x` apart. Tables are read once for all of them.
 template <int count>
 struct ThreadRows {
   RowPlace places[count];
-  bool complete[count];  ///< whether the row exists and has no missing value
+  bool complete[count];  ///< the row exists and has no missing value
 
   explicit ThreadRows(const RowsView& batch) {
     const auto in_batch = static_cast<int>(blockIdx.y);
@@ -24,18 +24,17 @@ struct ThreadRows {
   }
 };
 
-/// The components of a term in some rows: the product of those with a single value, and the four values of
-/// each spline.
+/// A term's components in some rows: the product of those with one value, and the four values of each spline.
 template <int splines, int count>
 struct TermRows {
   double scalar[count];
   double four[splines > 0 ? splines : 1][count][4];
-  int start[count];  ///< of the first placement
+  int start[count];  ///< in the first placement
 
-  /// Stores the starts of all placements if `stores`.
+  /// With `stores`, stores the starts of all placements.
   TermRows(const RowsView& batch, const TermTable& term, const ThreadRows<count>& rows, bool stores);
 
-  /// The value of row i that combines one value of each spline, with digits in base 4.
+  /// The term's k-th value in row i: base-4 digits of k select the values of the splines.
   [[nodiscard]] double value(int i, int k) const {
     double product = scalar[i];
 #pragma unroll
@@ -64,7 +63,7 @@ TermRows<splines, count>::TermRows(const RowsView& batch, const TermTable& term,
 #pragma unroll
       for (int i = 0; i < count; ++i) {
         if (rows.complete[i]) first[i] = codes[rows.places[i].row];
-        // In a prediction, an unseen level of a random effect has no column.
+        // An unseen level of a random effect has no column (predictions only).
         if (first[i] < 0) {
           first[i] = 0;
           scalar[i] = 0;
@@ -90,7 +89,7 @@ TermRows<splines, count>::TermRows(const RowsView& batch, const TermTable& term,
         const double x = rows.complete[i] ? numbers[rows.places[i].row] : margin.begin;
         const Located located = locate(margin, batch.layout.numbers, x);
         first[i] = located.first;
-        // Constant indices, so that the values stay in registers.
+        // Constant indices keep the values in registers.
 #pragma unroll
         for (int s = 0; s < splines; ++s)
           if (s == seen) local_values(margin, batch.layout.numbers, located, four[s][i]);
@@ -110,8 +109,7 @@ TermRows<splines, count>::TermRows(const RowsView& batch, const TermTable& term,
   }
 }
 
-/// Stores the values of a term, unless `begin` is -1, and adds their contribution to the predictors.
-/// `value(i, k)`: the term's k-th value in row i.
+/// Stores a term's values `value(row, k)` unless `begin` is -1; adds the term to the predictors.
 template <int known_nonzeros, int count, class Value>
 void use_values(const RowsView& batch, const TermTable& term, const ThreadRows<count>& rows, const int* start,
                 std::int64_t begin, const Value& value, double* predictors) {
@@ -140,12 +138,12 @@ void add_splines(const RowsView& batch, const TermTable& term, const ThreadRows<
       batch, term, rows, here.start, begin, [&](int i, int k) { return here.value(i, k); }, predictors);
 }
 
-/// Any term; the values of dense components were stored by `evaluate_dense`.
+/// Any term. Reads the values of dense components that `evaluate_dense` stored.
 inline void add_any(const RowsView& batch, const TermTable& term, const ThreadRows<1>& rows,
                     std::int64_t begin, double* predictors) {
   const TermRows<most_splines_of_term, 1> here(batch, term, rows, begin >= 0);
   const auto value = [&](int /*row*/, int k) {
-    // The index of the last component varies fastest.
+    // The last component varies fastest.
     double product = here.scalar[0];
     int spline = term.splines;
     for (int c = term.component_end - 1; c >= term.component_begin; --c) {
@@ -165,7 +163,7 @@ inline void add_any(const RowsView& batch, const TermTable& term, const ThreadRo
   use_values<0>(batch, term, rows, here.start, begin, value, predictors);
 }
 
-/// A curve whose values are not stored: one cubic in each slot.
+/// A curve without stored values: one cubic per slot.
 template <int count>
 void add_curve(const RowsView& batch, const TermTable& term, const ThreadRows<count>& rows,
                const double* cubics, double* predictors) {
@@ -181,7 +179,7 @@ void add_curve(const RowsView& batch, const TermTable& term, const ThreadRows<co
   }
 }
 
-/// The predictors of some rows; `add(term, rows, begin, predictors)` evaluates a term.
+/// Evaluates all terms but single dense components; `add(term, rows, begin, predictors)` evaluates one.
 template <int count, class Add>
 void evaluate_rows(const RowsView& batch, const Add& add) {
   const ThreadRows<count> rows(batch);
@@ -209,10 +207,9 @@ void evaluate_rows(const RowsView& batch, const Add& add) {
   }
 }
 
-// Grid: rows of a slice, by the number of a thread's rows, by slices. Both leave terms that are one dense
-// component to `evaluate_dense`.
+// Grid of both kernels: (rows of a slice / rows of a thread) x slices.
 
-/// For models without other terms than those of at most one spline.
+/// For models whose terms have at most one spline, and no dense component that is not a whole term.
 extern "C" __global__ void __launch_bounds__(threads_per_block) evaluate_curves(RowsView batch) {
   evaluate_rows<curve_rows_of_thread>(
       batch, [&](const TermTable& term, const auto& rows, std::int64_t begin, double* predictors) {
@@ -223,7 +220,6 @@ extern "C" __global__ void __launch_bounds__(threads_per_block) evaluate_curves(
       });
 }
 
-/// For any model.
 extern "C" __global__ void __launch_bounds__(threads_per_block) evaluate_terms(RowsView batch) {
   evaluate_rows<1>(batch,
                    [&](const TermTable& term, const auto& rows, std::int64_t begin, double* predictors) {
@@ -238,13 +234,13 @@ extern "C" __global__ void __launch_bounds__(threads_per_block) evaluate_terms(R
                    });
 }
 
-/// A dense component of a row. If it is a term, its values count in the predictor.
+/// A dense component in one row.
 struct DenseRow {
   const RowsView& batch;
   const ComponentTable& component;
   RowPlace place;
-  std::int64_t begin;  ///< -1: the values are not stored
-  const double* coef;  ///< null: the values are not in the predictor
+  std::int64_t begin;  ///< -1: values are not stored
+  const double* coef;  ///< null: not added to the predictor
   double sum = 0;
 
   void use(int k, double value) {
@@ -253,7 +249,7 @@ struct DenseRow {
   }
 };
 
-/// Columns that are cubics in the cells of a margin.
+/// Columns that are cubics in each cell of a margin.
 inline void use_cubics(DenseRow& row) {
   const ComponentTable& component = row.component;
   const double* numbers = row.batch.layout.numbers;
@@ -266,8 +262,8 @@ inline void use_cubics(DenseRow& row) {
     row.use(k, cubic(c[k], c[columns + k], c[2 * columns + k], c[3 * columns + k], at.t));
 }
 
-/// `at_once` columns from `first` on that combine functions of the distances to points, or as many as there
-/// are. `is_full`: there are as many, in panels of four.
+/// Up to `at_once` columns from `first` on: linear combinations of radial functions and polynomials.
+/// `is_full`: all panels of four columns exist.
 template <int at_once, bool is_full, int known_variables>
 void use_isotropic(DenseRow& row, int first) {
   const ComponentTable& component = row.component;
@@ -298,8 +294,8 @@ void use_isotropic(DenseRow& row, int first) {
     if (k < columns) row.use(first + k, sums[k]);
 }
 
-/// Evaluates a dense component by `use(row)`. `term`: the term that the component is, whose predictor
-/// `evaluate_terms` has computed without it; -1: other components belong to its term.
+/// Evaluates a dense component by `use(row)`. `term`: index of its term if the component is the whole term,
+/// whose contribution is added to the predictor; otherwise -1.
 template <class Use>
 void with_dense(const RowsView& batch, int index, int term, const Use& use) {
   const RowPlace place = place_of_thread(batch);
@@ -316,9 +312,9 @@ void with_dense(const RowsView& batch, int index, int term, const Use& use) {
     batch.predictors[batch.layout.terms[term].predictor * batch.capacity + place.at] += row.sum;
 }
 
-// Grid: rows of a slice by slices.
+// Grid: rows of a slice x slices.
 
-/// The columns from `first` on.
+/// Columns from `first` on.
 extern "C" __global__ void __launch_bounds__(threads_per_block)
     evaluate_dense(RowsView batch, int component, int term, int first) {
   with_dense(batch, component, term, [&](DenseRow& row) {
@@ -331,7 +327,7 @@ extern "C" __global__ void __launch_bounds__(threads_per_block)
     }
   });
 }
-/// `many_dense_columns` isotropic columns from `first` on, of which the last panel may be shorter.
+/// `many_dense_columns` isotropic columns from `first` on; the last panel of four may be shorter.
 extern "C" __global__ void __launch_bounds__(threads_per_block)
     evaluate_many_dense(RowsView batch, int component, int term, int first) {
   with_dense(batch, component, term, [&](DenseRow& row) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a batch and the values of their terms, for kernels.
+// Rows of a batch, and the values of their terms.
 #pragma once
 
 #include "gam/rows/slice_batch.hpp"
@@ -10,7 +10,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct Slice {
-  std::int64_t begin;  ///< index of the slice's first row in the part of the tile
+  std::int64_t begin;  ///< first row, among the rows in memory
   int rows;
 };
 
@@ -25,10 +25,10 @@ inline Slice slice_of(const RowsView& batch, int in_batch) {
   return {begin, end > begin ? static_cast<int>(end - begin) : 0};
 }
 
-/// The row of a thread. Grid: rows of a slice by slices.
+/// A thread's row. Grid: rows of a slice x slices.
 struct RowPlace {
-  std::int64_t row;  ///< in the columns
-  std::int64_t at;   ///< in the scratch
+  std::int64_t row;  ///< index in the columns
+  std::int64_t at;   ///< index in the scratch arrays
   bool exists;
 };
 
@@ -39,7 +39,7 @@ inline RowPlace place_of_thread(const RowsView& batch) {
   return {slice.begin + r, static_cast<std::int64_t>(in_batch) * batch.slice_rows + r, r < slice.rows};
 }
 
-/// Value k of the `count` values of a row that begin at `begin`, as in `value_begins`.
+/// Value k of `count` values of a row; `begin`: from `value_begins` or `dense_begins`.
 inline double& value_at(const RowsView& batch, std::int64_t begin, int count, int k, std::int64_t at) {
   return batch.values[batch.values_by_row ? begin * batch.capacity + at * count + k
                                           : (begin + k) * batch.capacity + at];
@@ -49,7 +49,7 @@ inline int& start_at(const RowsView& batch, int placement, std::int64_t at) {
   return batch.starts[placement * batch.capacity + at];
 }
 
-/// Sets the values of all terms of the row at index `at` to zero.
+/// Zeroes all terms of the row.
 inline void clear_values(const RowsView& batch, std::int64_t at) {
   for (int t = 0; t <= batch.layout.term_count; ++t) {
     const TermTable& term = batch.layout.terms[t];
@@ -60,7 +60,7 @@ inline void clear_values(const RowsView& batch, std::int64_t at) {
   }
 }
 
-/// The sum of the row's offsets in a formula.
+/// Sum of the row's offsets in a formula.
 inline double offset_of(const RowsView& batch, std::int64_t row, int formula) {
   double offset = 0;
   for (int i = 0; i < batch.offset_count; ++i) {

@@ -18,8 +18,8 @@ namespace {
 
 using base::at;
 
-/// Sets the elements within the part if levels have several columns: M V M' for each level and each pair of
-/// levels that occurs in a row. NaN for a pair that the covariance lacks.
+/// Sets the part's elements if levels have several columns: M V M' for each level, and for each pair of
+/// levels that occurs in a row; NaN for a pair that `covariance` does not store.
 void add_curves(const Design& design, const PartedMatrix& covariance, PartedMatrix& raw) {
   const std::vector<PartLevel> levels = design.levels_of_part();
   const Part& part = covariance.part();
@@ -50,7 +50,7 @@ void add_curves(const Design& design, const PartedMatrix& covariance, PartedMatr
           continue;
         }
         if (j > 0) continue;
-        // All elements of a level are computed with the level's first column.
+        // The level's first column computes the elements of all its columns.
         const auto after = std::ranges::upper_bound(levels, i, {}, &PartLevel::raw_begin);
         if (row != &*std::prev(after) || !beside) {
           row = &*std::prev(after);
@@ -63,8 +63,7 @@ void add_curves(const Design& design, const PartedMatrix& covariance, PartedMatr
   }
 }
 
-/// M V M', block by block; M is the identity on the part, except for factor smooths. `pattern`: the result's
-/// pattern on the part.
+/// M V M' by blocks; M is the identity on the part, except for factor smooths. `pattern`: the result's.
 PartedMatrix raw_covariance(const Design& design, const PartedMatrix& covariance,
                             const std::shared_ptr<const SparsePattern>& pattern) {
   const bool curves = design.parts_curves();

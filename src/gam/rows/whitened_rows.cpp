@@ -58,7 +58,7 @@ void WhitenedRows::transform_term(const RowChunk& chunk, int index) {
     const auto previous_start = [&](int placement) {
       return r > 0 ? chunk.starts[at(starts_of(placement) + r - 1)] : last_.starts[at(placement)];
     };
-    // The first placement omits no component, so that its start determines all columns.
+    // The first placement omits no component, so its start determines all columns.
     const bool same =
         previous_start(term.placement_begin) == chunk.starts[at(starts_of(term.placement_begin) + r)];
     double* own = own_.values.data() + first;
@@ -66,7 +66,7 @@ void WhitenedRows::transform_term(const RowChunk& chunk, int index) {
     for (int k = 0; k < nonzeros; ++k) {
       own[k] = factors.own * values[k];
       before[k] = 0;
-      // With the factor 0 there is no predecessor: do not read its values, which may be NaN.
+      // No predecessor: its values may be NaN.
       if (factors.before == 0) continue;
       (same ? own[k] : before[k]) += factors.before * previous[k];
     }

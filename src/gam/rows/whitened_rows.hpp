@@ -10,28 +10,26 @@
 #include <span>
 #include <vector>
 
-/// The transformed rows of a chunk (series.hpp). CPU only. If a row and its predecessor have their nonzeros
-/// in different columns of a term, the transformed row has two halves, each with its own start. If the
-/// columns are equal, as for slowly varying covariates, the values are subtracted before any product, and
-/// X'WX loses no digits.
+/// The whitened rows of a chunk (series.hpp). CPU only. If a row and its predecessor have their nonzeros in
+/// different columns of a term, the whitened row has two halves, each with its own start. If the columns are
+/// equal, the values are subtracted before any product, so X'WX loses no digits to cancellation.
 namespace TESSERA_NAMESPACE::gam {
 
 class WhitenedRows {
  public:
   explicit WhitenedRows(const RowLayout& layout);
 
-  /// Call before the chunk with the job's first rows: it has no predecessor.
+  /// Forgets the predecessor.
   void begin_at_first() { has_before_ = false; }
-  /// Keeps the last row of `chunk`, with the square root of its working weight, as predecessor of the next
-  /// chunk.
+  /// Keeps the chunk's last row as the next chunk's predecessor. `root`: square root of its weight.
   void keep_last(const RowChunk& chunk, double root);
-  /// Transforms the rows of a chunk; `begins` marks the rows that start a series.
+  /// Whitens the chunk; `roots`: square roots of the working weights; `begins`: rows that start a series.
   void transform(const RowChunk& chunk, std::span<const double> roots, std::span<const std::uint8_t> begins,
                  NeighbourWeights weights);
 
-  /// The transformed working residual of a row.
+  /// The whitened working residual of a row.
   [[nodiscard]] double residual(int row) const;
-  /// Calls `add(row side, column side)` for the pairs of halves of the product's terms in the chunk.
+  /// Calls `add(row side, column side)` for each pair of halves of the product's terms.
   template <class Add>
   void for_each_half(const Product& product, const Add& add) const {
     for (const bool row_before : {false, true}) {
@@ -45,7 +43,6 @@ class WhitenedRows {
   }
 
  private:
-  /// Values, and starts of placements, of the chunk's rows or of their predecessors.
   struct Half {
     std::vector<double> values;
     std::vector<int> starts;
@@ -57,12 +54,12 @@ class WhitenedRows {
 
   LayoutView view_;
   std::vector<NeighbourWeights> factors_;  ///< by row of the chunk
-  Half own_;     ///< the chunk's rows; they include the predecessor's part where columns are equal
-  Half before_;  ///< their predecessors; zeros where `own_` includes them
-  std::vector<std::uint8_t> apart_;  ///< for each term, whether some row of the chunk has two halves
+  Half own_;                               ///< the chunk's rows, plus predecessors in equal columns
+  Half before_;                            ///< predecessors in other columns; otherwise zeros
+  std::vector<std::uint8_t> apart_;        ///< by term: a row of the chunk has two halves
   bool has_before_ = false;
   double last_root_ = 0;
-  Half last_;  ///< the last row before the chunk, not transformed
+  Half last_;  ///< the last row before the chunk, not whitened
 };
 
 }  // namespace TESSERA_NAMESPACE::gam
